@@ -1,0 +1,207 @@
+"""From a URL to transactions: SQLite as durable as it gets, PostgreSQL one URL apart, and plain errors.
+
+SQLite runs in WAL mode with `synchronous=FULL` (a commit is on the disk before noise is drawn), and a
+writer begins with ``BEGIN IMMEDIATE``, so that no two processes can read the same totals and both spend.
+PostgreSQL gets the same from a lock on the state's row.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from leakcap.errors import LedgerError
+
+__all__ = ["BUSY_SECONDS", "Database", "connect", "translated"]
+
+BUSY_SECONDS = 60
+"""How long a writer waits for its turn."""
+
+_FORMS = "Write `sqlite:///ledger.db` or `postgresql+psycopg://user@host/database`."
+
+_PLAIN = (
+    ("file is not a database", "is not an SQLite file. Check the URL; nothing in it was changed."),
+    ("malformed", "is damaged. Restore it from a backup."),
+    ("readonly", "cannot be written: the file or its directory is read-only."),
+    ("read-only", "cannot be written: the file or its directory is read-only."),
+    ("unable to open", "cannot be opened. Check that its directory exists and that you may write there."),
+    ("is full", "cannot be written: the disk is full."),
+    ("no space", "cannot be written: the disk is full."),
+    ("disk i/o", "cannot be written or read: the disk reports an error."),
+    ("locked", f"is busy: another process held it for more than {BUSY_SECONDS} seconds. Try again."),
+    ("decode to utf-8", "was edited: it holds text that leakcap never writes. Restore it from a backup."),
+    ("no such table", "lacks one of its tables. Restore it from a backup."),
+    ("no such column", "lacks one of its columns. Restore it from a backup."),
+    ("password", "cannot be opened: the server refuses the user or the password."),
+    ("connect", "cannot be reached. Check the URL and that the server runs."),
+)
+
+
+class Database:
+    """One ledger's database. `label` names it in messages, without a password."""
+
+    def __init__(self, engine: Engine, label: str, *, memory: bool) -> None:
+        self.label = label
+        self._engine = engine
+        self._memory = memory
+        self._process = os.getpid()
+        # One connection serves all threads of an in-memory ledger: their transactions must take turns.
+        self._turn = threading.RLock()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one moment of the ledger."""
+        with self._transaction(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that commits as a whole at the end, or, on any exception, leaves no trace."""
+        with self._transaction(writes=True) as connection:
+            yield connection
+
+    def use_wal(self) -> None:
+        """Switch an SQLite file to write-ahead logging; the file remembers."""
+        if self._engine.dialect.name != "sqlite" or self._memory:
+            return
+        with translated(self.label), self._engine.connect() as connection:
+            raw = connection.connection
+            if raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                raw.execute("PRAGMA journal_mode = WAL").close()
+
+    def close(self) -> None:
+        """Let go of the file or the server. What was in memory is gone."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        self._after_fork()
+        with self._turn, translated(self.label), self._engine.connect() as connection:
+            options: dict[str, Any] = {"leakcap_writes": writes}
+            if connection.dialect.name == "postgresql":
+                options["isolation_level"] = "READ COMMITTED" if writes else "REPEATABLE READ"
+            with connection.execution_options(**options).begin():
+                if writes and connection.dialect.name == "postgresql":
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                yield connection
+
+    def _after_fork(self) -> None:
+        if os.getpid() == self._process:
+            return
+        if self._memory:
+            # A copy of the money in every child would be spent once per child.
+            raise LedgerError("A ledger in memory cannot follow a fork. Open a file: `sqlite:///ledger.db`.")
+        self._engine.dispose(close=False)
+        self._process, self._turn = os.getpid(), threading.RLock()
+
+
+def connect(url: str, *, read_only: bool = False) -> Database:
+    """The database behind a URL. Nothing is opened yet, and with `read_only` nothing is ever created.
+
+    >>> connect("mysql://host/x")
+    Traceback (most recent call last):
+    leakcap.errors.LedgerError: A ledger cannot live in `mysql`. Write `sqlite:///ledger.db` or ...
+    """
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed, read_only)
+    label = parsed.render_as_string(hide_password=True)
+    try:
+        engine = create_engine(parsed, hide_parameters=True)
+    except (ImportError, NoSuchModuleError) as error:
+        driver = getattr(error, "name", None) or parsed.drivername.partition("+")[2]
+        raise LedgerError(
+            f"The ledger `{label}` needs the driver `{driver}`. Run `pip install {driver}`."
+        ) from error
+    return Database(engine, label, memory=False)
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, ValueError) as error:
+        # The text may hold a password, so it is not repeated.
+        raise LedgerError(f"The ledger's URL cannot be read. {_FORMS}") from error
+    if backend not in ("sqlite", "postgresql"):
+        raise LedgerError(f"A ledger cannot live in `{backend}`. {_FORMS}")
+    if backend == "sqlite" and (
+        parsed.query or parsed.host or parsed.drivername not in ("sqlite", "sqlite+pysqlite")
+    ):
+        raise LedgerError("A ledger's SQLite URL is `sqlite:///` and a path, nothing else.")
+    return parsed
+
+
+def _sqlite(url: URL, read_only: bool) -> Database:
+    memory = url.database in (None, "", ":memory:")
+    if memory:
+        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        label = "sqlite://"
+    else:
+        path = Path(url.database or "").absolute()
+        label = f"sqlite:///{url.database}"
+        _require_place(path, label, read_only)
+        # A file URI lets SQLite itself refuse to create, and to write.
+        options = {"uri": "true", "mode": "ro" if read_only else "rwc"}
+        if read_only and _at_rest(path):
+            options["immutable"] = "1"
+        engine = create_engine(
+            URL.create("sqlite", database=path.as_uri(), query=options),
+            connect_args={"check_same_thread": False},
+            hide_parameters=True,
+        )
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "begin", _begin)
+    return Database(engine, label, memory=memory)
+
+
+def _require_place(path: Path, label: str, read_only: bool) -> None:
+    if path.is_dir():
+        raise LedgerError(f"The ledger `{label}` is a directory. Name a file.")
+    if not path.parent.is_dir():
+        raise LedgerError(
+            f"The directory of the ledger `{label}` does not exist. Create it, or correct the URL."
+        )
+    if read_only and not path.exists():
+        raise LedgerError(f"There is no ledger `{label}`. Check the URL; a first release creates a ledger.")
+
+
+def _at_rest(path: Path) -> bool:
+    """No log beside the file and none could be made: only then may SQLite read without its locks."""
+    return not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists()
+
+
+def _configure(connection: Any, _record: object) -> None:
+    # None: the driver begins no transaction of its own, `_begin` does.
+    connection.isolation_level = None
+    for pragma in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = FULL", "fullfsync = ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("leakcap_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def translated(label: str) -> Iterator[None]:
+    """Turn a database's errors into one plain line."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise LedgerError(f"The ledger `{label}` {_plain(str(error.orig))}") from error
+    except (SQLAlchemyError, OSError) as error:
+        raise LedgerError(f"The ledger `{label}` {_plain(str(error))}") from error
+
+
+def _plain(message: str) -> str:
+    lowered = message.lower()
+    known = (sentence for sign, sentence in _PLAIN if sign in lowered)
+    return next(known, f"cannot be used: {message.partition(chr(10))[0]}.")

@@ -1,0 +1,85 @@
+"""Money without drift: every spend is a whole number of ticks, and integers add up exactly.
+
+A tick is 1e-12 of the unit (of ε, of δ, of a nat). A spend is rounded up to the next tick and a cap
+down, so rounding can only protect. A float counts as the decimal number that it prints as: 0.1 is a
+tenth, and nine of them are exactly 0.9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import NamedTuple
+
+__all__ = ["LARGEST", "TICKS_PER_UNIT", "Ticks", "cap_ticks", "decimal", "spend_ticks", "total", "units"]
+
+TICKS_PER_UNIT = 10**12
+LARGEST = 1_000_000
+"""No single spend or cap is larger: sums then stay far inside a 64-bit column."""
+
+
+class Ticks(NamedTuple):
+    """One amount in each currency, in ticks. None: no bound (of a spend), no cap (of caps)."""
+
+    epsilon: int | None
+    delta: int | None
+    nats_person: int | None
+    nats_table: int | None
+
+
+def spend_ticks(amount: float) -> int | None:
+    """Ticks of a spend, rounded up; None for an infinite one.
+
+    >>> spend_ticks(0.1), spend_ticks(1e-13), spend_ticks(math.inf)
+    (100000000000, 1, None)
+    """
+    return None if math.isinf(amount) else math.ceil(_exact(amount))
+
+
+def cap_ticks(amount: float | None) -> int | None:
+    """Ticks of a cap, rounded down; None where there is no cap.
+
+    >>> cap_ticks(0.9), cap_ticks(1e-13), cap_ticks(None)
+    (900000000000, 0, None)
+    """
+    return None if amount is None else math.floor(_exact(amount))
+
+
+def units(ticks: int) -> float:
+    """The float nearest to so many ticks.
+
+    >>> units(9 * spend_ticks(0.1))
+    0.9
+    """
+    return ticks / TICKS_PER_UNIT
+
+
+def decimal(ticks: int) -> str:
+    """So many ticks as an exact decimal number, for messages.
+
+    >>> decimal(50_000_000_000), decimal(-1), decimal(3 * TICKS_PER_UNIT)
+    ('0.05', '-0.000000000001', '3')
+    """
+    whole, part = divmod(abs(ticks), TICKS_PER_UNIT)
+    digits = f"{'-' if ticks < 0 else ''}{whole}.{part:012d}"
+    return digits.rstrip("0").rstrip(".")
+
+
+def total(amounts: Iterable[Ticks]) -> Ticks:
+    """The sum, currency by currency; unbounded as soon as one term is.
+
+    >>> total([Ticks(1, 0, 2, 3), Ticks(1, 0, 2, None)])
+    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None)
+    """
+    columns = zip(*amounts, strict=True)
+    return Ticks(*(_sum(column) for column in columns))
+
+
+def _sum(column: tuple[int | None, ...]) -> int | None:
+    known = [amount for amount in column if amount is not None]
+    return sum(known) if len(known) == len(column) else None
+
+
+def _exact(amount: float) -> Fraction:
+    return Fraction(repr(float(amount))) * TICKS_PER_UNIT
