@@ -1,0 +1,51 @@
+# `make demo` and `make test` are all the set-up there is.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check test-slow bench chromium wheel clean
+
+help: ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "leakcap needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "leakcap needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and what it leaks
+	@mkdir -p build/demo && rm -f build/demo/*
+	@echo "The demo starts from an empty ledger each time. A real one is kept: that is what makes a cap a cap."
+	$(BIN)/leakcap release examples/hospital/release.toml \
+	  --ledger sqlite:///build/demo/hospital.db --report build/demo/report.html
+
+chromium: ## what the browser tests need (Debian's package; nothing if it is there)
+	@scripts/ensure-chromium
+
+check: $(VENV)/.dev ## style, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(VENV)/.dev chromium check ## everything that must hold (with CI set, the slow suites too)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=15 $(if $(CI),,-m "not slow")
+
+test-slow: $(VENV)/.dev ## the slow suites alone
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+
+bench: $(VENV)/.dev ## the measured targets, against the peers that are installed
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+wheel: $(VENV)/.dev ## the built distribution, in dist/
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean: ## forget what was built
+	rm -rf build dist $(VENV)

@@ -1,0 +1,50 @@
+"""leakcap: every privacy guarantee is the capacity of a channel, seen by some adversary. Here it is capped.
+
+    capacity(channel, divergence, adversary) -> Bound      what a mechanism leaks, to whom, certified
+    convert(guarantee, Definition) -> guarantee            what follows from a guarantee, by the best route
+    PrivateTable(data, policy=..., ledger=...)             private statistics under durable caps
+
+Everything is in nats unless a name says bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leakcap.adversary import Adversary, AllPriors, EntropyFloor, GivenPrior, Neighbours
+from leakcap.bound import Bound
+from leakcap.capacities import capacity
+from leakcap.channel import Channel
+from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
+from leakcap.errors import LeakcapError
+
+if TYPE_CHECKING:
+    from leakcap.release import PrivateTable
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Adversary",
+    "AllPriors",
+    "Bound",
+    "Channel",
+    "Divergence",
+    "EntropyFloor",
+    "GivenPrior",
+    "HockeyStick",
+    "LeakcapError",
+    "Neighbours",
+    "PrivateTable",
+    "Renyi",
+    "TotalVariation",
+    "capacity",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The release room brings an engine and a database along; theory alone should not pay for them.
+    if name == "PrivateTable":
+        from leakcap.release import PrivateTable
+
+        return PrivateTable
+    raise AttributeError(f"module `leakcap` has no attribute {name!r}")

@@ -1,0 +1,10 @@
+"""The verb: how much a channel leaks, by some ruler, to some class of adversaries.
+
+One solver a file, each registered with `solve` for the adversary that it answers.
+"""
+
+from leakcap.capacities import diameter, given, radius
+from leakcap.capacities.geometric import geometric_capacity
+from leakcap.capacities.verb import HasExact, capacity, solve
+
+__all__ = ["HasExact", "capacity", "diameter", "geometric_capacity", "given", "radius", "solve"]

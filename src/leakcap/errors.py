@@ -1,0 +1,96 @@
+"""Every error that leakcap raises on purpose.
+
+    LeakcapError
+    ├── InvalidInput            what was given breaks a rule (also a ValueError)
+    │   ├── InvalidParameter    a number or an option
+    │   ├── InvalidChannel      a matrix that is no channel
+    │   ├── InvalidPrior        a vector that is no distribution
+    │   ├── InvalidPolicy       the owner's policy file
+    │   └── InvalidQuery        the analyst's query
+    ├── NoRoute                 a conversion that does not follow
+    ├── DataError               the table cannot be read as the policy says
+    ├── BudgetExceeded          a cap would be passed; nothing was spent
+    ├── LedgerError             the ledger cannot be used; nothing was spent
+    └── SourceError             the source of random bytes is broken; nothing was drawn
+
+A message names the value, the rule and the remedy, and never a value of private data.
+The command line prints it as one line and exits with code 2.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceeded",
+    "DataError",
+    "InvalidChannel",
+    "InvalidInput",
+    "InvalidParameter",
+    "InvalidPolicy",
+    "InvalidPrior",
+    "InvalidQuery",
+    "LeakcapError",
+    "LedgerError",
+    "NoRoute",
+    "SourceError",
+    "require",
+]
+
+
+class LeakcapError(Exception):
+    """Root of all errors that leakcap raises on purpose."""
+
+
+class InvalidInput(LeakcapError, ValueError):
+    """What was given breaks a rule."""
+
+
+class InvalidParameter(InvalidInput):
+    """A number or option outside its range."""
+
+
+class InvalidChannel(InvalidInput):
+    """A matrix that is not a channel: its rows must be distributions."""
+
+
+class InvalidPrior(InvalidInput):
+    """A vector that is not a distribution over the channel's inputs."""
+
+
+class InvalidPolicy(InvalidInput):
+    """A policy that cannot be used."""
+
+
+class InvalidQuery(InvalidInput):
+    """A query that the policy does not allow or that does not parse."""
+
+
+class NoRoute(LeakcapError):
+    """A guarantee that does not follow from the one given."""
+
+
+class DataError(LeakcapError):
+    """A table that cannot be read as the policy says."""
+
+
+class BudgetExceeded(LeakcapError):
+    """A spend that would pass a cap. Nothing was spent and no noise was drawn."""
+
+
+class LedgerError(LeakcapError):
+    """A ledger that cannot be used. Nothing was spent."""
+
+
+class SourceError(LeakcapError):
+    """A source of random bytes that does not return random bytes. Nothing was drawn."""
+
+
+def require(holds: bool, name: str, owner: str, rule: str, got: object, remedy: str = "") -> None:
+    """Raise `InvalidParameter` in the one shape all messages have, unless `holds`.
+
+    >>> require(False, "sigma", "Gaussian", "be positive", -1.0)
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `sigma` of `Gaussian` must be positive. Got -1.0.
+    """
+    if not holds:
+        text = f"`{name}` of `{owner}` must {rule}. Got {got!r}."
+        raise InvalidParameter(f"{text} {remedy}".rstrip())

@@ -1,0 +1,111 @@
+"""Whole nats: the geometric law P(V ≥ k) = e⁻ᵏ, exactly.
+
+V = ⌊−ln U⌋ for a uniform real U in (0, 1), of which only as many binary digits are drawn as the answer needs:
+64 settle it but for about 45 of the 2⁶⁴ words, and for those more digits are drawn.
+The digits of e⁻ᵏ come from integer arithmetic with a bound on its error.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.errors import SourceError
+from leakcap.sampling.source import ByteSource, words
+
+__all__ = ["MAX_NATS", "exp_minus_digits", "whole_nats"]
+
+MAX_NATS = 1024
+"""`whole_nats` stays below this. To reach it, 1,477 bits in a row would have to be zero."""
+
+_WORD = 64
+
+
+def exp_minus_digits(k: int, bits: int) -> int:
+    """Return ⌊2^bits · e⁻ᵏ⌋, exactly, for a whole number k ≥ 0.
+
+    e⁻¹ = Σ (−1)ⁱ/i! is bracketed between two integers, the bracket is raised to the k-th power, and the
+    precision grows until both ends agree. They do in the end: e⁻ᵏ is irrational for k ≥ 1.
+
+    >>> exp_minus_digits(1, 10), 2**10 * 0.36787944117
+    (376, 376.708547...)
+    """
+    guard = 32 + 2 * k.bit_length()
+    while True:
+        precision = bits + guard
+        low, high = _power(*_exp_minus_one(precision), k, precision)
+        if low >> guard == high >> guard:
+            return low >> guard
+        guard *= 2
+
+
+def _exp_minus_one(precision: int) -> tuple[int, int]:
+    """Bracket 2^precision / e: each truncated term of the series is off by less than one unit."""
+    term, total, i = 1 << precision, 0, 0
+    while term:
+        total += -term if i & 1 else term
+        i += 1
+        term //= i
+    # Nested floors equal the floor of the whole quotient; the alternating tail is below one unit.
+    return total - i - 1, total + i + 1
+
+
+def _power(low: int, high: int, k: int, precision: int) -> tuple[int, int]:
+    """Raise a bracket to the k-th power by squaring, rounding its ends outwards."""
+    out_low = out_high = 1 << precision
+    while k:
+        if k & 1:
+            out_low = (out_low * low) >> precision
+            out_high = -((-out_high * high) >> precision)
+        low = (low * low) >> precision
+        high = -((-high * high) >> precision)
+        k >>= 1
+    return out_low, out_high
+
+
+@lru_cache(maxsize=1)
+def _table() -> NDArray[np.uint64]:
+    """⌊2⁶⁴ e⁻ᵏ⌋ in ascending order, from the first k at which it is 0 down to k = 1."""
+    digits: list[int] = []
+    while not digits or digits[-1]:
+        digits.append(exp_minus_digits(len(digits) + 1, _WORD))
+    table = np.array(digits[::-1], dtype=np.uint64)
+    table.flags.writeable = False
+    return table
+
+
+def whole_nats(size: int, source: ByteSource) -> NDArray[np.int64]:
+    """Return `size` independent draws of V with P(V ≥ k) = e⁻ᵏ, k = 0, 1, 2, …
+
+    One word each, compared with the first 64 binary digits of every e⁻ᵏ. A word equal to the digits of some
+    e⁻ᵏ is undecided and gets more. Raises `SourceError` rather than return 1024 or more, which has
+    probability e⁻¹⁰²⁴ unless the source is broken.
+
+    >>> whole_nats(2, lambda n: b"\\xff" * n).tolist()
+    [0, 0]
+    """
+    table = _table()
+    draws = words(size, source)
+    not_above = np.searchsorted(table, draws, side="right")  # at least 1: the table starts at 0
+    nats = (table.size - not_above).astype(np.int64, copy=False)
+    for i in np.flatnonzero(table[not_above - 1] == draws):
+        nats[i] = _settle(int(draws[i]), source)
+    return nats
+
+
+def _settle(prefix: int, source: ByteSource) -> int:
+    """Draw further binary digits of U, which starts with the 64 of `prefix`, until ⌊−ln U⌋ is known."""
+    bits, k = _WORD, 1
+    while k <= MAX_NATS:
+        bits += _WORD
+        prefix = prefix << _WORD | int(words(1, source)[0])
+        # e⁻ᵏ already passed stays passed: more digits of U only confirm U < e⁻ᵏ.
+        while k <= MAX_NATS and prefix < (digits := exp_minus_digits(k, bits)):
+            k += 1
+        if k <= MAX_NATS and prefix > digits:
+            return k - 1
+    raise SourceError(
+        "A byte source must return random bytes. Got an event of probability e**-1024. Nothing was drawn."
+    )
