@@ -1,0 +1,90 @@
+"""The rows of a channel as an operator: all that a capacity solver asks of a matrix.
+
+A sparse channel needs only another class with these few methods.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.numeric.logspace import Floats
+
+__all__ = ["DenseRows", "RowOperator"]
+
+_BLOCK = 1 << 15
+"""Entries a block: the logarithms of one block stay in the cache."""
+
+
+class RowOperator(Protocol):
+    """A stochastic matrix W of shape (x, y), by its products."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+
+    @property
+    def longest(self) -> int:
+        """The largest number of terms in a row's inner product, for error bounds."""
+
+    def negentropies(self) -> tuple[Floats, float]:
+        """Σ_y W_xy ln W_xy for each row, and max_x |Σ_y W_xy − 1| as computed."""
+
+    def times(self, vector: Floats) -> Floats:
+        """W·v: one number a row."""
+
+    def mix(self, weights: Floats) -> Floats:
+        """π·W: one number a column."""
+
+    def take(self, index: NDArray[np.intp]) -> Floats:
+        """Some rows, dense, of shape (len(index), y)."""
+
+
+class DenseRows:
+    """A dense matrix.
+
+    >>> DenseRows(np.eye(2)).times(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+
+    def __init__(self, matrix: Floats) -> None:
+        self.matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    @property
+    def longest(self) -> int:
+        """The number of columns."""
+        return self.matrix.shape[1]
+
+    def negentropies(self) -> tuple[Floats, float]:
+        """Σ_y W ln W for each row, block by block, and the largest |row sum − 1|."""
+        count, width = self.matrix.shape
+        result, off = np.empty(count), 0.0
+        step = max(1, _BLOCK // width)
+        logs = np.empty((min(step, count), width))
+        for start in range(0, count, step):
+            block = self.matrix[start : start + step]
+            scratch = logs[: len(block)]
+            np.maximum(block, 5e-324, out=scratch)
+            np.log(scratch, out=scratch)
+            np.einsum("xy,xy->x", block, scratch, out=result[start : start + step])
+            off = max(off, float(np.max(np.abs(block.sum(axis=1) - 1.0))))
+        return result, off
+
+    def times(self, vector: Floats) -> Floats:
+        """W·v."""
+        return self.matrix @ vector
+
+    def mix(self, weights: Floats) -> Floats:
+        """π·W."""
+        return weights @ self.matrix
+
+    def take(self, index: NDArray[np.intp]) -> Floats:
+        """Some rows."""
+        return self.matrix[index]
