@@ -26,11 +26,13 @@ BUSY_SECONDS = 60
 
 _FORMS = "Write `sqlite:///ledger.db` or `postgresql+psycopg://user@host/database`."
 
+_READ_ONLY = "cannot be written: the file or its directory is read-only."
+
 _PLAIN = (
     ("file is not a database", "is not an SQLite file. Check the URL; nothing in it was changed."),
     ("malformed", "is damaged. Restore it from a backup."),
-    ("readonly", "cannot be written: the file or its directory is read-only."),
-    ("read-only", "cannot be written: the file or its directory is read-only."),
+    ("readonly", _READ_ONLY),
+    ("read-only", _READ_ONLY),
     ("unable to open", "cannot be opened. Check that its directory exists and that you may write there."),
     ("is full", "cannot be written: the disk is full."),
     ("no space", "cannot be written: the disk is full."),
@@ -169,6 +171,8 @@ def _require_place(path: Path, label: str, read_only: bool) -> None:
         raise LedgerError(
             f"The directory of the ledger `{label}` does not exist. Create it, or correct the URL."
         )
+    if not read_only and not all(os.access(part, os.W_OK) for part in (path.parent, path) if part.exists()):
+        raise LedgerError(f"The ledger `{label}` {_READ_ONLY}")
     if read_only and not path.exists():
         raise LedgerError(f"There is no ledger `{label}`. Check the URL; a first release creates a ledger.")
 

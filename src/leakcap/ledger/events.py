@@ -46,10 +46,13 @@ def stamp(clock: Callable[[], datetime], last: str, label: str) -> str:
 
 def first_row(dataset: str, policy: str, caps: Ticks, time: str) -> dict[str, Any]:
     """The row that binds a ledger to its data set, its policy and its caps."""
-    details = json.dumps(
-        {"dataset": dataset, "policy": policy, "caps": caps._asdict()}, sort_keys=True, separators=(",", ":")
-    )
-    row = {"query": "", "text": "", "analyst": "", "details": details, **_NOTHING._asdict()}
+    row = {
+        "query": "",
+        "text": "",
+        "analyst": "",
+        "details": _owner(dataset, policy, caps),
+        **_NOTHING._asdict(),
+    }
     return link(_row(1, "open", time, 0, 0) | row, START)
 
 
@@ -145,7 +148,7 @@ class _Seen:
     def __init__(self, label: str) -> None:
         self.label, self.seq, self.entries = label, 0, 0
         self.head, self.time, self.spent = START, "", _NOTHING
-        self.first: dict[str, Any] = {}
+        self.owner = ""
 
     def add(self, row: RowMapping) -> None:
         """Take the next row, or say what is wrong with it."""
@@ -162,7 +165,7 @@ class _Seen:
             self.entries += 1
             if row["entry"] != self.entries:
                 self._refuse(expected, "does not carry the next entry's number")
-        self.first = self.first or dict(row)
+        self.owner = self.owner or row["details"]
         self.spent = total([self.spent, Ticks(*(row[name] for name in Ticks._fields))])
         self.seq, self.head, self.time = expected, row["hash"], row["time"]
 
@@ -170,8 +173,7 @@ class _Seen:
         """Compare with the state row, which must be the sum of the rows."""
         if self.seq > state.rows:
             self._refuse(state.rows + 1, "was put in: the running totals do not know it")
-        rebuilt = first_row(state.dataset, state.policy, state.caps, self.first["time"])
-        if self.first["details"] != rebuilt["details"]:
+        if self.owner != _owner(state.dataset, state.policy, state.caps):
             raise LedgerError(f"The data set, policy or caps of ledger `{self.label}` were edited.")
         if (self.head, self.entries, self.time, self.spent) != (
             state.head,
@@ -183,6 +185,11 @@ class _Seen:
 
     def _refuse(self, seq: int, what: str) -> None:
         raise LedgerError(f"Row {seq} of ledger `{self.label}` {what}. Restore the ledger from a backup.")
+
+
+def _owner(dataset: str, policy: str, caps: Ticks) -> str:
+    owner = {"dataset": dataset, "policy": policy, "caps": caps._asdict()}
+    return json.dumps(owner, sort_keys=True, separators=(",", ":"))
 
 
 def _row(seq: int, kind: str, time: str, entry: int, batch: int) -> dict[str, Any]:

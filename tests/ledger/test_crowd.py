@@ -1,0 +1,56 @@
+"""Many processes at one cap: exactly as many succeed as fit, and the sum is the cap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leakcap.ledger import Caps
+
+ATTEMPTS = """
+from leakcap.errors import BudgetExceeded
+print("ready", flush=True)
+sys.stdin.readline()
+done, longest = 0, 0.0
+for _ in range({attempts}):
+    start = time.perf_counter()
+    try:
+        entry, = ledger.reserve([Charge("q", "count", Spend(epsilon=0.1))])
+        done += 1
+    except BudgetExceeded:
+        pass
+    longest = max(longest, time.perf_counter() - start)
+print(done, longest, flush=True)
+"""
+
+
+def crowd(started: Any, processes: int, attempts: int, caps: str, **options: str) -> tuple[int, float]:
+    code = ATTEMPTS.format(attempts=attempts)
+    running = [started(code, caps, **options) for _ in range(processes)]
+    for process in running:
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    results = [process.communicate()[0].split() for process in running]
+    return sum(int(done) for done, _ in results), max(float(longest) for _, longest in results)
+
+
+def test_eight_processes_spend_a_hundred_exactly(started: Any, opened: Any) -> None:
+    done, _ = crowd(started, 8, 25, "Caps(epsilon=10.0)")
+    ledger = opened(Caps(epsilon=10.0))
+    assert done == 100
+    assert ledger.totals().epsilon == 10.0
+    assert len(ledger.entries()) == 100
+    ledger.verify()
+
+
+@pytest.mark.slow
+def test_thirty_two_processes_spend_a_thousand_exactly(started: Any, opened: Any) -> None:
+    done, longest = crowd(started, 32, 200, "Caps(epsilon=100.0)")
+    ledger = opened(Caps(epsilon=100.0))
+    assert done == 1000
+    assert ledger.totals().epsilon == 100.0
+    ledger.verify()
+    assert longest < 5.0

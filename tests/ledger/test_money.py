@@ -1,0 +1,116 @@
+"""Amounts are exact: checked against fractions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leakcap.errors import BudgetExceeded, InvalidParameter
+from leakcap.ledger import Caps, Charge, Ledger, Spend
+from leakcap.ledger.ticks import Ticks, cap_ticks, decimal, spend_ticks, total, units
+
+TICK = Fraction(1, 10**12)
+amounts = st.floats(0, 1_000_000, allow_nan=False) | st.sampled_from([0.1, 0.2, 0.3, 1e-12, 1e-13, 5e-324])
+
+
+@given(amounts)
+def test_a_spend_is_the_least_tick_above_and_a_cap_the_largest_below(amount: float) -> None:
+    exact = Fraction(repr(amount))
+    spend, cap = spend_ticks(amount), cap_ticks(amount)
+    assert spend is not None
+    assert cap is not None
+    assert spend * TICK >= exact > (spend - 1) * TICK
+    assert cap * TICK <= exact < (cap + 1) * TICK
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=50), st.integers(1, 12))
+def test_sums_of_decimals_do_not_drift(numerators: list[int], places: int) -> None:
+    floats = [n / 10**places for n in numerators]
+    ticks = total(Ticks(spend_ticks(x), 0, 0, 0) for x in floats)
+    assert ticks.epsilon == Fraction(sum(numerators), 10**places) / TICK
+
+
+@given(st.integers(-(10**19), 10**19))
+def test_messages_show_the_exact_number(ticks: int) -> None:
+    assert Fraction(decimal(ticks)) == ticks * TICK
+
+
+@given(st.integers(0, 10**18))
+def test_units_are_the_nearest_float(ticks: int) -> None:
+    assert units(ticks) == float(ticks * TICK)
+
+
+def test_three_tenths_are_the_float_three_tenths() -> None:
+    assert total([Spend(0.1).ticks] * 3) == Spend(0.3).ticks
+    assert 0.1 + 0.1 + 0.1 != 0.3
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cap=st.integers(0, 60),
+    spends=st.lists(st.lists(st.integers(1, 20), min_size=1, max_size=3), max_size=12),
+    places=st.sampled_from([1, 3, 12]),
+)
+def test_random_batches_against_a_brute_force_account(cap: int, spends: list[list[int]], places: int) -> None:
+    unit = Fraction(1, 10**places)
+    spent = Fraction(0)
+    caps = Caps(epsilon=float(cap * unit), nats_table=float(cap * unit))
+    with Ledger.open("sqlite://", dataset="d", policy="0" * 8, caps=caps) as ledger:
+        for batch in spends:
+            asked = sum(batch) * unit
+            charges = [Charge("q", "", Spend(float(n * unit), 0, 0, float(n * unit))) for n in batch]
+            if spent + asked <= cap * unit:
+                ledger.check(charges)
+                ledger.reserve(charges)
+                spent += asked
+            else:
+                with pytest.raises(BudgetExceeded):
+                    ledger.check(charges)
+                with pytest.raises(BudgetExceeded):
+                    ledger.reserve(charges)
+            assert ledger.totals().epsilon == ledger.totals().nats_table == float(spent)
+            assert ledger.balances()[0].left == float(cap * unit - spent)
+        ledger.verify()
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person", "nats_table"])
+@pytest.mark.parametrize("value", [-1.0, -1e-300, math.nan, -math.inf, 1e300, "0.1", None, True])
+def test_spends_that_are_no_amount_are_refused(name: str, value: object) -> None:
+    with pytest.raises(InvalidParameter, match=f"`{name}` of `Spend` must be a number from 0"):
+        Spend(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person"])
+def test_only_the_table_may_be_spent_without_a_bound(name: str) -> None:
+    with pytest.raises(InvalidParameter):
+        Spend(**{name: math.inf})
+    assert Spend(nats_table=math.inf).ticks.nats_table is None
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person", "nats_table"])
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, 1e7])
+def test_caps_that_are_no_amount_are_refused(name: str, value: float) -> None:
+    with pytest.raises(InvalidParameter, match=f"`{name}` of `Caps` .* Leave the cap out"):
+        Caps(**{name: value})
+
+
+def test_numpy_numbers_count_as_the_numbers_they_print() -> None:
+    assert Spend(np.float64(0.1)) == Spend(0.1)
+    assert Spend(np.float64(0.1)).ticks.epsilon == 10**11
+
+
+@pytest.mark.parametrize("details", [{"scale": math.nan}, {"x": None}, {1: "a"}, {"x": "\0"}, {"x": [1]}])
+def test_details_are_text_or_finite_numbers(details: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter):
+        Charge("q", "", Spend(), details=details)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", 5])
+def test_text_that_no_database_stores_is_refused(text: str) -> None:
+    with pytest.raises(InvalidParameter):
+        Charge("q", text, Spend())
