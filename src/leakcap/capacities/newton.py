@@ -5,7 +5,7 @@ used are equally far from the centre, none is farther". Near a prior π it is a 
 
     max  pᵀz − ½ (z − π)ᵀ A (z − π),    A = R Rᵀ with R the scaled rows,
 
-solved by block principal pivoting; the interval is recomputed from each prior, so that a bad step can
+solved in `simplex`; the interval is recomputed from each prior, so that a bad step can
 cost time but never a wrong answer.
 """
 
@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leakcap.capacities.simplex import simplex_quadratic
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Place", "Problem", "Search"]
@@ -118,8 +119,6 @@ class Search:
         ridge = 1e-11 * float(np.mean(np.diagonal(curvature)))
         curvature[np.diag_indices_from(curvature)] += ridge
         solution = simplex_quadratic(curvature, pull + curvature @ old, old > 0)
-        if solution is None:
-            return False
         goal = np.zeros_like(self.here.prior)
         goal[index] = solution
         return self._towards(goal)
@@ -145,58 +144,3 @@ class Search:
             score = prior[index] + np.maximum(excess[index], 0.0)
             index = np.sort(index[np.argsort(score)[-most:]])
         return index
-
-
-def simplex_quadratic(curvature: Floats, target: Floats, support: NDArray[np.bool_]) -> Floats | None:
-    """min ½ zᵀAz − bᵀz over the simplex by block principal pivoting; None where A is singular.
-
-    All variables that are infeasible, in the primal or the dual, change sides at once; when their number
-    stops falling only the last one does, which ends finitely.
-    Source: Portugal, Júdice & Vicente 1994; Kim & Park 2011.
-
-    >>> simplex_quadratic(np.eye(2), np.array([3.0, 0.0]), np.array([True, True]))
-    array([1., 0.])
-    """
-    size = len(target)
-    active = support.copy() if support.any() else np.ones(size, dtype=bool)
-    fewest, patience = size + 1, 5
-    tolerance = 1e-13 * (float(np.max(np.abs(target))) + 1.0)
-    for _ in range(50 + size):
-        point, slack = _on_face(curvature, target, active)
-        if point is None or slack is None:
-            return None
-        wrong = np.where(active, point < 0.0, slack < -tolerance)
-        bad = int(wrong.sum())
-        if bad == 0:
-            return np.asarray(point / point.sum())
-        if bad < fewest:
-            fewest, patience = bad, 5
-        elif patience > 0:
-            patience -= 1
-        else:
-            last = int(np.flatnonzero(wrong)[-1])
-            wrong = np.zeros(size, dtype=bool)
-            wrong[last] = True
-        active ^= wrong
-        if not active.any():
-            active[int(np.argmax(target))] = True
-    return None
-
-
-def _on_face(
-    curvature: Floats, target: Floats, active: NDArray[np.bool_]
-) -> tuple[Floats, Floats] | tuple[None, None]:
-    """The minimiser on the affine hull of a face, and the multipliers of the other variables."""
-    index = np.flatnonzero(active)
-    sides = np.column_stack([target[index], np.ones(index.size)])
-    try:
-        both = np.linalg.solve(curvature[np.ix_(index, index)], sides)
-    except np.linalg.LinAlgError:
-        return None, None
-    total = both[:, 1].sum()
-    if not np.isfinite(both).all() or total == 0.0:
-        return None, None
-    level = (both[:, 0].sum() - 1.0) / total
-    point = np.zeros(len(target))
-    point[index] = both[:, 0] - level * both[:, 1]
-    return point, level - target + curvature @ point
