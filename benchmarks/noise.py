@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from leakcap.sampling import discrete_gaussian, discrete_laplace
 
@@ -45,10 +46,9 @@ def report(name: str, scale: str, draw: Callable[[int], object]) -> None:
 
 def main() -> None:
     for scale, value in LAPLACE_SCALES.items():
-        report("discrete Laplace", scale, lambda size, value=value: discrete_laplace(value, size))
+        report("discrete Laplace", scale, partial(discrete_laplace, value))
     for sigma, root in GAUSSIAN_SIGMAS.items():
-        variance = Fraction(root * root)
-        report("discrete Gaussian", f"σ={sigma}", lambda size, v=variance: discrete_gaussian(v, size))
+        report("discrete Gaussian", f"σ={sigma}", partial(discrete_gaussian, Fraction(root * root)))
 
 
 if __name__ == "__main__":

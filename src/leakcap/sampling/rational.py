@@ -23,7 +23,7 @@ def rational_scale(sensitivity: int, epsilon: float | Fraction) -> Fraction:
 
     A float stands for the decimal number it prints as (0.1 is 1/10). A ratio whose numerator or denominator
     is too long for the samplers is rounded *up*, by less than 3·10⁻⁷ of itself and by less than 10⁻¹² from
-    a scale of 1/1000 on, so the privacy promised is never exceeded. Raises `InvalidParameter`.
+    a scale of 1/1000 upwards, so the privacy promised is never exceeded. Raises `InvalidParameter`.
 
     >>> rational_scale(1, 0.1), rational_scale(5, Fraction(3, 2))
     (Fraction(10, 1), Fraction(10, 3))
