@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Hashable
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leakcap.adversary import Adversary
+from leakcap.adversary import Adversary, AllPriors, Neighbours
 from leakcap.bound import Bound
 from leakcap.channel import Channel
-from leakcap.divergence import Divergence
+from leakcap.divergence import Divergence, Renyi
+from leakcap.errors import InvalidParameter, require
+from leakcap.numeric.logspace import Floats
 from leakcap.sampling.source import ByteSource, system_bytes
 
-__all__ = ["Mechanism"]
+__all__ = ["MAX_EPSILON", "Mechanism", "Outputs", "RowPair", "as_points", "as_secrets", "require_epsilon"]
+
+MAX_EPSILON = 700.0
+"""e^700 is about the largest double."""
+
+Outputs = NDArray[Any]
+"""Noisy outputs: integers, bits, coordinates or reals, one for each secret along the first axis."""
+
+
+class RowPair(NamedTuple):
+    """Two distributions whose divergence is a supremum over all the mechanism's rows, and who attains it.
+
+    Outcomes with the same likelihood ratio are merged, which changes no divergence.
+    """
+
+    p: Floats
+    q: Floats
+    witness: Hashable = (0, 1)
 
 
 class Mechanism(ABC):
     """A channel that can be sampled, and that knows some of its capacities in closed form.
 
     A mechanism is a frozen dataclass, one family a file. Its laws are tested for every instance that
-    `examples` returns: each closed form lies in the solver's interval, samples keep the claimed trade-off.
+    `examples` returns: each closed form lies in the solver's interval, samples follow the channel's rows.
+    A mechanism states what it knows by overriding `dominating_pair` and `central_pair` (two distributions,
+    from which every ruler follows) or `diameter` and `radius` (formulas).
     """
+
+    source: ClassVar[str] = ""
+    """Authors and year."""
 
     @abstractmethod
     def channel(self) -> Channel:
@@ -32,7 +59,7 @@ class Mechanism(ABC):
         """
 
     @abstractmethod
-    def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> NDArray:  # type: ignore[type-arg]
+    def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """One noisy output for each secret."""
 
     @classmethod
@@ -40,6 +67,111 @@ class Mechanism(ABC):
     def examples(cls) -> tuple[Self, ...]:
         """Instances on which the laws are tested, edge cases included."""
 
+    def statistic(self, outputs: Outputs) -> Outputs:
+        """What `channel` shows of raw outputs: a sufficient statistic, the outputs themselves by default."""
+        return outputs
+
+    def claim(self) -> float:
+        """The ε that the mechanism promises over all pairs of its secrets; ∞ when it promises none."""
+        return math.inf
+
+    def attained(self) -> bool:
+        """Whether some output attains `claim` exactly."""
+        return self.dominating_pair() is not None
+
+    def dominating_pair(self) -> RowPair | None:
+        """The two rows that are farthest apart by every ruler at once, or None.
+
+        Source: Zhu, Dong & Wang 2022.
+        """
+        return None
+
+    def central_pair(self, order: Renyi) -> RowPair | None:
+        """A row and the centre of all rows, whose D_α is the radius, or None; the witness is the prior."""
+        return None
+
+    def diameter(self, divergence: Divergence) -> Bound | None:
+        """The supremum over all pairs of secrets, in closed form."""
+        pair = self.dominating_pair()
+        if pair is None:
+            return None
+        if isinstance(divergence, Renyi) and math.isinf(divergence.alpha) and self.attained():
+            return self.closed_form(self.claim(), divergence, pair.witness)
+        value = max(float(divergence.between(pair.p, pair.q)), float(divergence.between(pair.q, pair.p)))
+        return self.closed_form(value, divergence, pair.witness)
+
+    def radius(self, order: Renyi) -> Bound | None:
+        """Sibson's capacity of the given order, in closed form."""
+        pair = self.central_pair(order)
+        return (
+            None
+            if pair is None
+            else self.closed_form(float(order.between(pair.p, pair.q)), order, pair.witness)
+        )
+
     def exact(self, divergence: Divergence, adversary: Adversary) -> Bound | None:
         """The capacity in closed form (or a certified interval of its own), None where there is none."""
+        if isinstance(adversary, Neighbours):
+            return self.diameter(divergence) if adversary.pairs is None else None
+        if isinstance(adversary, AllPriors) and isinstance(divergence, Renyi):
+            return self.radius(divergence)
         return None
+
+    def closed_form(self, value: float, divergence: Divergence, witness: object = None) -> Bound:
+        """A closed form of this mechanism as a `Bound`; rounding below zero is set to zero."""
+        name = type(self).__name__
+        return Bound.exact(
+            max(value, 0.0),
+            method=f"closed form of {name}",
+            source=self.source,
+            unit=divergence.unit,
+            witness=witness,
+        )
+
+    def _no_channel(self, known: str) -> NoReturn:
+        raise InvalidParameter(
+            f"`{type(self).__name__}` has no finite channel: its output is unbounded. "
+            f"Ask `capacity` for what it knows in closed form: {known}."
+        )
+
+
+def as_secrets(secrets: ArrayLike, low: int | None, high: int | None, owner: str) -> NDArray[np.int64]:
+    """A vector of integers from `low` to `high` (None: no limit); errors never show a secret.
+
+    >>> as_secrets([0, 1], 0, 1, "example")
+    array([0, 1])
+    """
+    array = np.atleast_1d(np.asarray(secrets))
+    whole = array.dtype.kind in "iub" and array.ndim == 1
+    below = whole and array.size > 0 and low is not None and bool(array.min() < low)
+    above = whole and array.size > 0 and high is not None and bool(array.max() > high)
+    if not whole or below or above:
+        limits = "" if low is None else f" from {low} to {high}"
+        raise InvalidParameter(
+            f"`secrets` of `{owner}` must be a vector of integers{limits}. Got something else "
+            "(not shown: it is secret)."
+        )
+    return array.astype(np.int64)
+
+
+def as_points(secrets: ArrayLike, width: int, owner: str) -> Floats:
+    """Real secrets: shape (n,) for width 1, else shape (n, width), one row of coordinates a secret.
+
+    >>> as_points([[0, 1]], 2, "example")
+    array([[0., 1.]])
+    """
+    array = np.asarray(secrets, dtype=np.float64)
+    array = np.atleast_1d(array) if width == 1 else np.atleast_2d(array)
+    shaped = array.ndim == 1 if width == 1 else array.ndim == 2 and array.shape[1] == width
+    if not shaped or not np.isfinite(array).all():
+        what = "a vector of finite numbers" if width == 1 else f"finite numbers of shape (n, {width})"
+        raise InvalidParameter(f"`secrets` of `{owner}` must be {what}. Got something else (not shown).")
+    return array
+
+
+def require_epsilon(epsilon: float, owner: str, name: str = "epsilon") -> None:
+    """Raise `InvalidParameter` unless 0 < ε ≤ 700 nats (beyond that e^ε is no double).
+
+    >>> require_epsilon(1.0, "example")
+    """
+    require(0 < epsilon <= MAX_EPSILON, name, owner, f"be positive and at most {MAX_EPSILON:g} nats", epsilon)

@@ -1,0 +1,205 @@
+"""Geometric noise on the integers: two-sided (discrete Laplace) and truncated."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leakcap.adversary import Adversary, Neighbours
+from leakcap.bound import Bound
+from leakcap.capacities.geometric import geometric_capacity
+from leakcap.channel import Channel
+from leakcap.divergence import Divergence, Renyi
+from leakcap.errors import require
+from leakcap.mechanism.base import MAX_EPSILON, Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.coins import printed
+from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
+
+__all__ = ["TruncatedGeometric", "TwoSidedGeometric"]
+
+
+class _Geometric(Mechanism):
+    """What both share: secrets 0, …, `reach`, decay a step, and rows that only their distance tells apart."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> int:
+        """The largest secret; the smallest is 0."""
+
+    @property
+    @abstractmethod
+    def decay(self) -> float:
+        """ε for a step of one."""
+
+    def channel(self) -> Channel:
+        """The truncated matrix: outputs below 0 all have one likelihood ratio, and so have those above."""
+        n, s = self.reach, math.exp(-self.decay)
+        steps = np.arange(n + 1)
+        rows = np.exp(-self.decay * np.abs(steps[:, None] - steps)) * math.tanh(self.decay / 2)
+        rows[:, 0] = np.exp(-self.decay * steps) / (1 + s)
+        rows[:, n] = np.exp(-self.decay * (n - steps)) / (1 + s)
+        return Channel(rows)
+
+    def statistic(self, outputs: Outputs) -> Outputs:
+        """Outputs clamped to 0, …, `reach`: nothing is lost."""
+        return np.asarray(np.clip(outputs, 0, self.reach))
+
+    def claim(self) -> float:
+        """`decay` times the distance of the farthest secrets, attained."""
+        return self.decay * self.reach
+
+    def dominating_pair(self) -> RowPair:
+        """The two end rows: geometric noise is log-concave, so a longer shift dominates a shorter one."""
+        logs = _log_row(self.reach, self.decay)
+        return RowPair(np.exp(logs), np.exp(logs[::-1]), (0, self.reach))
+
+    def exact(self, divergence: Divergence, adversary: Adversary) -> Bound | None:
+        """Listed pairs too: the farthest pair decides."""
+        if not isinstance(adversary, Neighbours) or not adversary.pairs:
+            return super().exact(divergence, adversary)
+        if not all(0 <= x <= self.reach for pair in adversary.pairs for x in pair):
+            return None
+        low, high = max(((min(p), max(p)) for p in adversary.pairs), key=lambda pair: pair[1] - pair[0])
+        return self._at_distance(high - low, divergence, (low, high))
+
+    def diameter(self, divergence: Divergence) -> Bound:
+        """The divergence of the two end rows."""
+        return self._at_distance(self.reach, divergence, (0, self.reach))
+
+    def _at_distance(self, distance: int, divergence: Divergence, witness: tuple[int, int]) -> Bound:
+        epsilon = self.decay * distance
+        if isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
+            return self.closed_form(epsilon, divergence, witness)
+        logs = _log_row(distance, self.decay) if distance else np.zeros(1)
+        if isinstance(divergence, Renyi) and epsilon > MAX_EPSILON:
+            return self.closed_form(_renyi_in_logs(logs, divergence.alpha), divergence, witness)
+        value = float(divergence.between(np.exp(logs), np.exp(logs[::-1])))
+        return self.closed_form(value, divergence, witness)
+
+    def radius(self, order: Renyi) -> Bound | None:
+        """Shannon capacity, ln(1 + n·tanh(ε/2)) at order ∞; every order for two secrets."""
+        if math.isinf(order.alpha):
+            leakage = math.log1p(self.reach * math.tanh(self.decay / 2))
+            return self.closed_form(leakage, order, (1 / (self.reach + 1),) * (self.reach + 1))
+        if order.alpha == 1.0:
+            return geometric_capacity(self.reach, self.decay)
+        if self.reach > 1:
+            return None
+        row = np.exp(_log_row(1, self.decay))
+        return self.closed_form(float(order.between(row, np.array([0.5, 0.5]))), order, (0.5, 0.5))
+
+
+def _log_row(n: int, decay: float) -> Floats:
+    """Logarithms of the first row of the truncated geometric matrix over 0, …, n."""
+    logs = -decay * np.arange(n + 1) + math.log(math.tanh(decay / 2))
+    ends = -math.log1p(math.exp(-decay))
+    logs[0], logs[n] = ends, ends - decay * n
+    return np.asarray(logs)
+
+
+def _renyi_in_logs(logs: Floats, alpha: float) -> float:
+    other = logs[::-1]
+    if alpha == 1.0:
+        return float(np.sum(np.exp(logs) * (logs - other)))
+    return float(logsumexp(alpha * logs + (1 - alpha) * other)) / (alpha - 1)
+
+
+@dataclass(frozen=True)
+class TruncatedGeometric(_Geometric):
+    """A secret in 0, …, n plus two-sided geometric noise of ε a step, clamped to 0, …, n.
+
+    Adjacent secrets are ε apart, the farthest nε. Optimal for every prior and loss of one count.
+    Source: Ghosh, Roughgarden & Sundararajan 2012.
+
+    >>> TruncatedGeometric(2, math.log(2)).channel().matrix.round(4).tolist()
+    [[0.6667, 0.1667, 0.1667], [0.3333, 0.3333, 0.3333], [0.1667, 0.1667, 0.6667]]
+    """
+
+    n: int
+    epsilon: float
+
+    source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2012"
+
+    def __post_init__(self) -> None:
+        require(self.n >= 1, "n", "TruncatedGeometric", "be at least 1 (the largest secret)", self.n)
+        require_epsilon(self.epsilon, "TruncatedGeometric")
+
+    @property
+    def reach(self) -> int:
+        """n."""
+        return self.n
+
+    @property
+    def decay(self) -> float:
+        """ε."""
+        return self.epsilon
+
+    def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
+        """Exact discrete Laplace noise at `rational_scale(1, epsilon)`, then the clamp."""
+        x = as_secrets(secrets, 0, self.n, "TruncatedGeometric.sample")
+        noise = discrete_laplace(rational_scale(1, self.epsilon), x.size, source)
+        return np.asarray(np.clip(x + noise, 0, self.n))
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """The channel of Fernandes, McIver & Sadeghi 2022, two secrets, many secrets, weak and strong."""
+        pairs = ((2, math.log(2)), (1, 1.0), (20, 0.1), (5, 3.0), (40, 0.02))
+        return tuple(cls(n, e) for n, e in pairs)
+
+
+@dataclass(frozen=True)
+class TwoSidedGeometric(_Geometric):
+    """Integer secrets plus noise P(z) ∝ e^(−|z|/scale), the discrete Laplace law.
+
+    `sensitivity` is the distance of the farthest secrets: 1 for one person's effect on a count, n for a whole
+    table of n people. ε = sensitivity/scale. Secrets 0, …, sensitivity with the outputs clamped to them, the
+    truncated geometric matrix, tell as much: that is `channel()`.
+    Source: Ghosh, Roughgarden & Sundararajan 2012; Inusah & Kozubowski 2006.
+
+    >>> TwoSidedGeometric(1.0).claim()
+    1.0
+    """
+
+    scale: float | Fraction
+    sensitivity: int = 1
+
+    source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2012"
+
+    def __post_init__(self) -> None:
+        owner = "TwoSidedGeometric"
+        require(0 < self.scale < math.inf, "scale", owner, "be positive and finite", self.scale)
+        require(self.decay <= MAX_EPSILON, "scale", owner, "be at least 1/700", self.scale)
+        whole = isinstance(self.sensitivity, int) and self.sensitivity >= 1
+        require(whole, "sensitivity", owner, "be an integer of at least 1", self.sensitivity)
+
+    @property
+    def reach(self) -> int:
+        """The sensitivity."""
+        return self.sensitivity
+
+    @property
+    def decay(self) -> float:
+        """1/scale."""
+        return float(1 / self.scale)
+
+    def claim(self) -> float:
+        """sensitivity/scale, attained."""
+        return float(self.sensitivity / self.scale)
+
+    def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
+        """Exact: secrets of any size plus discrete Laplace noise. Sums beyond 64 bits are not checked."""
+        x = as_secrets(secrets, None, None, "TwoSidedGeometric.sample")
+        rate = 1 / self.scale if isinstance(self.scale, Fraction) else 1 / printed(self.scale)
+        return np.asarray(x + discrete_laplace(rational_scale(1, rate), x.size, source))
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """One person's effect, a sum's, a fraction for a scale, weak and strong."""
+        return cls(1.0), cls(Fraction(10, 3), 5), cls(10.0), cls(0.25, 2), cls(25.0, 12)
