@@ -1,0 +1,41 @@
+"""Private statistics of a table: policy, queries, plan, price, engine, noise.
+
+    Policy, Query           the owner's public facts and caps; the analyst's statistic and ε
+    PrivateTable            plan → price → check → commit → aggregate → noise, in this order
+    preview                 accuracy and price without data
+    Release, Row, Price     what comes back
+
+Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+from leakcap.release.accuracy import Preview
+from leakcap.release.engine import DuckDB, Engine, attach
+from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_policy
+from leakcap.release.price import Price
+from leakcap.release.queries import Query, QueryFile, load_queries, query_from
+from leakcap.release.result import Release, Row
+from leakcap.release.table import PrivateTable, open_ledger, preview
+
+__all__ = [
+    "Column",
+    "DuckDB",
+    "Engine",
+    "IdUnit",
+    "Policy",
+    "PolicyCaps",
+    "Preview",
+    "Price",
+    "PrivateTable",
+    "Query",
+    "QueryFile",
+    "Release",
+    "Row",
+    "attach",
+    "load_policy",
+    "load_queries",
+    "open_ledger",
+    "preview",
+    "query_from",
+]

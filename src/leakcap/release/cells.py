@@ -1,0 +1,146 @@
+"""The cells of an answer: the cross product of public keys and bins. An empty cell is a cell."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.policy import Key, Policy
+from leakcap.release.queries import Query
+from leakcap.release.typed import literal, number_column, typed_column
+
+__all__ = ["Axis", "Cells", "cells_of"]
+
+MOST_CELLS = 10**6
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One way in which the table is split: what the engine groups by, and the label of each of its values."""
+
+    column: str
+    tree: exp.Expression
+    labels: dict[Key, Key]
+    kind: str
+
+    def listed(self, name: exp.Expression) -> exp.Expression:
+        """The condition that keeps rows whose key is public; all others are dropped."""
+        return exp.In(this=name, expressions=[literal(value, self.kind) for value in self.labels])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """All cells, in the order of the policy's keys, first axis slowest."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def size(self) -> int:
+        """How many cells there are; 1 without axes."""
+        size = 1
+        for axis in self.axes:
+            size *= len(axis.labels)
+        return size
+
+    def codes(self) -> list[tuple[Key, ...]]:
+        """What the engine returns for each cell."""
+        return list(itertools.product(*(axis.labels for axis in self.axes)))
+
+    def labels(self) -> list[dict[str, Key]]:
+        """What a person reads for each cell."""
+        return [
+            {axis.column: axis.labels[code] for axis, code in zip(self.axes, cell, strict=True)}
+            for cell in self.codes()
+        ]
+
+
+def cells_of(query: Query, policy: Policy) -> Cells:
+    """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
+    axes = [_key_axis(column, policy, query) for column in query.by]
+    if query.statistic == "histogram":
+        axes.append(_histogram_axis(query, policy))
+    if len({axis.column for axis in axes}) < len(axes):
+        raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the histogram.")
+    cells = Cells(tuple(axes))
+    if cells.size > MOST_CELLS:
+        raise InvalidQuery(
+            f"Query `{query.name}` has {cells.size:,} groups; at most {MOST_CELLS:,} are allowed. "
+            "Leave a column out of `by` or take fewer bins."
+        )
+    return cells
+
+
+def _key_axis(column: str, policy: Policy, query: Query) -> Axis:
+    known = policy.columns.get(column)
+    if known is None:
+        raise InvalidQuery(
+            f"`by` of query `{query.name}` names `{column}`, which is not a column of the policy."
+        )
+    if known.keys is None:
+        raise InvalidQuery(
+            f"`by` of query `{query.name}` names `{column}`, which has no `keys` in the policy. "
+            "Ask for a histogram of it instead."
+        )
+    return Axis(column, typed_column(column, policy), {key: key for key in known.keys}, known.kind)
+
+
+def _histogram_axis(query: Query, policy: Policy) -> Axis:
+    column = query.column or ""
+    known = policy.columns.get(column)
+    if known is None:
+        raise InvalidQuery(
+            f"`column` of query `{query.name}` names `{column}`, which is not a column of the policy."
+        )
+    if known.bounds is None:
+        if query.bins is not None or query.edges is not None:
+            raise InvalidQuery(f"`bins` of query `{query.name}`: `{column}` has keys, which are its bins.")
+        return _key_axis(column, policy, query)
+    edges = _edges(query, known.bounds)
+    labels: dict[Key, Key] = {index: _label(edges, index) for index in range(len(edges) - 1)}
+    value = number_column(column)
+    if known.fill is not None:
+        value = exp.Coalesce(this=value, expressions=[literal(known.fill, "number")])
+    missing = exp.Is(this=value.copy(), expression=exp.Null())
+    bin_ = _search(value, edges, 0, len(edges) - 2)
+    return Axis(
+        column, exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=bin_), labels, "integer"
+    )
+
+
+def _edges(query: Query, bounds: tuple[float, float]) -> tuple[float, ...]:
+    low, high = bounds
+    if query.edges is not None:
+        if query.edges[0] < low or query.edges[-1] > high:
+            raise InvalidQuery(f"`edges` of query `{query.name}` must lie within the bounds {[low, high]}.")
+        return query.edges
+    if query.bins is None:
+        raise InvalidQuery(f"Query `{query.name}` needs `bins` or `edges` for its histogram.")
+    width = high - low
+    inner = [low + width * (index / query.bins) for index in range(1, query.bins)]
+    edges = (low, *inner, high)
+    if any(a >= b for a, b in itertools.pairwise(edges)):
+        raise InvalidQuery(f"`bins` of query `{query.name}` is too large for the bounds {[low, high]}.")
+    return edges
+
+
+def _label(edges: tuple[float, ...], index: int) -> str:
+    """Half-open bins, the last one closed. Outliers are clamped, so the outer bins include them."""
+    end = "]" if index == len(edges) - 2 else ")"
+    return f"[{_plain(edges[index])}, {_plain(edges[index + 1])}{end}"
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+
+
+def _search(value: exp.Expression, edges: tuple[float, ...], first: int, last: int) -> exp.Expression:
+    """The bin's index by halving: a row meets log₂(bins) comparisons, and outliers end in the outer bins."""
+    if first == last:
+        return literal(first, "integer")
+    middle = (first + last + 1) // 2
+    below = exp.LT(this=value.copy(), expression=literal(edges[middle], "number"))
+    left, right = _search(value, edges, first, middle - 1), _search(value, edges, middle, last)
+    return exp.Case(ifs=[exp.If(this=below, true=left)], default=right)

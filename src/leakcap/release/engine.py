@@ -1,0 +1,186 @@
+"""What runs the aggregates: an interface of two verbs, and DuckDB embedded behind it.
+
+Only aggregates leave an engine. An error of the engine while it reads rows may quote a value, so it is
+replaced by a `DataError` without the engine's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+import numpy as np
+from sqlglot import exp
+
+from leakcap.errors import DataError
+from leakcap.release import csvlines
+from leakcap.release.typed import SOURCE
+
+__all__ = ["DuckDB", "Engine", "attach"]
+
+_READING = "The data could not be read to the end. What the engine said is withheld: it may quote values."
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    # Nothing is fetched or loaded because of what a file or a query says.
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    # With a sample the types of a pandas column would hang on its rows; without one, objects are text.
+    "pandas_analyze_sample": "0",
+}
+
+
+class Engine(Protocol):
+    """A dialect, a schema, and a way to run one aggregate statement over the table called `SOURCE`."""
+
+    dialect: str
+
+    def columns(self) -> dict[str, str]:
+        """Column names and the engine's types, without looking at rows."""
+        ...
+
+    def aggregate(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        """Run an aggregate statement; raises `DataError` without the engine's words."""
+        ...
+
+
+class DuckDB:
+    """Embedded DuckDB over one table, locked against other files, extensions and settings."""
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, *, readable: Path | None = None) -> None:
+        self._connection = connection
+        if readable is not None:
+            connection.execute(f"SET allowed_paths = [{_quoted(str(readable))}]")
+        for setting in ("enable_external_access", "python_enable_replacements"):
+            connection.execute(f"SET {setting} = false")
+        connection.execute("SET lock_configuration = true")
+
+    def columns(self) -> dict[str, str]:
+        """Column names and DuckDB types, from the schema alone."""
+        with _withheld():
+            rows = self._connection.execute(f"DESCRIBE {SOURCE}").fetchall()
+        return {str(row[0]): str(row[1]) for row in rows}
+
+    def aggregate(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        """Run an aggregate statement; raises `DataError` without DuckDB's words."""
+        with _withheld():
+            return list(self._connection.execute(tree.sql(dialect=self.dialect)).fetchall())
+
+
+@contextmanager
+def _withheld(message: str = _READING) -> Iterator[None]:
+    """Turn whatever the engine raises into a `DataError` that says nothing about rows."""
+    failed = False
+    try:
+        yield
+    except (duckdb.Error, RuntimeError, ValueError, TypeError, UnicodeError, OverflowError):
+        failed = True
+    if failed:  # outside the handler, so that the engine's words are not even chained to the error
+        raise DataError(message)
+
+
+def attach(data: object, *, table: str | None = None) -> DuckDB:
+    """An engine over a Parquet or CSV path, a DuckDB file and its `table`, or a data frame.
+
+    A data frame is a pandas, Polars or Arrow table.
+
+    Raises `DataError` when there is no such file, table or kind of table.
+
+    >>> import pyarrow
+    >>> attach(pyarrow.table({"age": [1.5, 2.5]})).columns()
+    {'age': 'DOUBLE'}
+    """
+    if isinstance(data, str | Path):
+        return _attach_file(Path(data), table)
+    if table is not None:
+        raise DataError("`table` goes with a DuckDB file only.")
+    if not _is_frame(data):
+        raise DataError(
+            f"`data` must be a path or a pandas, Polars or Arrow table. Got a {type(data).__name__}."
+        )
+    connection = _connect()
+    with _withheld("The table could not be handed to the engine."):
+        connection.register(SOURCE, data)
+    return DuckDB(connection)
+
+
+def _is_frame(data: object) -> bool:
+    library = type(data).__module__.partition(".")[0]
+    return library in {"pandas", "polars", "pyarrow"} and hasattr(data, "columns")
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config=_SETTINGS)
+
+
+def _attach_file(path: Path, table: str | None) -> DuckDB:
+    if not path.is_file():
+        raise DataError(f"`data` names no file: `{path}`.")
+    path = path.resolve()
+    suffix = path.suffix.lower()
+    if suffix in {".duckdb", ".db", ".ddb"}:
+        return _attach_database(path, table)
+    if table is not None:
+        raise DataError("`table` goes with a DuckDB file only.")
+    if suffix in {".parquet", ".pq"}:
+        return _attach_parquet(path)
+    if suffix in {".csv", ".tsv"}:
+        return _attach_csv(path, "\t" if suffix == ".tsv" else ",")
+    raise DataError(f"`data` must end in .parquet, .pq, .csv, .tsv, .duckdb, .ddb or .db. Got `{path.name}`.")
+
+
+def _attach_parquet(path: Path) -> DuckDB:
+    if any(sign in str(path) for sign in "*?[]{}"):
+        raise DataError(f"`data` may not have any of * ? [ ] {{ }} in its path: `{path}`.")
+    connection = _connect()
+    with _withheld(f"`{path}` is not a Parquet file that can be read."):
+        source = f"read_parquet({_quoted(str(path))}, hive_partitioning = false)"
+        connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM {source}")
+    return DuckDB(connection, readable=path)
+
+
+def _attach_database(path: Path, table: str | None) -> DuckDB:
+    if table is None:
+        raise DataError(f"`table` is missing: which table of `{path}` is meant?")
+    connection = _connect()
+    with _withheld(f"`{path}` is not a DuckDB file that can be opened for reading."):
+        connection.execute(f"ATTACH {_quoted(str(path))} AS leakcap_file (READ_ONLY)")
+        # Only a stored table: a view or a computed column could raise errors that depend on rows.
+        found = connection.execute(
+            "SELECT sql FROM duckdb_tables() WHERE database_name = 'leakcap_file'"
+            " AND schema_name = 'main' AND table_name = ?",
+            [table],
+        ).fetchall()
+        computed = connection.execute(
+            "SELECT count(*) FROM information_schema.columns WHERE table_catalog = 'leakcap_file'"
+            " AND table_schema = 'main' AND table_name = ? AND is_generated = 'ALWAYS'",
+            [table],
+        ).fetchall()
+    if not found:
+        raise DataError(f"`{path}` has no table `{table}`; a view does not count.")
+    if computed[0][0]:
+        raise DataError(f"`{table}` of `{path}` has computed columns. Store their values instead.")
+    with _withheld():
+        quoted = exp.Identifier(this=table, quoted=True).sql("duckdb")
+        connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM leakcap_file.main.{quoted}")
+    return DuckDB(connection)
+
+
+def _attach_csv(path: Path, delimiter: str) -> DuckDB:
+    connection = _connect()
+    header = csvlines.header(path, delimiter)
+    with _withheld(f"`{path}` could not be read as text."):
+        connection.execute("CREATE TABLE leakcap_lines (line VARCHAR)")
+        for chunk in csvlines.chunks(path, delimiter):
+            connection.register("leakcap_chunk", {"line": np.array(chunk, dtype=object)})
+            connection.execute("INSERT INTO leakcap_lines SELECT line FROM leakcap_chunk")
+            connection.unregister("leakcap_chunk")
+        connection.execute(f"CREATE VIEW {SOURCE} AS {csvlines.view(header, delimiter, 'leakcap_lines')}")
+    return DuckDB(connection)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,216 @@
+"""From a query and a policy to the one statement that runs and the integers it returns. No data, no noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from leakcap.errors import DataError, InvalidParameter, InvalidQuery
+from leakcap.release.cells import Cells, cells_of
+from leakcap.release.grid import Grid, grid_for
+from leakcap.release.policy import Policy
+from leakcap.release.queries import Query
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.typed import SOURCE, aliased, column, number_column, typed_column
+from leakcap.release.where import Condition, parse_where, to_text, to_tree
+from leakcap.sampling import rational_scale
+
+__all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals"]
+
+ROW_NUMBER = "leakcap_row_number"
+Role: TypeAlias = Literal["count", "sum"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One noisy vector of integers: its role, what a unit adds to it, its noise, and what it cannot exceed.
+
+    `scale` is that of the discrete Laplace noise in steps, at least sensitivity/ε; `total` the public range
+    of one cell's total, to which it is clamped before noise (1-Lipschitz, so the sensitivity stays).
+    """
+
+    role: Role
+    epsilon: Fraction
+    contribution: Contribution
+    sensitivity: int
+    scale: Fraction
+    total: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A priced-to-be query: parts, cells, grid, and the statement."""
+
+    query: Query
+    policy: Policy
+    condition: Condition | None
+    cells: Cells
+    grid: Grid | None
+    centre: int
+    parts: tuple[Part, ...]
+    exact_count: int | None
+
+    @property
+    def text(self) -> str:
+        """The query in one normal form, for the ledger."""
+        query = self.query
+        words: list[str] = [query.statistic]
+        words += [f"of {query.column}"] if query.column else []
+        words += [f"in {query.bins} bins"] if query.bins is not None else []
+        words += [f"with edges {list(query.edges)}"] if query.edges is not None else []
+        words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
+        words += [f"by {', '.join(query.by)}"] if query.by else []
+        return " ".join(words)
+
+    def used_columns(self) -> tuple[str, ...]:
+        """The policy's columns that the statement reads."""
+        names = {node.name for node in self.tree().find_all(exp.Column)}
+        return tuple(name for name in self.policy.columns if name in names)
+
+    def tree(self) -> exp.Select:
+        """The statement: for each cell that is not empty its codes, then a total for each part."""
+        axes = self.cells.axes
+        inner = exp.Select(
+            expressions=[aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)]
+            + [aliased(self._value(), "v")]
+        ).from_(_base(self.policy))
+        if self.condition is not None:
+            inner = inner.where(to_tree(self.condition, self.policy))
+        keys = [column(f"k{index}") for index in range(len(axes))]
+        outer = exp.Select(
+            expressions=[key.copy() for key in keys] + [_total(part.role) for part in self.parts]
+        )
+        outer = outer.from_(inner.subquery("cells"))
+        for axis, key in zip(axes, keys, strict=True):
+            outer = outer.where(axis.listed(key.copy()))
+        return outer.group_by(*keys) if keys else outer
+
+    def _value(self) -> exp.Expression:
+        """The row's integer, or 1 for a count of rows; NULL where the row has none."""
+        name = self.query.column
+        if self.grid is None or name is None:
+            return exp.Literal.number(1)
+        known = self.policy.columns[name]
+        assert known.bounds is not None
+        steps = self.grid.tree(number_column(name), known.bounds, known.fill)
+        if not self.centre:
+            return steps
+        return exp.Sub(this=exp.Paren(this=steps), expression=exp.Literal.number(self.centre))
+
+
+def _total(role: Role) -> exp.Expression:
+    if role == "count":
+        return exp.Count(this=column("v"))
+    return exp.Coalesce(this=exp.Sum(this=column("v")), expressions=[exp.Literal.number(0)])
+
+
+def _base(policy: Policy) -> exp.Expression:
+    """The table; where an id is the unit, at most `max_rows` rows of each id and none without an id.
+
+    Rows without an id are left out because strangers would share one quota. Which rows are kept follows from
+    the unit's own rows alone: they are ordered by all that a query can see, so that ties do not matter.
+    """
+    source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
+    if policy.id_column is None:
+        return source
+    order = exp.Order(
+        expressions=[
+            exp.Ordered(this=typed_column(name, policy), nulls_first=False) for name in policy.columns
+        ]
+    )
+    number = exp.Window(this=exp.RowNumber(), partition_by=[column(policy.id_column)], order=order)
+    known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
+    ranked = exp.Select(expressions=[exp.Star(), aliased(number, ROW_NUMBER)]).from_(source).where(known)
+    kept = exp.LTE(this=column(ROW_NUMBER), expression=exp.Literal.number(policy.rows_per_unit))
+    return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
+
+
+def count_units(policy: Policy) -> exp.Select:
+    """The statement that counts the privacy units of the table."""
+    source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
+    counted: exp.Expression = exp.Star()
+    if policy.id_column is not None:
+        counted = exp.Distinct(expressions=[column(policy.id_column)])
+    return exp.Select(expressions=[exp.Count(this=counted)]).from_(source)
+
+
+def plan_query(query: Query, policy: Policy) -> Plan:
+    """Check a query against the policy and plan it. Raises `InvalidQuery`; touches no data."""
+    condition = None if query.where is None else parse_where(query.where, policy)
+    cells = cells_of(query, policy)
+    try:
+        return _plan(query, policy, condition, cells)
+    except InvalidParameter:
+        raise InvalidQuery(
+            f"`epsilon` of query `{query.name}` is out of the range that noise can be drawn for exactly. "
+            f"Got {query.epsilon!r}."
+        ) from None
+
+
+def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cells) -> Plan:
+    if query.statistic in ("count", "histogram"):
+        counts = (_part("count", (1, 1), _as_printed(query.epsilon), policy, cells.size),)
+        return Plan(query, policy, condition, cells, None, 0, counts, None)
+    known = policy.columns.get(query.column or "")
+    if known is None:
+        raise InvalidQuery(
+            f"`column` of query `{query.name}` names `{query.column}`, which is not a column of the policy."
+        )
+    if known.bounds is None:
+        raise InvalidQuery(
+            f"`{query.column}` has no `bounds` in the policy, which a {query.statistic} needs."
+        )
+    everyone = (
+        policy.neighbours == "replace-one"
+        and policy.rows_per_unit == 1
+        and not (condition or query.by)
+        and known.fill is not None
+    )
+    # A mean over a public number of units needs no noisy count; any other mean pays for both.
+    shared = query.statistic == "mean" and not everyone
+    epsilon = _as_printed(query.epsilon) / (2 if shared else 1)
+    grid = grid_for(known.bounds, rows=policy.rows_per_unit, epsilon=epsilon)
+    centre = (grid.low + grid.high) // 2 if shared else 0
+    reach = (grid.low - centre, grid.high - centre)
+    parts: tuple[Part, ...] = (_part("sum", reach, epsilon, policy, cells.size, every=everyone),)
+    if shared:
+        parts += (_part("count", (1, 1), epsilon, policy, cells.size),)
+    exact = policy.rows if query.statistic == "mean" and everyone else None
+    return Plan(query, policy, condition, cells, grid, centre, parts, exact)
+
+
+def _part(
+    role: Role, reach: tuple[int, int], epsilon: Fraction, policy: Policy, cells: int, *, every: bool = False
+) -> Part:
+    contribution = Contribution(reach[0], reach[1], policy.rows_per_unit, cells, every)
+    sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
+    scale = rational_scale(sensitivity, epsilon)
+    total = None if policy.units is None else contribution.total(policy.units)
+    return Part(role, epsilon, contribution, sensitivity, scale, total)
+
+
+def _as_printed(number: float) -> Fraction:
+    """The decimal that was asked for: 0.3 is 3/10, and its halves add up to it."""
+    return Fraction(Decimal(repr(float(number))))
+
+
+def read_totals(plan: Plan, rows: list[tuple[object, ...]]) -> list[list[int]]:
+    """For each part the clamped total of every cell, empty ones included, in the order of the cells."""
+    width = len(plan.cells.axes)
+    found = {tuple(row[:width]): row[width:] for row in rows}
+    nothing = (0,) * len(plan.parts)
+    answer: list[list[int]] = []
+    for index, part in enumerate(plan.parts):
+        totals = [found.get(code, nothing)[index] for code in plan.cells.codes()]
+        answer.append([_clamped(total, part.total) for total in totals])
+    return answer
+
+
+def _clamped(total: object, reach: tuple[int, int] | None) -> int:
+    if not isinstance(total, int):
+        raise DataError("The engine did not return integers.")
+    return total if reach is None else max(reach[0], min(reach[1], total))

@@ -1,0 +1,205 @@
+"""The owner's policy: public facts about a table, and the caps on what may ever be learned from it.
+
+Nothing in a policy may be read off the data. Bounds and keys are facts that hold for every table that could
+have been (a radius lies between 0 and 50 µm), the number of units is one the owner publishes anyway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from leakcap.errors import InvalidPolicy
+from leakcap.release.validation import complaints, read_toml
+
+__all__ = ["Column", "IdUnit", "Key", "Policy", "PolicyCaps", "load_policy"]
+
+Key: TypeAlias = str | int | bool
+
+# Bounds outside ±LARGEST, or closer than 1/LARGEST, would leave the range in which x·2^j is exact in doubles.
+LARGEST = 1e90
+# More units than this is a typing error; it keeps whole-table totals far inside 128 bits.
+MOST_UNITS = 10**12
+_KEY_TYPES = {str: "text", int: "integer", bool: "boolean"}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Column(_Strict):
+    """What is publicly known of one column: `bounds` of a number, or the `keys` of a category.
+
+    `fill` is the public value that stands in for a missing one; without it missing values are left out of
+    sums, means and histograms, so that whether a value is missing is protected like the value itself.
+
+    >>> Column(bounds=(0.0, 50.0)).kind
+    'number'
+    >>> Column(keys=("benign", "malignant")).kind
+    'text'
+    """
+
+    bounds: tuple[float, float] | None = None
+    fill: float | None = None
+    keys: tuple[Key, ...] | None = None
+
+    @field_validator("bounds", "keys", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.bounds is None) == (self.keys is None):
+            raise ValueError("a column needs either `bounds = [low, high]` or `keys = [...]`, and not both")
+        if self.bounds is not None:
+            _check_bounds(self.bounds, self.fill)
+        if self.keys is not None:
+            _check_keys(self.keys)
+            if self.fill is not None:
+                raise ValueError("`fill` goes with `bounds` only")
+        return self
+
+    @property
+    def kind(self) -> Literal["number", "text", "integer", "boolean"]:
+        """How the engine reads the column."""
+        if self.keys is None:
+            return "number"
+        first = self.keys[0]
+        if isinstance(first, bool):
+            return "boolean"
+        return "text" if isinstance(first, str) else "integer"
+
+
+def _check_bounds(bounds: tuple[float, float], fill: float | None) -> None:
+    low, high = bounds
+    if not low < high:
+        raise ValueError("`bounds` must be [low, high] with low < high")
+    if max(abs(low), abs(high)) > LARGEST or high - low < 1.0 / LARGEST:
+        raise ValueError(f"`bounds` must lie within ±{LARGEST:g} and at least {1.0 / LARGEST:g} apart")
+    if fill is not None and not low <= fill <= high:
+        raise ValueError("`fill` must lie within `bounds`")
+
+
+def _check_keys(keys: tuple[Key, ...]) -> None:
+    if not keys:
+        raise ValueError("`keys` must name at least one key")
+    if len({type(key) for key in keys}) > 1:
+        raise ValueError("`keys` must be all text, all integers or all true/false")
+    if len(set(keys)) < len(keys):
+        raise ValueError("`keys` must not repeat a key")
+    if any(isinstance(key, int) and abs(key) >= 2**63 for key in keys):
+        raise ValueError("`keys` that are integers must fit in 64 bits")
+    if any(isinstance(key, str) and "\0" in key for key in keys):
+        raise ValueError("`keys` must not contain null characters")
+
+
+class IdUnit(_Strict):
+    """The unit is a person with an id: all rows that carry it, of which at most `max_rows` are used."""
+
+    id: str = Field(min_length=1)
+    max_rows: int = Field(default=1, ge=1, le=10**6)
+
+
+class PolicyCaps(_Strict):
+    """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them."""
+
+    epsilon: float = Field(gt=0.0, le=1e6)
+    delta: float | None = Field(default=None, ge=0.0, lt=1.0)
+    nats_per_person: float | None = Field(default=None, gt=0.0)
+    nats_table: float | None = Field(default=None, gt=0.0)
+
+
+class Policy(_Strict):
+    """The whole policy.
+
+    `neighbours` says who is hidden from whom: under ``replace-one`` the number of units is public (`rows`),
+    and one unit's data is replaced by any other; under ``add-remove-one`` whether a unit is in the table at
+    all is hidden as well. `rows` (exact, public) or `max_rows` (a public upper bound) counts privacy units:
+    rows when the unit is a row, distinct ids when it is an id.
+
+    >>> policy = Policy(
+    ...     dataset="ward", neighbours="replace-one", rows=20,
+    ...     columns={"age": Column(bounds=(0.0, 120.0))}, caps=PolicyCaps(epsilon=1.0),
+    ... )
+    >>> policy.rows_per_unit, policy.units
+    (1, 20)
+    """
+
+    dataset: str = Field(min_length=1)
+    unit: Literal["row"] | IdUnit = "row"
+    neighbours: Literal["replace-one", "add-remove-one"]
+    rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
+    max_rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
+    columns: Annotated[dict[str, Column], Field(min_length=1)]
+    caps: PolicyCaps
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [name.lower() for name in self.columns]
+        if len(set(names)) < len(names):
+            raise ValueError("two `columns` differ only in upper and lower case")
+        if any(not name or "\0" in name for name in names):
+            raise ValueError("a name in `columns` is empty or has a null character")
+        self._check_units()
+        return self
+
+    def _check_units(self) -> None:
+        replace = self.neighbours == "replace-one"
+        if replace and self.rows is None:
+            raise ValueError("`rows`, the public number of units, is required under replace-one neighbours")
+        if replace and self.max_rows is not None:
+            raise ValueError("`max_rows` goes with add-remove-one neighbours; under replace-one give `rows`")
+        if not replace and self.rows is not None:
+            raise ValueError(
+                "`rows` is not public under add-remove-one neighbours; give `max_rows`, a public upper bound"
+            )
+        if self.caps.nats_table is not None and self.units is None:
+            raise ValueError("`max_rows` is required when `caps.nats_table` is set")
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows of one unit are used at most."""
+        return 1 if self.unit == "row" else self.unit.max_rows
+
+    @property
+    def id_column(self) -> str | None:
+        """The column that names the unit; None when a row is the unit."""
+        return None if self.unit == "row" else self.unit.id
+
+    @property
+    def units(self) -> int | None:
+        """The public number of units, or the public upper bound on it; None when there is neither."""
+        return self.rows if self.rows is not None else self.max_rows
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the policy's canonical JSON: it binds a ledger to the policy."""
+        content = self.model_dump(mode="json")
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_policy(source: Policy | str | Path | Mapping[str, Any]) -> Policy:
+    """A policy from a TOML file, a mapping, or as it is. Raises `InvalidPolicy`, one line per broken rule.
+
+    >>> load_policy({"dataset": "d", "neighbours": "add-remove-one", "colums": {}})
+    Traceback (most recent call last):
+    leakcap.errors.InvalidPolicy: `caps` of `policy` is missing.
+    `columns` of `policy` is missing.
+    `colums` of `policy` is not a known field. Remove it or check its spelling.
+    """
+    if isinstance(source, Policy):
+        return source
+    if isinstance(source, Mapping):
+        owner, content = "policy", dict(source)
+    else:
+        owner, content = str(source), read_toml(Path(source), InvalidPolicy)
+    try:
+        return Policy.model_validate(content)
+    except ValidationError as error:
+        raise InvalidPolicy(complaints(error, owner)) from None

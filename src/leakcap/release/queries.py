@@ -1,0 +1,176 @@
+"""The analyst's queries, in Python or as a TOML file."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.validation import complaints, read_toml
+
+__all__ = ["Query", "QueryFile", "Statistic", "load_queries", "query_from"]
+
+# Strict: text is no number, and true is not 1.
+Text: TypeAlias = Annotated[str, Strict()]
+Number: TypeAlias = Annotated[float, Strict()]
+Whole: TypeAlias = Annotated[int, Strict()]
+Statistic: TypeAlias = Literal["count", "sum", "mean", "histogram"]
+
+
+def _require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:
+    if not holds:
+        raise InvalidQuery(f"`{field}` of query `{name}` must {rule}. {remedy}".rstrip())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One statistic, and the ε that the analyst offers for it.
+
+    `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
+    split the table into disjoint groups, which together cost once. A histogram of a number needs `bins`
+    (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys.
+
+    >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
+    ()
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    name: Text
+    statistic: Statistic
+    epsilon: Number
+    column: Text | None = None
+    where: Text | None = None
+    by: tuple[Text, ...] = ()
+    bins: Whole | None = None
+    edges: tuple[Number, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _require(
+            bool(self.name.strip()) and self.name.isprintable(), "name", self.name[:40], "be printable text"
+        )
+        known = self.statistic in ("count", "sum", "mean", "histogram")
+        _require(known, "statistic", self.name, "be count, sum, mean or histogram")
+        number = isinstance(self.epsilon, int | float) and not isinstance(self.epsilon, bool)
+        positive = number and math.isfinite(self.epsilon) and self.epsilon > 0.0
+        _require(positive, "epsilon", self.name, "be a positive finite number", f"Got {self.epsilon!r}.")
+        _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
+        if self.statistic == "count":
+            _require(
+                self.column is None, "column", self.name, "be left out of a count", "Use `where` or `by`."
+            )
+        else:
+            _require(self.column is not None, "column", self.name, f"name what the {self.statistic} is of")
+        _check_bins(self)
+
+
+def _check_bins(query: Query) -> None:
+    given = query.bins is not None or query.edges is not None
+    if query.statistic != "histogram":
+        _require(
+            not given, "bins", query.name, f"be left out of a {query.statistic}", "They go with a histogram."
+        )
+    _require(query.bins is None or query.edges is None, "bins", query.name, "not be given beside `edges`")
+    if query.bins is not None:
+        _require(1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000", f"Got {query.bins}.")
+    if query.edges is not None:
+        finite = all(math.isfinite(edge) for edge in query.edges)
+        rising = all(a < b for a, b in zip(query.edges, query.edges[1:], strict=False))
+        ok = len(query.edges) >= 2 and finite and rising
+        _require(ok, "edges", query.name, "be at least two finite numbers in rising order")
+
+
+_QUERY: TypeAdapter[Query] = TypeAdapter(Query)
+
+
+def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
+    """A query from a mapping: `by` may be one name, lists stand for tuples. Raises `InvalidQuery`.
+
+    >>> query_from({"name": "n", "statistic": "count", "by": "ward", "epsilon": 1.0}).by
+    ('ward',)
+    """
+    content = dict(fields)
+    if isinstance(content.get("by"), str):
+        content["by"] = (content["by"],)
+    if content.get("by", ()) is None:
+        del content["by"]
+    for field in ("by", "edges"):
+        if isinstance(content.get(field), list):
+            content[field] = tuple(content[field])
+    try:
+        return _QUERY.validate_python(content)
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, _owner(content, owner))) from None
+
+
+def _owner(content: Mapping[str, Any], owner: str) -> str:
+    name = content.get("name")
+    return f"query {name}" if isinstance(name, str) and name else owner
+
+
+class _Contents(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    policy: str
+    data: str
+    table: str | None = None
+    ledger: str
+    report: str | None = None
+    query: list[dict[str, Any]] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class QueryFile:
+    """A query file with its paths resolved: relative ones start at the file's own folder."""
+
+    policy: Path
+    data: Path
+    table: str | None
+    ledger: str
+    report: Path | None
+    queries: tuple[Query, ...]
+
+
+def load_queries(path: str | Path) -> QueryFile:
+    """Read a query file. Raises `InvalidQuery`, one line per broken rule."""
+    path = Path(path)
+    try:
+        contents = _Contents.model_validate(read_toml(path, InvalidQuery))
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, str(path))) from None
+    queries = tuple(
+        query_from(entry, owner=f"{path}: query {index}")
+        for index, entry in enumerate(contents.query, start=1)
+    )
+    names = [query.name for query in queries]
+    for name in names:
+        _require(names.count(name) == 1, "name", name, f"be unique in `{path}`")
+    folder = path.resolve().parent
+    return QueryFile(
+        policy=folder / contents.policy,
+        data=folder / contents.data,
+        table=contents.table,
+        ledger=_ledger_url(contents.ledger, folder),
+        report=None if contents.report is None else folder / contents.report,
+        queries=queries,
+    )
+
+
+def _ledger_url(text: str, folder: Path) -> str:
+    """A plain path, or an SQLite URL of a relative path, starts at the folder; others stay as they are."""
+    plain = (
+        text
+        if "://" not in text
+        else text.removeprefix("sqlite:///")
+        if text.startswith("sqlite:///")
+        else None
+    )
+    if plain is None or re.match(r"^:memory:|^file:|^$", plain):
+        return text
+    return f"sqlite:///{folder / plain}"

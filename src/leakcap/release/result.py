@@ -1,0 +1,94 @@
+"""What a person gets: the private values with their intervals, the noise, and the price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from leakcap.release.accuracy import as_mean, interval_of
+from leakcap.release.plan import Plan
+from leakcap.release.policy import Key
+from leakcap.release.price import Price
+from leakcap.release.queries import Query
+from leakcap.statement import Exposure, Statement, statement_of
+
+__all__ = ["Number", "Release", "Row", "release_of"]
+
+Number: TypeAlias = int | float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One group of an answer: its keys, the private value, and its 95 % interval."""
+
+    keys: dict[str, Key]
+    value: Number
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One private statistic. A count is an integer and keeps its sign: a negative one is honest noise.
+
+    `noise_scale` is the discrete Laplace scale of the sum, or of the count where there is only that, in the
+    unit of the column; `price.noise_scales` has both for a mean.
+    """
+
+    name: str
+    query: Query
+    text: str
+    rows: tuple[Row, ...]
+    noise_scale: float
+    price: Price
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the answer has a row for each group, rather than one number."""
+        return bool(self.rows[0].keys)
+
+    @property
+    def value(self) -> Number | tuple[Row, ...]:
+        """The number; for a grouped statistic its rows."""
+        return self.rows if self.grouped else self.rows[0].value
+
+    @property
+    def interval(self) -> tuple[float, float] | tuple[tuple[float, float], ...]:
+        """The 95 % interval; for a grouped statistic one for each row."""
+        return tuple(row.interval for row in self.rows) if self.grouped else self.rows[0].interval
+
+    def statement(self) -> Statement:
+        """What this answer tells, to whom, in words and numbers."""
+        price = self.price
+        exposure = Exposure(
+            title=self.name,
+            epsilon=price.epsilon,
+            epsilon_contents=price.epsilon_contents,
+            nats=price.nats_person,
+            table_nats=price.nats_table,
+            relation=price.relation,
+            unit=price.unit,
+            units=price.units,
+        )
+        return statement_of(exposure)
+
+
+def release_of(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> Release:
+    """The release from the noisy integers of each part and cell. Everything here is post-processing."""
+    rows = tuple(
+        Row(keys, _value(plan, totals), interval_of(plan, totals))
+        for keys, totals in zip(plan.cells.labels(), zip(*noisy, strict=True), strict=True)
+    )
+    scale = price.noise_scales[plan.parts[0].role]
+    return Release(plan.query.name, plan.query, plan.text, rows, scale, price)
+
+
+def _value(plan: Plan, totals: tuple[int, ...]) -> Number:
+    """An integer count, or the double nearest to the exact grid value."""
+    if plan.grid is None:
+        return totals[0]
+    if plan.query.statistic == "sum":
+        return plan.grid.value(totals[0])
+    rows = plan.exact_count if plan.exact_count is not None else max(totals[1], 1)
+    return as_mean(plan, Fraction(totals[0], rows))

@@ -1,0 +1,49 @@
+"""Whether the table's columns can be read as the policy says, from the schema alone and before any spend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from leakcap.errors import DataError
+from leakcap.release.policy import Policy
+
+__all__ = ["check_schema"]
+
+_INTEGERS = {
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+}
+_NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL"}
+_TEXTS = {"VARCHAR", "ENUM"}
+_READABLE = {
+    "number": _NUMBERS | {"BOOLEAN", "VARCHAR"},
+    "integer": _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},
+    "text": _INTEGERS | _TEXTS | {"BOOLEAN", "DATE", "UUID"},
+    "boolean": _INTEGERS | {"BOOLEAN", "VARCHAR"},
+}
+_IDS = _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"}
+
+
+def check_schema(columns: Mapping[str, str], used: Iterable[str], policy: Policy) -> None:
+    """Raise `DataError` where a used column is missing or of a type that cannot be read as the policy says.
+
+    >>> from leakcap.release.policy import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> check_schema({"age": "DATE"}, ["age"], policy)
+    Traceback (most recent call last):
+    leakcap.errors.DataError: Column `age` has type DATE, which cannot be read as number.
+    """
+    for name in used:
+        _check(columns, name, policy.columns[name].kind, _READABLE[policy.columns[name].kind])
+    if policy.id_column is not None:
+        _check(columns, policy.id_column, "an id", _IDS)
+
+
+def _check(columns: Mapping[str, str], name: str, kind: str, readable: set[str]) -> None:
+    if name not in columns:
+        raise DataError(f"The data has no column `{name}`, which the policy names.")
+    # An ENUM's type lists values that may have been read off the rows: only its first word is ever shown.
+    type_ = columns[name].partition("(")[0].strip()
+    if type_ not in readable or columns[name].endswith("]"):
+        raise DataError(f"Column `{name}` has type {type_}, which cannot be read as {kind}.")

@@ -1,0 +1,205 @@
+"""The table that only answers in private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leakcap.errors import DataError, InvalidQuery, LeakcapError
+from leakcap.ledger import Balance, Caps, Charge, Ledger
+from leakcap.release.accuracy import Preview, preview_of
+from leakcap.release.engine import Engine, attach
+from leakcap.release.plan import Plan, count_units, plan_query, read_totals
+from leakcap.release.policy import Policy, load_policy
+from leakcap.release.price import MECHANISM, Price, price_of
+from leakcap.release.queries import Query, query_from
+from leakcap.release.result import Release, release_of
+from leakcap.release.schema import check_schema
+from leakcap.sampling import ByteSource, discrete_laplace, system_bytes
+
+__all__ = ["PrivateTable", "open_ledger", "preview"]
+
+
+class PrivateTable:
+    """A table behind a policy and a ledger.
+
+    `data` is a path to Parquet or CSV, a DuckDB file with its `table`, or a pandas, Polars or Arrow table;
+    `policy` a path, a mapping or a `Policy`; `ledger` a URL, a path of an SQLite file, or a `Ledger`.
+
+    Every answer is planned, priced, checked against every cap and committed to the ledger, in this order,
+    before any statistic of the data is computed and any noise drawn. A failure after the commit costs budget,
+    never privacy.
+
+    >>> import pyarrow
+    >>> ages = pyarrow.table({"age": [31.0, 45.0, 72.0]})
+    >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
+    >>> ward = PrivateTable(ages, policy=policy, ledger="sqlite://")
+    >>> release = ward.count(where="age >= 65", epsilon=0.5)
+    >>> isinstance(release.value, int), release.noise_scale, ward.budget()[0].left
+    (True, 2.0, 0.5)
+    """
+
+    def __init__(
+        self,
+        data: object,
+        *,
+        policy: Policy | str | Path | Mapping[str, Any],
+        ledger: Ledger | str | Path,
+        table: str | None = None,
+        analyst: str = "",
+        source: ByteSource = system_bytes,
+    ) -> None:
+        self.policy = load_policy(policy)
+        self._engine: Engine = attach(data, table=table)
+        self.ledger = open_ledger(ledger, self.policy)
+        self._analyst = analyst
+        self._source = source
+
+    def count(
+        self,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+    ) -> Release:
+        """How many rows, those with missing values included, each group for itself."""
+        return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name)
+
+    def sum(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+    ) -> Release:
+        """The sum of a column, its values clamped to the policy's bounds."""
+        return self._one("sum", column, epsilon=epsilon, where=where, by=by, name=name)
+
+    def mean(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+    ) -> Release:
+        """The mean of a column, its values clamped to the policy's bounds."""
+        return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name)
+
+    def histogram(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+    ) -> Release:
+        """How many rows in each bin of a number, or with each key of a key column."""
+        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
+        return self._one("histogram", column, epsilon=epsilon, where=where, by=by, name=name, **extra)
+
+    def _one(
+        self, statistic: str, column: str | None, *, name: str | None, by: str | Sequence[str], **fields: Any
+    ) -> Release:
+        by = by if isinstance(by, str) else tuple(by)
+        default = statistic if column is None else f"{statistic} of {column}"
+        content = {"statistic": statistic, "column": column, "by": by, "name": name or default, **fields}
+        return self.release([query_from(content)])[0]
+
+    def preview(self, queries: Query | Sequence[Query]) -> list[Preview]:
+        """The accuracy and the price of each query. Touches neither data nor ledger."""
+        return preview([queries] if isinstance(queries, Query) else queries, policy=self.policy)
+
+    def budget(self) -> list[Balance]:
+        """What was spent and what is left, in each currency."""
+        return self.ledger.balances()
+
+    def release(self, queries: Sequence[Query]) -> list[Release]:
+        """Answer all of the queries, or none.
+
+        Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent; or a `DataError` that says
+        that the spend stays, when the engine fails after the commit.
+        """
+        if not queries:
+            raise InvalidQuery("`queries` of `release` must hold at least one query.")
+        plans = [plan_query(query, self.policy) for query in queries]
+        prices = [price_of(plan) for plan in plans]
+        columns = self._engine.columns()
+        for plan in plans:
+            check_schema(columns, plan.used_columns(), self.policy)
+        charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
+        self.ledger.check(charges)
+        self._check_units()
+        entries = self.ledger.reserve(charges)
+        try:
+            releases = [self._answer(plan, price) for plan, price in zip(plans, prices, strict=True)]
+        except LeakcapError as error:
+            raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
+        self.ledger.mark_released([entry.id for entry in entries])
+        return releases
+
+    def _check_units(self) -> None:
+        """Under replace-one the number of units is public by definition, so that to compare it tells nothing:
+        every neighbouring table gives the same answer. Under add/remove-one it is never looked at.
+        """
+        if self.policy.neighbours == "replace-one":
+            counted = self._engine.aggregate(count_units(self.policy))[0][0]
+            if counted != self.policy.rows:
+                raise DataError(
+                    "The table does not have as many units as `rows` of the policy says. Correct the policy, "
+                    "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
+                )
+
+    def _charge(self, plan: Plan, price: Price) -> Charge:
+        details: dict[str, str | float | int] = {
+            "mechanism": MECHANISM,
+            "neighbours": price.relation,
+            "unit": price.unit,
+            "cells": price.cells,
+            **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},
+        }
+        return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)
+
+    def _answer(self, plan: Plan, price: Price) -> Release:
+        totals = read_totals(plan, self._engine.aggregate(plan.tree()))
+        noisy = []
+        for part, exact in zip(plan.parts, totals, strict=True):
+            noise = discrete_laplace(part.scale, len(exact), self._source)
+            noisy.append([total + int(z) for total, z in zip(exact, noise, strict=True)])
+        return release_of(plan, price, noisy)
+
+
+def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
+    """The ledger of a policy: a URL, the path of an SQLite file, or one that is open already."""
+    if isinstance(ledger, Ledger):
+        return ledger
+    text = str(ledger)
+    caps = Caps(
+        epsilon=policy.caps.epsilon,
+        delta=policy.caps.delta,
+        nats_person=policy.caps.nats_per_person,
+        nats_table=policy.caps.nats_table,
+    )
+    url = text if "://" in text else f"sqlite:///{text}"
+    return Ledger.open(url, dataset=policy.dataset, policy=policy.fingerprint(), caps=caps)
+
+
+def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:
+    """The accuracy and the price of each query under a policy. There need not be any data.
+
+    >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
+    >>> preview([Query(name="n", statistic="count", epsilon=0.1)], policy=policy)[0].error
+    30.0
+    """
+    checked = load_policy(policy)
+    return [preview_of(plan_query(query, checked)) for query in queries]

@@ -1,0 +1,351 @@
+"""The analyst's condition: parsed, checked against the policy, and rebuilt from our own tree.
+
+The text itself never reaches the engine. A condition may compare a column of the policy with literals
+(= <> < <= > >=, IN, BETWEEN, IS [NOT] NULL) and combine such comparisons with AND, OR and NOT. Whatever else
+sqlglot can parse is refused by name, so that no function, cast or subquery can look at other rows, at other
+tables, or raise an error that depends on the data.
+
+A number is compared as it stands in the table, before it is clamped to its bounds and before `fill`: the
+condition concerns one row at a time, so it moves no sensitivity. NaN counts as missing, as does a value that
+cannot be read as the column's kind; a comparison with a missing value is neither true nor false, and a row is
+kept only where the condition is true.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import sqlglot
+from sqlglot import TokenType, exp
+from sqlglot.errors import SqlglotError
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.policy import Key, Policy
+from leakcap.release.typed import literal, typed_column
+
+__all__ = ["Condition", "parse_where", "to_text", "to_tree"]
+
+Scalar: TypeAlias = str | int | bool | float
+Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
+
+_OPERATORS: dict[type[exp.Expression], Operator] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_TREES: dict[Operator, type[exp.Expression]] = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+_MIRROR: dict[Operator, Operator] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+# What sqlglot would not parse but pass on as it is, with a warning.
+_STATEMENTS = frozenset({TokenType.SEMICOLON, TokenType.COMMAND, TokenType.EXECUTE})
+_LONGEST = 10_000
+_SHOWN = 80
+_MOST_TOKENS = 600
+_ALLOWED = "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NULL, AND, OR and NOT."
+
+
+@dataclass(frozen=True)
+class Compare:
+    """column operator value."""
+
+    column: str
+    operator: Operator
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Among:
+    """column IN (values)."""
+
+    column: str
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """column BETWEEN low AND high."""
+
+    column: str
+    low: Scalar
+    high: Scalar
+
+
+@dataclass(frozen=True)
+class Missing:
+    """column IS NULL."""
+
+    column: str
+
+
+@dataclass(frozen=True)
+class Negation:
+    """NOT part."""
+
+    part: Condition
+
+
+@dataclass(frozen=True)
+class Junction:
+    """left AND right, or left OR right."""
+
+    word: Literal["AND", "OR"]
+    left: Condition
+    right: Condition
+
+
+Condition: TypeAlias = Compare | Among | Between | Missing | Negation | Junction
+
+
+def parse_where(text: str, policy: Policy) -> Condition:
+    """The condition as our own tree. Raises `InvalidQuery` naming what is not allowed.
+
+    >>> from leakcap.release.policy import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> to_text(parse_where("18 <= age", policy))
+    'age >= 18.0'
+    >>> parse_where("abs(age) > 3", policy)
+    Traceback (most recent call last):
+    leakcap.errors.InvalidQuery: `where` may not use ABS. Allowed are comparisons ...
+    """
+    return _condition(_parse(text), policy)
+
+
+def _parse(text: str) -> exp.Expression:
+    if not text.strip() or len(text) > _LONGEST:
+        raise InvalidQuery(f"`where` must be from 1 to {_LONGEST:,} characters long.")
+    try:
+        tokens = sqlglot.tokenize(text, dialect="duckdb")
+        if len(tokens) > _MOST_TOKENS:
+            raise InvalidQuery(f"`where` must have at most {_MOST_TOKENS} words and signs. Split the query.")
+        if any(token.comments for token in tokens):
+            raise InvalidQuery("`where` may not use comments.")
+        if any(token.token_type in _STATEMENTS for token in tokens):
+            raise InvalidQuery("`where` must be a single condition, without semicolons.")
+        statements = sqlglot.parse(text, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        raise InvalidQuery(f"`where` does not parse: {text[:_SHOWN]!r}.") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Expression):
+        raise InvalidQuery("`where` must be a single condition, without semicolons.")
+    return statements[0]
+
+
+def _condition(node: exp.Expression, policy: Policy) -> Condition:
+    _no_comments(node)
+    if isinstance(node, exp.Paren):
+        return _condition(node.this, policy)
+    if isinstance(node, exp.And | exp.Or):
+        word: Literal["AND", "OR"] = "AND" if isinstance(node, exp.And) else "OR"
+        return Junction(word, _condition(node.this, policy), _condition(node.expression, policy))
+    if isinstance(node, exp.Not):
+        return Negation(_condition(node.this, policy))
+    if type(node) in _OPERATORS:
+        return _compare(node, policy)
+    if isinstance(node, exp.In):
+        return _among(node, policy)
+    if isinstance(node, exp.Between):
+        return _between(node, policy)
+    if isinstance(node, exp.Is):
+        return _missing(node, policy)
+    if isinstance(node, exp.Column):
+        return _truth(node, policy)
+    raise _refusal(node)
+
+
+def _no_comments(node: exp.Expression) -> None:
+    if node.comments:
+        raise InvalidQuery("`where` may not use comments.")
+
+
+def _refusal(node: exp.Expression) -> InvalidQuery:
+    if isinstance(node, exp.Anonymous):
+        name = str(node.name).upper()
+    elif isinstance(node, exp.Func):
+        name = node.sql_name()
+    elif isinstance(node, exp.Literal | exp.Boolean | exp.Null):
+        return InvalidQuery(f"`where` needs a condition where a lone literal stands. {_ALLOWED}")
+    else:
+        name = type(node).__name__.upper()
+    return InvalidQuery(f"`where` may not use {name}. {_ALLOWED}")
+
+
+def _compare(node: exp.Expression, policy: Policy) -> Condition:
+    operator, left, right = _OPERATORS[type(node)], _bare(node.this), _bare(node.expression)
+    if not isinstance(left, exp.Column) and isinstance(right, exp.Column):
+        operator, left, right = _MIRROR[operator], right, left
+    column = _column(left, policy)
+    ordered = operator not in ("=", "<>")
+    if ordered and policy.columns[column].kind == "boolean":
+        raise InvalidQuery(f"`where` compares `{column}`, which is true or false, by order. Use = or <>.")
+    return Compare(column, operator, _value(right, column, policy, listed=not ordered))
+
+
+def _among(node: exp.In, policy: Policy) -> Condition:
+    extra = [name for name, value in node.args.items() if value and name not in ("this", "expressions")]
+    if extra or not node.expressions:
+        raise InvalidQuery(f"`where` may use IN with a list of literals only. {_ALLOWED}")
+    column = _column(_bare(node.this), policy)
+    return Among(column, tuple(_value(item, column, policy, listed=True) for item in node.expressions))
+
+
+def _between(node: exp.Between, policy: Policy) -> Condition:
+    extra = [name for name, value in node.args.items() if value and name not in ("this", "low", "high")]
+    if extra:
+        raise InvalidQuery(f"`where` may use BETWEEN with two literals only. {_ALLOWED}")
+    column = _column(_bare(node.this), policy)
+    if policy.columns[column].kind == "boolean":
+        raise InvalidQuery(f"`where` compares `{column}`, which is true or false, by order. Use = or <>.")
+    low = _value(node.args["low"], column, policy, listed=False)
+    return Between(column, low, _value(node.args["high"], column, policy, listed=False))
+
+
+def _missing(node: exp.Is, policy: Policy) -> Condition:
+    if not isinstance(_bare(node.expression), exp.Null):
+        raise InvalidQuery(f"`where` may use IS with NULL only. {_ALLOWED}")
+    return Missing(_column(_bare(node.this), policy))
+
+
+def _truth(node: exp.Column, policy: Policy) -> Condition:
+    column = _column(node, policy)
+    if policy.columns[column].kind != "boolean":
+        raise InvalidQuery(f"`where` uses `{column}` as a condition, but it is not true or false.")
+    return Compare(column, "=", True)
+
+
+def _bare(node: exp.Expression) -> exp.Expression:
+    while isinstance(node, exp.Paren):
+        _no_comments(node)
+        node = node.this
+    _no_comments(node)
+    return node
+
+
+def _column(node: exp.Expression, policy: Policy) -> str:
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        if isinstance(node, exp.Literal | exp.Neg | exp.Boolean | exp.Null):
+            raise InvalidQuery("`where` must compare a column of the policy, not two literals.")
+        raise _refusal(node)
+    if any(node.args.get(part) for part in ("table", "db", "catalog")):
+        raise InvalidQuery("`where` may not qualify a column by a table. There is only one table.")
+    if any(value for part, value in node.args.items() if part != "this"):
+        raise _refusal(node)
+    if node.name not in policy.columns:
+        raise InvalidQuery(f"`where` names `{node.name}`, which is not a column of the policy.")
+    return node.name
+
+
+def _value(node: exp.Expression, column: str, policy: Policy, *, listed: bool) -> Scalar:
+    """The literal, of the column's kind; where `listed`, it must be one of the column's keys."""
+    value = _literal(_bare(node), column)
+    known = policy.columns[column]
+    wanted = {
+        "number": "a number",
+        "text": "text in quotes",
+        "integer": "an integer",
+        "boolean": "TRUE or FALSE",
+    }
+    if known.kind == "number":
+        if isinstance(value, bool | str):
+            raise InvalidQuery(f"`where` must compare `{column}` with a number.")
+        return float(value)
+    kinds: dict[str, type[Key]] = {"text": str, "integer": int, "boolean": bool}
+    if type(value) is not kinds[known.kind]:
+        raise InvalidQuery(f"`where` must compare `{column}` with {wanted[known.kind]}.")
+    if listed and value not in (known.keys or ()):
+        raise InvalidQuery(f"`where` names {value!r}, which is not a key of `{column}` in the policy.")
+    return value
+
+
+def _literal(node: exp.Expression, column: str) -> Scalar:
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Null):
+        raise InvalidQuery(f"`where` compares `{column}` with NULL, which is never true. Use IS NULL.")
+    negative = isinstance(node, exp.Neg)
+    inner = _bare(node.this) if negative else node
+    if not isinstance(inner, exp.Literal):
+        if isinstance(inner, exp.Column):
+            raise InvalidQuery(f"`where` must compare `{column}` with a literal, not with another column.")
+        raise _refusal(inner)
+    if inner.is_string:
+        if negative:
+            raise InvalidQuery(f"`where` puts a minus sign before text, beside `{column}`.")
+        return _text(str(inner.this))
+    return _number(str(inner.this), negative, column)
+
+
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise InvalidQuery("`where` may not contain null characters.")
+    return text
+
+
+def _number(text: str, negative: bool, column: str) -> int | float:
+    sign = -1 if negative else 1
+    try:
+        if text.isdecimal() and len(text) < 20 and int(text) < 2**63:
+            return sign * int(text)
+        number = sign * float(text)
+    except ValueError:
+        raise InvalidQuery(f"`where` compares `{column}` with what is no number.") from None
+    if not math.isfinite(number):
+        raise InvalidQuery(f"`where` compares `{column}` with a number too large for a double.")
+    return number
+
+
+def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
+    """The condition as SQL that cannot fail on any row."""
+    if isinstance(condition, Junction):
+        join = exp.And if condition.word == "AND" else exp.Or
+        left, right = to_tree(condition.left, policy), to_tree(condition.right, policy)
+        return exp.Paren(this=join(this=left, expression=right))
+    if isinstance(condition, Negation):
+        return exp.Not(this=exp.Paren(this=to_tree(condition.part, policy)))
+    column = typed_column(condition.column, policy)
+    kind = policy.columns[condition.column].kind
+    if isinstance(condition, Missing):
+        return exp.Is(this=column, expression=exp.Null())
+    if isinstance(condition, Among):
+        return exp.In(this=column, expressions=[literal(value, kind) for value in condition.values])
+    if isinstance(condition, Between):
+        return exp.Between(this=column, low=literal(condition.low, kind), high=literal(condition.high, kind))
+    return _TREES[condition.operator](this=column, expression=literal(condition.value, kind))
+
+
+def to_text(condition: Condition) -> str:
+    """The condition as it is written into the ledger: one text for all ways to write the same tree."""
+    if isinstance(condition, Junction):
+        return f"({to_text(condition.left)} {condition.word} {to_text(condition.right)})"
+    if isinstance(condition, Negation):
+        return f"NOT ({to_text(condition.part)})"
+    name = _name(condition.column)
+    if isinstance(condition, Missing):
+        return f"{name} IS NULL"
+    if isinstance(condition, Among):
+        return f"{name} IN ({', '.join(_show(value) for value in condition.values)})"
+    if isinstance(condition, Between):
+        return f"{name} BETWEEN {_show(condition.low)} AND {_show(condition.high)}"
+    return f"{name} {condition.operator} {_show(condition.value)}"
+
+
+def _name(column: str) -> str:
+    return column if column.isidentifier() else '"' + column.replace('"', '""') + '"'
+
+
+def _show(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
