@@ -8,6 +8,7 @@ PostgreSQL gets the same from a lock on the state's row.
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -120,7 +121,8 @@ def connect(url: str, *, read_only: bool = False) -> Database:
     except (ImportError, NoSuchModuleError) as error:
         driver = getattr(error, "name", None) or parsed.drivername.partition("+")[2]
         raise LedgerError(
-            f"The ledger `{label}` needs the driver `{driver}`. Run `pip install {driver}`."
+            f"The ledger `{label}` needs the driver `{driver}`, which is not installed. "
+            "Run `pip install psycopg` and write `postgresql+psycopg://`."
         ) from error
     return Database(engine, label, memory=False)
 
@@ -201,7 +203,7 @@ def translated(label: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise LedgerError(f"The ledger `{label}` {_plain(str(error.orig))}") from error
-    except (SQLAlchemyError, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise LedgerError(f"The ledger `{label}` {_plain(str(error))}") from error
 
 

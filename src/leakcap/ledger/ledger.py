@@ -66,7 +66,6 @@ class Ledger:
         require(fingerprint, "policy", "Ledger", "be a fingerprint of 8 to 128 hex digits", policy)
         database = connect(url)
         try:
-            database.use_wal()
             with database.writing() as connection:
                 if create(connection):
                     time = events.stamp(clock, "", database.label)
@@ -74,6 +73,7 @@ class Ledger:
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
                 _require_owner(state, dataset, policy, caps.ticks, database.label)
+            database.use_wal()
         except BaseException:
             database.close()
             raise
