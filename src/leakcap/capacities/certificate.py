@@ -47,9 +47,9 @@ class ShannonCertificate:
         """q mixed with a little of the average row, so that D(W_x ‖ q) is finite for all x."""
         return np.maximum((1.0 - SMOOTHING) * centre + SMOOTHING * self.average, FLOOR)
 
-    def divergences(self, centre: Floats) -> Floats:
-        """D(W_x ‖ q) for every row, to rounding; one product."""
-        return self.negentropy - self.rows.times(np.log(centre))
+    def divergences(self, log_centre: Floats) -> Floats:
+        """D(W_x ‖ q) for every row from ln q, to rounding; one product."""
+        return self.negentropy - self.rows.times(log_centre)
 
     def lower(self, prior: Floats, centre: Floats) -> float:
         """A number that is not above I(π), given q = πW as computed.

@@ -17,13 +17,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leakcap.bound import Bound
 from leakcap.capacities.simplex import simplex_quadratic
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Place", "Problem", "Search"]
+__all__ = ["Certified", "Place", "Problem", "Search"]
 
 _ROUNDS = 60
 _STALL = 8
+_WARM_STEPS = 30
+_FALLBACK_STEPS = 400
+_RIDGE = 1e-11
+_LARGEST = 400
+_NEGLIGIBLE = 1e-13
 _STEPS = (1.0, 0.5, 0.2, 0.05, 0.01, 1e-3)
 
 
@@ -33,10 +39,24 @@ class Place:
 
     prior: Floats
     image: Floats
+    log_centre: Floats
     distance: Floats
     value: float
     lower: float
     upper: float
+
+
+@dataclass(frozen=True)
+class Certified:
+    """An interval with both of its proofs.
+
+    `prior` attains the lower end; no row is farther than the upper end from the distribution
+    e^`log_centre`/Σ over the columns.
+    """
+
+    bound: Bound
+    prior: Floats
+    log_centre: Floats
 
 
 class Problem(Protocol):
@@ -56,8 +76,8 @@ class Problem(Protocol):
     def place(self, prior: Floats, image: Floats) -> Place:
         """Evaluate a prior."""
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """The scaled rows R and the pull p of some rows."""
+    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+        """The scaled rows R and the pull p of some rows; and the image of the whole prior, scaled alike."""
 
 
 class Search:
@@ -68,7 +88,8 @@ class Search:
         count = problem.shape[0]
         uniform = np.full(count, 1.0 / count)
         self.here = problem.place(uniform, problem.image(uniform))
-        self.lower, self.upper, self.best = self.here.lower, self.here.upper, uniform
+        self.lower, self.upper = self.here.lower, self.here.upper
+        self.best, self.log_centre = uniform, self.here.log_centre
 
     @property
     def gap(self) -> float:
@@ -80,8 +101,21 @@ class Search:
         place = self.problem.place(prior, self.problem.image(prior) if image is None else image)
         if place.lower > self.lower:
             self.lower, self.best = place.lower, prior
-        self.upper = max(min(self.upper, place.upper), self.lower)
+        if place.upper < self.upper:
+            self.upper, self.log_centre = place.upper, place.log_centre
+        self.upper = max(self.upper, self.lower)
         return place
+
+    def run(self, gap: float, method: str, source: str) -> Certified:
+        """Warm up, take Newton steps, and fall back to multiplicative ones where those stall."""
+        self.warm(_WARM_STEPS, gap)
+        how = "Newton on a working set of rows"
+        if not self.newton(gap):
+            self.warm(_FALLBACK_STEPS, gap)
+            how = "Blahut–Arimoto steps"
+        text = f"{method}: {how}, certified by the duality gap"
+        bound = Bound(self.lower, self.upper, text, source, witness=self.best)
+        return Certified(bound, self.best, self.log_centre)
 
     def warm(self, steps: int, gap: float) -> None:
         """Over-relaxed Blahut–Arimoto: π ∝ π·e^{βD}, β raised while the information rises."""
@@ -113,21 +147,31 @@ class Search:
 
     def _step(self) -> bool:
         index = self._working_set()
-        rows, pull = self.problem.model(self.here, index)
+        rows, pull, image = self.problem.model(self.here, index)
         curvature = rows @ rows.T
         old = self.here.prior[index]
-        ridge = 1e-11 * float(np.mean(np.diagonal(curvature)))
+        ridge = _RIDGE * float(np.mean(np.diagonal(curvature)))
         curvature[np.diag_indices_from(curvature)] += ridge
-        solution = simplex_quadratic(curvature, pull + curvature @ old, old > 0)
+        solution = simplex_quadratic(curvature, pull + rows @ image + ridge * old, old > 0)
         goal = np.zeros_like(self.here.prior)
         goal[index] = solution
+        if self._towards(goal):
+            return True
+        # The working set alone may be too small to carry the whole prior: move only its own share.
+        share = float(old.sum())
+        if share > 1.0 - 1e-12 or share <= 0.0:
+            return False
+        target = pull + curvature @ old
+        goal = self.here.prior.copy()
+        goal[index] = share * simplex_quadratic(share * curvature, target, old > 0)
         return self._towards(goal)
 
     def _towards(self, goal: Floats) -> bool:
         origin = self.here
         noise = 1e-14 * (1.0 + abs(origin.value))
         image = self.problem.image(goal)
-        for step in _STEPS:
+        longest = _keeping(origin.image, image)
+        for step in longest * np.array(_STEPS):
             prior = origin.prior + step * (goal - origin.prior)
             there = self.visit(prior / prior.sum(), origin.image + step * (image - origin.image))
             if there.value >= origin.value - noise:
@@ -139,8 +183,14 @@ class Search:
         """Rows with a share in the prior, and those that would raise the value."""
         prior, excess = self.here.prior, self.here.distance - self.here.value
         index = np.flatnonzero((prior > 1e-7 / prior.size) | (excess > -1e-12))
-        most = 4 * self.problem.shape[1] + 8
+        most = max(4 * self.problem.shape[1] + 8, _LARGEST)
         if index.size > most:
             score = prior[index] + np.maximum(excess[index], 0.0)
             index = np.sort(index[np.argsort(score)[-most:]])
         return index
+
+
+def _keeping(image: Floats, goal: Floats) -> float:
+    """The longest step that leaves every column a tenth of its mass: at zero the slope is infinite."""
+    falling = (goal < 0.1 * image) & (image > _NEGLIGIBLE)
+    return min(1.0, 0.9 * float(np.min(image[falling] / (image[falling] - goal[falling]), initial=2.0)))

@@ -50,7 +50,7 @@ class DenseRows:
     """
 
     def __init__(self, matrix: Floats) -> None:
-        self.matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        self.matrix: Floats = np.ascontiguousarray(matrix, dtype=np.float64)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -60,7 +60,7 @@ class DenseRows:
     @property
     def longest(self) -> int:
         """The number of columns."""
-        return self.matrix.shape[1]
+        return int(self.matrix.shape[1])
 
     def negentropies(self) -> tuple[Floats, float]:
         """Σ_y W ln W for each row, block by block, and the largest |row sum − 1|."""
@@ -79,11 +79,11 @@ class DenseRows:
 
     def times(self, vector: Floats) -> Floats:
         """W·v."""
-        return self.matrix @ vector
+        return np.asarray(self.matrix @ vector)
 
     def mix(self, weights: Floats) -> Floats:
         """π·W."""
-        return weights @ self.matrix
+        return np.asarray(weights @ self.matrix)
 
     def take(self, index: NDArray[np.intp]) -> Floats:
         """Some rows."""

@@ -7,15 +7,11 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.capacities.certificate import ShannonCertificate
-from leakcap.capacities.newton import Place, Search
+from leakcap.capacities.newton import Certified, Place, Search
 from leakcap.capacities.rows import DenseRows, RowOperator
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["certified_shannon", "shannon_capacity"]
-
-_WARM_STEPS = 30
-_FALLBACK_STEPS = 400
-_SOURCE = "Blahut 1972; Arimoto 1972"
 
 
 def shannon_capacity(rows: Floats, *, gap: float = 1e-9) -> Bound:
@@ -26,20 +22,19 @@ def shannon_capacity(rows: Floats, *, gap: float = 1e-9) -> Bound:
     >>> round(shannon_capacity(np.array([[0.9, 0.1], [0.1, 0.9]])).upper, 9)
     0.368064239
     """
+    return certified_shannon(_dense(rows), gap=gap).bound
+
+
+def certified_shannon(rows: RowOperator, *, gap: float = 1e-9) -> Certified:
+    """The same for any operator without zero columns, with the prior and the centre that prove it."""
+    search = Search(_Shannon(ShannonCertificate.of(rows)))
+    return search.run(gap, "Shannon capacity", "Blahut 1972; Arimoto 1972")
+
+
+def _dense(rows: Floats) -> DenseRows:
     matrix = np.asarray(rows, dtype=np.float64)
     seen = matrix.any(axis=0)
-    return certified_shannon(DenseRows(matrix if seen.all() else matrix[:, seen]), gap=gap)
-
-
-def certified_shannon(rows: RowOperator, *, gap: float = 1e-9) -> Bound:
-    """The same for any operator without zero columns."""
-    search = Search(_Shannon(ShannonCertificate.of(rows)))
-    search.warm(_WARM_STEPS, gap)
-    method = "Newton on a working set of rows, certified by the duality gap"
-    if not search.newton(gap):
-        search.warm(_FALLBACK_STEPS, gap)
-        method = "Blahut–Arimoto, certified by the duality gap"
-    return Bound(search.lower, search.upper, method, _SOURCE, witness=search.best)
+    return DenseRows(matrix if seen.all() else matrix[:, seen])
 
 
 class _Shannon:
@@ -57,11 +52,12 @@ class _Shannon:
 
     def place(self, prior: Floats, image: Floats) -> Place:
         centre = self.certificate.smooth(image)
-        distance = self.certificate.divergences(centre)
+        log_centre = np.log(centre)
+        distance = self.certificate.divergences(log_centre)
         lower = self.certificate.lower(prior, image)
         upper = max(self.certificate.upper(centre, distance), lower)
-        return Place(prior, image, distance, float(prior @ distance), lower, upper)
+        return Place(prior, image, log_centre, distance, float(prior @ distance), lower, upper)
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        scaled = self.rows.take(index) / np.sqrt(self.certificate.smooth(place.image))
-        return scaled, place.distance[index]
+    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+        scale = 1.0 / np.sqrt(self.certificate.smooth(place.image))
+        return self.rows.take(index) * scale, place.distance[index], place.image * scale

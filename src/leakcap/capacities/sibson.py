@@ -14,17 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.newton import Place, Problem, Search
+from leakcap.capacities.newton import Certified, Place, Problem, Search
 from leakcap.numeric.logspace import Floats, safe_log
 
-__all__ = ["sibson_capacity"]
+__all__ = ["certified_sibson", "sibson_capacity"]
 
 _UNIT = 2.0**-53
 _TINY = 1e-300
 _SMOOTHING = 2.0**-44
 _NEAR_ONE = 0.01
-_WARM_STEPS = 30
-_FALLBACK_STEPS = 400
 
 
 def sibson_capacity(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Bound:
@@ -33,21 +31,20 @@ def sibson_capacity(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Bound:
     >>> round(sibson_capacity(np.array([[0.9, 0.1], [0.1, 0.9]]), 2.0).upper, 9)
     0.494696242
     """
+    return certified_sibson(rows, alpha, gap=gap).bound
+
+
+def certified_sibson(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Certified:
+    """The same with the prior and the centre (over the columns with mass) that prove it."""
     matrix = np.asarray(rows, dtype=np.float64)
     matrix = matrix[:, matrix.any(axis=0)]
     problem: Problem = _NearOne(matrix, alpha) if abs(alpha - 1.0) < _NEAR_ONE else _Powers(matrix, alpha)
-    search = Search(problem)
-    search.warm(_WARM_STEPS, gap)
-    method = f"Sibson capacity of order {alpha:g}: Newton on a working set of rows, certified by duality"
-    if not search.newton(gap):
-        search.warm(_FALLBACK_STEPS, gap)
-        method = f"Sibson capacity of order {alpha:g}: Arimoto's iteration, certified by duality"
-    return Bound(search.lower, search.upper, method, "Sibson 1969; Csiszár 1995", witness=search.best)
+    return Search(problem).run(gap, f"Sibson capacity of order {alpha:g}", "Sibson 1969; Csiszár 1995")
 
 
 def _residue(rows: Floats) -> float:
     width = rows.shape[1]
-    return float(np.max(np.abs(rows.sum(axis=1) - 1.0))) + width * _UNIT
+    return float(np.max(np.abs(rows.sum(axis=1) - 1.0))) + float(width * _UNIT)
 
 
 class _Powers:
@@ -68,46 +65,47 @@ class _Powers:
         self.fuzz = units * _UNIT + 2.0 * alpha * _residue(rows)
 
     def image(self, prior: Floats) -> Floats:
-        return prior @ self.powers
+        return np.asarray(prior @ self.powers)
 
     def place(self, prior: Floats, image: Floats) -> Place:
         raised, log_scale = self._raised(image)
         lower_log = math.log(math.fsum(self.top * raised)) + log_scale / self.alpha
         noise = (self.fuzz + 4 * _UNIT * self.alpha * (1.0 + abs(lower_log))) / abs(self.order)
         lower = max(self.alpha / self.order * lower_log - noise - _TINY, 0.0)
-        log_tilt, log_norm, bend = self._tilt(image)
+        log_tilt, log_centre, log_norm = self._tilt(image)
+        bend = float(log_tilt.max())
         tilted = self.powers @ np.exp(log_tilt - bend) + (_TINY if self.order > 0 else 0.0)
         distance = (safe_log(tilted) + bend) / self.order + log_norm
         spread = 4 * _UNIT * (float(np.max(np.abs(log_tilt))) + abs(bend)) / abs(self.order)
         upper = max(float(np.max(distance)) + noise + spread + 8 * _UNIT * (1.0 + abs(log_norm)), lower)
         value = self.alpha / self.order * lower_log
-        return Place(prior, image, distance, value, lower, upper)
+        return Place(prior, image, log_centre, distance, value, lower, upper)
 
     def _raised(self, image: Floats) -> tuple[Floats, float]:
         scale = float(image.max())
-        return (image / scale) ** (1.0 / self.alpha), math.log(scale)
+        return np.asarray((image / scale) ** (1.0 / self.alpha)), math.log(scale)
 
     def _smooth(self, image: Floats) -> Floats:
-        return np.maximum((1.0 - _SMOOTHING) * image + _SMOOTHING * self.average, _TINY)
+        return np.asarray(np.maximum((1.0 - _SMOOTHING) * image + _SMOOTHING * self.average, _TINY))
 
-    def _tilt(self, image: Floats) -> tuple[Floats, float, float]:
-        """ln(m S^{1/α−1}), ln Σ m S^{1/α}, and a shift that keeps the exponentials in range."""
-        log_image = np.log(self._smooth(image))
-        log_tilt = np.log(self.top) + (1.0 / self.alpha - 1.0) * log_image
-        shift = float(log_image.max()) / self.alpha
-        log_norm = math.log(math.fsum(self.top * np.exp(log_image / self.alpha - shift))) + shift
-        return log_tilt, log_norm, float(log_tilt.max())
+    def _tilt(self, image: Floats) -> tuple[Floats, Floats, float]:
+        """ln(m S^{1/α−1}), ln(m S^{1/α}) and the logarithm of the sum of the latter."""
+        log_image, log_top = np.log(self._smooth(image)), np.log(self.top)
+        log_centre = log_top + log_image / self.alpha
+        shift = float(log_centre.max())
+        log_norm = math.log(math.fsum(np.exp(log_centre - shift))) + shift
+        return log_centre - log_image, log_centre, log_norm
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
         smooth = self._smooth(place.image)
         log_weight = (
             np.log(self.top)
             + (1.0 / self.alpha - 2.0) * np.log(smooth)
             - place.value * self.order / self.alpha
         )
-        scaled = self.powers[index] * np.exp(0.5 * np.clip(log_weight, -700, 700))
+        scale = np.exp(0.5 * np.clip(log_weight, -700, 700))
         pull = np.expm1(np.clip(self.order * (place.distance[index] - place.value), -50, 50)) / self.order
-        return scaled, self.alpha * pull
+        return self.powers[index] * scale, self.alpha * pull, place.image * scale
 
 
 class _NearOne:
@@ -124,7 +122,7 @@ class _NearOne:
         self.unit = (4.0 * float(-self.logs.min()) + sum(self.shape) + 60.0) * _UNIT + 4.0 * _residue(rows)
 
     def image(self, prior: Floats) -> Floats:
-        return prior @ self.rows
+        return np.asarray(prior @ self.rows)
 
     def place(self, prior: Floats, image: Floats) -> Place:
         smooth = np.maximum((1.0 - _SMOOTHING) * image + _SMOOTHING * self.average, _TINY)
@@ -136,7 +134,7 @@ class _NearOne:
         distance, magnitude = self._distances(log_centre)
         upper = float(np.max(distance + 8.0 * self.unit * (1.0 + magnitude))) + log_norm + 16 * _UNIT
         lower = max(raw - noise, 0.0)
-        return Place(prior, image, distance + log_norm, raw, lower, max(upper, lower))
+        return Place(prior, image, log_centre, distance + log_norm, raw, lower, max(upper, lower))
 
     def _bend(self, prior: Floats, centre: Floats) -> Floats:
         """b with S^{1/α} = q e^{tb}: log1p(t Σ_x π_x r (e^{tL} − 1)/t)/(αt)."""
@@ -156,6 +154,7 @@ class _NearOne:
         terms = self.rows * (np.expm1(self.order * ratio) / self.order)
         return np.log1p(self.order * terms.sum(axis=1)) / self.order, np.abs(terms).sum(axis=1)
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
         smooth = np.maximum((1.0 - _SMOOTHING) * place.image + _SMOOTHING * self.average, _TINY)
-        return self.rows[index] / np.sqrt(smooth), place.distance[index] - place.value
+        scale = 1.0 / np.sqrt(smooth)
+        return self.rows[index] * scale, place.distance[index] - place.value, place.image * scale
