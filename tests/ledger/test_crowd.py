@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,3 +55,26 @@ def test_thirty_two_processes_spend_a_thousand_exactly(started: Any, opened: Any
     assert ledger.totals().epsilon == 100.0
     ledger.verify()
     assert longest < 5.0
+
+
+FIRST = """
+ledger.close()
+for round in range({rounds}):
+    go, children = time.time() + 0.02, []
+    for _ in range(6):
+        children.append(os.fork())
+        if children[-1] == 0:
+            time.sleep(max(0.0, go - time.time()))
+            url = f"sqlite:///{directory}/{{round}}.db"
+            ledger = Ledger.open(url, dataset="d", policy="0" * 8, caps=Caps(epsilon=1.0))
+            ledger.reserve([Charge("q", "", Spend(epsilon=0.1))])
+            os._exit(0)
+    assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+    with Ledger.read(f"sqlite:///{directory}/{{round}}.db") as ledger:
+        print(ledger.verify().rows)
+"""
+
+
+def test_processes_that_create_the_ledger_at_once_make_one(started: Any, tmp_path: Path) -> None:
+    process = started(FIRST.format(rounds=10, directory=tmp_path), url="sqlite://")
+    assert process.communicate()[0].split() == ["7"] * 10

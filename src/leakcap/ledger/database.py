@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,8 +77,16 @@ class Database:
             return
         with translated(self.label), self._engine.connect() as connection:
             raw = connection.connection
-            if raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                raw.execute("PRAGMA journal_mode = WAL").close()
+            give_up = time.monotonic() + BUSY_SECONDS
+            while raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                try:
+                    raw.execute("PRAGMA journal_mode = WAL").close()
+                    return
+                except sqlite3.OperationalError as error:
+                    # SQLite does not wait here: where another process has the file open it refuses at once.
+                    if "locked" not in str(error) or time.monotonic() > give_up:
+                        raise
+                time.sleep(0.01)
 
     def close(self) -> None:
         """Let go of the file or the server. What was in memory is gone."""
