@@ -1,15 +1,31 @@
-"""The catalogue of mechanisms, one family a file. A new one is a file here; nothing else lists it by hand."""
+"""The catalogue of mechanisms, one family a file."""
 
 from leakcap.mechanism.base import Mechanism, RowPair
+from leakcap.mechanism.binary import BinaryErasure, BinarySymmetric, ZChannel
+from leakcap.mechanism.bit_vector import BitVector
+from leakcap.mechanism.cuff_yu import CuffYuExample51, OneTimePadPair
 from leakcap.mechanism.geometric import TruncatedGeometric, TwoSidedGeometric
+from leakcap.mechanism.hadamard import HadamardResponse
 from leakcap.mechanism.laplace import Laplace
 from leakcap.mechanism.randomised_response import RandomisedResponse
+from leakcap.mechanism.selection import Exponential, PermuteAndFlip
+from leakcap.mechanism.subset_selection import SubsetSelection
 
 __all__ = [
+    "BinaryErasure",
+    "BinarySymmetric",
+    "BitVector",
+    "CuffYuExample51",
+    "Exponential",
+    "HadamardResponse",
     "Laplace",
     "Mechanism",
+    "OneTimePadPair",
+    "PermuteAndFlip",
     "RandomisedResponse",
     "RowPair",
+    "SubsetSelection",
     "TruncatedGeometric",
     "TwoSidedGeometric",
+    "ZChannel",
 ]

@@ -1,0 +1,105 @@
+"""Subset selection."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leakcap.channel import Channel
+from leakcap.divergence import Renyi
+from leakcap.errors import InvalidParameter, require
+from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.coins import accept, printed
+from leakcap.sampling import ByteSource, system_bytes, uniform_below
+
+__all__ = ["SubsetSelection"]
+
+_MAX_OUTPUTS = 1 << 18
+
+
+@dataclass(frozen=True)
+class SubsetSelection(Mechanism):
+    """A subset of `size` of the k values, e^ε times as likely if it holds the true one.
+
+    As k grows with size ≈ f·k it attains the largest capacity that ε allows, at every order.
+    Source: Ye & Barg 2018; Wang, Huang, Wang, Nie, Xu & Yang 2016.
+
+    >>> SubsetSelection(3, 1, math.log(2)).channel().matrix.tolist()
+    [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
+    """
+
+    k: int
+    size: int
+    epsilon: float
+
+    source: ClassVar[str] = "Ye & Barg 2018; Wang et al. 2016"
+
+    def __post_init__(self) -> None:
+        require(self.k >= 2, "k", "SubsetSelection", "be at least 2", self.k)
+        require(1 <= self.size < self.k, "size", "SubsetSelection", "be from 1 to k−1", self.size)
+        require_epsilon(self.epsilon, "SubsetSelection")
+
+    def channel(self) -> Channel:
+        """The k×C(k, size) matrix; outputs are increasing tuples. Raises beyond 2^18 subsets."""
+        count = math.comb(self.k, self.size)
+        if count > _MAX_OUTPUTS:
+            raise InvalidParameter(
+                f"`channel` of `SubsetSelection` must have at most {_MAX_OUTPUTS} outputs. Got {count}. "
+                "Ask `capacity`, whose closed forms need no matrix."
+            )
+        subsets = list(combinations(range(self.k), self.size))
+        rows = np.full((self.k, count), math.exp(-self.epsilon))
+        rows[np.array(subsets).ravel(), np.repeat(np.arange(count), self.size)] = 1.0
+        return Channel(rows / rows.sum(axis=1, keepdims=True), outputs=subsets)
+
+    def claim(self) -> float:
+        """ε, attained."""
+        return self.epsilon
+
+    def dominating_pair(self) -> RowPair:
+        """Two rows: subsets holding the one value, the other value, both or neither."""
+        f, s = self.size / self.k, math.exp(-self.epsilon)
+        only = f * (self.k - self.size) / (self.k - 1)
+        both, total = f * (self.size - 1) / (self.k - 1), f + (1.0 - f) * s
+        neither = (1.0 - f) * (self.k - self.size - 1) / (self.k - 1)
+        p = np.array([only, only * s, both + neither * s]) / total
+        return RowPair(p, p[[1, 0, 2]])
+
+    def central_pair(self, order: Renyi) -> RowPair:
+        """A row against the uniform subset: permuting the values permutes the rows."""
+        f, s = self.size / self.k, math.exp(-self.epsilon)
+        row = np.array([f, (1.0 - f) * s]) / (f + (1.0 - f) * s)
+        return RowPair(row, np.array([f, 1.0 - f]), (1.0 / self.k,) * self.k)
+
+    def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
+        """Exact: a uniform subset is kept if it holds the secret, else with probability e^−ε, else redrawn.
+
+        Shape (n, size), each row increasing.
+        """
+        x = as_secrets(secrets, 0, self.k - 1, "SubsetSelection.sample")
+        return accept(
+            x.size,
+            lambda index: self._subsets(index.size, source),
+            lambda index, y: (~(y == x[index, None]).any(axis=1)).astype(np.int64),
+            printed(self.epsilon),
+            source,
+        )
+
+    def _subsets(self, count: int, source: ByteSource) -> NDArray[np.int64]:
+        """Uniform subsets: the first `size` steps of a Fisher–Yates shuffle, sorted."""
+        cards = np.tile(np.arange(self.k), (count, 1))
+        row = np.arange(count)
+        for i in range(self.size):
+            j = i + uniform_below(self.k - i, count, source)
+            cards[row, i], cards[row, j] = cards[row, j], cards[row, i].copy()
+        return np.sort(cards[:, : self.size], axis=1)
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Single values, halves, all but one, many."""
+        return tuple(cls(k, w, e) for k, w, e in ((3, 1, 1.0), (4, 2, 0.3), (5, 4, 2.0), (9, 3, 1.0)))
