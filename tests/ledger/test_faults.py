@@ -69,9 +69,12 @@ def test_reading_creates_nothing(file: Path) -> None:
     ],
 )
 def test_a_foreign_ledger_is_refused(opened: Any, changed: dict[str, Any], message: str) -> None:
-    opened()
+    ledger = opened()
+    ledger.require_owner(**OWNER)
     with pytest.raises(LedgerError, match=message):
         opened(**changed)
+    with pytest.raises(LedgerError, match=message):
+        ledger.require_owner(**OWNER | changed)
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,13 @@ class Ledger:
         """The fingerprint of the policy that it was made for."""
         return self._state().policy
 
+    def require_owner(self, *, dataset: str, policy: str, caps: Caps) -> None:
+        """Raise `LedgerError` unless the ledger was made for this data set, policy and caps.
+
+        `open` asks this itself; whoever takes a ledger that another opened has to ask.
+        """
+        _require_owner(self._state(), dataset, policy, caps.ticks, self.url)
+
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
         asked = _asked(tuple(charges))
