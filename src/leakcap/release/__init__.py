@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from leakcap.release.accuracy import Preview
 from leakcap.release.engine import DuckDB, Engine, attach
+from leakcap.release.exposure import exposure_of, exposure_so_far
 from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_policy
 from leakcap.release.price import Price
 from leakcap.release.queries import Query, QueryFile, load_queries, query_from
@@ -33,6 +34,8 @@ __all__ = [
     "Release",
     "Row",
     "attach",
+    "exposure_of",
+    "exposure_so_far",
     "load_policy",
     "load_queries",
     "open_ledger",

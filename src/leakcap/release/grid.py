@@ -14,7 +14,6 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from leakcap.errors import InvalidQuery
 from leakcap.release.typed import cast, literal
 
 __all__ = ["Grid", "grid_for"]
@@ -74,12 +73,11 @@ def clamp(tree: exp.Expression, low: float, high: float) -> exp.Expression:
     return exp.Anonymous(this="LEAST", expressions=[raised, literal(float(high), "number")])
 
 
-def grid_for(bounds: tuple[float, float], *, rows: int, epsilon: float | Fraction) -> Grid:
-    """The finest grid that the bounds, the rows per unit and the noise allow. Public facts only.
+def grid_for(bounds: tuple[float, float], *, scale: Fraction) -> Grid:
+    """The finest grid that the bounds and the noise allow; `scale` is at least that of the noise, in the
+    column's unit. Public facts only: the grid is the same for every table.
 
-    Raises `InvalidQuery` when ε is so small that the noise drowns the bounds on every grid.
-
-    >>> grid_for((0.0, 50.0), rows=1, epsilon=1.0).exponent
+    >>> grid_for((0.0, 50.0), scale=Fraction(50)).exponent
     27
     """
     low, high = Fraction(bounds[0]), Fraction(bounds[1])
@@ -87,13 +85,10 @@ def grid_for(bounds: tuple[float, float], *, rows: int, epsilon: float | Fractio
     exponent = min(
         _STEPS_LOG2 - _floor_log2(high - low),
         _LARGEST_LOG2 - _floor_log2(largest) - 1,
-        _SCALE_LOG2 - _floor_log2(2 * rows * largest / Fraction(epsilon)) - 1,
+        _SCALE_LOG2 - _floor_log2(scale) - 1,
     )
     step = Fraction(2) ** -exponent
-    grid = Grid(exponent, round(low / step), round(high / step))
-    if grid.low == grid.high or not -1000 < exponent < 1000:
-        raise InvalidQuery(f"`epsilon` = {float(epsilon)!r} is too small for bounds {list(bounds)}.")
-    return grid
+    return Grid(exponent, round(low / step), round(high / step))
 
 
 def _floor_log2(number: Fraction) -> int:

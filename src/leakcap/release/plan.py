@@ -173,7 +173,9 @@ def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cell
     # A mean over a public number of units needs no noisy count; any other mean pays for both.
     shared = query.statistic == "mean" and not everyone
     epsilon = _as_printed(query.epsilon) / (2 if shared else 1)
-    grid = grid_for(known.bounds, rows=policy.rows_per_unit, epsilon=epsilon)
+    low, high = Fraction(known.bounds[0]), Fraction(known.bounds[1])
+    furthest = high - low if everyone or shared else 2 * max(abs(low), abs(high))
+    grid = grid_for(known.bounds, scale=policy.rows_per_unit * furthest / epsilon)
     centre = (grid.low + grid.high) // 2 if shared else 0
     reach = (grid.low - centre, grid.high - centre)
     parts: tuple[Part, ...] = (_part("sum", reach, epsilon, policy, cells.size, every=everyone),)

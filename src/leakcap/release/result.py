@@ -8,11 +8,12 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from leakcap.release.accuracy import as_mean, interval_of
+from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
-from leakcap.statement import Exposure, Statement, statement_of
+from leakcap.statement import Statement, statement_of
 
 __all__ = ["Number", "Release", "Row", "release_of"]
 
@@ -60,18 +61,7 @@ class Release:
 
     def statement(self) -> Statement:
         """What this answer tells, to whom, in words and numbers."""
-        price = self.price
-        exposure = Exposure(
-            title=self.name,
-            epsilon=price.epsilon,
-            epsilon_contents=price.epsilon_contents,
-            nats=price.nats_person,
-            table_nats=price.nats_table,
-            relation=price.relation,
-            unit=price.unit,
-            units=price.units,
-        )
-        return statement_of(exposure)
+        return statement_of(exposure_of(self.price, self.name))
 
 
 def release_of(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> Release:

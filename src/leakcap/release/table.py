@@ -165,6 +165,8 @@ class PrivateTable:
             "neighbours": price.relation,
             "unit": price.unit,
             "cells": price.cells,
+            "epsilon_contents": price.epsilon_contents,
+            "nats_lower": price.nats_person.lower,
             **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},
         }
         return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)

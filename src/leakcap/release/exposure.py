@@ -1,0 +1,51 @@
+"""From prices and ledger entries to what a statement is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from leakcap.bound import Bound
+from leakcap.ledger import Entry
+from leakcap.release.policy import Policy
+from leakcap.release.price import Price
+from leakcap.statement import Exposure, compose
+
+__all__ = ["exposure_of", "exposure_so_far"]
+
+
+def exposure_of(price: Price, title: str) -> Exposure:
+    """What one query, answered once, shows."""
+    return Exposure(
+        title=title,
+        epsilon=price.epsilon,
+        epsilon_contents=max(price.epsilon, price.epsilon_contents),
+        nats=price.nats_person,
+        table_nats=price.nats_table,
+        relation=price.relation,
+        unit=price.unit,
+        units=price.units,
+    )
+
+
+def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
+    """What every query in the ledger shows together, those that were paid for and never released included."""
+    return compose(
+        [_of_entry(entry, policy) for entry in entries], f"everything from `{policy.dataset}` so far"
+    )
+
+
+def _of_entry(entry: Entry, policy: Policy) -> Exposure:
+    spend, details = entry.spend, entry.details
+    contents = float(details.get("epsilon_contents", 2 * spend.epsilon))
+    lower = min(float(details.get("nats_lower", 0.0)), spend.nats_person)
+    return Exposure(
+        title=entry.query,
+        epsilon=spend.epsilon,
+        epsilon_contents=min(max(contents, spend.epsilon), 2 * spend.epsilon),
+        nats=Bound(lower, spend.nats_person, method="ledger"),
+        table_nats=spend.nats_table if policy.units is not None else math.inf,
+        relation=policy.neighbours,
+        unit=policy.id_column or "row",
+        units=policy.units,
+    )
