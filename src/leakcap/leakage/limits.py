@@ -1,0 +1,82 @@
+"""Capacities in closed form: the most that any prior, any gain, or both can make of a channel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leakcap.bound import Bound
+from leakcap.channel import Channel, as_prior
+from leakcap.gain import distribution_reciprocal
+from leakcap.leakage.lifts import lift
+
+__all__ = ["additive_gain_capacity", "bayes_capacity", "gain_capacity", "lift_capacity"]
+
+
+def bayes_capacity(channel: Channel) -> Bound:
+    """Σ_y max_x C_xy: the largest average multiplicative g-leakage over all priors and gains g ≥ 0.
+
+    A ratio; its logarithm is the maximal leakage, Sibson's capacity of order ∞. Attained by one guess
+    under the uniform prior, which is the witness.
+    Source: Braun, Chatzikokolakis & Palamidessi 2009; Alvim et al. 2012; Issa, Wagner & Kamath 2020.
+
+    >>> round(bayes_capacity(Channel([[2/3, 1/6, 1/6], [1/3, 1/3, 1/3], [1/6, 1/6, 2/3]])).upper, 12)
+    1.666666666667
+    """
+    rows = channel.matrix
+    value = max(float(rows.max(axis=0).sum()), 1.0)
+    uniform = np.full(rows.shape[0], 1.0 / rows.shape[0])
+    return Bound.exact(value, method="closed form", source="Alvim et al. 2012", unit="ratio", witness=uniform)
+
+
+def lift_capacity(channel: Channel) -> Bound:
+    """max_y max_x C_xy / min_x C_xy = e^ε: the largest lift over all priors, so the largest max-case leakage.
+
+    A ratio, ∞ where an output rules a secret out. The witness is the pair (x, x'); priors of full support
+    that gather on x' approach the value. Source: Fernandes, McIver & Sadeghi 2022, corollary 2.
+
+    >>> round(lift_capacity(Channel([[2/3, 1/6, 1/6], [1/3, 1/3, 1/3], [1/6, 1/6, 2/3]])).upper, 12)
+    4.0
+    """
+    rows = channel.matrix
+    top, bottom = rows.max(axis=0), rows.min(axis=0)
+    ratio = np.divide(top, bottom, out=np.where(top > 0, np.inf, 1.0), where=bottom > 0)
+    y = int(np.argmax(ratio))
+    pair = (int(np.argmax(rows[:, y])), int(np.argmin(rows[:, y])))
+    source = "Fernandes, McIver & Sadeghi 2022, corollary 2"
+    return Bound.exact(float(ratio[y]), method="closed form", source=source, unit="ratio", witness=pair)
+
+
+def gain_capacity(channel: Channel, prior: ArrayLike, *, max_case: bool = False) -> Bound:
+    """The largest multiplicative g-leakage over all gains g ≥ 0, for one given prior; a ratio.
+
+    On average the Bayes capacity of the secrets that the prior allows; in the max-case the lift. Both are
+    attained by the distribution-reciprocal gain, which is the witness.
+    Source: Alvim et al. 2014; Fernandes, McIver & Sadeghi 2022, theorems 1 and 2.
+
+    >>> c = Channel([[0.9, 0.1], [0.2, 0.8]])
+    >>> round(gain_capacity(c, [0.3, 0.7]).upper, 12), round(gain_capacity(c, [1.0, 0.0]).upper, 12)
+    (1.7, 1.0)
+    """
+    rows = channel.matrix
+    weights = as_prior(prior, rows.shape[0])
+    value = lift(channel, weights) if max_case else float(rows[weights > 0].max(axis=0).sum())
+    source = "Fernandes, McIver & Sadeghi 2022, theorem 2" if max_case else "Alvim et al. 2014"
+    witness = distribution_reciprocal(weights)
+    return Bound.exact(max(value, 1.0), method="closed form", source=source, unit="ratio", witness=witness)
+
+
+def additive_gain_capacity(channel: Channel, prior: ArrayLike) -> Bound:
+    """The largest additive g-leakage over gains whose actions each span at most 1, for one given prior.
+
+    Total variation between P_XY and P_X × P_Y: choosing for each output the event that it makes likelier.
+    A probability. Source: Alvim et al. 2014 (capacity over 1-spanning gains).
+
+    >>> additive_gain_capacity(Channel([[1.0, 0.0], [0.0, 1.0]]), [0.5, 0.5]).upper
+    0.5
+    """
+    rows = channel.matrix
+    weights = as_prior(prior, rows.shape[0])
+    distances = 0.5 * np.abs(rows - weights @ rows).sum(axis=1)
+    value, source = float(weights @ distances), "Alvim et al. 2014"
+    return Bound.exact(value, method="closed form", source=source, unit="probability")
