@@ -1,7 +1,7 @@
 """Sensitivities against brute force: one unit's every possible data, all pairs of neighbouring tables.
 
 For m = 1 the claimed number must be reached exactly; it may never be passed. A unit's data are drawn from
-rows that sit on every edge: bounds, beyond them, missing, NaN, infinite, unknown keys, excluded by the condition.
+rows that sit on every edge: at and beyond the bounds, missing, NaN, infinite, unknown keys, excluded.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 
 class Engine(Protocol):
-    """A dialect, a schema, and a way to run one aggregate statement over the table called `SOURCE`."""
+    """A sqlglot dialect, a schema, and a way to run an aggregate over the table called `SOURCE`."""
 
     dialect: str
 
@@ -40,8 +40,8 @@ class Engine(Protocol):
         """Column names and the engine's types, without looking at rows."""
         ...
 
-    def aggregate(self, tree: exp.Select) -> list[tuple[Any, ...]]:
-        """Run an aggregate statement; raises `DataError` without the engine's words."""
+    def aggregate(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement in the engine's dialect; raises `DataError` without the engine's words."""
         ...
 
 
@@ -64,10 +64,10 @@ class DuckDB:
             rows = self._connection.execute(f"DESCRIBE {SOURCE}").fetchall()
         return {str(row[0]): str(row[1]) for row in rows}
 
-    def aggregate(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+    def aggregate(self, statement: str) -> list[tuple[Any, ...]]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""
         with _withheld():
-            return list(self._connection.execute(tree.sql(dialect=self.dialect)).fetchall())
+            return list(self._connection.execute(statement).fetchall())
 
 
 @contextmanager

@@ -136,12 +136,14 @@ class PrivateTable:
         columns = self._engine.columns()
         for plan in plans:
             check_schema(columns, plan.used_columns(), self.policy)
+        # Written out before the commit, so that nothing after it can fail because of the query.
+        statements = [plan.tree().sql(dialect=self._engine.dialect) for plan in plans]
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
         self.ledger.check(charges)
         self._check_units()
         entries = self.ledger.reserve(charges)
         try:
-            releases = [self._answer(plan, price) for plan, price in zip(plans, prices, strict=True)]
+            releases = [self._answer(*step) for step in zip(plans, prices, statements, strict=True)]
         except LeakcapError as error:
             raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
         self.ledger.mark_released([entry.id for entry in entries])
@@ -152,7 +154,8 @@ class PrivateTable:
         every neighbouring table gives the same answer. Under add/remove-one it is never looked at.
         """
         if self.policy.neighbours == "replace-one":
-            counted = self._engine.aggregate(count_units(self.policy))[0][0]
+            statement = count_units(self.policy).sql(dialect=self._engine.dialect)
+            counted = self._engine.aggregate(statement)[0][0]
             if counted != self.policy.rows:
                 raise DataError(
                     "The table does not have as many units as `rows` of the policy says. Correct the policy, "
@@ -171,8 +174,8 @@ class PrivateTable:
         }
         return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)
 
-    def _answer(self, plan: Plan, price: Price) -> Release:
-        totals = read_totals(plan, self._engine.aggregate(plan.tree()))
+    def _answer(self, plan: Plan, price: Price, statement: str) -> Release:
+        totals = read_totals(plan, self._engine.aggregate(statement))
         noisy = []
         for part, exact in zip(plan.parts, totals, strict=True):
             noise = discrete_laplace(part.scale, len(exact), self._source)

@@ -50,6 +50,7 @@ _MIRROR: dict[Operator, Operator] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=",
 # What sqlglot would not parse but pass on as it is, with a warning.
 _STATEMENTS = frozenset({TokenType.SEMICOLON, TokenType.COMMAND, TokenType.EXECUTE})
 _LONGEST = 10_000
+_DEEPEST = 30
 _SHOWN = 80
 _MOST_TOKENS = 600
 _ALLOWED = "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NULL, AND, OR and NOT."
@@ -97,11 +98,10 @@ class Negation:
 
 @dataclass(frozen=True)
 class Junction:
-    """left AND right, or left OR right."""
+    """All of the parts, or any of them."""
 
     word: Literal["AND", "OR"]
-    left: Condition
-    right: Condition
+    parts: tuple[Condition, ...]
 
 
 Condition: TypeAlias = Compare | Among | Between | Missing | Negation | Junction
@@ -119,7 +119,7 @@ def parse_where(text: str, policy: Policy) -> Condition:
     Traceback (most recent call last):
     leakcap.errors.InvalidQuery: `where` may not use ABS. Allowed are comparisons ...
     """
-    return _condition(_parse(text), policy)
+    return _condition(_parse(text), policy, 0)
 
 
 def _parse(text: str) -> exp.Expression:
@@ -141,15 +141,17 @@ def _parse(text: str) -> exp.Expression:
     return statements[0]
 
 
-def _condition(node: exp.Expression, policy: Policy) -> Condition:
+def _condition(node: exp.Expression, policy: Policy, depth: int) -> Condition:
     _no_comments(node)
+    if depth > _DEEPEST:
+        raise InvalidQuery(f"`where` must not nest more than {_DEEPEST} deep.")
     if isinstance(node, exp.Paren):
-        return _condition(node.this, policy)
+        return _condition(node.this, policy, depth + 1)
     if isinstance(node, exp.And | exp.Or):
         word: Literal["AND", "OR"] = "AND" if isinstance(node, exp.And) else "OR"
-        return Junction(word, _condition(node.this, policy), _condition(node.expression, policy))
+        return Junction(word, tuple(_condition(part, policy, depth + 1) for part in _chain(node)))
     if isinstance(node, exp.Not):
-        return Negation(_condition(node.this, policy))
+        return Negation(_condition(node.this, policy, depth + 1))
     if type(node) in _OPERATORS:
         return _compare(node, policy)
     if isinstance(node, exp.In):
@@ -161,6 +163,16 @@ def _condition(node: exp.Expression, policy: Policy) -> Condition:
     if isinstance(node, exp.Column):
         return _truth(node, policy)
     raise _refusal(node)
+
+
+def _chain(node: exp.Expression) -> list[exp.Expression]:
+    """The parts of a AND b AND c, which the parser nests to the left. Long chains must not nest deeply."""
+    kind, parts = type(node), []
+    while type(node) is kind:
+        _no_comments(node)
+        parts.append(node.args["expression"])
+        node = node.this
+    return [node, *reversed(parts)]
 
 
 def _no_comments(node: exp.Expression) -> None:
@@ -307,9 +319,7 @@ def _number(text: str, negative: bool, column: str) -> int | float:
 def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
     """The condition as SQL that cannot fail on any row."""
     if isinstance(condition, Junction):
-        join = exp.And if condition.word == "AND" else exp.Or
-        left, right = to_tree(condition.left, policy), to_tree(condition.right, policy)
-        return exp.Paren(this=join(this=left, expression=right))
+        return _balanced(condition.word, [to_tree(part, policy) for part in condition.parts])
     if isinstance(condition, Negation):
         return exp.Not(this=exp.Paren(this=to_tree(condition.part, policy)))
     column = typed_column(condition.column, policy)
@@ -323,10 +333,18 @@ def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
     return _TREES[condition.operator](this=column, expression=literal(condition.value, kind))
 
 
+def _balanced(word: str, trees: list[exp.Expression]) -> exp.Expression:
+    if len(trees) == 1:
+        return trees[0]
+    join, half = exp.And if word == "AND" else exp.Or, len(trees) // 2
+    both = join(this=_balanced(word, trees[:half]), expression=_balanced(word, trees[half:]))
+    return exp.Paren(this=both)
+
+
 def to_text(condition: Condition) -> str:
     """The condition as it is written into the ledger: one text for all ways to write the same tree."""
     if isinstance(condition, Junction):
-        return f"({to_text(condition.left)} {condition.word} {to_text(condition.right)})"
+        return f"({f' {condition.word} '.join(to_text(part) for part in condition.parts)})"
     if isinstance(condition, Negation):
         return f"NOT ({to_text(condition.part)})"
     name = _name(condition.column)
