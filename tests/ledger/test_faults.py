@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from leakcap.errors import InvalidParameter, LedgerError
-from leakcap.ledger import Caps, Ledger
+from leakcap.ledger import Caps, Ledger, database
 
 POLICY = "ab12cd34ef56ab78"
 OWNER = {"dataset": "patients", "policy": POLICY, "caps": Caps(epsilon=0.9)}
@@ -125,6 +125,21 @@ def test_a_damaged_file(opened: Any, charge: Any, file: Path) -> None:
     damaged.write_bytes(content)
     with pytest.raises(LedgerError, match="is damaged"):
         Ledger.read(f"sqlite:///{damaged}")
+
+
+def test_a_file_that_another_process_holds(
+    opened: Any, charge: Any, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = opened()
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match="is busy: another process held it"):
+            ledger.reserve([charge()])
+        assert ledger.totals().epsilon == 0.0
+        other.execute("ROLLBACK")
+    ledger.reserve([charge()])
+    assert ledger.totals().epsilon == 0.1
 
 
 @pytest.fixture

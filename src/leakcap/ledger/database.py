@@ -26,6 +26,8 @@ __all__ = ["BUSY_SECONDS", "Database", "connect", "translated"]
 BUSY_SECONDS = 60
 """How long a writer waits for its turn."""
 
+_PAUSE_SECONDS = 0.002
+
 _FORMS = "Write `sqlite:///ledger.db` or `postgresql+psycopg://user@host/database`."
 
 _READ_ONLY = "cannot be written: the file or its directory is read-only."
@@ -77,16 +79,9 @@ class Database:
             return
         with translated(self.label), self._engine.connect() as connection:
             raw = connection.connection
-            give_up = time.monotonic() + BUSY_SECONDS
-            while raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                try:
-                    raw.execute("PRAGMA journal_mode = WAL").close()
-                    return
-                except sqlite3.OperationalError as error:
-                    # SQLite does not wait here: where another process has the file open it refuses at once.
-                    if "locked" not in str(error) or time.monotonic() > give_up:
-                        raise
-                time.sleep(0.01)
+            if raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                # SQLite does not wait here: where another process has the file open it refuses at once.
+                _in_turn(raw, "PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
         """Let go of the file or the server. What was in memory is gone."""
@@ -201,8 +196,29 @@ def _configure(connection: Any, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("leakcap_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if not connection.get_execution_options().get("leakcap_writes", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    raw = connection.connection
+    # SQLite's own waiting asks ever more rarely, so that in a crowd who waits long waits longest.
+    raw.execute("PRAGMA busy_timeout = 0").close()
+    try:
+        _in_turn(raw, "BEGIN IMMEDIATE")
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}").close()
+
+
+def _in_turn(raw: Any, statement: str) -> None:
+    """Run a statement as soon as no other process is in the way, at most `BUSY_SECONDS` from now."""
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            raw.execute(statement).close()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+        time.sleep(_PAUSE_SECONDS)
 
 
 @contextmanager
