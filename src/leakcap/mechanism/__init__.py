@@ -4,11 +4,16 @@ from leakcap.mechanism.base import Mechanism, RowPair
 from leakcap.mechanism.binary import BinaryErasure, BinarySymmetric, ZChannel
 from leakcap.mechanism.bit_vector import BitVector
 from leakcap.mechanism.cuff_yu import CuffYuExample51, OneTimePadPair
+from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
+from leakcap.mechanism.gaussian import Gaussian
 from leakcap.mechanism.geometric import TruncatedGeometric, TwoSidedGeometric
 from leakcap.mechanism.hadamard import HadamardResponse
 from leakcap.mechanism.laplace import Laplace
+from leakcap.mechanism.planar_geometric import PlanarGeometric
+from leakcap.mechanism.planar_laplace import PlanarLaplace
 from leakcap.mechanism.randomised_response import RandomisedResponse
 from leakcap.mechanism.selection import Exponential, PermuteAndFlip
+from leakcap.mechanism.staircase import Staircase
 from leakcap.mechanism.subset_selection import SubsetSelection
 
 __all__ = [
@@ -16,14 +21,19 @@ __all__ = [
     "BinarySymmetric",
     "BitVector",
     "CuffYuExample51",
+    "DiscreteGaussian",
     "Exponential",
+    "Gaussian",
     "HadamardResponse",
     "Laplace",
     "Mechanism",
     "OneTimePadPair",
     "PermuteAndFlip",
+    "PlanarGeometric",
+    "PlanarLaplace",
     "RandomisedResponse",
     "RowPair",
+    "Staircase",
     "SubsetSelection",
     "TruncatedGeometric",
     "TwoSidedGeometric",

@@ -118,10 +118,11 @@ class Mechanism(ABC):
         return None
 
     def closed_form(self, value: float, divergence: Divergence, witness: object = None) -> Bound:
-        """A closed form of this mechanism as a `Bound`; rounding below zero is set to zero."""
+        """A closed form of this mechanism as a `Bound`; rounding beyond 0, or 1 for a probability, is cut."""
         name = type(self).__name__
+        top = 1.0 if divergence.unit == "probability" else math.inf
         return Bound.exact(
-            max(value, 0.0),
+            min(max(value, 0.0), top),
             method=f"closed form of {name}",
             source=self.source,
             unit=divergence.unit,

@@ -14,9 +14,9 @@ from leakcap.capacities.laplace import laplace_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
-from leakcap.mechanism.base import MAX_EPSILON, Mechanism, Outputs, as_points
+from leakcap.mechanism.base import MAX_EPSILON, Mechanism, Outputs, RowPair, as_points
 from leakcap.mechanism.floats import open_uniforms
-from leakcap.mechanism.orders import bracket_by_order
+from leakcap.mechanism.orders import bounded_range_capacity, bracket, mirrored, two_point_capacity
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["Laplace"]
@@ -79,8 +79,12 @@ class Laplace(Mechanism):
         top = math.log1p(epsilon / 2)
         if math.isinf(order.alpha):
             return self.closed_form(top, order)
-        crossover = 0.5 * math.exp(-epsilon / 2)
-        return bracket_by_order(order, laplace_capacity(epsilon), top, epsilon, crossover)
+        shannon = laplace_capacity(epsilon)
+        lowers = [two_point_capacity(order, _two_ends(epsilon))]
+        uppers = [top, laplace_renyi(order.alpha, epsilon / 2), bounded_range_capacity(order, epsilon)]
+        if order.alpha > 1.0:
+            return bracket(order, [*lowers, shannon.lower], uppers)
+        return bracket(order, lowers, [*uppers, shannon.upper])
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """For research, not for release: floats leak (Mironov 2012). Release with `TwoSidedGeometric`.
@@ -95,6 +99,13 @@ class Laplace(Mechanism):
     def examples(cls) -> tuple[Self, ...]:
         """Weak to strong, and one in other units."""
         return cls(1.0), cls(10.0), cls(0.5, 2.0), cls(300.0, 1.0)
+
+
+def _two_ends(epsilon: float) -> RowPair:
+    """The secrets at the two ends, seen through 512 cells between them and one beyond each."""
+    edges = np.linspace(0.0, epsilon, 513)
+    between = 0.5 * np.exp(-edges[:-1]) * -np.expm1(-np.diff(edges))
+    return mirrored(np.concatenate([[0.5], between, [0.5 * math.exp(-epsilon)]]))
 
 
 def laplace_renyi(alpha: float, epsilon: float) -> float:

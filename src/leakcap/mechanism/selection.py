@@ -46,7 +46,8 @@ class _Selection(Mechanism):
 
     def _spread(self) -> Fraction:
         """The largest change of a score between any two secrets."""
-        return max(max(column) - min(column) for column in zip(*self._rationals(), strict=True))
+        columns = zip(*self._rationals(), strict=True)
+        return max((max(column) - min(column) for column in columns), default=Fraction(0))
 
     def _rationals(self) -> list[list[Fraction]]:
         return [[printed(value) for value in row] for row in self.scores]
