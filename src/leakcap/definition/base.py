@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact
 from leakcap.channel import Channel
+from leakcap.errors import require
 
 __all__ = ["Definition", "Neighbourhood", "Relation"]
 
@@ -32,33 +34,43 @@ class Neighbourhood:
     unit: str = "row"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Definition(ABC):
-    """A privacy guarantee. The last field of a subclass is its threshold; smaller is stronger.
+    """A privacy guarantee. Its last positional field is its threshold; smaller is stronger.
 
     `neighbours` says whose data are protected. None means: between any two of the channel's secrets
-    that its user calls neighbours.
+    that its user calls neighbours. Under replace-one the secret is the value of one record; under
+    add/remove-one it is whether one given record is there, a secret with two values.
     """
 
     neighbours: Neighbourhood | None = field(default=None, kw_only=True)
 
-    @property
-    @abstractmethod
-    def threshold(self) -> float:
-        """The number that the guarantee caps."""
+    symbol: ClassVar[str] = ""
+    """How the field writes the guarantee, for people."""
 
     @abstractmethod
     def measure(self, channel: Channel | HasExact) -> Bound:
         """The capacity that this definition caps, of `channel`."""
 
-    @abstractmethod
-    def with_threshold(self, threshold: float) -> Self:
-        """The same definition with another threshold."""
-
     @classmethod
     @abstractmethod
     def examples(cls) -> tuple[Self, ...]:
         """Guarantees on which the laws are tested."""
+
+    @classmethod
+    def threshold_name(cls) -> str:
+        """The name of the field that the guarantee caps: the last positional one."""
+        return [f.name for f in fields(cls) if not f.kw_only][-1]
+
+    @property
+    def threshold(self) -> float:
+        """The number that the guarantee caps."""
+        return float(getattr(self, self.threshold_name()))
+
+    def with_threshold(self, threshold: float) -> Self:
+        """The same definition with another threshold."""
+        changed: dict[str, Any] = {self.threshold_name(): threshold}
+        return replace(self, **changed)
 
     def tightest(self, channel: Channel | HasExact) -> Self:
         """The strongest guarantee of this kind that `channel` keeps (the certified upper end)."""
@@ -73,7 +85,32 @@ class Definition(ABC):
 
     def __repr__(self) -> str:
         """Fields by name; the neighbourhood only where one is stated."""
-        shown = [f"{k}={v!r}" for k, v in vars(self).items() if k != "neighbours"]
+        shown = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)
+            if not f.kw_only or (f.name != "neighbours" and getattr(self, f.name) != f.default)
+        ]
         if self.neighbours is not None:
             shown.append(f"neighbours={self.neighbours.relation.value!r} of one {self.neighbours.unit}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _require_level(self, name: str) -> None:
+        value = getattr(self, name)
+        ok = value >= 0 and not math.isnan(value)
+        require(ok, name, type(self).__name__, "be ≥ 0 (∞ stands for no guarantee)", value)
+
+    def _require_finite(self, name: str) -> None:
+        value = getattr(self, name)
+        require(
+            value >= 0 and math.isfinite(value), name, type(self).__name__, "be a finite number ≥ 0", value
+        )
+
+    def _require_probability(self, name: str) -> None:
+        value = getattr(self, name)
+        require(0 <= value <= 1, name, type(self).__name__, "be a probability in [0, 1]", value)
+
+    def _require_order(self, name: str) -> None:
+        value = getattr(self, name)
+        require(
+            value > 0 and not math.isnan(value), name, type(self).__name__, "be positive, ∞ allowed", value
+        )

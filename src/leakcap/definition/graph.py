@@ -1,0 +1,130 @@
+"""The implication graph: an edge is a formula, its source, and what attains it."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from leakcap.definition.base import Definition
+from leakcap.errors import InvalidParameter
+
+__all__ = ["FACTS", "Implication", "edges", "implications", "implies"]
+
+Rule = Callable[..., Definition | None]
+
+FACTS: Mapping[str, str] = {
+    "values": "the number of values of the record, or of outputs if that is smaller",
+    "prior": "the belief about the secret",
+}
+"""Keywords that state a fact about the setting. A bound that does not use a fact still holds."""
+
+_EDGES: list[Implication] = []
+
+
+@dataclass(frozen=True)
+class Implication:
+    """One edge: every channel that keeps `source` keeps the `target` that `rule` computes.
+
+    `attained_by` names the mechanism or channel for which the value is exact (for a limit it names the
+    limit); it is empty where the best constant is not known. A `loose` edge is a published bound that
+    another edge sharpens: it is listed beside it, and routes do not take it. A rule returns None where
+    it says nothing.
+    """
+
+    source: type[Definition]
+    target: type[Definition]
+    rule: Rule
+    formula: str
+    citation: str
+    attained_by: str
+    loose: bool
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+
+    @property
+    def tight(self) -> bool:
+        """Whether some mechanism attains the value."""
+        return bool(self.attained_by)
+
+    @property
+    def name(self) -> str:
+        """The name of the rule."""
+        return self.rule.__name__
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """All free parameters that the rule takes."""
+        return self.required + self.optional
+
+    def __call__(self, source: Definition, **free: Any) -> Definition | None:
+        """The implied guarantee under the same neighbourhood, or None where the edge says nothing.
+
+        `values` is two under add/remove-one, where the secret is whether one given record is there.
+        """
+        return self.rule(source, **free)
+
+    def __str__(self) -> str:
+        """One line: from, to, formula, citation, and what attains it."""
+        tight = f"; attained by {self.attained_by}" if self.tight else ""
+        return f"{self.source.__name__} → {self.target.__name__}: {self.formula} [{self.citation}{tight}]"
+
+
+def implies(
+    *, formula: str, citation: str, attained_by: str = "", loose: bool = False
+) -> Callable[[Rule], Rule]:
+    """Enrol a rule as an edge of the graph.
+
+    Source and target are read from its annotations, free parameters from its keyword-only ones.
+    """
+
+    def enrol(rule: Rule) -> Rule:
+        hints = typing.get_type_hints(rule)
+        parameters = list(inspect.signature(rule).parameters.values())
+        target = next(
+            t for t in (typing.get_args(hints["return"]) or (hints["return"],)) if t is not type(None)
+        )
+        free = [p for p in parameters[1:] if p.kind is p.KEYWORD_ONLY]
+        required = tuple(p.name for p in free if p.default is p.empty)
+        optional = tuple(p.name for p in free if p.default is not p.empty)
+        source = hints[parameters[0].name]
+        _EDGES.append(
+            Implication(source, target, rule, formula, citation, attained_by, loose, required, optional)
+        )
+        return rule
+
+    return enrol
+
+
+def edges() -> tuple[Implication, ...]:
+    """All edges of the graph.
+
+    >>> len(edges()) > 40
+    True
+    """
+    return tuple(_EDGES)
+
+
+def implications(source: type[Definition], target: type[Definition] | None = None) -> tuple[Implication, ...]:
+    """All edges from `source`, or those from `source` to `target`; looser published ones come last.
+
+    >>> from leakcap.definition import MIDP, PureDP
+    >>> for edge in implications(PureDP, MIDP):
+    ...     result = edge(PureDP(1.0)) if not edge.required else edge(PureDP(1.0), values=2)
+    ...     print(round(result.nats, 4), edge.citation.split(",")[0])
+    0.1233 Dong
+    0.1109 Kairouz
+    0.4621 Cuff & Yu 2016
+    """
+    for kind in (source, target):
+        if kind is not None and not (isinstance(kind, type) and issubclass(kind, Definition)):
+            raise InvalidParameter(f"`implications` must be asked between definitions. Got {kind!r}.")
+    found = [e for e in _EDGES if e.source is source and target in (None, e.target)]
+    return tuple(sorted(found, key=lambda e: e.loose))
+
+
+def target_fields(target: type[Definition]) -> frozenset[str]:
+    """Names of the target's own fields, which a caller may fix by keyword."""
+    return frozenset(f.name for f in fields(target)) - {"neighbours"}

@@ -1,0 +1,284 @@
+"""`convert` and `route`: the strongest way through the implication graph, explained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, TypeVar
+
+from leakcap.definition.base import Definition, Relation
+from leakcap.definition.graph import FACTS, Implication, edges, target_fields
+from leakcap.definition.refusals import refusal
+from leakcap.errors import InvalidParameter, NoRoute
+from leakcap.numeric.search import maximise
+
+__all__ = ["Route", "Step", "convert", "route"]
+
+T = TypeVar("T", bound=Definition)
+
+_MOST_STEPS = 3
+_SAME = 1e-12
+# Where a free order of an intermediate guarantee is looked for: ln(α−1) and ln ε.
+_SEARCHED: Mapping[str, tuple[float, float, Callable[[float], float]]] = {
+    "alpha": (math.log(1e-6), math.log(1e7), lambda v: 1.0 + math.exp(v)),
+    "epsilon": (math.log(1e-8), math.log(600.0), math.exp),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One edge of a route with what went in and what came out."""
+
+    edge: Implication
+    source: Definition
+    target: Definition
+
+    def __str__(self) -> str:
+        """The step as a person reads it."""
+        tight = f"\n      attained by {self.edge.attained_by}" if self.edge.tight else ""
+        return f"{self.source!r} ⇒ {self.target!r}\n      {self.edge.formula}  [{self.edge.citation}]{tight}"
+
+
+@dataclass(frozen=True)
+class Route(Generic[T]):
+    """The steps from a guarantee to what follows from it; `str` prints them with their citations."""
+
+    source: Definition
+    target: T
+    steps: tuple[Step, ...]
+
+    @property
+    def tight(self) -> bool:
+        """Whether the value is attained by some mechanism: one tight step (none for the same guarantee)."""
+        return len(self.steps) == 0 or (len(self.steps) == 1 and self.steps[0].edge.tight)
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """The sources of the steps, in order."""
+        return tuple(step.edge.citation for step in self.steps)
+
+    def __str__(self) -> str:
+        """Numbered steps."""
+        lines = [f"{i}. {step}" for i, step in enumerate(self.steps, start=1)]
+        return "\n".join([f"{self.source!r} implies {self.target!r}", *lines])
+
+
+def convert(source: Definition, target: type[T], **free: Any) -> T:
+    """The strongest guarantee of kind `target` that follows from `source`, under the same neighbourhood.
+
+    Free parameters are keywords: fields of the target (`alpha`, `epsilon`, `delta`, `records`, …) and
+    facts (`values`, the number of values of the record). Under add/remove-one the secret is whether one
+    record is there, so `values` is 2. Errors: `NoRoute` where it does not follow, naming a
+    counter-example and what can be asked instead; `InvalidParameter` for unknown or missing keywords.
+
+    >>> from leakcap.definition import MIDP, PureDP
+    >>> round(convert(PureDP(1.0), MIDP).nats, 11)
+    0.12330156148
+    """
+    return route(source, target, **free).target
+
+
+def route(source: Definition, target: type[T], **free: Any) -> Route[T]:
+    """The steps behind `convert`, with citations and the values between.
+
+    >>> from leakcap.definition import ApproxDP, DeltaDP, MIDP
+    >>> print(route(ApproxDP(0.0, 0.1), MIDP, values=2).target)
+    MIDP(nats=0.0693147...)
+    """
+    _check_kinds(source, target)
+    given = dict(free)
+    if source.neighbours is not None and source.neighbours.relation is Relation.ADD_REMOVE_ONE:
+        _presence_has_two_values(given)
+        given["values"] = 2
+    same = _same(source, target, free)
+    if same is not None:
+        return Route(source, same, ())
+    paths = [path for path in _paths(type(source), target) if _understood(path, free, target)]
+    candidates = _best_per_path(paths, source, target, given)
+    if not candidates:
+        _explain(source, target, given, free)
+    best = _choose(candidates, frozenset(given))
+    carried = tuple(
+        Step(
+            s.edge,
+            replace(s.source, neighbours=source.neighbours),
+            replace(s.target, neighbours=source.neighbours),
+        )
+        for s in best
+    )
+    result = carried[-1].target
+    assert isinstance(result, target)
+    return Route(source, result, carried)
+
+
+def _check_kinds(source: object, target: object) -> None:
+    if not isinstance(source, Definition):
+        raise InvalidParameter(
+            f"`source` of `convert` must be a guarantee such as PureDP(1.0). Got {source!r}."
+        )
+    if not (isinstance(target, type) and issubclass(target, Definition)):
+        raise InvalidParameter(f"`target` of `convert` must be a definition such as MIDP. Got {target!r}.")
+
+
+def _presence_has_two_values(given: Mapping[str, Any]) -> None:
+    if given.get("values", 2) != 2:
+        raise InvalidParameter(
+            f"`values` of `convert` must be 2 under add/remove-one. Got {given['values']!r}. There the secret is whether "
+            "a record is there; use `to_replace_one` first for the value of a record."
+        )
+
+
+def _same(source: Definition, target: type[T], free: Mapping[str, Any]) -> T | None:
+    """The source itself, when it is what is asked for."""
+    if not isinstance(source, target):
+        return None
+    asked = {
+        name: value for name, value in free.items() if name not in FACTS or name in target_fields(target)
+    }
+    return source if all(getattr(source, name, math.nan) == value for name, value in asked.items()) else None
+
+
+def _paths(start: type[Definition], target: type[Definition]) -> Iterator[tuple[Implication, ...]]:
+    """Simple paths of edges that are not superseded, shortest first."""
+    outgoing: dict[type[Definition], list[Implication]] = {}
+    for edge in edges():
+        if not edge.loose:
+            outgoing.setdefault(edge.source, []).append(edge)
+    level: list[tuple[Implication, ...]] = [(edge,) for edge in outgoing.get(start, [])]
+    for _ in range(_MOST_STEPS):
+        yield from (path for path in level if path[-1].target is target)
+        level = [
+            (*path, edge)
+            for path in level
+            if path[-1].target is not target
+            for edge in outgoing.get(path[-1].target, [])
+            if edge.target not in {start, *(e.target for e in path)}
+        ]
+
+
+def _understood(path: tuple[Implication, ...], free: Mapping[str, Any], target: type[Definition]) -> bool:
+    """Whether what the caller fixed is a field of the target, or a fact (which may go unused)."""
+    return all(name in FACTS or name in target_fields(target) for name in free)
+
+
+Trail = tuple[Step, ...]
+
+
+def _best_per_path(
+    paths: list[tuple[Implication, ...]],
+    source: Definition,
+    target: type[Definition],
+    given: Mapping[str, Any],
+) -> list[Trail]:
+    found: list[Trail] = []
+    for path in paths:
+        if found and len(path) > 1 and _settled(found, frozenset(given)):
+            break
+        trail = _walk_best(path, source, given)
+        if trail is not None and _honours(trail[-1].target, given):
+            found.append(trail)
+    return found
+
+
+def _settled(found: list[Trail], given: frozenset[str]) -> bool:
+    """A single tight edge that used every fact given cannot be beaten."""
+    best = _choose(found, given)
+    return len(best) == 1 and best[0].edge.tight and given <= set(best[0].edge.keywords)
+
+
+def _honours(result: Definition, given: Mapping[str, Any]) -> bool:
+    names = target_fields(type(result))
+    return all(getattr(result, name) == value for name, value in given.items() if name in names)
+
+
+def _walk_best(path: tuple[Implication, ...], source: Definition, given: Mapping[str, Any]) -> Trail | None:
+    """Follow a path, choosing the one free order of an intermediate guarantee to its advantage."""
+    loose = [
+        (i, name)
+        for i, e in enumerate(path)
+        for name in e.required
+        if i < len(path) - 1 and name not in FACTS
+    ]
+    missing = [name for e in path for name in e.required if name in FACTS and name not in given]
+    if missing or len(loose) > 1 or any(name not in _SEARCHED for _, name in loose):
+        return None
+    if not loose:
+        return _walk(path, source, given, None, 0.0)
+    where = loose[0]
+    low, high, scale = _SEARCHED[where[1]]
+
+    def strength(v: float) -> float:
+        trail = _walk(path, source, given, where, scale(v))
+        return -_key(trail[-1].target, frozenset(given))[0] if trail is not None else -math.inf
+
+    grid = [low + (high - low) * i / 60 for i in range(61)]
+    best = max(range(61), key=lambda i: strength(grid[i]))
+    peak = maximise(strength, grid[max(best - 1, 0)], grid[min(best + 1, 60)], steps=50)
+    choice = max((grid[best], peak), key=strength)
+    return _walk(path, source, given, where, scale(choice))
+
+
+def _walk(
+    path: tuple[Implication, ...],
+    source: Definition,
+    given: Mapping[str, Any],
+    where: tuple[int, str] | None,
+    value: float,
+) -> Trail | None:
+    steps, current = [], replace(source, neighbours=None)
+    for i, edge in enumerate(path):
+        last = i == len(path) - 1
+        known = given if last else {name: v for name, v in given.items() if name in FACTS and name != "prior"}
+        if where is not None and where[0] == i:
+            known = {**known, where[1]: value}
+        if any(name not in known for name in edge.required):
+            return None
+        reached = edge(current, **{name: v for name, v in known.items() if name in edge.keywords})
+        if reached is None:
+            return None
+        steps.append(Step(edge, current, reached))
+        current = reached
+    return tuple(steps)
+
+
+def _key(result: Definition, given: frozenset[str]) -> tuple[float, ...]:
+    """The numbers that are left to compare once what was asked for is fixed; smaller is stronger."""
+    free = [f.name for f in fields(result) if not f.kw_only and f.name not in given]
+    return tuple(float(getattr(result, name)) for name in free) or (result.threshold,)
+
+
+def _choose(candidates: list[Trail], given: frozenset[str]) -> Trail:
+    """The strongest; among equals the shortest, and a tight one first."""
+    keys = [_key(trail[-1].target, given) for trail in candidates]
+    least = min(keys)
+
+    def as_strong(key: tuple[float, ...]) -> bool:
+        return all(a == b or a <= b * (1.0 + _SAME) for a, b in zip(key, least, strict=True))
+
+    equals = [trail for trail, key in zip(candidates, keys, strict=True) if as_strong(key)]
+    return min(equals, key=lambda trail: (len(trail), not trail[-1].edge.tight))
+
+
+def _explain(
+    source: Definition, target: type[Definition], given: Mapping[str, Any], free: Mapping[str, Any]
+) -> None:
+    """Raise the error that says why nothing was found."""
+    paths = list(_paths(type(source), target))
+    start, end = type(source).__name__, target.__name__
+    facts = {name for path in paths for e in path for name in e.keywords if name in FACTS}
+    fitting = {name for path in paths for name in path[-1].keywords} | facts
+    unknown = sorted(name for name in free if name not in fitting)
+    if paths and unknown:
+        raise InvalidParameter(
+            f"`{unknown[0]}` is not a parameter of the conversion from `{start}` to `{end}`. "
+            f"Those that fit: {', '.join(sorted(fitting)) or 'none'}."
+        )
+    needed = sorted({name for path in paths for name in path[-1].required if name not in given})
+    text, deserved = refusal(source, target)
+    if paths and needed and not deserved:
+        raise InvalidParameter(
+            f"the conversion from `{start}` to `{end}` needs a value for {' or '.join(f'`{n}`' for n in needed)}. "
+            f"Those that fit: {', '.join(sorted(fitting))}."
+        )
+    raise NoRoute(text)

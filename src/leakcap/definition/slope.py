@@ -1,0 +1,67 @@
+"""sup over α > 1 of D_α/α, enclosed: what a channel keeps of zero-concentrated privacy."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+
+from leakcap.bound import Bound
+from leakcap.numeric.rounding import up
+
+__all__ = ["largest_slope"]
+
+_PRECISION = 1e-10
+_MOST = 400
+
+
+def largest_slope(diameter: Callable[[float], float]) -> Bound:
+    """sup_{α>1} D_α/α for α ↦ D_α given as a function, by branch and bound.
+
+    K(t) = t·D_{1+t} is convex and zero at zero, so it lies below its chords; the largest value of
+    (chord)/(t(1+t)) bounds D_α/α from above on each interval. Beyond the last order D_α ≤ D_∞.
+
+    >>> round(largest_slope(lambda alpha: 0.5 * min(alpha, 4.0)).upper, 9)
+    0.5
+    """
+    at_one, at_infinity = diameter(1.0), diameter(math.inf)
+    if at_infinity == 0.0 or math.isinf(diameter(2.0)):
+        return Bound.exact(0.0 if at_infinity == 0.0 else math.inf, method="D_α/α over all orders")
+    best, witness, tail, pieces = at_one, 1.0, 0.0, []
+    knots = [0.0] + [10.0**e for e in range(-6, 7)]
+    values = [(t, diameter(1.0 + t)) for t in knots]
+    for t, value in values:
+        if value / (1.0 + t) > best:
+            best, witness = value / (1.0 + t), 1.0 + t
+    for left, right in zip(values, values[1:], strict=False):
+        pieces.append((-_ceiling(left, right), left, right))
+    tail = at_infinity / (1.0 + knots[-1])
+    heapq.heapify(pieces)
+    for _ in range(_MOST):
+        ceiling = -pieces[0][0]
+        if ceiling <= best * (1.0 + _PRECISION):
+            break
+        _, left, right = heapq.heappop(pieces)
+        t = 0.5 * (left[0] + right[0]) if left[0] == 0.0 else math.sqrt(left[0] * right[0])
+        middle = (t, diameter(1.0 + t))
+        if middle[1] / (1.0 + t) > best:
+            best, witness = middle[1] / (1.0 + t), 1.0 + t
+        for a, b in ((left, middle), (middle, right)):
+            heapq.heappush(pieces, (-_ceiling(a, b), a, b))
+    upper = up(max(best, tail, -pieces[0][0]), operations=8)
+    return Bound(best, upper, "D_α/α over all orders, chords of a convex function", witness=witness)
+
+
+def _ceiling(left: tuple[float, float], right: tuple[float, float]) -> float:
+    """The largest (chord of t·D)/(t(1+t)) on the interval; at t = 0 it is D itself."""
+    (t1, d1), (t2, d2) = left, right
+    if t1 == 0.0:
+        return d2
+    slope = (t2 * d2 - t1 * d1) / (t2 - t1)
+    base = t1 * (d1 - slope)
+    # (base + slope·t)/(t(1+t)), base ≤ 0: its derivative vanishes where slope·t² + 2·base·t + base = 0.
+    ends = max(d1 / (1.0 + t1), d2 / (1.0 + t2))
+    if base >= 0.0 or slope <= 0.0:
+        return ends
+    t = (-base + math.sqrt(base * base - slope * base)) / slope
+    return max(ends, (base + slope * t) / (t * (1.0 + t))) if t1 < t < t2 else ends

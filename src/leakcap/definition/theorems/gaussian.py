@@ -1,0 +1,103 @@
+"""What follows from Gaussian differential privacy: one pair of normal laws says it all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leakcap.definition.approximate import ApproxDP, DeltaDP
+from leakcap.definition.gaussian import GaussianDP
+from leakcap.definition.graph import implies
+from leakcap.definition.information import KLDP, MIDP
+from leakcap.definition.normal import log_normal_profile, normal_profile
+from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
+from leakcap.definition.theorems.pure import at_least_two
+from leakcap.numeric.search import bisect
+
+GAUSSIAN = "the Gaussian mechanism"
+
+
+@implies(formula="ρ = μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
+def gaussian_to_zcdp(source: GaussianDP) -> ZeroConcentratedDP:
+    """D_α of the pair is αμ²/2."""
+    return ZeroConcentratedDP(0.5 * source.mu**2)
+
+
+@implies(formula="αμ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
+def gaussian_to_renyi(source: GaussianDP, *, alpha: float) -> RenyiDP:
+    """Every order, below one too."""
+    return RenyiDP(alpha, 0.5 * alpha * source.mu**2 if source.mu > 0.0 else 0.0)
+
+
+@implies(formula="μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
+def gaussian_to_kl(source: GaussianDP) -> KLDP:
+    """Order one."""
+    return KLDP(0.5 * source.mu**2)
+
+
+@implies(formula="2Φ(μ/2) − 1", citation="Dong, Roth & Su 2022, Cor. 2.13", attained_by=GAUSSIAN)
+def gaussian_to_total_variation(source: GaussianDP) -> DeltaDP:
+    """Total variation of the pair."""
+    return DeltaDP(math.erf(source.mu / math.sqrt(8.0)))
+
+
+@implies(
+    formula="δ = Φ(−ε/μ+μ/2) − e^ε Φ(−ε/μ−μ/2)",
+    citation="Dong, Roth & Su 2022, Cor. 2.13",
+    attained_by=GAUSSIAN,
+)
+def gaussian_to_delta_at(source: GaussianDP, *, epsilon: float) -> ApproxDP:
+    """The profile of the pair."""
+    return ApproxDP(epsilon, normal_profile(source.mu, epsilon))
+
+
+@implies(
+    formula="the ε with δ = Φ(−ε/μ+μ/2) − e^ε Φ(−ε/μ−μ/2)",
+    citation="Dong, Roth & Su 2022, Cor. 2.13; Balle & Wang 2018",
+    attained_by=GAUSSIAN,
+)
+def gaussian_to_epsilon_at(source: GaussianDP, *, delta: float) -> ApproxDP | None:
+    """The profile of the pair, read the other way."""
+    mu = source.mu
+    if mu == 0.0 or delta >= 1.0:
+        return ApproxDP(0.0, delta)
+    if delta <= 0.0 or math.isinf(mu):
+        return None
+    goal = math.log(delta)
+    if log_normal_profile(mu, 0.0) <= goal:
+        return ApproxDP(0.0, delta)
+    # δ ≤ Φ(−ε/μ+μ/2) ≤ e^{−(ε/μ−μ/2)²/2} brings the root below this.
+    top = mu * (0.5 * mu + math.sqrt(-2.0 * goal)) + mu
+    root = bisect(lambda e: log_normal_profile(mu, e) - goal, 0.0, top)
+    return ApproxDP(math.nextafter(root, math.inf), delta)
+
+
+@implies(
+    formula="KL(N(μ,1) ‖ N(μ,1)/k + (1−1/k) N(0,1))",
+    citation="mixture argument, in docs/theory/conversions.md",
+    attained_by="the Gaussian mechanism on a record with two values (k = 2)",
+)
+def gaussian_to_mi(source: GaussianDP, *, values: int) -> MIDP:
+    """Binary-input Gaussian capacity for k = 2; μ²/2 as k grows."""
+    return MIDP(normal_against_mixture(source.mu, at_least_two(values)))
+
+
+def normal_against_mixture(mu: float, k: int) -> float:
+    """KL(N(μ,1) ‖ M), M = N(μ,1)/k + (1−1/k)N(0,1), by the trapezoid rule on an entire integrand's strip.
+
+    >>> round(normal_against_mixture(1.0, 2), 9)
+    0.11142103
+    """
+    if math.isinf(mu):
+        return math.log(k)
+    step = min(0.05, 0.25 / max(mu, 1.0))
+    z = np.arange(-14.0 - mu, 14.0 + mu, step)
+    log_ratio = -np.logaddexp(-math.log(k), math.log1p(-1.0 / k) - mu * z + 0.5 * mu * mu)
+    # The non-negative form P·(L − 1 + e^{−L}), with its series where it cancels.
+    density = np.exp(-0.5 * (z - mu) ** 2) / math.sqrt(2.0 * math.pi)
+    near = np.where(np.abs(log_ratio) < 1e-2, log_ratio, 0.0)
+    series = near**2 * (0.5 - near / 6 + near**2 / 24 - near**3 / 120 + near**4 / 720)
+    with np.errstate(over="ignore"):
+        far = log_ratio + np.expm1(-log_ratio)
+    return float(step * np.sum(density * np.where(np.abs(log_ratio) < 1e-2, series, far)))

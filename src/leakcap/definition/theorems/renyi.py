@@ -1,0 +1,131 @@
+"""What follows from Rényi and zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+import math
+
+from leakcap.definition.approximate import ApproxDP
+from leakcap.definition.binary import divergence_profile
+from leakcap.definition.graph import implies
+from leakcap.definition.information import KLDP, Centre, LevelCapacity
+from leakcap.definition.pure import PureDP
+from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
+
+GAUSSIAN = "the Gaussian mechanism"
+PAIR = "the best pair of Bernoulli laws"
+
+
+@implies(
+    formula="ε (α ≥ 1)", citation="Mironov 2017, monotone in the order", attained_by="any mechanism, at α = 1"
+)
+def renyi_to_kl(source: RenyiDP) -> KLDP | None:
+    """Rényi divergence increases with the order."""
+    return KLDP(source.epsilon) if source.alpha >= 1.0 else None
+
+
+@implies(
+    formula="ε for α' ≤ α; times α'/(1−α') for α' < ½ ≤ …; times α'(1−α)/(α(1−α')) for α < α' < 1",
+    citation="van Erven & Harremoës 2014, Thm 3, Thm 16 and skew symmetry",
+)
+def renyi_to_other_order(source: RenyiDP, *, alpha: float) -> RenyiDP | None:
+    """A lower order; below one also a higher one, since all orders in (0,1) are equivalent."""
+    if alpha > source.alpha:
+        if source.alpha >= 1.0 or alpha >= 1.0:
+            return None
+        factor = (alpha / source.alpha) * (1.0 - source.alpha) / (1.0 - alpha)
+        return RenyiDP(alpha, factor * source.epsilon)
+    return RenyiDP(alpha, source.epsilon * skew(source.alpha, alpha))
+
+
+def skew(known: float, asked: float) -> float:
+    """min(1, α'/(1−α')) where order 1−α' is covered: D_α'(P‖Q) = α'/(1−α')·D_{1−α'}(Q‖P)."""
+    mirrored = asked < 0.5 and 1.0 - asked <= known
+    return asked / (1.0 - asked) if mirrored else 1.0
+
+
+@implies(formula="ε (α = ∞)", citation="Mironov 2017, definition", attained_by="any mechanism")
+def renyi_to_pure(source: RenyiDP) -> PureDP | None:
+    """Order ∞ is pure privacy."""
+    return PureDP(source.epsilon) if math.isinf(source.alpha) else None
+
+
+@implies(formula="ε (diameter ≥ capacity)", citation="the broken-wifi article, 2022; Cuff & Yu 2016, Sec. 7")
+def renyi_to_level(
+    source: RenyiDP, *, alpha: float, centre: Centre = Centre.MARGINAL
+) -> LevelCapacity | None:
+    """Quasi-convexity of Rényi divergence in its second argument."""
+    return LevelCapacity(alpha, source.epsilon, centre=centre) if alpha <= source.alpha else None
+
+
+@implies(
+    formula="max of p − e^{ε'} q over Bernoulli laws with D_α ≤ ε both ways",
+    citation="Asoodeh et al. 2021, Thm 3, with both directions kept; docs/theory/conversions.md",
+    attained_by=PAIR,
+)
+def renyi_to_delta_at(source: RenyiDP, *, epsilon: float) -> ApproxDP | None:
+    """The least δ that one order allows: two outcomes suffice, and the set of pairs is convex."""
+    if source.alpha < 1.0:
+        return None
+    return ApproxDP(epsilon, divergence_profile(source.alpha, source.epsilon, epsilon).upper)
+
+
+@implies(
+    formula="δ = e^{(α−1)(ε−ε')}(1−1/α)^{α−1}/α",
+    citation="Canonne, Kamath & Steinke 2020, Prop. 12",
+    loose=True,
+)
+def renyi_to_delta_published(source: RenyiDP, *, epsilon: float) -> ApproxDP | None:
+    """The closed form."""
+    alpha = source.alpha
+    if alpha <= 1.0 or math.isinf(alpha):
+        return None
+    log_delta = (alpha - 1.0) * (source.epsilon - epsilon + math.log1p(-1.0 / alpha)) - math.log(alpha)
+    return ApproxDP(epsilon, min(math.exp(min(log_delta, 0.0)), 1.0))
+
+
+@implies(
+    formula="ε' = ε + ln(1−1/α) + (ln(1/δ) − ln α)/(α−1)", citation="Canonne, Kamath & Steinke 2020, Prop. 12"
+)
+def renyi_to_epsilon_at(source: RenyiDP, *, delta: float) -> ApproxDP | None:
+    """The closed form, read the other way."""
+    alpha = source.alpha
+    if alpha <= 1.0 or delta <= 0.0:
+        return None
+    if math.isinf(alpha):
+        return ApproxDP(source.epsilon, delta)
+    epsilon = source.epsilon + math.log1p(-1.0 / alpha) - (math.log(delta) + math.log(alpha)) / (alpha - 1.0)
+    return ApproxDP(max(epsilon, 0.0), delta) if math.isfinite(epsilon) else None
+
+
+@implies(formula="ε' = ε + ln(1/δ)/(α−1)", citation="Mironov 2017, Prop. 3", loose=True)
+def renyi_to_epsilon_textbook(source: RenyiDP, *, delta: float) -> ApproxDP | None:
+    """By Markov's inequality."""
+    if source.alpha <= 1.0 or delta <= 0.0 or math.isinf(source.epsilon):
+        return None
+    return ApproxDP(source.epsilon - math.log(delta) / (source.alpha - 1.0), delta)
+
+
+@implies(
+    formula="αρ for α > 1; ρ·min(1, α/(1−α)) for α ≤ 1",
+    citation="Bun & Steinke 2016, definition",
+    attained_by=GAUSSIAN,
+)
+def zcdp_to_renyi(source: ZeroConcentratedDP, *, alpha: float) -> RenyiDP:
+    """The definition, and its limit at order one."""
+    if alpha > 1.0:
+        return RenyiDP(alpha, source.rho * alpha if source.rho > 0.0 else 0.0)
+    return RenyiDP(alpha, source.rho * skew(1.0, alpha))
+
+
+@implies(formula="ρ", citation="Bun & Steinke 2016, definition, as α → 1", attained_by=GAUSSIAN)
+def zcdp_to_kl(source: ZeroConcentratedDP) -> KLDP:
+    """The limit at order one."""
+    return KLDP(source.rho)
+
+
+@implies(formula="ε' = ρ + 2√(ρ ln(1/δ))", citation="Bun & Steinke 2016, Prop. 1.3", loose=True)
+def zcdp_to_epsilon_textbook(source: ZeroConcentratedDP, *, delta: float) -> ApproxDP | None:
+    """Markov's inequality at the best order."""
+    if delta <= 0.0 or math.isinf(source.rho):
+        return None
+    return ApproxDP(source.rho + 2.0 * math.sqrt(source.rho * -math.log(delta)), delta)
