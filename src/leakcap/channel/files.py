@@ -1,0 +1,273 @@
+"""Channels on disk. The ending of the name says the format: .csv, .parquet or .json.
+
+- **CSV, Parquet, wide**: a first row (column names) of output labels and a first column of input labels; the
+  corner is ignored (written as `input`). A CSV whose corner is a number is a bare matrix without labels.
+- **CSV, Parquet, long**: the columns `input`, `output`, `probability`, one row an entry, missing ones zero;
+  read into (and written from) a sparse channel. Labels in order of first appearance.
+- **JSON**: `{"inputs": […], "outputs": […], "matrix": [[…]]}`, labels optional, lists in labels read as
+  tuples; or the nested list alone. A sparse channel is written with `"entries": [[row, column, p], …]`.
+
+Entries are decimals, or fractions such as "1/3": with a fraction in it, a file is read exactly. Labels that
+are whole numbers are read as integers.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakcap.channel.entries import scipy_sparse
+from leakcap.channel.finite import Channel
+from leakcap.errors import InvalidChannel
+
+__all__ = ["load", "save"]
+
+_LONG = ["input", "output", "probability"]
+
+
+def load(path: str | PathLike[str]) -> Channel:
+    """The channel in a file; errors are `InvalidChannel`."""
+    file = Path(path)
+    reader = _format(file)[0]
+    if not file.is_file():
+        raise InvalidChannel(
+            f"`path` of `Channel.load` must be a file. Got {file.name!r}, which is not there."
+        )
+    if file.stat().st_size == 0:
+        raise InvalidChannel(f"{file.name!r} must hold a matrix. Got an empty file.")
+    return reader(file)
+
+
+def save(channel: Channel, path: str | PathLike[str]) -> None:
+    """Write a channel; errors are `InvalidChannel`."""
+    file = Path(path)
+    _format(file)[1](channel, file)
+
+
+def _format(file: Path) -> tuple[Callable[[Path], Channel], Callable[[Channel, Path], None]]:
+    pair = _FORMATS.get(file.suffix.lower())
+    if pair is None:
+        raise InvalidChannel(
+            f"the name of a channel's file must end in {', '.join(_FORMATS)}. "
+            f"Got {file.name!r}. Rename or convert it."
+        )
+    return pair
+
+
+def _load_csv(file: Path) -> Channel:
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
+            lines = [[cell.strip() for cell in line] for line in csv.reader(stream) if line]
+    except (csv.Error, UnicodeDecodeError):
+        raise InvalidChannel(f"{file.name!r} must be CSV in UTF-8. Got something else.") from None
+    if not lines:
+        raise InvalidChannel(f"{file.name!r} must hold a matrix. Got blank lines only.")
+    width = len(lines[0])
+    for number, line in enumerate(lines, start=1):
+        if len(line) != width:
+            raise InvalidChannel(
+                f"lines of {file.name!r} must have equal lengths. Got "
+                f"{len(line)} cells in line {number}, not {width}."
+            )
+    if lines[0] == _LONG:
+        return _from_long([(a, b, _number(p)) for a, b, p in lines[1:]])
+    if _is_number(lines[0][0]):
+        return Channel(_numbers(lines))
+    inputs, outputs = [line[0] for line in lines[1:]], lines[0][1:]
+    return _labelled(inputs, outputs, _numbers([line[1:] for line in lines[1:]]))
+
+
+def _load_parquet(file: Path) -> Channel:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        try:
+            columns = connection.execute("SELECT * FROM read_parquet(?)", [str(file)]).fetchnumpy()
+        except duckdb.Error:
+            raise InvalidChannel(f"{file.name!r} must be a Parquet file. Got something else.") from None
+    names = list(columns)
+    lists = [[None if np.ma.is_masked(v) else v for v in columns[name]] for name in names]
+    if any(value is None for column in lists for value in column):
+        raise InvalidChannel(f"{file.name!r} must have no missing values. Got a null.")
+    if names == _LONG:
+        return _from_long([(a, b, _number(p)) for a, b, p in zip(*lists, strict=True)])
+    matrix = [[_number(v) for v in row] for row in zip(*lists[1:], strict=True)]
+    return _labelled([str(v) for v in lists[0]], names[1:], matrix)
+
+
+def _load_json(file: Path) -> Channel:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise InvalidChannel(f"{file.name!r} must be JSON in UTF-8. Got something else.") from None
+    if isinstance(content, list):
+        content = {"matrix": content}
+    if not isinstance(content, dict) or not ({"matrix", "entries"} & set(content)):
+        raise InvalidChannel(f"{file.name!r} must hold a matrix. Write it under the key `matrix`.")
+    inputs, outputs = (_tuples(content.get(key)) for key in ("inputs", "outputs"))
+    if "matrix" in content:
+        rows = content["matrix"]
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            raise InvalidChannel(f"`matrix` in {file.name!r} must be a list of rows. Got something else.")
+        return Channel(_numbers(rows), inputs=inputs, outputs=outputs)
+    if inputs is None or outputs is None:
+        raise InvalidChannel(f"`entries` in {file.name!r} must come with `inputs` and `outputs`. Add both.")
+    try:
+        rows, columns, values = zip(*content["entries"], strict=True)
+        table = scipy_sparse().csr_array((values, (rows, columns)), shape=(len(inputs), len(outputs)))
+    except (TypeError, ValueError):
+        raise InvalidChannel(f"`entries` in {file.name!r} must be [row, column, probability] each.") from None
+    return Channel(table, inputs=inputs, outputs=outputs)
+
+
+def _labelled(inputs: Sequence[str], outputs: Sequence[str], matrix: list[list[Any]]) -> Channel:
+    if not matrix or not outputs:
+        raise InvalidChannel(
+            "a labelled channel must have output labels in the "
+            "first row and input labels in the first column, "
+            "and at least one entry. Got no entries. Start the file with a number if it has no labels."
+        )
+    return Channel(matrix, inputs=[_label(v) for v in inputs], outputs=[_label(v) for v in outputs])
+
+
+def _from_long(entries: list[tuple[Any, Any, Any]]) -> Channel:
+    rows = {x: i for i, x in enumerate(dict.fromkeys(_label(str(x)) for x, _, _ in entries))}
+    columns = {y: i for i, y in enumerate(dict.fromkeys(_label(str(y)) for _, y, _ in entries))}
+    place = [rows[_label(str(x))] for x, _, _ in entries], [columns[_label(str(y))] for _, y, _ in entries]
+    if len(set(zip(*place, strict=True))) != len(entries):
+        raise InvalidChannel("a long table must name each entry once. Got an input and output twice.")
+    values = np.array([float(p) for _, _, p in entries])
+    table = scipy_sparse().csr_array((values, place), shape=(len(rows), len(columns)))
+    return Channel(table, inputs=tuple(rows), outputs=tuple(columns))
+
+
+def _label(text: str) -> Hashable:
+    digits = text.removeprefix("-")
+    canonical = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0") and text != "-0"
+    return int(text) if canonical else text
+
+
+def _tuples(labels: Any) -> Any:
+    return None if labels is None else [_tuple(v) for v in labels]
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(_tuple(v) for v in value) if isinstance(value, list) else value
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        Fraction(cell)
+    except (ValueError, ZeroDivisionError):
+        return False
+    return True
+
+
+def _number(cell: Any) -> Any:
+    """A fraction, kept as one until it is known whether the file is exact."""
+    if isinstance(cell, str):
+        try:
+            return Fraction(cell) if "/" in cell else float(cell)
+        except (ValueError, ZeroDivisionError):
+            raise InvalidChannel(
+                "entries of a channel must be numbers such as 0.25 "
+                f"or 1/4. Got {cell!r}. Correct it in the file."
+            ) from None
+    if isinstance(cell, bool) or not isinstance(cell, (int, float, np.number)):
+        raise InvalidChannel(
+            f"entries of a channel must be numbers. Got {type(cell).__name__}. Correct the file."
+        )
+    return float(cell)
+
+
+def _numbers(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    exact = any(isinstance(cell, str) and "/" in cell for row in rows for cell in row)
+    if not exact:
+        return [[_number(cell) for cell in row] for row in rows]
+    _ = [_number(cell) for row in rows for cell in row]  # the message names the first wrong cell
+    return [[Fraction(str(cell)) for cell in row] for row in rows]
+
+
+def _text(label: Hashable) -> str:
+    if isinstance(label, bool) or not isinstance(label, (str, int)):
+        raise InvalidChannel(
+            f"labels must be text or whole numbers in CSV and Parquet. Got {type(label).__name__}. "
+            "Use JSON, or `Channel.relabelled`."
+        )
+    return str(label)
+
+
+def _plain(channel: Channel) -> list[list[Any]]:
+    if channel.exact is not None:
+        return [[str(v) for v in row] for row in channel.exact]
+    return [[float(v) for v in row] for row in channel.matrix]
+
+
+def _long(channel: Channel) -> dict[str, Any]:
+    table = channel.sparse.tocoo() if channel.sparse is not None else None
+    if table is None:
+        raise InvalidChannel("only a sparse channel is written in long form.")
+    inputs = np.array([_text(v) for v in channel.inputs], dtype=object)
+    outputs = np.array([_text(v) for v in channel.outputs], dtype=object)
+    return dict(zip(_LONG, (inputs[table.coords[0]], outputs[table.coords[1]], table.data), strict=True))
+
+
+def _save_csv(channel: Channel, file: Path) -> None:
+    if channel.sparse is not None:
+        lines = [_LONG, *zip(*(column.tolist() for column in _long(channel).values()), strict=True)]
+    else:
+        rows = [[_text(x), *row] for x, row in zip(channel.inputs, _plain(channel), strict=True)]
+        lines = [["input", *(_text(y) for y in channel.outputs)], *rows]
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows(lines)
+
+
+def _save_parquet(channel: Channel, file: Path) -> None:
+    import duckdb
+
+    if channel.exact is not None:
+        raise InvalidChannel(
+            "an exact channel must be saved as CSV or JSON: Parquet has no fractions. Got Parquet."
+        )
+    if channel.sparse is not None:
+        columns = _long(channel)
+    else:
+        columns = {"input": np.array([_text(x) for x in channel.inputs], dtype=object)}
+        columns |= {
+            _text(y): np.ascontiguousarray(channel.matrix[:, i]) for i, y in enumerate(channel.outputs)
+        }
+    target = str(file).replace("'", "''")
+    with duckdb.connect() as connection:
+        connection.register("entries", columns)
+        connection.execute(f"COPY entries TO '{target}' (FORMAT parquet)")
+
+
+def _save_json(channel: Channel, file: Path) -> None:
+    content: dict[str, Any] = {"inputs": list(channel.inputs), "outputs": list(channel.outputs)}
+    if channel.sparse is not None:
+        table = channel.sparse.tocoo()
+        parts = (table.coords[0].tolist(), table.coords[1].tolist(), table.data.tolist())
+        content["entries"] = [list(entry) for entry in zip(*parts, strict=True)]
+    else:
+        content["matrix"] = _plain(channel)
+    try:
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    except TypeError:
+        raise InvalidChannel(
+            "labels must be text, numbers or tuples of them in JSON. Use `Channel.relabelled`."
+        ) from None
+    file.write_text(text, encoding="utf-8")
+
+
+_FORMATS: dict[str, tuple[Callable[[Path], Channel], Callable[[Channel, Path], None]]] = {
+    ".csv": (_load_csv, _save_csv),
+    ".parquet": (_load_parquet, _save_parquet),
+    ".json": (_load_json, _save_json),
+}
