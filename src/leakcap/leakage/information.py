@@ -85,7 +85,8 @@ def _sibson(rows: Floats, weights: Floats, alpha: float) -> float:
     if alpha == 1.0:
         return _between_joint(Renyi(1.0), rows, weights, weights @ rows)
     log_centre = _log_norm(np.log(weights)[:, None] / alpha + safe_log(rows), alpha)
-    return _between_joint(Renyi(alpha), rows, weights, np.exp(log_centre - logsumexp(log_centre)))
+    centre = np.exp(log_centre - np.max(log_centre))
+    return _between_joint(Renyi(alpha), rows, weights, centre / centre.sum())
 
 
 def _between_joint(ruler: Renyi, rows: Floats, weights: Floats, centre: Floats) -> float:
