@@ -5,7 +5,7 @@ strongest consequence, `route` explains it, `implications` lists every edge betw
 `leakcap.definition.meaning` says what a guarantee means for guesses and beliefs.
 """
 
-from leakcap.definition import meaning
+from leakcap.definition import meaning, theorems
 from leakcap.definition.approximate import ApproxDP, DeltaDP
 from leakcap.definition.base import Definition, Neighbourhood, Relation
 from leakcap.definition.bayesian import InformationPrivacy, LocalInformationPrivacy
@@ -16,8 +16,6 @@ from leakcap.definition.pure import PureDP
 from leakcap.definition.relation import to_replace_one
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
 from leakcap.definition.search import Route, Step, convert, route
-
-import leakcap.definition.theorems  # isort: skip  (edges enrol once all definitions exist)
 
 __all__ = [
     "KLDP",
@@ -45,5 +43,6 @@ __all__ = [
     "implies",
     "meaning",
     "route",
+    "theorems",
     "to_replace_one",
 ]

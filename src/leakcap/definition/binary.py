@@ -45,11 +45,8 @@ def log_ratios(u: float, d: float) -> tuple[float, float]:
     [0.405465108108, -0.69314718056]
     """
     if abs(d) < 1.0:
-        shift = math.log1p(sigmoid(u) * math.expm1(d))
-    else:
-        shift = softplus(u + d) - softplus(u)
-    rise = math.log1p(sigmoid(-u) * math.expm1(-d)) if abs(d) < 1.0 else softplus(-u - d) - softplus(-u)
-    return -rise, -shift
+        return -math.log1p(sigmoid(-u) * math.expm1(-d)), -math.log1p(sigmoid(u) * math.expm1(d))
+    return softplus(-u) - softplus(-u - d), softplus(u) - softplus(u + d)
 
 
 def renyi_binary(alpha: float, u: float, d: float) -> float:

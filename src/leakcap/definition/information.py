@@ -107,7 +107,7 @@ class LevelCapacity(Definition):
         object.__setattr__(self, "centre", Centre(self.centre))
 
     def measure(self, channel: Channel | HasExact) -> Bound:
-        """The capacity in nats; for the marginal centre and three secrets or more a bracket, unless α is 1 or ∞."""
+        """The capacity in nats; a bracket for the marginal centre of three secrets or more, 1 ≠ α < ∞."""
         joint = self.centre is Centre.MARGINAL
         return capacity(channel, Renyi(self.alpha), AllPriorsJoint() if joint else AllPriors())
 

@@ -130,7 +130,7 @@ def semantic_privacy(epsilon: float) -> float:
     Source: Tu 2013, theorem 3 (after Ganta, Kasiviswanathan & Smith 2008).
 
     >>> round(semantic_privacy(0.1), 12)
-    0.221402758160
+    0.22140275816
     """
     _check(epsilon, "epsilon", "semantic_privacy")
     return min(math.expm1(min(2.0 * epsilon, 1.0)), 1.0)

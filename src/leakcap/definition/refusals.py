@@ -53,5 +53,5 @@ def _counterexample(source: Definition, target: type[Definition]) -> str:
         and issubclass(target, MaximalLeakage)
         and math.isfinite(source.threshold)
     ):
-        return "rare outputs, each telling its own value, add up in maximal leakage and not in Shannon information"
+        return "rare outputs that each tell a value add up in maximal leakage, not in Shannon information"
     return ""

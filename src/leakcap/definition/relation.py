@@ -43,8 +43,9 @@ def to_replace_one(definition: T) -> T:
 @singledispatch
 def _two_steps(definition: Definition) -> Definition:
     raise NoRoute(
-        f"{definition!r} says nothing about two steps: two entries whose comparison is shown with probability δ leak "
-        "δ ln 2 nats each and without bound together (Cuff & Yu 2016, Ex. 5.1). Convert from ε, δ, ρ or μ instead."
+        f"{definition!r} says nothing about two steps: two entries whose comparison is shown with "
+        "probability δ leak δ ln 2 nats each, and without bound together (Cuff & Yu 2016, Ex. 5.1). "
+        "Convert from ε, δ, ρ or μ instead."
     )
 
 

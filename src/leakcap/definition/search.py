@@ -124,8 +124,8 @@ def _check_kinds(source: object, target: object) -> None:
 def _presence_has_two_values(given: Mapping[str, Any]) -> None:
     if given.get("values", 2) != 2:
         raise InvalidParameter(
-            f"`values` of `convert` must be 2 under add/remove-one. Got {given['values']!r}. There the secret is whether "
-            "a record is there; use `to_replace_one` first for the value of a record."
+            f"`values` of `convert` must be 2 under add/remove-one. Got {given['values']!r}. There the "
+            "secret is whether a record is there; use `to_replace_one` first for the value of a record."
         )
 
 
@@ -278,7 +278,7 @@ def _explain(
     text, deserved = refusal(source, target)
     if paths and needed and not deserved:
         raise InvalidParameter(
-            f"the conversion from `{start}` to `{end}` needs a value for {' or '.join(f'`{n}`' for n in needed)}. "
-            f"Those that fit: {', '.join(sorted(fitting))}."
+            f"the conversion from `{start}` to `{end}` needs "
+            f"{' or '.join(f'`{n}=`' for n in needed)}. Those that fit: {', '.join(sorted(fitting))}."
         )
     raise NoRoute(text)

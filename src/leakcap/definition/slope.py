@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 from leakcap.bound import Bound
 from leakcap.numeric.rounding import up
@@ -21,8 +22,8 @@ def largest_slope(diameter: Callable[[float], float]) -> Bound:
     K(t) = t·D_{1+t} is convex and zero at zero, so it lies below its chords; the largest value of
     (chord)/(t(1+t)) bounds D_α/α from above on each interval. Beyond the last order D_α ≤ D_∞.
 
-    >>> round(largest_slope(lambda alpha: 0.5 * min(alpha, 4.0)).upper, 9)
-    0.5
+    >>> largest_slope(lambda alpha: min(alpha, 4.0)).lower
+    1.0
     """
     at_one, at_infinity = diameter(1.0), diameter(math.inf)
     if at_infinity == 0.0 or math.isinf(diameter(2.0)):
@@ -33,7 +34,7 @@ def largest_slope(diameter: Callable[[float], float]) -> Bound:
     for t, value in values:
         if value / (1.0 + t) > best:
             best, witness = value / (1.0 + t), 1.0 + t
-    for left, right in zip(values, values[1:], strict=False):
+    for left, right in pairwise(values):
         pieces.append((-_ceiling(left, right), left, right))
     tail = at_infinity / (1.0 + knots[-1])
     heapq.heapify(pieces)

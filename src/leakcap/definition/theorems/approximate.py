@@ -92,7 +92,7 @@ def response_against_mixture(epsilon: float, k: int) -> float:
     """KL(R ‖ R/k + (1−1/k)R') for the rows R, R' of binary randomised response.
 
     >>> round(response_against_mixture(1.0, 2), 12)
-    0.110943975652
+    0.110944071672
     """
     decay = math.exp(-epsilon)
     likely, unlikely = 1.0 / (1.0 + decay), decay / (1.0 + decay)
