@@ -52,7 +52,7 @@ KINDS = (_plain, _near_deterministic, _near_equal, _zero_entries, _zero_column)
 
 
 def strange_channels(count: int, *, seed: int, largest: int = 8) -> Iterator[tuple[Channel, Floats]]:
-    """`count` channels of 2 to `largest` secrets and outputs, each with a prior; every sixth prior has a zero."""
+    """`count` channels of 2 to `largest` secrets and outputs, each with a prior; every sixth has a zero."""
     rng = np.random.default_rng(seed)
     for k in range(count):
         n, m = (int(v) for v in rng.integers(2, largest + 1, size=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from leakcap.errors import InvalidChannel
 from leakcap.gain import Gain, matrix
 from leakcap.leakage.vulnerability import posterior_vulnerability
 from leakcap.numeric.logspace import Floats
-from leakcap.numeric.programs import kron, minimise_linear, stack
+from leakcap.numeric.programs import diagonal, kron, minimise_linear, stack
 
 __all__ = ["Refinement", "refines"]
 
@@ -93,20 +94,39 @@ def _separated(
 
 def _nearest(source: Floats, target: Floats) -> tuple[Floats, Floats]:
     """Stochastic R with source·R nearest to target in Σ|·|, and the direction G, |G| ≤ 1, that resists."""
-    count, middle, last = source.shape[0], source.shape[1], target.shape[1]
-    apart = np.eye(count * last)
-    fit = stack(
-        [[kron(source, np.eye(last)), apart, -apart], [kron(np.eye(middle), np.ones((1, last))), None, None]]
-    )
-    cost = np.concatenate([np.zeros(middle * last), np.ones(2 * count * last)])
-    goal = np.concatenate([target.ravel(), np.ones(middle)])
-    solution = minimise_linear(cost, equal=(fit, goal))
-    if solution is None:
-        return np.full((middle, last), 1.0 / last), np.zeros_like(target)
-    post = np.maximum(solution.point[: middle * last].reshape(middle, last), 0.0)
+    middle, last = source.shape[1], target.shape[1]
+    fit, sums = kron(source, np.eye(last)), kron(np.eye(middle), np.ones((1, last)))
+    point, direction = _closest(fit, target.ravel(), sums)
+    post = point.reshape(middle, last)
     totals = post.sum(axis=1, keepdims=True)
     post = np.divide(post, totals, out=np.full_like(post, 1.0 / last), where=totals > 0)
-    return post, solution.equality_duals[: count * last].reshape(count, last)
+    return post, direction.reshape(target.shape)
+
+
+def _closest(fit: Any, target: Floats, sums: Any) -> tuple[Floats, Floats]:
+    """min Σ|fit·v − target| over v ≥ 0 with sums·v = 1, and the multipliers of the fit.
+
+    A solver stops at a residual near its own tolerance: what is missing is magnified and solved for again
+    (Gleixner, Steffy & Wolter 2016).
+    """
+    count, size = fit.shape
+    apart = diagonal(np.ones(count))
+    both = stack([[fit, apart, -apart], [sums, None, None]])
+    cost = np.concatenate([np.zeros(size), np.ones(2 * count)])
+    point, direction, scale = np.zeros(size), np.zeros(count), 1.0
+    for _ in range(3):
+        missing = scale * np.concatenate([target - fit @ point, 1.0 - sums @ point])
+        lowest = np.concatenate([-scale * point, np.zeros(2 * count)])
+        solution = minimise_linear(cost, equal=(both, missing), lowest=lowest)
+        if solution is None:
+            break
+        point = np.maximum(point + solution.point[:size] / scale, 0.0)
+        direction = solution.equality_duals[:count]
+        left = float(np.abs(target - fit @ point).max())
+        if not 1e-14 < left < 1e-6:
+            break
+        scale = min(1e-3 / left, 1e9)
+    return point, direction
 
 
 def _lifted(direction: Floats) -> Floats:
@@ -148,11 +168,8 @@ def _mixtures(corners: Floats, points: Floats) -> tuple[Floats, Floats]:
 
 def _mixture(corners: Floats, point: Floats) -> tuple[Floats, Floats]:
     """Weights of the mixture of corners nearest to a point in Σ|·|, and the direction that resists."""
-    size, apart = len(corners), np.eye(len(point))
-    fit = stack([[corners.T, apart, -apart], [np.ones((1, size)), None, None]])
-    cost = np.concatenate([np.zeros(size), np.ones(2 * len(point))])
-    solution = minimise_linear(cost, equal=(fit, np.append(point, 1.0)))
-    if solution is None:
-        return np.full(size, 1.0 / size), np.zeros_like(point)
-    weights = np.maximum(solution.point[:size], 0.0)
-    return weights / weights.sum(), solution.equality_duals[: len(point)]
+    weights, direction = _closest(
+        kron(corners.T, np.eye(1)), point, kron(np.ones((1, len(corners))), np.eye(1))
+    )
+    total = weights.sum()
+    return (weights / total if total > 0 else np.full(len(corners), 1.0 / len(corners))), direction

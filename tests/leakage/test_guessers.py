@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 from leakcap import gain
 from leakcap.channel import Channel
@@ -32,6 +31,7 @@ from leakcap.leakage import (
     posterior_guessing_entropy,
     posterior_vulnerability,
 )
+from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 UNIFORM = [1 / 3, 1 / 3, 1 / 3]
 
@@ -59,6 +59,7 @@ def gains_for(prior: np.ndarray) -> list[tuple[Gain, Table]]:
     line = [[abs(w - x) for x in range(n)] for w in range(n)]
     near = [[1 - Fraction(d, n - 1) for d in row] for row in line]
     close = [[Fraction(int(d <= 1)) for d in row] for row in line]
+    bets = [[Fraction(1), *[Fraction(1, 4)] * (n - 1)], [Fraction(1, 2)] * n]
     surprise = [
         [1 / Fraction(float(prior[x])) if w == x and prior[x] > 0 else Fraction(0) for x in range(n)]
         for w in range(n)
@@ -70,8 +71,8 @@ def gains_for(prior: np.ndarray) -> list[tuple[Gain, Table]]:
         (gain.distance(line), near),
         (gain.within(line, 1), close),
         (gain.distribution_reciprocal(prior), surprise),
-        (gain.matrix([[1.0, *[0.25] * (n - 1)], [0.5] * n]), [[Fraction(1), *[Fraction(1, 4)] * (n - 1)], [Fraction(1, 2)] * n]),
-    ]  # fmt: skip
+        (gain.matrix([[float(v) for v in row] for row in bets]), bets),
+    ]
 
 
 def test_every_gain_against_fractions() -> None:
@@ -144,7 +145,7 @@ def test_a_tiny_risk_keeps_its_digits() -> None:
 
 
 def test_reference_values_of_the_motivating_example() -> None:
-    """Fernandes, McIver & Sadeghi 2022, §I-A: R leaks more than G to these guessers, although its ε is smaller."""
+    """R leaks more than G to these guessers though its ε is smaller (Fernandes, McIver & Sadeghi 2022, §I-A)."""
     guess = gain.identity(3)
     for channel, average, worst, epsilon in ((GEOMETRIC, 5 / 3, 12 / 7, 4), (RESPONSE, 9 / 5, 9 / 5, 3)):
         assert bayes_capacity(channel).upper == pytest.approx(average, abs=1e-12)

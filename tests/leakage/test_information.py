@@ -8,11 +8,11 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 import pytest
-from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, InvalidPrior
 from leakcap.leakage import arimoto, csiszar, joint_renyi, mutual_information, sibson
+from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 ORDERS = (
     1e-6, 0.01, 0.3, 0.9, 1 - 1e-3, 1 - 2e-5, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12, 1.0,

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 from leakcap import gain
 from leakcap.adversary import AllPriors, Neighbours
@@ -28,6 +27,7 @@ from leakcap.leakage import (
     lift_capacity,
     over_priors,
 )
+from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 
 def simplex(count: int, steps: int) -> list[np.ndarray]:
@@ -88,7 +88,7 @@ def test_additive_bayes_capacity_is_not_beaten_by_any_prior_of_a_grid() -> None:
 
 
 def test_additive_bayes_capacity_needs_fewer_secrets_than_all() -> None:
-    """Two secrets told apart and four that look alike: guessing among two improves by ½, among six by less."""
+    """Two secrets told apart and four that look alike: guessing among two improves by ½, among six less."""
     rows = [[1, 0], [0, 1], *[[0.5, 0.5]] * 4]
     bound = additive_bayes_capacity(Channel(rows))
     assert bound.upper == 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from leakcap.errors import LeakcapError
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["LinearSolution", "kron", "minimise_linear", "stack"]
+__all__ = ["LinearSolution", "diagonal", "kron", "minimise_linear", "stack"]
 
 
 def kron(left: object, right: object) -> Any:
@@ -21,6 +21,15 @@ def kron(left: object, right: object) -> Any:
     (2, 4)
     """
     return _scipy("scipy.sparse").kron(left, right, format="csr")
+
+
+def diagonal(values: Floats) -> Any:
+    """A diagonal SciPy sparse matrix; raises `LeakcapError` without SciPy.
+
+    >>> diagonal(np.ones(3)).nnz
+    3
+    """
+    return _scipy("scipy.sparse").diags(values, format="csr")
 
 
 def stack(blocks: list[list[object]]) -> Any:
@@ -61,9 +70,9 @@ def minimise_linear(
     *,
     at_most: tuple[object, Floats] | None = None,
     equal: tuple[object, Floats] | None = None,
-    bounds: tuple[float | None, float | None] = (0.0, None),
+    lowest: float | Floats | None = 0.0,
 ) -> LinearSolution | None:
-    """min c·x with A x ≤ b, E x = f and `bounds` on every x; None where the solver finds no optimum.
+    """min c·x with A x ≤ b, E x = f and x ≥ `lowest` (None: free); None where no optimum is found.
 
     Matrices are dense or SciPy sparse. Raises `LeakcapError` when SciPy is not installed.
 
@@ -74,6 +83,8 @@ def minimise_linear(
     a_ub, b_ub = at_most if at_most is not None else (None, None)
     a_eq, b_eq = equal if equal is not None else (None, None)
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    low = np.full(len(cost), -np.inf) if lowest is None else np.broadcast_to(lowest, len(cost))
+    bounds = np.column_stack([low, np.full(len(cost), np.inf)])
     found = linprog(cost, a_ub, b_ub, a_eq, b_eq, bounds=bounds, method="highs", options=options)
     if found.status != 0 or found.x is None:
         return None

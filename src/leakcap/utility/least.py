@@ -9,7 +9,7 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel, as_prior
 from leakcap.errors import LeakcapError, require
 from leakcap.numeric.logspace import Floats
-from leakcap.numeric.programs import LinearSolution, kron, minimise_linear, stack
+from leakcap.numeric.programs import LinearSolution, diagonal, kron, minimise_linear, stack
 from leakcap.numeric.rounding import down
 from leakcap.utility.distortion import least_distortion, loss_matrix
 
@@ -75,7 +75,7 @@ def _least(table: Floats, prior: Floats, scale: Floats, max_loss: float, owner: 
 
 def _solve(table: Floats, prior: Floats, scale: Floats, max_loss: float) -> LinearSolution | None:
     count, last = table.shape
-    scaled = np.diag(np.repeat(scale, last))
+    scaled = diagonal(np.repeat(scale, last))
     under = stack(
         [[scaled, -np.tile(np.eye(last), (count, 1))], [(prior[:, None] * table).reshape(1, -1), None]]
     )

@@ -12,7 +12,7 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel, as_prior
 from leakcap.errors import InvalidParameter, LeakcapError, require
 from leakcap.numeric.logspace import Floats, safe_log
-from leakcap.numeric.programs import LinearSolution, kron, minimise_linear, stack
+from leakcap.numeric.programs import LinearSolution, diagonal, kron, minimise_linear, stack
 from leakcap.utility.distortion import least_distortion, loss_matrix
 
 __all__ = ["least_epsilon", "optimal_mechanism"]
@@ -127,7 +127,7 @@ def _as_metric(metric: ArrayLike, count: int) -> Floats:
 def _local(cost: Floats, epsilon: float) -> LinearSolution | None:
     """Every entry between a floor of its output and e^ε times it: one more variable an output."""
     count, last = cost.shape
-    every, floors = np.eye(count * last), np.tile(np.eye(last), (count, 1))
+    every, floors = diagonal(np.ones(count * last)), np.tile(np.eye(last), (count, 1))
     return minimise_linear(
         np.concatenate([cost.ravel(), np.zeros(last)]),
         at_most=(
