@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.errors import InvalidPrior, require
 
-__all__ = ["Adversary", "AllPriors", "EntropyFloor", "GivenPrior", "Neighbours"]
+__all__ = ["Adversary", "AllPriors", "AllPriorsJoint", "EntropyFloor", "GivenPrior", "Neighbours"]
 
 
 class Adversary(ABC):  # noqa: B024 — a name for a set of adversaries; the solvers in `capacities` do the work
@@ -35,6 +35,18 @@ class AllPriors(Adversary):
 
     At order α this is Sibson's capacity: Shannon's at α = 1, maximal leakage at α = ∞.
     Source: Csiszár 1995; Verdú 2015; Issa, Wagner & Kamath 2020.
+    """
+
+
+@dataclass(frozen=True)
+class AllPriorsJoint(Adversary):
+    """Any belief about the secret, with the joint law compared to the product of its own marginals.
+
+    At order α this is the level-α capacity sup over priors of D_α(P_XY ‖ P_X × P_Y). `AllPriors` minimises
+    over the second marginal instead, so that radius ≤ level ≤ diameter at every order; radius and level
+    agree at α = 1 (Shannon), level and diameter at α = ∞ (ε). It is not concave in the prior for α > 1.
+    Source: *Differential Privacy and Information Theory — how to secure data with a broken wifi
+    connection*, 2022.
     """
 
 

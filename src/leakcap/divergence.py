@@ -99,8 +99,10 @@ def _power_mean(p: Floats, q: Floats, log_ratio: Floats, t: float) -> Floats:
         exponent = np.where(np.isposinf(log_ratio), -np.inf, exponent)
     largest = np.max(np.abs(np.where(p > 0, exponent, 0.0)), axis=-1)
     # Near order one the mean is 1 + tiny: sum e^{tL} − 1 − t(L·P − P + Q … ) instead of 1 + tiny.
-    with np.errstate(over="ignore", invalid="ignore"):
-        centred = np.sum(np.where(p > 0, p * np.expm1(np.where(largest[..., None] < 1.0, exponent, 0.0)), 0.0), axis=-1)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        centred = np.sum(
+            np.where(p > 0, p * np.expm1(np.where(largest[..., None] < 1.0, exponent, 0.0)), 0.0), axis=-1
+        )
         gentle = np.log1p(_recentre(centred, p, q, t))
     steep = logsumexp(safe_log(p) + np.where(p > 0, exponent, 0.0), axis=-1)
     value = np.where(largest < 1.0, gentle, steep) / t
@@ -114,7 +116,9 @@ def _recentre(mean: Floats, p: Floats, q: Floats, t: float) -> Floats:
     small = (np.abs(finite) < 1e-3) & (p > 0)
     # (e^{tL} − 1)P + t(Q − P) = P[(e^{tL} − 1 − tL) + t(L + e^{−L} − 1)], both brackets second order.
     second = _exp_rest(t * finite) + t * _exp_rest(-finite)
-    plain = np.expm1(np.where(np.isfinite(t * finite), np.clip(t * finite, -700, 1), 0.0)) + t * np.expm1(-finite)
+    plain = np.expm1(np.where(np.isfinite(t * finite), np.clip(t * finite, -700, 1), 0.0)) + t * np.expm1(
+        -finite
+    )
     rows = np.where(p > 0, p * np.where(small, second, plain), t * q)
     covered = np.all((q > 0) | (p <= 0), axis=-1)
     return np.where(covered, np.sum(rows, axis=-1), mean)

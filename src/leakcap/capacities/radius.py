@@ -39,7 +39,7 @@ def radius(adversary: AllPriors, channel: Channel, divergence: Divergence) -> Bo
 
 
 def _maximal_leakage(rows: Floats) -> Bound:
-    value = max(math.log(math.fsum(rows.max(axis=0))), 0.0)
+    value = max(math.log(math.fsum(rows.max(axis=0))), 0.0) if len(rows) > 1 else 0.0
     prior = np.full(len(rows), 1.0 / len(rows))
     source = "Issa, Wagner & Kamath 2020, theorem 1"
     return Bound.exact(value, method="maximal leakage: ln Σ_y max_x", source=source, witness=prior)
