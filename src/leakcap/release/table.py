@@ -135,9 +135,9 @@ class PrivateTable:
         prices = [price_of(plan) for plan in plans]
         columns = self._engine.columns()
         for plan in plans:
-            check_schema(columns, plan.used_columns(), self.policy)
+            check_schema(columns, plan.used_columns, self.policy)
         # Written out before the commit, so that nothing after it can fail because of the query.
-        statements = [plan.tree().sql(dialect=self._engine.dialect) for plan in plans]
+        statements = [plan.tree.sql(dialect=self._engine.dialect) for plan in plans]
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
         self.ledger.check(charges)
         self._check_units()

@@ -1,0 +1,74 @@
+"""`leakcap`: the entry point, and what it does with errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from leakcap.cli.release import budget, preview, release
+from leakcap.errors import LeakcapError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="leakcap",
+    help="Private statistics under durable caps, and what they leak: in words, nats and bits.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command()(release)
+app.command()(preview)
+app.command()(budget)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from leakcap import __version__
+
+        typer.echo(f"leakcap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Run the command line: one clear line and exit code 2 for what a user can mend, no traceback ever."""
+    try:
+        app()
+    except LeakcapError as error:
+        _stop(str(error), 2)
+    except KeyboardInterrupt:
+        _stop("stopped. What was committed to the ledger stays spent.", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _stop(f"`{error.filename or 'a file'}` cannot be used: {error.strerror or type(error).__name__}.", 2)
+    except Exception as error:
+        if os.environ.get("LEAKCAP_DEBUG"):
+            raise
+        # The text of an unforeseen error may hold data: only its kind is shown.
+        _stop(
+            f"internal error ({type(error).__name__}). Set LEAKCAP_DEBUG=1 where the data may be seen, "
+            "and report it.",
+            70,
+        )
+
+
+def _stop(message: str, code: int) -> None:
+    typer.echo(f"leakcap: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,183 @@
+"""The commands of a release: `release`, `preview`, `budget`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["budget", "preview", "release"]
+
+QueryPath = Annotated[Path, typer.Argument(help="The query file (TOML).", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", help="A ledger's URL or path, in place of the query file's.", show_default=False
+    ),
+]
+
+
+def release(
+    file: QueryPath,
+    ledger: LedgerUrl = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Where the HTML report goes, in place of the query file's.", show_default=False),
+    ] = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    family: Annotated[int, typer.Option(min=2, help="How many people's records may move together.")] = 5,
+    guesses: Annotated[
+        int, typer.Option(min=2, help="Equally likely possibilities of the one-in-k guess.")
+    ] = 10,
+    more: Annotated[int, typer.Option(min=1, help="How many further releases the outlook assumes.")] = 100,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Give each number's formula and source.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Release the statistics of a query file, and state what they leak.
+
+    Example: leakcap release examples/hospital/release.toml --explain
+    """
+    from leakcap.release import PrivateTable, exposure_so_far, load_policy, load_queries
+    from leakcap.report.html import write_html
+    from leakcap.report.publication import Publication
+    from leakcap.statement import statement_of
+
+    queries = load_queries(file)
+    policy = load_policy(queries.policy)
+    target = report or queries.report or Path(f"{file.stem}.html")
+    _require_writable(target)
+    table = PrivateTable(
+        queries.data, policy=policy, ledger=ledger or queries.ledger, table=queries.table, analyst=analyst
+    )
+    releases = table.release(queries.queries)
+    exposure = exposure_so_far(table.ledger.entries(), policy)
+    total = statement_of(exposure, family=family, guesses=guesses, more=more)
+    publication = Publication.of(policy, releases, total, table.budget())
+    write_html(publication, target)
+    if json_:
+        _print_json(publication.to_dict() | {"report": str(target)})
+        return
+    from leakcap.report.terminal import print_publication
+
+    console = _console()
+    print_publication(console, publication, explain=explain)
+    console.print(f"\nThe report is in {target}", highlight=False, soft_wrap=True)
+
+
+def preview(file: QueryPath, json_: Json = False) -> None:
+    """The accuracy and the price of each query, without touching data or ledger.
+
+    Example: leakcap preview examples/hospital/release.toml
+    """
+    from leakcap.release import load_policy, load_queries
+    from leakcap.release import preview as preview_queries
+
+    queries = load_queries(file)
+    previews = preview_queries(queries.queries, policy=load_policy(queries.policy))
+    if json_:
+        _print_json(
+            [
+                {
+                    "name": p.name,
+                    "query": p.text,
+                    "error_95": p.error,
+                    "rows": p.rows,
+                    "price": {
+                        "epsilon": p.price.epsilon,
+                        "delta": p.price.delta,
+                        "nats_person": p.price.nats_person.upper,
+                        "nats_table": _finite(p.price.nats_table),
+                    },
+                    "noise_scales": p.price.noise_scales,
+                }
+                for p in previews
+            ]
+        )
+        return
+    from leakcap.report.terminal import print_preview
+
+    print_preview(_console(), previews)
+
+
+def budget(
+    file: Annotated[
+        Path | None, typer.Argument(help="A query file, for its ledger.", show_default=False)
+    ] = None,
+    ledger: LedgerUrl = None,
+    json_: Json = False,
+) -> None:
+    """What was spent, by which query, and what is left under each cap.
+
+    Example: leakcap budget examples/hospital/release.toml
+    """
+    from leakcap.errors import InvalidQuery
+    from leakcap.ledger import Ledger
+    from leakcap.release import load_queries
+
+    if ledger is None and file is None:
+        raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
+    url = ledger if ledger is not None or file is None else load_queries(file).ledger
+    assert url is not None
+    with Ledger.read(url if "://" in url else f"sqlite:///{url}") as book:
+        balances, entries, dataset = book.balances(), book.entries(), book.dataset
+    if json_:
+        _print_json(
+            {
+                "dataset": dataset,
+                "caps": [
+                    {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": _finite(b.spent), "left": b.left}
+                    for b in balances
+                ],
+                "entries": [
+                    {
+                        "id": e.id,
+                        "time": e.time.isoformat(timespec="seconds"),
+                        "name": e.query,
+                        "query": e.text,
+                        "analyst": e.analyst,
+                        "state": e.state,
+                        "epsilon": e.spend.epsilon,
+                        "delta": e.spend.delta,
+                        "nats_person": e.spend.nats_person,
+                        "nats_table": _finite(e.spend.nats_table),
+                    }
+                    for e in entries
+                ],
+            }
+        )
+        return
+    from leakcap.report.terminal import print_budget
+
+    print_budget(_console(), dataset, balances, entries)
+
+
+def _finite(value: float) -> float | None:
+    return value if value != float("inf") else None
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _require_writable(target: Path) -> None:
+    """A report that cannot be written should be known before anything is spent; nothing is made here."""
+    from leakcap.errors import InvalidQuery
+
+    place = target
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    usable = not target.is_dir() and (place == target or place.is_dir()) and os.access(place, os.W_OK)
+    if not usable:
+        raise InvalidQuery(f"The report cannot be written to `{target}`. Nothing was spent.")

@@ -1,0 +1,1 @@
+"""For people: terminal, JSON, HTML and plots. Nothing is computed here."""

@@ -1,0 +1,277 @@
+"""The plots of a report, as Vega-Lite specifications. Pure functions from numbers to dictionaries.
+
+Specifications are written by hand rather than through a plotting package: they are the stable, documented
+format, the core stays light, and a test validates each against Vega-Lite's own schema.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leakcap.definition.meaning import posterior_bound
+from leakcap.ledger import Balance
+from leakcap.release import Row
+from leakcap.report.publication import CAPS
+from leakcap.statement import Statement
+from leakcap.statement.wording import at_most
+
+__all__ = ["Spec", "budget", "future", "guess", "information", "label", "short", "statistic"]
+
+Spec = dict[str, Any]
+
+INK, ACCENT, WARM, PALE = "#1d2733", "#1f6f8b", "#c8553d", "#b9c4cd"
+BITS = math.log2(math.e)
+
+
+def short(value: float) -> str:
+    """A quantity in a headline: three digits, rounded up.
+
+    >>> short(0.0018034)
+    '0.00181'
+    """
+    return at_most(value)
+
+
+def label(keys: Mapping[str, object]) -> str:
+    """A group's name: its keys, in order.
+
+    >>> label({"ward": "A", "year": 2024})
+    'A, 2024'
+    """
+    return ", ".join(str(value) for value in keys.values())
+
+
+def _chart(title: str, subtitle: str, height: int, **parts: Any) -> Spec:
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {
+            "text": title,
+            "subtitle": subtitle,
+            "anchor": "start",
+            "fontSize": 15,
+            "subtitleColor": "#5b6773",
+        },
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": {
+            "font": "system-ui, sans-serif",
+            "view": {"stroke": None},
+            "axis": {
+                "labelColor": INK,
+                "titleColor": INK,
+                "gridColor": "#e6eaee",
+                "domainColor": PALE,
+                "tickColor": PALE,
+            },
+            "legend": {"labelColor": INK, "titleColor": INK, "orient": "bottom", "columns": 3},
+        },
+        **parts,
+    }
+
+
+def guess(statement: Statement) -> Spec:
+    """How sure a guess about one person can become, against how sure it was."""
+    epsilon = statement.exposure.epsilon_contents
+    k = int(statement["family"].detail["k"])
+    curves = [("nothing was published", 0.0), ("one person", epsilon), (f"{k} together", k * epsilon)]
+    data = [
+        {"before": i / 100, "after": posterior_bound(e, i / 100), "who": who, "order": order}
+        for order, (who, e) in enumerate(curves)
+        for i in range(101)
+    ]
+    names = [who for who, _ in curves]
+    return _chart(
+        "How sure a guess can become",
+        "at most, by how sure it was before",
+        260,
+        data={"values": data},
+        mark={"type": "line", "strokeWidth": 2.5},
+        encoding={
+            "x": {
+                "field": "before",
+                "type": "quantitative",
+                "axis": {"format": ".0%", "title": "sure before"},
+            },
+            "y": {
+                "field": "after",
+                "type": "quantitative",
+                "axis": {"format": ".0%", "title": "sure after, at most"},
+            },
+            "order": {"field": "before", "type": "quantitative"},
+            "color": {
+                "field": "who",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": names, "range": [PALE, ACCENT, WARM]},
+            },
+            "tooltip": [
+                {"field": "who", "type": "nominal", "title": "about"},
+                {"field": "before", "type": "quantitative", "format": ".0%"},
+                {"field": "after", "type": "quantitative", "format": ".2%"},
+            ],
+        },
+    )
+
+
+def information(statement: Statement) -> Spec:
+    """Average information by three bounds, beside the worst case, in bits."""
+    keys = ("information_own", "information_tight", "information_published", "epsilon")
+    labels = (
+        "average: the noise used",
+        "average: any such mechanism",
+        "average: published bound",
+        "worst case: ε",
+    )
+    worst = statement.exposure.epsilon_contents
+    values = [statement[key].upper for key in keys[:3]] + [worst]
+    data = [{"what": what, "bits": v * BITS, "nats": v} for what, v in zip(labels, values, strict=True)]
+    return _chart(
+        "Information about one person",
+        "at most, in bits, on a logarithmic scale",
+        260,
+        data={"values": data},
+        mark={"type": "point", "filled": True, "size": 160},
+        encoding={
+            "y": {
+                "field": "what",
+                "type": "nominal",
+                "sort": list(labels),
+                "title": None,
+                "axis": {"labelLimit": 240, "grid": True},
+            },
+            "x": {
+                "field": "bits",
+                "type": "quantitative",
+                "scale": {"type": "log"},
+                "title": "bits",
+                "axis": {"tickCount": 6, "format": "~g"},
+            },
+            "color": {
+                "field": "what",
+                "type": "nominal",
+                "legend": None,
+                "scale": {"domain": list(labels), "range": [ACCENT, ACCENT, PALE, WARM]},
+            },
+            "tooltip": [
+                {"field": "what", "type": "nominal"},
+                {"field": "bits", "type": "quantitative", "format": ".4g"},
+                {"field": "nats", "type": "quantitative", "format": ".4g"},
+            ],
+        },
+    )
+
+
+def future(statement: Statement) -> Spec:
+    """A fifty-fifty guess after more releases like everything so far."""
+    epsilon, most = statement.exposure.epsilon_contents, int(statement["more"].detail["more"])
+    data = [{"more": m, "after": posterior_bound((1 + m) * epsilon, 0.5)} for m in range(most + 1)]
+    return _chart(
+        "If this were repeated",
+        "how sure a fifty-fifty guess could become, at most",
+        200,
+        data={"values": data},
+        mark={"type": "area", "line": {"color": WARM, "strokeWidth": 2.5}, "color": WARM, "opacity": 0.15},
+        encoding={
+            "x": {"field": "more", "type": "quantitative", "title": "further releases"},
+            "y": {
+                "field": "after",
+                "type": "quantitative",
+                "scale": {"domain": [0.5, 1.0]},
+                "stack": None,
+                "axis": {"format": ".0%", "title": "sure, at most"},
+            },
+            "tooltip": [
+                {"field": "more", "type": "quantitative"},
+                {"field": "after", "type": "quantitative", "format": ".2%"},
+            ],
+        },
+    )
+
+
+def budget(balances: Sequence[Balance]) -> Spec:
+    """What is spent and what is left under each cap."""
+    capped = [(CAPS.get(b.name, b.name), b.spent, b.cap, b.left or 0.0) for b in balances if b.cap]
+    data = [
+        {"cap": name, "share": part / cap, "kind": kind, "amount": part, "order": order}
+        for name, spent, cap, left in capped
+        for order, (kind, part) in enumerate((("spent", spent), ("left", left)))
+    ]
+    return _chart(
+        "The caps",
+        "spent and left of each",
+        44 * max(len(capped), 1),
+        data={"values": data},
+        mark={"type": "bar", "height": 16},
+        encoding={
+            "y": {
+                "field": "cap",
+                "type": "nominal",
+                "title": None,
+                "sort": None,
+                "axis": {"labelLimit": 240},
+            },
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "stack": "zero",
+                "title": None,
+                "axis": {"format": ".0%"},
+            },
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": ["spent", "left"], "range": [WARM, "#dfe6ea"]},
+            },
+            "order": {"field": "order", "type": "quantitative"},
+            "tooltip": [
+                {"field": "cap", "type": "nominal"},
+                {"field": "kind", "type": "nominal"},
+                {"field": "amount", "type": "quantitative", "format": ".6g"},
+            ],
+        },
+    )
+
+
+def statistic(name: str, rows: Sequence[Row]) -> Spec:
+    """The values of a grouped statistic, with their 95 % intervals."""
+    data = [
+        {"key": label(r.keys), "value": r.value, "low": r.interval[0], "high": r.interval[1]} for r in rows
+    ]
+    angle = 0 if max(len(str(d["key"])) for d in data) * len(data) <= 90 else -40
+    across = {
+        "field": "key",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"labelLimit": 200, "labelAngle": angle},
+    }
+    tooltip = [
+        {"field": "key", "type": "nominal"},
+        *({"field": f, "type": "quantitative", "format": ",.6~g"} for f in ("value", "low", "high")),
+    ]
+    value = {"field": "value", "type": "quantitative", "title": None}
+    return _chart(
+        name,
+        "bars: the private values; lines: 95 % intervals",
+        220,
+        data={"values": data},
+        layer=[
+            {
+                "mark": {"type": "bar", "color": ACCENT, "opacity": 0.75},
+                "encoding": {"x": across, "y": value, "tooltip": tooltip},
+            },
+            {
+                "mark": {"type": "rule", "color": INK, "strokeWidth": 2},
+                "encoding": {
+                    "x": across,
+                    "y": {"field": "low", "type": "quantitative"},
+                    "y2": {"field": "high"},
+                    "tooltip": tooltip,
+                },
+            },
+        ],
+    )

@@ -1,0 +1,159 @@
+"""Everything a report shows of one release, gathered once and drawn three times: terminal, JSON, HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from leakcap.ledger import Balance
+from leakcap.release import Policy, Release
+from leakcap.statement import Statement
+
+__all__ = ["CAPS", "Publication", "assumptions", "figures", "number", "protects", "scales"]
+
+CAPS = {
+    "epsilon": "ε per person",
+    "delta": "δ per person",
+    "nats_person": "nats per person",
+    "nats_table": "nats, whole table",
+}
+"""What a person calls the ledger's currencies."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The releases of one run, what each leaks, what all so far leak together, and what is left.
+
+    `total` covers every query that the ledger knows, those of earlier runs included.
+    """
+
+    policy: Policy
+    releases: tuple[Release, ...]
+    statements: tuple[Statement, ...]
+    total: Statement
+    balances: tuple[Balance, ...]
+    time: datetime
+
+    @classmethod
+    def of(
+        cls, policy: Policy, releases: Sequence[Release], total: Statement, balances: Sequence[Balance]
+    ) -> Publication:
+        """Gather what a run gave."""
+        each = tuple(release.statement() for release in releases)
+        return cls(policy, tuple(releases), each, total, tuple(balances), datetime.now(UTC))
+
+    def to_dict(self) -> dict[str, object]:
+        """The publication as JSON: values, intervals, prices, statements, balances."""
+        return {
+            "dataset": self.policy.dataset,
+            "time": self.time.isoformat(timespec="seconds"),
+            "releases": [_release(r, s) for r, s in zip(self.releases, self.statements, strict=True)],
+            "so_far": self.total.to_dict(),
+            "caps": [
+                {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": b.spent, "left": b.left}
+                for b in self.balances
+            ],
+            "assumptions": assumptions(self.policy),
+        }
+
+
+def _release(release: Release, statement: Statement) -> dict[str, object]:
+    rows = [
+        ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": list(row.interval)}
+        for row in release.rows
+    ]
+    price = release.price
+    return {
+        "name": release.name,
+        "query": release.text,
+        "values": rows,
+        "confidence": 0.95,
+        "noise": {"mechanism": price.mechanism, "scales": price.noise_scales},
+        "price": {
+            "epsilon": price.epsilon,
+            "delta": price.delta,
+            "nats_person": price.nats_person.upper,
+            "nats_table": price.spend.nats_table if price.units is not None else None,
+        },
+        "statement": statement.to_dict(),
+    }
+
+
+def number(value: float) -> str:
+    """A released number: whole numbers as they are, others at six significant digits.
+
+    >>> number(212), number(14.127291), number(-3)
+    ('212', '14.1273', '−3')
+    """
+    whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
+    text = f"{int(value):,d}" if whole else f"{value:,.6g}"
+    return text.replace("-", "−")
+
+
+def scales(release: Release) -> str:
+    """The noise scales of a release; for a mean those of its sum and of its count."""
+    shown = {role: number(float(f"{scale:.4g}")) for role, scale in release.price.noise_scales.items()}
+    return (
+        next(iter(shown.values()))
+        if len(shown) == 1
+        else ", ".join(f"{role} {s}" for role, s in shown.items())
+    )
+
+
+def figures(statement: Statement, key: str) -> str:
+    """The numbers of one line, beside its sentence.
+
+    >>> from leakcap.bound import Bound
+    >>> from leakcap.statement import Exposure, statement_of
+    >>> s = statement_of(Exposure("q", 0.1, 0.1, Bound.exact(0.00125, method="m"), 1.0, "replace-one"))
+    >>> figures(s, "epsilon")
+    '0.1 nats = 0.144270 bits'
+    """
+    line = statement[key]
+    if line.unit == "nats":
+        if line.upper == float("inf"):
+            return "no bound"
+        bits = line.bits or (0.0, 0.0)
+        if line.upper - line.lower > 1e-6 * line.upper:
+            return f"{line.lower:.6g} to {line.upper:.6g} nats = {bits[0]:.6g} to {bits[1]:.6g} bits"
+        return (
+            f"{line.upper:.6g} nats = {bits[1]:.6f} bits"
+            if bits[1] >= 0.001
+            else f"{line.upper:.6g} nats = {bits[1]:.6g} bits"
+        )
+    return f"{line.upper:.6g}" if line.unit == "ratio" else f"p = {line.upper:.6g}"
+
+
+def protects(policy: Policy) -> str:
+    """Who is hidden from whom, in a sentence."""
+    unit = (
+        "one row"
+        if policy.id_column is None
+        else f"one {policy.id_column} (at most {policy.rows_per_unit} of its rows are used)"
+    )
+    if policy.neighbours == "replace-one":
+        return f"Protected: the contents of {unit}. That {policy.rows:,} are in the table is public."
+    return f"Protected: {unit}, and whether it is in the table at all."
+
+
+def assumptions(policy: Policy) -> list[str]:
+    """What the numbers rest on, and what they do not promise."""
+    texts = [
+        "The attacker may know every other record, and has unlimited computing power; the numbers hold all "
+        "the same.",
+        "They do not promise that nothing is learned about a person from what holds for people in general: "
+        "that smoking causes cancer is learned with or without any one smoker in the table.",
+        "If several people's records depend on each other, what is learned about what they share is bounded "
+        "by the lines about a family and about all records, not by the line about one person.",
+        "Values outside the policy's bounds are clamped and missing ones left out (or filled with a public "
+        "value), so a statistic describes the clamped table; how many were is not reported.",
+        "The bounds, keys and number of rows in the policy must be public facts. If they were read off the "
+        "data, they leaked before the first query.",
+        "The losses are added up within this ledger. The same people in another table under another ledger "
+        "are not counted.",
+        "How long the program runs, and that a query was asked at all, are not hidden.",
+    ]
+    if policy.neighbours == "replace-one":
+        texts.append("Whether a person is in the table is not hidden, only what the table says of them.")
+    return texts

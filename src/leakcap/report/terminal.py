@@ -1,0 +1,140 @@
+"""Tables and sentences for the terminal (Rich)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from leakcap.ledger import Balance, Entry
+from leakcap.release import Preview, Release
+from leakcap.report.plots import label
+from leakcap.report.publication import CAPS, Publication, figures, number, protects, scales
+from leakcap.statement import Statement
+
+__all__ = ["print_budget", "print_preview", "print_publication", "print_statement"]
+
+MOST_ROWS = 20
+_ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
+
+
+def print_publication(console: Console, publication: Publication, *, explain: bool = False) -> None:
+    """The released values and what everything so far leaks."""
+    console.print()
+    console.print(Text(publication.policy.dataset, style="bold"))
+    console.print(Text(protects(publication.policy), style=_SOFT))
+    console.print()
+    console.print(_values(publication.releases))
+    console.print()
+    print_statement(console, publication.total, explain=explain)
+    console.print()
+    console.print(_balances(publication.balances))
+
+
+def _values(releases: Sequence[Release]) -> Table:
+    table = _table("statistic", "value", "95 % interval", "noise scale", "ε")
+    for release in releases:
+        price = (scales(release), f"{release.price.epsilon:g}")
+        if not release.grouped:
+            table.add_row(
+                Text(release.name), *_cells(release.rows[0].value, release.rows[0].interval), *price
+            )
+            continue
+        table.add_row(Text(release.name), "", "", *price)
+        for row in release.rows[:MOST_ROWS]:
+            table.add_row(Text("  " + label(row.keys)), *_cells(row.value, row.interval), "", "")
+        if len(release.rows) > MOST_ROWS:
+            table.add_row(
+                Text(f"  … {len(release.rows) - MOST_ROWS} more, in the report and in --json", style=_SOFT)
+            )
+    return table
+
+
+def _cells(value: float, interval: tuple[float, float]) -> tuple[Text, str]:
+    return Text(number(value), style="bold " + _ACCENT), f"{number(interval[0])} to {number(interval[1])}"
+
+
+def print_statement(console: Console, statement: Statement, *, explain: bool = False) -> None:
+    """The sentences with their numbers; with `explain` also formula and source."""
+    parts: list[RenderableType] = []
+    for line in statement.lines:
+        text = Text("• ")
+        text.append(line.sentence)
+        text.append("  " + figures(statement, line.key), style=_ACCENT)
+        if explain:
+            text.append(f"\n    {line.formula}\n    {line.source}", style=_SOFT)
+        parts.append(text)
+    title = f"What {statement.exposure.title} lets an attacker do"
+    console.print(Panel(Group(*parts), title=title, title_align="left", border_style=_SOFT, padding=(1, 2)))
+
+
+def print_preview(console: Console, previews: Sequence[Preview]) -> None:
+    """Accuracy and price of each query, before anything is spent."""
+    table = _table("statistic", "95 % error", "ε", "nats, person", "nats, table")
+    for p in previews:
+        price = p.price
+        table_nats = "no bound" if price.nats_table == float("inf") else f"{price.nats_table:.4g}"
+        name = Text(p.name)
+        name.append(f"\n{p.remark}" if p.remark else "", style=_SOFT)
+        table.add_row(
+            name,
+            Text(f"± {number(float(f'{p.error:.6g}'))}", style="bold " + _ACCENT),
+            f"{price.epsilon:g}",
+            f"{price.nats_person.upper:.4g}",
+            table_nats,
+        )
+    total = sum(p.price.epsilon for p in previews)
+    console.print(table)
+    console.print(Text(f"All together ε = {total:g}. Nothing was read and nothing was spent.", style=_SOFT))
+
+
+def print_budget(
+    console: Console, dataset: str, balances: Sequence[Balance], entries: Sequence[Entry]
+) -> None:
+    """What was spent, by which query, and what is left under each cap."""
+    console.print(Text(dataset, style="bold"))
+    console.print()
+    console.print(_balances(balances))
+    console.print()
+    table = _table("#", "query", "ε", "δ", "nats, person", "nats, table", "")
+    for e in entries:
+        query = Text(e.query)
+        query.append(
+            f"\n{e.text}\n{e.time:%Y-%m-%d %H:%M} UTC{f', {e.analyst}' if e.analyst else ''}", style=_SOFT
+        )
+        state = Text("") if e.state == "released" else Text("not released", style=_WARM)
+        spend = e.spend
+        numbers = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
+        table.add_row(
+            str(e.id), query, *(f"{v:.4g}" if math.isfinite(v) else "no bound" for v in numbers), state
+        )
+    console.print(table)
+
+
+def _table(*titles: str) -> Table:
+    """A plain table: text in the second column, numbers to the right in the others."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for index, title in enumerate(titles):
+        text = index == (1 if titles[0] == "#" else 0)
+        table.add_column(title, justify="left" if text else "right", no_wrap=not text)
+    return table
+
+
+def _balances(balances: Sequence[Balance]) -> Table:
+    table = _table("cap", "spent", "left", "of", "")
+    for b in balances:
+        name = CAPS.get(b.name, b.name)
+        if b.cap is None:
+            table.add_row(
+                name, f"{b.spent:.6g}" if math.isfinite(b.spent) else "no bound", "", "not capped", ""
+            )
+            continue
+        share = min(b.spent / b.cap, 1.0) if b.cap else 0.0
+        full = round(share * 20)
+        bar = Text("█" * full, style=_WARM) + Text("░" * (20 - full), style=_SOFT)
+        table.add_row(name, f"{b.spent:.6g}", f"{b.left:.6g}", f"{b.cap:.6g}", bar)
+    return table

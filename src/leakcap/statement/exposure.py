@@ -1,0 +1,89 @@
+"""What has been shown about one person so far: the numbers a statement is made from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from leakcap.bound import Bound
+from leakcap.errors import require
+from leakcap.numeric.rounding import up
+
+__all__ = ["Exposure", "compose"]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The guarantees of one query, or of all queries so far, about one privacy unit.
+
+    `epsilon` is in the policy's neighbouring relation. `epsilon_contents` bounds the log-ratio between any
+    two possible contents of one unit's data, absence included; it equals `epsilon` under replace-one and
+    lies between ε and 2ε under add/remove-one. `nats` is the MI-DP of the mechanisms themselves: the
+    Shannon capacity from one unit's contents to the answers, all other data known. `table_nats` is an
+    upper bound on the information about the whole table, ∞ when no public number of units is known.
+    """
+
+    title: str
+    epsilon: float
+    epsilon_contents: float
+    nats: Bound
+    table_nats: float
+    relation: str
+    unit: str = "row"
+    units: int | None = None
+    queries: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "epsilon_contents"):
+            value = getattr(self, name)
+            require(value >= 0 and math.isfinite(value), name, "Exposure", "be a finite number ≥ 0", value)
+        ok = self.epsilon <= self.epsilon_contents <= 2 * self.epsilon * (1 + 1e-9)
+        require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
+
+    def repeated(self, times: int) -> Exposure:
+        """The same spend `times` over, each with fresh noise.
+
+        >>> one = Exposure("q", 0.1, 0.1, Bound.exact(0.001, method="m"), 1.0, "replace-one")
+        >>> round(one.repeated(3).epsilon, 12)
+        0.3
+        """
+        require(times >= 1, "times", "Exposure.repeated", "be at least 1", times)
+        nats = Bound(self.nats.lower, up(self.nats.upper * times), method=f"sum over {times} repetitions")
+        return replace(
+            self,
+            epsilon=self.epsilon * times,
+            epsilon_contents=self.epsilon_contents * times,
+            nats=nats,
+            table_nats=self.table_nats * times,
+            queries=self.queries * times,
+        )
+
+
+def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
+    """Everything in `exposures` seen together: ε, MI-DP and table information add up.
+
+    The lower end of the information is that of the most telling query alone; the upper end is the sum.
+    Source: McSherry 2009; Cuff & Yu 2016, Corollary 6. All must protect the same unit under the same
+    relation: anything else is refused, never mixed.
+    """
+    require(len(exposures) > 0, "exposures", "compose", "hold at least one query", len(exposures))
+    first = exposures[0]
+    for name in ("relation", "unit", "units"):
+        kinds = {getattr(e, name) for e in exposures}
+        require(len(kinds) == 1, name, "compose", "be the same for all queries", sorted(map(str, kinds)))
+    total = math.fsum(e.nats.upper for e in exposures)
+    return replace(
+        first,
+        title=title,
+        epsilon=math.fsum(e.epsilon for e in exposures),
+        epsilon_contents=math.fsum(e.epsilon_contents for e in exposures),
+        nats=Bound(
+            max(e.nats.lower for e in exposures),
+            total if len(exposures) == 1 else up(total),
+            method=first.nats.method if len(exposures) == 1 else "sum over the queries",
+            source=first.nats.source,
+        ),
+        table_nats=math.fsum(e.table_nats for e in exposures),
+        queries=sum(e.queries for e in exposures),
+    )

@@ -1,0 +1,273 @@
+"""The lines of a leakage statement, each from one formula of the theory.
+
+All are about the contents of one unit's data (is it this record or that one, or none at all), given an
+attacker who may know everything else.
+"""
+
+from __future__ import annotations
+
+import math
+
+from leakcap.definition import MIDP, DeltaDP, PureDP, convert
+from leakcap.definition.meaning import guess_bound, posterior_bound
+from leakcap.statement.exposure import Exposure
+from leakcap.statement.reading import Reading
+from leakcap.statement.wording import at_most, percent, times
+
+__all__ = ["readings"]
+
+BITS = math.log2(math.e)
+
+
+def readings(exposure: Exposure, *, family: int, guesses: int, more: int) -> tuple[Reading, ...]:
+    """Every line, in the order in which a board reads them."""
+    lines = [
+        _coin_flip(exposure),
+        _one_in_k(exposure, guesses),
+        _odds(exposure),
+        _epsilon(exposure),
+        _own_information(exposure),
+        _tight_information(exposure),
+        _published_information(exposure),
+        _average_and_worst(exposure),
+        _total_variation(exposure),
+        _family(exposure, family),
+    ]
+    if exposure.relation == "add-remove-one":
+        lines.insert(3, _presence(exposure))
+    if exposure.units is not None:
+        lines.append(_everybody(exposure, exposure.units))
+    lines.append(_table(exposure))
+    lines.append(_more(exposure, more))
+    return tuple(lines)
+
+
+def _information(nats: float) -> str:
+    return f"{at_most(nats)} nats ({at_most(nats * BITS)} bits)"
+
+
+def _exact(
+    key: str,
+    label: str,
+    value: float,
+    unit: str,
+    sentence: str,
+    formula: str,
+    source: str,
+    **detail: float | int,
+) -> Reading:
+    return Reading(key, label, value, value, unit, sentence, formula, source, dict(detail))
+
+
+def _epsilon(e: Exposure) -> Reading:
+    note = (
+        ""
+        if e.epsilon == e.epsilon_contents
+        else f" Between two possible records: {at_most(e.epsilon_contents)}."
+    )
+    return _exact(
+        "epsilon",
+        "privacy loss ε",
+        e.epsilon,
+        "nats",
+        f"The privacy loss is {_information(e.epsilon)}: no answer can weigh more than that for or against "
+        f"anything about one person. Losses of several answers add up.{note}",
+        "ε = sup ln P(y|x)/P(y|x')",
+        "Dwork, McSherry, Nissim & Smith 2006",
+    )
+
+
+def _presence(e: Exposure) -> Reading:
+    return _exact(
+        "presence",
+        "whether a person is in the table",
+        posterior_bound(e.epsilon, 0.5),
+        "probability",
+        "A fifty-fifty guess about whether a given person is in the table at all becomes right with "
+        f"probability {percent(posterior_bound(e.epsilon, 0.5))} at most.",
+        "A/(1+A), A = e^ε under add/remove-one",
+        "Tu 2013, guessing game, sharpened",
+    )
+
+
+def _coin_flip(e: Exposure) -> Reading:
+    value = posterior_bound(e.epsilon_contents, 0.5)
+    return _exact(
+        "coin_flip",
+        "a fifty-fifty guess",
+        value,
+        "probability",
+        f"Somebody who would guess a yes/no fact about one person by tossing a coin (50 %) can be at most "
+        f"{percent(value)} sure after seeing this.",
+        "A/(1+A), A = e^ε",
+        "Tu 2013, guessing game, sharpened",
+    )
+
+
+def _one_in_k(e: Exposure, k: int) -> Reading:
+    value = guess_bound(e.epsilon_contents, k)
+    return _exact(
+        "one_in_k",
+        f"a one-in-{k} guess",
+        value,
+        "probability",
+        f"A guess among {k} equally likely possibilities ({percent(1 / k)}) becomes right with probability "
+        f"{percent(value)} at most.",
+        "A/(A+k−1), A = e^ε",
+        "Alvim et al. 2011; Tu 2013, sharpened",
+        k=k,
+    )
+
+
+def _odds(e: Exposure) -> Reading:
+    factor = math.exp(e.epsilon_contents) if e.epsilon_contents < 700 else math.inf
+    return _exact(
+        "odds",
+        "how far odds can move",
+        factor,
+        "ratio",
+        f"The odds between any two things that may be true of one person are multiplied or divided by at "
+        f"most {times(factor)}.",
+        "posterior odds / prior odds ≤ e^ε",
+        "Bayes' rule; Dwork et al. 2006",
+    )
+
+
+def _own_information(e: Exposure) -> Reading:
+    return Reading(
+        "information_own",
+        "information, this mechanism",
+        e.nats.lower,
+        e.nats.upper,
+        "nats",
+        f"On average over its noise this very mechanism tells at most {_information(e.nats.upper)} about one "
+        "person, to somebody who knows all the others and believes whatever they like.",
+        "sup over beliefs of I(X_i; Y | X^{-i}), computed for the noise used",
+        "Cuff & Yu 2016, Definition 2; " + (e.nats.source or e.nats.method),
+    )
+
+
+def _tight_information(e: Exposure) -> Reading:
+    value = convert(PureDP(e.epsilon_contents), MIDP).nats
+    return _exact(
+        "information_tight",
+        "information, any mechanism with this ε",
+        value,
+        "nats",
+        f"No mechanism with this privacy loss, however built, tells more than {_information(value)} on "
+        "average.",
+        "D − 1 − ln D, D = ε/(1−e^{−ε})",
+        "bounded-range argument; Dong, Durfee & Rogers 2020",
+    )
+
+
+def _published_information(e: Exposure) -> Reading:
+    value = e.epsilon_contents * math.tanh(e.epsilon_contents / 2)
+    return _exact(
+        "information_published",
+        "information, the published bound",
+        value,
+        "nats",
+        f"The bound printed in the literature for the same thing is looser: {_information(value)}.",
+        "ε tanh(ε/2)",
+        "Cuff & Yu 2016, Property 1 and Lemma 1",
+    )
+
+
+def _average_and_worst(e: Exposure) -> Reading:
+    return Reading(
+        "average_and_worst",
+        "on average against in the worst case",
+        e.nats.upper,
+        e.epsilon_contents,
+        "nats",
+        f"On average an attacker learns at most {_information(e.nats.upper)} about one person; with the "
+        f"unluckiest noise at most {_information(e.epsilon_contents)}.",
+        "Shannon capacity (α = 1) against max-divergence (α = ∞)",
+        "Cuff & Yu 2016; Fernandes, McIver & Sadeghi 2022, Theorem 1",
+    )
+
+
+def _total_variation(e: Exposure) -> Reading:
+    value = min(convert(PureDP(e.epsilon_contents), DeltaDP).delta, 1.0)
+    return _exact(
+        "total_variation",
+        "total variation",
+        value,
+        "probability",
+        f"Any conclusion about one person drawn from this is at most {percent(value).removesuffix(' %')} "
+        "percentage points more likely to be drawn when it is true than when it is false.",
+        "tanh(ε/2)",
+        "Kairouz, Oh & Viswanath 2015",
+    )
+
+
+def _family(e: Exposure, k: int) -> Reading:
+    value = posterior_bound(k * e.epsilon_contents, 0.5)
+    return _exact(
+        "family",
+        f"{k} people whose records move together",
+        value,
+        "probability",
+        f"If the records of up to {k} people move together (a household, say), a fifty-fifty guess about "
+        f"what they share can become {percent(value)} sure at most.",
+        "e^{kε}/(1+e^{kε})",
+        "Wu, Xia & He 2017, Theorem 1; group privacy",
+        k=k,
+        epsilon=k * e.epsilon_contents,
+    )
+
+
+def _everybody(e: Exposure, n: int) -> Reading:
+    value = posterior_bound(n * e.epsilon_contents, 0.5)
+    tail = " No protection is promised then." if value > 0.999 else ""
+    return _exact(
+        "everybody",
+        f"all {n} records move together",
+        value,
+        "probability",
+        f"If all {n} records moved together (one shared fact, such as a common exposure), the guess could "
+        f"become {percent(value)} sure.{tail}",
+        "e^{nε}/(1+e^{nε})",
+        "Cuff & Yu 2016, Example 4.1",
+        n=n,
+        epsilon=n * e.epsilon_contents,
+    )
+
+
+def _table(e: Exposure) -> Reading:
+    known = math.isfinite(e.table_nats)
+    text = (
+        f"About the whole table taken together at most {_information(e.table_nats)} are told on average."
+        if known
+        else "How much is told about the whole table has no bound: the policy gives no public number of rows."
+    )
+    return Reading(
+        "table",
+        "information about the whole table",
+        0.0,
+        e.table_nats,
+        "nats",
+        text,
+        "sup over beliefs of I(X^n; Y) ≤ Σ over answers of the capacity over their whole range",
+        "Differential Privacy and Information Theory 2022; amplitude-constrained capacity",
+    )
+
+
+def _more(e: Exposure, more: int) -> Reading:
+    later = e.repeated(more + 1)
+    value = posterior_bound(later.epsilon_contents, 0.5)
+    nats = min(later.nats.upper, convert(PureDP(later.epsilon_contents), MIDP).nats)
+    return _exact(
+        "more",
+        f"after {more} more like it",
+        value,
+        "probability",
+        f"After {more} more releases like this one a fifty-fifty guess could be {percent(value)} sure, "
+        f"and the average information {_information(nats)}.",
+        "losses add up: (1 + m)·ε and (1 + m)·MI-DP",
+        "McSherry 2009; Cuff & Yu 2016, Corollary 6",
+        more=more,
+        epsilon=later.epsilon_contents,
+        nats=nats,
+    )

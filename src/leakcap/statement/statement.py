@@ -1,0 +1,59 @@
+"""The leakage statement: what a release lets an attacker do, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leakcap.errors import require
+from leakcap.statement.exposure import Exposure
+from leakcap.statement.reading import Reading
+from leakcap.statement.readings import readings
+
+__all__ = ["Statement", "statement_of"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What `exposure` lets an attacker do, line by line.
+
+    `str(statement)` is the plain text; `to_dict()` the JSON; the report and the terminal draw the same lines.
+    """
+
+    exposure: Exposure
+    lines: tuple[Reading, ...]
+
+    def __getitem__(self, key: str) -> Reading:
+        """The line with that key: `coin_flip`, `odds`, `information_own`, …"""
+        return next(line for line in self.lines if line.key == key)
+
+    def to_dict(self) -> dict[str, object]:
+        """The statement as JSON, numbers in nats, with bits beside them."""
+        e = self.exposure
+        return {
+            "title": e.title,
+            "queries": e.queries,
+            "neighbours": e.relation,
+            "unit": e.unit,
+            "lines": [line.to_dict() for line in self.lines],
+        }
+
+    def __str__(self) -> str:
+        """The sentences, one a line."""
+        return "\n".join([self.exposure.title, *(f"  {line.sentence}" for line in self.lines)])
+
+
+def statement_of(exposure: Exposure, *, family: int = 5, guesses: int = 10, more: int = 100) -> Statement:
+    """The leakage statement of what has been shown.
+
+    `family` is the number of people whose records may move together, `guesses` the number of equally
+    likely possibilities of the one-in-k guess, `more` the number of further releases of the same kind.
+
+    >>> from leakcap.bound import Bound
+    >>> one = Exposure("a count", 0.1, 0.1, Bound.exact(0.00125, method="m"), 1.0, "replace-one", units=569)
+    >>> print(statement_of(one)["odds"].sentence)
+    The odds between any two things that may be true of one person are multiplied or divided by at most 1.11.
+    """
+    require(family >= 2, "family", "statement_of", "be at least 2", family)
+    require(guesses >= 2, "guesses", "statement_of", "be at least 2", guesses)
+    require(more >= 1, "more", "statement_of", "be at least 1", more)
+    return Statement(exposure, readings(exposure, family=family, guesses=guesses, more=more))

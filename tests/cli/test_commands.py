@@ -1,0 +1,197 @@
+"""The command line as a person meets it: the main job, the caps, and one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+HOSPITAL = Path(__file__).parents[2] / "examples" / "hospital"
+POLICY = """
+dataset = "ward"
+neighbours = "replace-one"
+rows = 4
+[columns.age]
+bounds = [0.0, 120.0]
+[columns.sex]
+keys = ["f", "m"]
+[caps]
+epsilon = 0.9
+nats_per_person = 1.0
+nats_table = 500.0
+"""
+QUERIES = """
+policy = "policy.toml"
+data = "ward.parquet"
+ledger = "sqlite:///ward.db"
+report = "report.html"
+[[query]]
+name = "old"
+statistic = "count"
+where = "age >= 65"
+epsilon = 0.1
+"""
+
+
+def leakcap(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "leakcap.cli.main", *map(str, args)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Path:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    (tmp_path / "release.toml").write_text(QUERIES)
+    duckdb.execute(
+        f"COPY (SELECT * FROM (VALUES (31.0, 'f'), (45.0, 'm'), (72.0, 'f'), (90.0, 'm')) t(age, sex)) "
+        f"TO '{tmp_path / 'ward.parquet'}' (FORMAT parquet)"
+    )
+    return tmp_path
+
+
+def spent(folder: Path) -> list[str]:
+    """All that the ledger's file holds."""
+    path = folder / "ward.db"
+    if not path.exists():
+        return []
+    connection = sqlite3.connect(path)
+    try:
+        return list(connection.iterdump())
+    finally:
+        connection.close()
+
+
+def test_the_hospital_end_to_end(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(HOSPITAL, tmp_path / "hospital"))
+    done = leakcap("release", "hospital/release.toml", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert Path(result["report"]).stat().st_size < 3_000_000
+    names = {release["name"] for release in result["releases"]}
+    assert len(names) == len(result["releases"]) >= 4
+    total = math.fsum(release["price"]["epsilon"] for release in result["releases"])
+    so_far = {line["key"]: line for line in result["so_far"]["lines"]}
+    assert so_far["epsilon"]["upper"] == pytest.approx(total, abs=1e-9)
+    assert so_far["coin_flip"]["upper"] == pytest.approx(1 / (1 + math.exp(-total)), rel=1e-9)
+    assert so_far["information_own"]["upper"] < so_far["information_published"]["upper"]
+    budget = json.loads(leakcap("budget", folder / "release.toml", "--json", cwd=tmp_path).stdout)
+    assert {entry["state"] for entry in budget["entries"]} == {"released"}
+    table = leakcap("release", "hospital/release.toml", "--explain", cwd=tmp_path)
+    assert table.returncode in (0, 2)
+    assert table.returncode == 2 or "Cuff & Yu 2016" in table.stdout
+
+
+def test_ten_runs_at_a_cap_for_nine(ward: Path) -> None:
+    for run in range(9):
+        done = leakcap("release", "release.toml", cwd=ward)
+        assert done.returncode == 0, (run, done.stderr)
+    before, report = spent(ward), (ward / "report.html").read_bytes()
+    refused = leakcap("release", "release.toml", cwd=ward)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    for part in ("epsilon", "0 left of 0.9", "0.1 asked"):
+        assert part in refused.stderr
+    assert refused.stdout == ""
+    assert spent(ward) == before
+    assert (ward / "report.html").read_bytes() == report
+    budget = json.loads(leakcap("budget", "release.toml", "--json", cwd=ward).stdout)
+    caps = {cap["cap"]: cap for cap in budget["caps"]}
+    assert (caps["epsilon"]["spent"], caps["epsilon"]["left"]) == (0.9, 0.0)
+    assert len(budget["entries"]) == 9
+    assert math.fsum(entry["epsilon"] for entry in budget["entries"]) == pytest.approx(0.9, abs=1e-12)
+    person = math.fsum(entry["nats_person"] for entry in budget["entries"])
+    assert caps["nats_person"]["spent"] == pytest.approx(person, abs=1e-11)
+    shown = leakcap("budget", "--ledger", "ward.db", cwd=ward)
+    assert shown.returncode == 0
+    assert "old" in shown.stdout
+
+
+def test_preview_touches_nothing(ward: Path) -> None:
+    (ward / "ward.parquet").unlink()
+    done = leakcap("preview", "release.toml", cwd=ward)
+    assert done.returncode == 0, done.stderr
+    assert "± 30" in done.stdout.replace("\u2212", "-")
+    assert not (ward / "ward.db").exists()
+    answer = json.loads(leakcap("preview", "release.toml", "--json", cwd=ward).stdout)
+    assert answer[0]["error_95"] == 30.0
+
+
+BAD: dict[str, tuple[str, str, str]] = {
+    "missing data": ('data = "ward.parquet"', 'data = "none.parquet"', "none.parquet"),
+    "missing policy": ('policy = "policy.toml"', 'policy = "none.toml"', "none.toml"),
+    "missing column": ("age >= 65", "height >= 65", "height"),
+    "sum without bounds": (
+        'statistic = "count"\nwhere = "age >= 65"',
+        'statistic = "sum"\ncolumn = "sex"',
+        "bounds",
+    ),
+    "epsilon zero": ("epsilon = 0.1", "epsilon = 0.0", "epsilon"),
+    "epsilon negative": ("epsilon = 0.1", "epsilon = -1.0", "epsilon"),
+    "epsilon nan": ("epsilon = 0.1", "epsilon = nan", "epsilon"),
+    "epsilon inf": ("epsilon = 0.1", "epsilon = inf", "epsilon"),
+    "unknown key": ("age >= 65", "sex = 'x'", "sex"),
+    "by without keys": ('where = "age >= 65"', 'by = "age"', "age"),
+    "where unparsable": ("age >= 65", "age >=", "where"),
+    "where outside": ("age >= 65", "age > (SELECT 1)", "where"),
+    "where two statements": ("age >= 65", "age > 1; DROP TABLE x", "where"),
+    "unknown field": ("epsilon = 0.1", "epsilon = 0.1\ncolour = 1", "colour"),
+    "toml": ("[[query]]", "[[query", "release.toml"),
+    "unwritable report": ('report = "report.html"', 'report = "policy.toml/report.html"', "report"),
+    "unknown ledger": ('ledger = "sqlite:///ward.db"', 'ledger = "nosuch://x"', "ledger"),
+    "over the cap": ("epsilon = 0.1", "epsilon = 0.95", "epsilon"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_clear_line_and_nothing_spent(ward: Path, case: str) -> None:
+    old, new, named = BAD[case]
+    path = ward / "release.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    done = leakcap("release", "release.toml", cwd=ward)
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert named.lower() in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert [row for row in spent(ward) if "'old'" in row] == []
+    for value in ("31.0", "72.0", "90.0"):
+        assert value not in done.stderr
+
+
+def test_a_policy_with_an_unknown_field_and_a_foreign_ledger(ward: Path) -> None:
+    assert leakcap("release", "release.toml", cwd=ward).returncode == 0
+    before = spent(ward)
+    policy = ward / "policy.toml"
+    policy.write_text(POLICY.replace("epsilon = 0.9", "epsilon = 9.0"))
+    foreign = leakcap("release", "release.toml", cwd=ward)
+    assert foreign.returncode == 2
+    assert "another policy" in foreign.stderr
+    policy.write_text("speed = 3\n" + POLICY)
+    unknown = leakcap("release", "release.toml", cwd=ward)
+    assert unknown.returncode == 2
+    assert "speed" in unknown.stderr
+    assert spent(ward) == before
+
+
+def test_usage_errors_and_help(ward: Path) -> None:
+    for args in (
+        ["release"],
+        ["release", "none.toml"],
+        ["budget"],
+        ["nonsense"],
+        ["budget", "--ledger", "none.db"],
+    ):
+        done = leakcap(*args, cwd=ward)
+        assert done.returncode == 2, args
+        assert "Traceback" not in done.stderr
+    for command in ("release", "preview", "budget"):
+        assert "Example" in leakcap(command, "--help", cwd=ward).stdout
+    assert not (ward / "none.db").exists()

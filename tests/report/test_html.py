@@ -1,0 +1,132 @@
+"""The report as a browser shows it: headless Chromium opens the file and draws the plots, offline."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import altair
+import duckdb
+import pytest
+
+from leakcap.release import PrivateTable, Query, exposure_so_far
+from leakcap.report import plots
+from leakcap.report.html import render_html, write_html
+from leakcap.report.publication import Publication
+from leakcap.statement import statement_of
+
+POLICY = {
+    "dataset": "ward <script>alert(1)</script>",
+    "neighbours": "replace-one",
+    "rows": 4,
+    "columns": {"age": {"bounds": [0.0, 120.0]}, "sex": {"keys": ["f", "</script><b>m"]}},
+    "caps": {"epsilon": 5.0, "nats_table": 900.0},
+}
+
+
+@pytest.fixture
+def publication(tmp_path: Path) -> Publication:
+    path = tmp_path / "ward.parquet"
+    duckdb.execute(
+        f"COPY (SELECT * FROM (VALUES (31.0, 'f'), (45.0, 'm'), (72.0, 'f'), (90.0, 'm')) t(age, sex)) "
+        f"TO '{path}' (FORMAT parquet)"
+    )
+    table = PrivateTable(path, policy=POLICY, ledger="sqlite://")
+    queries = [
+        Query(name="old & grey", statistic="count", where="age >= 65", epsilon=0.5),
+        Query(name="by sex", statistic="count", by=("sex",), epsilon=0.5),
+        Query(name="ages", statistic="histogram", column="age", bins=6, epsilon=0.5),
+        Query(name="mean age", statistic="mean", column="age", epsilon=0.5),
+    ]
+    releases = table.release(queries)
+    total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
+    return Publication.of(table.policy, releases, total, table.budget())
+
+
+def chromium() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        path = shutil.which(name)
+        if path:
+            return path
+    pytest.fail("NO BROWSER: install Chromium (`make chromium`) to test the report.")
+
+
+def browse(page: Path, profile: Path, *extra: str) -> str:
+    command = [
+        chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        "--enable-logging=stderr", "--v=0", f"--user-data-dir={profile}", "--virtual-time-budget=15000",
+        "--window-size=1200,1000", *extra, page.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "CONSOLE" not in done.stderr, [x for x in done.stderr.splitlines() if "CONSOLE" in x]
+    return done.stdout
+
+
+class Marks(HTMLParser):
+    """Counts the marks that Vega drew, by the plot that they are in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plot, self.marks, self.scripts = "", {}, 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag == "script":
+            self.scripts += 1
+        if tag == "div" and "plot" in (known.get("class") or "").split() and known.get("id"):
+            self.plot = known["id"] or ""
+        if tag == "path" and known.get("aria-roledescription"):
+            self.marks[self.plot] = self.marks.get(self.plot, 0) + 1
+
+
+def test_the_browser_draws_every_plot(publication: Publication, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    write_html(publication, page)
+    dom = browse(page, tmp_path / "profile", "--dump-dom")
+    parser = Marks()
+    parser.feed(dom)
+    wanted = {"guess", "information", "future", "budget", "statistic-0", "statistic-1"}
+    assert {plot for plot, marks in parser.marks.items() if marks >= 1} >= wanted, parser.marks
+    assert parser.marks["statistic-1"] >= 6
+    assert parser.marks["information"] >= 4
+    assert page.stat().st_size < 3_000_000
+    shot = tmp_path / "report.png"
+    browse(page, tmp_path / "profile2", f"--screenshot={shot}")
+    assert shot.stat().st_size > 20_000
+
+
+def test_nothing_is_fetched_and_nothing_is_injected(publication: Publication) -> None:
+    text = render_html(publication)
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
+    assert "<script>alert(1)" not in text
+    assert "</script><b>" not in text
+    assert text.count("<script>") == text.count("</script>") == 4
+
+
+def test_every_specification_is_vega_lite(publication: Publication) -> None:
+    specs = [
+        plots.guess(publication.total),
+        plots.information(publication.total),
+        plots.future(publication.total),
+        plots.budget(publication.balances),
+        *(plots.statistic(r.name, r.rows) for r in publication.releases if r.grouped),
+    ]
+    assert len(specs) == 6
+    for spec in specs:
+        altair.Chart.from_dict(spec) if "layer" not in spec else altair.LayerChart.from_dict(spec)
+    broken = specs[0] | {"mark": {"type": "no such mark"}}
+    with pytest.raises(Exception, match="no such mark"):
+        altair.Chart.from_dict(broken)
+
+
+def test_json_is_the_same_numbers(publication: Publication) -> None:
+    record = json.loads(json.dumps(publication.to_dict(), allow_nan=False))
+    assert [r["name"] for r in record["releases"]] == [r.name for r in publication.releases]
+    assert record["releases"][0]["values"][0]["value"] == publication.releases[0].value
+    assert record["so_far"]["lines"][0]["upper"] == publication.total.lines[0].upper

@@ -1,0 +1,129 @@
+"""Statements: each number against a second route, each sentence true for random parameters."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leakcap.bound import Bound
+from leakcap.errors import InvalidParameter
+from leakcap.statement import Exposure, compose, statement_of
+from leakcap.statement.wording import at_most, percent
+
+EPSILONS = st.floats(1e-6, 50.0)
+
+
+def exposure(epsilon: float, *, nats: float | None = None, units: int | None = 569) -> Exposure:
+    own = min(epsilon * epsilon / 10, epsilon) if nats is None else nats
+    return Exposure(
+        "a test", epsilon, epsilon, Bound.exact(own, method="test"), 3.0, "replace-one", units=units
+    )
+
+
+def test_values_at_one_tenth_against_mpmath() -> None:
+    mpmath.mp.dps = 40
+    e = mpmath.mpf("0.1")
+    a, d = mpmath.exp(e), e / (1 - mpmath.exp(-e))
+    expected = {
+        "epsilon": e,
+        "coin_flip": a / (1 + a),
+        "one_in_k": a / (a + 9),
+        "odds": a,
+        "information_tight": d - 1 - mpmath.log(d),
+        "information_published": e * mpmath.tanh(e / 2),
+        "total_variation": mpmath.tanh(e / 2),
+        "family": a**5 / (1 + a**5),
+        "everybody": a**569 / (1 + a**569),
+        "more": a**101 / (1 + a**101),
+    }
+    statement = statement_of(exposure(0.1))
+    for key, value in expected.items():
+        assert statement[key].upper == pytest.approx(float(value), rel=1e-12), key
+    assert {line.key for line in statement.lines} >= set(expected)
+
+
+def test_a_guess_is_the_bayes_optimum_over_every_event() -> None:
+    """The best fifty-fifty guess through randomised response of ε, by enumerating its outputs."""
+    for epsilon in (0.1, 1.0, 3.0):
+        keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+        joint = {(x, y): 0.5 * (keep if x == y else 1 - keep) for x, y in itertools.product((0, 1), repeat=2)}
+        surest = max(joint[x, y] / (joint[0, y] + joint[1, y]) for x, y in joint)
+        assert statement_of(exposure(epsilon))["coin_flip"].upper == pytest.approx(surest, rel=1e-14)
+
+
+@settings(max_examples=150, deadline=None)
+@given(epsilon=EPSILONS, k=st.integers(2, 1000), family=st.integers(2, 50))
+def test_no_sentence_promises_more_than_its_number(epsilon: float, k: int, family: int) -> None:
+    statement = statement_of(exposure(epsilon), guesses=k, family=family)
+    for line in statement.lines:
+        if line.unit == "probability":
+            shown = [float(x) for x in re.findall(r"([\d.]+) (?:%|percentage)", line.sentence)]
+            assert max(shown) / 100 >= line.upper * (1 - 1e-12), line
+            assert 0.0 <= line.upper <= 1.0
+        if line.unit == "nats" and math.isfinite(line.upper):
+            shown = [float(x) for x in re.findall(r"([\d.]+(?:e[+-]?\d+)?) nats", line.sentence)]
+            assert max(shown) >= line.upper * (1 - 1e-12), line
+
+
+@settings(max_examples=100, deadline=None)
+@given(epsilon=EPSILONS)
+def test_the_order_of_the_bounds(epsilon: float) -> None:
+    statement = statement_of(exposure(epsilon))
+    tight, published = statement["information_tight"].upper, statement["information_published"].upper
+    assert tight <= published <= epsilon
+    assert statement["coin_flip"].upper <= statement["family"].upper <= statement["everybody"].upper
+    assert statement["one_in_k"].upper <= statement["coin_flip"].upper
+
+
+def test_composition_adds_and_refuses_mixtures() -> None:
+    both = compose([exposure(0.1, nats=0.001), exposure(0.2, nats=0.004)], "both")
+    assert both.epsilon == pytest.approx(0.3, rel=1e-15)
+    assert both.nats.lower == 0.004
+    assert 0.005 <= both.nats.upper < 0.005 + 1e-15
+    assert both.table_nats == 6.0
+    other = Exposure("x", 0.1, 0.2, Bound.exact(0.001, method="m"), 1.0, "add-remove-one", units=569)
+    with pytest.raises(InvalidParameter, match="relation"):
+        compose([exposure(0.1), other], "mixed")
+    with pytest.raises(InvalidParameter, match="units"):
+        compose([exposure(0.1), exposure(0.1, units=None)], "mixed")
+    with pytest.raises(InvalidParameter, match="at least one"):
+        compose([], "nothing")
+
+
+def test_presence_is_told_apart_from_contents() -> None:
+    e = Exposure("x", 0.1, 0.2, Bound.exact(0.001, method="m"), math.inf, "add-remove-one")
+    statement = statement_of(e)
+    assert statement["presence"].upper == pytest.approx(1 / (1 + math.exp(-0.1)), rel=1e-14)
+    assert statement["coin_flip"].upper == pytest.approx(1 / (1 + math.exp(-0.2)), rel=1e-14)
+    assert "no bound" in statement["table"].sentence
+    assert statement["table"].to_dict()["upper"] is None
+    assert "everybody" not in {line.key for line in statement.lines}
+
+
+def test_bad_exposures_are_refused() -> None:
+    with pytest.raises(InvalidParameter):
+        exposure(math.nan)
+    with pytest.raises(InvalidParameter):
+        Exposure("x", 0.2, 0.1, Bound.exact(0.0, method="m"), 0.0, "replace-one")
+    for bad in ({"family": 1}, {"guesses": 1}, {"more": 0}):
+        with pytest.raises(InvalidParameter):
+            statement_of(exposure(0.1), **bad)
+
+
+@given(value=st.floats(1e-12, 1e12), digits=st.integers(2, 6))
+def test_rounding_is_outward_and_close(value: float, digits: int) -> None:
+    shown = float(at_most(value, digits))
+    assert value * (1 - 1e-12) <= shown <= value * (1 + 1.2 * 10.0 ** (1 - digits))
+
+
+@given(st.floats(0.0, 1.0))
+def test_percentages_are_rounded_up(p: float) -> None:
+    shown = float(percent(p).removesuffix(" %"))
+    assert shown / 100 >= p * (1 - 1e-12)
+    assert shown <= min(100.0, p * 100 + 0.0101)
