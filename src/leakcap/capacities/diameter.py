@@ -3,45 +3,84 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.adversary import Neighbours
 from leakcap.bound import Bound
+from leakcap.capacities import rational
+from leakcap.capacities.columns import column_extremes, log_quotient
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
-from leakcap.divergence import Divergence, Renyi
+from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidParameter
+from leakcap.numeric.logspace import Floats
 
 __all__ = ["diameter"]
+
+_SPARSE_SECRETS = 5000
+"""Up to here all pairs of a sparse channel's secrets are compared (2.5·10⁷ divergences)."""
+
+_CHUNK = 1 << 14
+"""Pairs of sparse rows compared at once."""
+
+Pair = tuple[int, int]
 
 
 @solve.register
 def diameter(adversary: Neighbours, channel: Channel, divergence: Divergence) -> Bound:
     """max over neighbouring pairs, both directions, of D(row_x ‖ row_x'); the witness is the pair.
 
-    The max-divergence over all pairs is one pass: the largest ratio within a column.
+    The max-divergence over all pairs is one pass: the largest ratio within a column. For a channel of
+    fractions, max-divergence, total variation and hockey-stick are exact and rounded once.
     """
-    rows = channel.matrix
-    if adversary.pairs is not None:
-        value, pair = _listed(rows, divergence, adversary.pairs)
-    elif isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
-        value, pair = _largest_ratio(rows)
-    else:
-        value, pair = _every_pair(rows, divergence)
-    return Bound.exact(value, method="diameter: closed form over pairs of rows", unit=divergence.unit, witness=pair)
+    _check_pairs(adversary.pairs, channel.shape[0])
+    value, pair = _exactly(channel, divergence, adversary.pairs) or _in_doubles(
+        channel, divergence, adversary.pairs
+    )
+    method = "diameter: closed form over pairs of rows"
+    return Bound.exact(value, method=method, unit=divergence.unit, witness=pair)
 
 
-def _largest_ratio(rows: NDArray[np.float64]) -> tuple[float, tuple[int, int]]:
-    top, bottom = rows.max(axis=0), rows.min(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(top > 0, np.log(top) - np.log(bottom), -np.inf)
+def _in_doubles(
+    channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...] | None
+) -> tuple[float, Pair]:
+    if pairs is not None:
+        return _listed(channel, divergence, pairs)
+    if isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
+        return _largest_ratio(channel)
+    if channel.sparse is not None:
+        return _every_sparse_pair(channel, divergence)
+    return _every_pair(channel.matrix, divergence)
+
+
+def _exactly(
+    channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...] | None
+) -> tuple[float, Pair] | None:
+    if channel.exact is None:
+        return None
+    if isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
+        ratio, pair = rational.ratio_and_pair(channel, pairs)
+        return rational.log_of(ratio), pair
+    if isinstance(divergence, TotalVariation | HockeyStick):
+        gamma = divergence.exp_epsilon if isinstance(divergence, HockeyStick) else 1
+        delta, pair = rational.hockey_stick_and_pair(channel, gamma, pairs)
+        return float(delta), pair
+    return None
+
+
+def _largest_ratio(channel: Channel) -> tuple[float, Pair]:
+    ratio = log_quotient(*column_extremes(channel))
     y = int(np.argmax(ratio))
-    return max(float(ratio[y]), 0.0), (int(np.argmax(rows[:, y])), int(np.argmin(rows[:, y])))
+    table = channel.sparse
+    column = channel.matrix[:, y] if table is None else table[:, [y]].toarray().ravel()
+    return float(ratio[y]), (int(np.argmax(column)), int(np.argmin(column)))
 
 
-def _every_pair(rows: NDArray[np.float64], divergence: Divergence) -> tuple[float, tuple[int, int]]:
+def _every_pair(rows: Floats, divergence: Divergence) -> tuple[float, Pair]:
     best, pair = 0.0, (0, 0)
     for x, row in enumerate(rows):
         values = divergence.between(row[None, :], rows)
@@ -51,17 +90,75 @@ def _every_pair(rows: NDArray[np.float64], divergence: Divergence) -> tuple[floa
     return best, pair
 
 
-def _listed(
-    rows: NDArray[np.float64], divergence: Divergence, pairs: tuple[tuple[int, int], ...]
-) -> tuple[float, tuple[int, int]]:
-    if not pairs:
-        return 0.0, (0, 0)
-    index = np.array(pairs, dtype=np.int64)
-    if index.ndim != 2 or index.shape[1] != 2 or index.min() < 0 or index.max() >= len(rows):
+def _every_sparse_pair(channel: Channel, divergence: Divergence) -> tuple[float, Pair]:
+    if isinstance(divergence, Renyi) and divergence.alpha >= 1.0:
+        ratio, pair = _largest_ratio(channel)
+        if math.isinf(ratio):  # a secret rules the output out: infinite at every order from one on
+            return ratio, pair
+    count = channel.shape[0]
+    if count > _SPARSE_SECRETS:
         raise InvalidParameter(
-            f"`pairs` of `Neighbours` must be pairs of secrets from 0 to {len(rows) - 1}. Got {pairs!r}."
+            "`pairs` of `Neighbours` must be listed for a sparse "
+            f"channel of more than {_SPARSE_SECRETS} secrets. "
+            f"Got all pairs of {count}. List the neighbouring ones, or ask `Renyi(math.inf)`."
         )
-    both = np.concatenate([index, index[:, ::-1]])
-    values = divergence.between(rows[both[:, 0]], rows[both[:, 1]])
-    best = int(np.argmax(values))
-    return float(values[best]), (int(both[best, 0]), int(both[best, 1]))
+    best, pair = 0.0, (0, 0)
+    for x in range(count):
+        value, found = _listed(channel, divergence, tuple((x, other) for other in range(x + 1, count)))
+        if value > best:
+            best, pair = value, found
+    return best, pair
+
+
+def _listed(channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...]) -> tuple[float, Pair]:
+    best, pair = 0.0, (0, 0)
+    if not pairs:
+        return best, pair
+    index = np.array(pairs, dtype=np.int64)
+    for left, right, p, q in _pairs_of_rows(channel, np.concatenate([index, index[:, ::-1]])):
+        values = divergence.between(p, q)
+        at = int(np.argmax(values))
+        if values[at] > best:
+            best, pair = float(values[at]), (int(left[at]), int(right[at]))
+    return best, pair
+
+
+def _pairs_of_rows(channel: Channel, both: NDArray[np.int64]) -> Iterator[tuple[Any, Any, Floats, Floats]]:
+    sparse = channel.sparse
+    chunk = _CHUNK if sparse is not None else max(1, (1 << 22) // channel.shape[1])
+    for start in range(0, len(both), chunk):
+        left, right = both[start : start + chunk].T
+        if sparse is None:
+            yield left, right, channel.matrix[left], channel.matrix[right]
+        else:
+            yield left, right, *_aligned(sparse[left], sparse[right])
+
+
+def _aligned(first: Any, second: Any) -> tuple[Floats, Floats]:
+    """Sparse rows over the outputs that either can show; what neither shows counts in no divergence."""
+    keys = [_keys(first), _keys(second)]
+    cells = np.unique(np.concatenate(keys))
+    row = cells // first.shape[1]
+    within = np.arange(cells.size) - np.searchsorted(row, row)
+    shape = (first.shape[0], int(within.max(initial=0)) + 1)
+    result = np.zeros(shape), np.zeros(shape)
+    for target, key, table in zip(result, keys, (first, second), strict=True):
+        place = np.searchsorted(cells, key)
+        target[row[place], within[place]] = table.data
+    return result
+
+
+def _keys(table: Any) -> NDArray[np.int64]:
+    rows = np.repeat(np.arange(table.shape[0], dtype=np.int64), np.diff(table.indptr))
+    return np.asarray(rows * table.shape[1] + table.indices, dtype=np.int64)
+
+
+def _check_pairs(pairs: tuple[Pair, ...] | None, count: int) -> None:
+    if not pairs:
+        return
+    index = np.array(pairs, dtype=np.int64)
+    if index.ndim != 2 or index.shape[1] != 2 or index.min() < 0 or index.max() >= count:
+        raise InvalidParameter(
+            "`pairs` of `Neighbours` must be pairs of secrets from "
+            f"0 to {count - 1}. Got others among {len(pairs)}."
+        )

@@ -1,0 +1,70 @@
+"""What one pass over a channel's columns tells: largest and smallest entries, dense or sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.channel import Channel
+from leakcap.numeric.logspace import Floats
+
+__all__ = ["column_extremes", "column_tops", "log_quotient"]
+
+_BLOCK = 1 << 15
+"""Entries a block: it is still in the cache when it is read for the second time."""
+
+
+def column_tops(channel: Channel) -> Floats:
+    """max_x C_xy for every output.
+
+    >>> column_tops(Channel([[0.9, 0.1], [0.2, 0.8]])).tolist()
+    [0.9, 0.8]
+    """
+    if channel.sparse is not None:
+        return _sparse_extremes(channel.sparse)[0]
+    return np.asarray(channel.matrix.max(axis=0))
+
+
+def column_extremes(channel: Channel) -> tuple[Floats, Floats]:
+    """(max_x C_xy, min_x C_xy) for every output, in one pass over the memory.
+
+    >>> [v.tolist() for v in column_extremes(Channel([[0.9, 0.1], [0.2, 0.8]]))]
+    [[0.9, 0.8], [0.2, 0.1]]
+    """
+    if channel.sparse is not None:
+        return _sparse_extremes(channel.sparse)
+    rows = channel.matrix
+    step = max(1, _BLOCK // rows.shape[1])
+    blocks = [rows[start : start + step] for start in range(0, len(rows), step)]
+    ends = [(block.max(axis=0), block.min(axis=0)) for block in blocks]
+    if len(ends) == 1:
+        return ends[0]
+    return np.max([top for top, _ in ends], axis=0), np.min([low for _, low in ends], axis=0)
+
+
+def log_quotient(top: Floats, bottom: Floats) -> Floats:
+    """ln(top/bottom) for 0 ≤ bottom ≤ top, precise where they nearly agree; 0 where both are zero, else ∞.
+
+    >>> log_quotient(np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])).tolist()
+    [0.0, inf, 0.0]
+    """
+    low = np.where(bottom > 0, bottom, 1.0)
+    high = np.where(bottom > 0, top, 1.0)
+    far = np.log(high) - np.log(low)
+    near = np.log1p((high - low) / np.maximum(low, 0.5 * high))
+    value = np.where(high < 2.0 * low, near, far)
+    return np.asarray(np.where((bottom <= 0) & (top > 0), np.inf, value))
+
+
+def _sparse_extremes(csr: Any) -> tuple[Floats, Floats]:
+    csc = csr.tocsc()
+    counts: NDArray[np.intp] = np.diff(csc.indptr)
+    live = np.flatnonzero(counts)
+    top, bottom = np.zeros(csc.shape[1]), np.zeros(csc.shape[1])
+    top[live] = np.maximum.reduceat(csc.data, csc.indptr[live])
+    lowest = np.minimum.reduceat(csc.data, csc.indptr[live])
+    # A column without an entry in some row has its minimum there: zero.
+    bottom[live] = np.where(counts[live] == csc.shape[0], lowest, 0.0)
+    return top, bottom
