@@ -145,7 +145,7 @@ def test_a_tiny_risk_keeps_its_digits() -> None:
 
 
 def test_reference_values_of_the_motivating_example() -> None:
-    """R leaks more than G to these guessers though its ε is smaller (Fernandes, McIver & Sadeghi 2022, §I-A)."""
+    """R leaks more to these guessers though its ε is smaller (Fernandes, McIver & Sadeghi 2022, §I-A)."""
     guess = gain.identity(3)
     for channel, average, worst, epsilon in ((GEOMETRIC, 5 / 3, 12 / 7, 4), (RESPONSE, 9 / 5, 9 / 5, 3)):
         assert bayes_capacity(channel).upper == pytest.approx(average, abs=1e-12)

@@ -53,8 +53,10 @@ def within_loss(rows: Floats, prior: Floats, loss: Floats, max_loss: float) -> F
     spent = float(prior @ (rows * loss).sum(axis=1))
     if spent <= max_loss:
         return rows
-    best = np.zeros_like(rows)
-    best[np.arange(len(rows)), loss.argmin(axis=1)] = 1.0
+    cheapest = loss.argmin(axis=1)
+    best = np.where(loss <= loss.min(axis=1, keepdims=True), rows, 0.0)
+    best[np.arange(len(rows)), cheapest] += best.sum(axis=1) == 0.0
+    best = best / best.sum(axis=1, keepdims=True)
     least = float(prior @ loss.min(axis=1))
     share = min(1.0, (spent - max_loss) / (spent - least)) if spent > least else 1.0
     return (1.0 - share) * rows + share * best
