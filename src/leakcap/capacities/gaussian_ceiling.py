@@ -16,7 +16,7 @@ _ROUNDS = 40
 
 
 def ceiling(line: Line, x: Floats, p: Floats, slack: float) -> float:
-    """A number that no D(N(t, 1) ‖ q), |t| ≤ half, exceeds; within about `slack` of the largest where it can be.
+    """A number that no D(N(t, 1) ‖ q), |t| ≤ half, exceeds, and within about `slack` of the largest.
 
     Cells [c − r, c + r] are cut until the Taylor bound D(c) + D'(c)t + ½(D''(c) + Kr)t² is small enough. As
     D'' = 1 − φ∗V with V(y) the posterior variance of the secret, 0 ≤ V ≤ V_max, |D'''| ≤ K = φ(0)·V_max.
@@ -25,7 +25,7 @@ def ceiling(line: Line, x: Floats, p: Floats, slack: float) -> float:
     third = _third(line, x, p)
     count = math.ceil(line.half / (2.0 * _CELL))
     radius = line.half / (2 * count)
-    centres = radius * (2.0 * np.arange(count) + 1.0)
+    centres = np.asarray(radius * (2.0 * np.arange(count) + 1.0), dtype=np.float64)
     settled = floor = float(line.divergence(x, log_q)[0].max())
     for _ in range(_ROUNDS):
         value, bound = _cells(line, log_q, centres, radius, third)

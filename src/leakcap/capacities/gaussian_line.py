@@ -23,9 +23,9 @@ class Line:
     """Trapezoidal nodes y ≥ 0 for even functions, for secrets in [−half, half].
 
     `error` bounds quadrature, truncation and rounding of each of D, D' and D''. On the strip |Im y| ≤ a with
-    a·half ≤ π/3 no q has a zero, as the phases of its terms stay within 2π/3: |q(y + ia)| ≥ e^{a²/2} q(y)/2. So
-    the rule of step h errs by at most 2M/(e^{2πa/h} − 1), M = ∫|integrand(y + ia)|. Source: Trefethen & Weideman
-    2014, theorem 5.1.
+    a·half ≤ π/3 no q has a zero, as the phases of its terms stay within 2π/3: |q(y + ia)| ≥ e^{a²/2} q(y)/2.
+    So the rule of step h errs by at most 2M/(e^{2πa/h} − 1), M = ∫|integrand(y + ia)|.
+    Source: Trefethen & Weideman 2014, theorem 5.1.
     """
 
     half: float
@@ -69,4 +69,5 @@ def line(half: float) -> Line:
     size = c0 * (2.0 + square) + c1 * (2.4 + 0.8 * square) + 0.5 * (4.0 + square)
     quadrature = 2.0 * math.exp(square / 2) * size / math.expm1(2.0 * math.pi * strip / step)
     rounding = (count + 64) * _UNIT * (c0 + c1 + 0.5)
-    return Line(half, step * np.arange(count), weights, quadrature + rounding)
+    nodes = np.asarray(step * np.arange(count), dtype=np.float64)
+    return Line(half, nodes, weights, quadrature + rounding)

@@ -30,9 +30,9 @@ def geometric_capacity(steps: int, decay: float) -> Bound:
     The noise is P(z) = (1−s)/(1+s)·s^|z| with s = e^{−`decay`}. With `steps` = 1 this is the exact MI-DP of a
     count (binary randomised response); with `steps` = n the capacity of one count about a whole table of n.
     Four shapes of the optimal prior, each proved from the KKT conditions: the two ends; every secret
-    (C = ln(N−1+2e^{h_t}) − H); ends, a gap, and a flat stretch; ends and the middle. The interval is the closed
-    form widened by its rounding; the witness is the optimal prior. Raises `InvalidParameter` unless `steps` is
-    a positive integer up to 2^1000 and `decay` is positive and finite.
+    (C = ln(N−1+2e^{h_t}) − H); ends, a gap, and a flat stretch; ends and the middle. The interval is the
+    closed form widened by its rounding; the witness is the optimal prior. Raises `InvalidParameter` unless
+    `steps` is a positive integer up to 2^1000 and `decay` is positive and finite.
 
     Source: derived for this project, docs/theory/additive-noise.md.
 

@@ -14,14 +14,14 @@ __all__ = ["ends_information", "middle_excess"]
 
 _DIRECT = 4096
 _NEAR = 2.0**-5
-"""Up to this range D(W_m ‖ q) ≤ χ² ≤ 0.16 h² < 0.47 h² ≤ D(W_0 ‖ q), h = Nη/2, whatever N: no need to compute."""
+"""Up to this range D(W_m ‖ q) ≤ χ² ≤ 0.2 h² < 0.47 h² ≤ D(W_0 ‖ q), h = Nη/2, whatever N."""
 
 
 def ends_information(steps: int, decay: float) -> float:
     """I of the uniform prior on {0, N}: Σ_y q_y J(η(y − N/2)), J(t) = t tanh t − ln cosh t, all terms ≥ 0.
 
-    q_y = tanh(η/2)·e^{−E/2}·cosh(η(y − N/2)) inside; the outputs ≤ 0 carry (1 + s^N)/(2(1 + s)) and the log-odds
-    of 0, those ≥ N the same mirrored. Relative precision is kept however small E = Nη is.
+    q_y = tanh(η/2)·e^{−E/2}·cosh(η(y − N/2)) inside; the outputs ≤ 0 carry (1 + s^N)/(2(1 + s)) and the
+    log-odds of 0, those ≥ N the same mirrored. Relative precision is kept however small E = Nη is.
     """
     half = steps * decay / 2
     s = math.exp(-decay)
@@ -42,7 +42,7 @@ def _inside_direct(steps: int, decay: float) -> float:
 
 
 def _inside_smooth(decay: float, half: float) -> float:
-    """The same by Euler–Maclaurin, g(t) = t sinh t − cosh t ln cosh t, g'' = g + sech t; error below η⁵·10⁻³."""
+    """The same by Euler–Maclaurin, g(t) = t sinh t − cosh t ln cosh t, g'' = g + sech t."""
     sech, slope = 1.0 / math.cosh(half), math.tanh(half)
     end = float(tilt_information(half)) / sech
     first = half / sech - math.sinh(half) * math.log(math.cosh(half))

@@ -20,8 +20,8 @@ _DIRECT = 2048
 class HalfSums:
     """Averages of L(y) = ln 2cosh(η(y − μ)) for y ≤ d, continued linearly (slope −η) below 0.
 
-    `inner` = (1−s) Σ_{y≤d} s^{d−y} L(y), as a secret at d sees its left side; `start` = (1−s) Σ_{y≤d} s^{|y|} L(y),
-    as a secret at 0 sees y ≤ d. `first` = L(0), `last` = L(d).
+    `inner` = (1−s) Σ_{y≤d} s^{d−y} L(y), as a secret at d sees its left side; `start` = (1−s) Σ_{y≤d}
+    s^{|y|} L(y), as a secret at 0 sees y ≤ d. `first` = L(0), `last` = L(d).
     """
 
     inner: float

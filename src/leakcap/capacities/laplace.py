@@ -100,8 +100,8 @@ def kappa() -> float:
 def two_atoms(h: float) -> float:
     """I of the two ends at distance 2h noise scales: ∫₀ʰ e^{−t} gd(t) dt, every term positive.
 
-    gd(t) = 2 atan tanh(t/2). The integral is ln(2/(1+e^{−2h})) − e^{−h}(π/2 − 2 atan e^{−h}), which cancels for
-    small h; 24 Gauss–Legendre nodes give it to the last bits for h ≤ 2.
+    gd(t) = 2 atan tanh(t/2). The integral is ln(2/(1+e^{−2h})) − e^{−h}(π/2 − 2 atan e^{−h}), which cancels
+    for small h; 24 Gauss–Legendre nodes give it to the last bits for h ≤ 2.
     """
     nodes = 0.5 * h * (_NODES + 1.0)
     return float(0.5 * h * np.sum(_WEIGHTS * np.exp(-nodes) * 2.0 * np.arctan(np.tanh(nodes / 2))))
