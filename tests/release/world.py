@@ -52,7 +52,7 @@ def planned(policy: Any, **fields: Any) -> Plan:
 
 def exact(plan: Plan, engine: DuckDB) -> list[list[int]]:
     """The exact integers of every part, as they are before noise."""
-    return read_totals(plan, engine.aggregate(plan.tree().sql("duckdb")))
+    return read_totals(plan, engine.aggregate(plan.tree.sql("duckdb")))
 
 
 def answers(plan: Plan, data: Any) -> list[list[int]]:

@@ -61,16 +61,20 @@ def cells_of(query: Query, policy: Policy) -> Cells:
     """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
     axes = [_key_axis(column, policy, query) for column in query.by]
     if query.statistic == "histogram":
-        axes.append(_histogram_axis(query, policy))
+        axes.append(_histogram_axis(query, policy, Cells(tuple(axes)).size))
     if len({axis.column for axis in axes}) < len(axes):
         raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the histogram.")
     cells = Cells(tuple(axes))
-    if cells.size > MOST_CELLS:
+    _limit(cells.size, query)
+    return cells
+
+
+def _limit(size: int, query: Query) -> None:
+    if size > MOST_CELLS:
         raise InvalidQuery(
-            f"Query `{query.name}` has {cells.size:,} groups; at most {MOST_CELLS:,} are allowed. "
+            f"Query `{query.name}` has {size:,} groups; at most {MOST_CELLS:,} are allowed. "
             "Leave a column out of `by` or take fewer bins."
         )
-    return cells
 
 
 def _key_axis(column: str, policy: Policy, query: Query) -> Axis:
@@ -87,7 +91,7 @@ def _key_axis(column: str, policy: Policy, query: Query) -> Axis:
     return Axis(column, typed_column(column, policy), {key: key for key in known.keys}, known.kind)
 
 
-def _histogram_axis(query: Query, policy: Policy) -> Axis:
+def _histogram_axis(query: Query, policy: Policy, groups: int) -> Axis:
     column = query.column or ""
     known = policy.columns.get(column)
     if known is None:
@@ -99,6 +103,7 @@ def _histogram_axis(query: Query, policy: Policy) -> Axis:
             raise InvalidQuery(f"`bins` of query `{query.name}`: `{column}` has keys, which are its bins.")
         return _key_axis(column, policy, query)
     edges = _edges(query, known.bounds)
+    _limit(groups * (len(edges) - 1), query)
     labels: dict[Key, Key] = {index: _label(edges, index) for index in range(len(edges) - 1)}
     value = number_column(column)
     if known.fill is not None:

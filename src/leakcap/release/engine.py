@@ -6,10 +6,9 @@ replaced by a `DataError` without the engine's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import numpy as np
@@ -17,6 +16,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release import csvlines
+from leakcap.release.frames import is_frame, readable
 from leakcap.release.typed import SOURCE
 
 __all__ = ["DuckDB", "Engine", "attach"]
@@ -29,6 +29,9 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # With a sample the types of a pandas column would hang on its rows; without one, objects are text.
     "pandas_analyze_sample": "0",
 }
+
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -60,26 +63,24 @@ class DuckDB:
 
     def columns(self) -> dict[str, str]:
         """Column names and DuckDB types, from the schema alone."""
-        with _withheld():
-            rows = self._connection.execute(f"DESCRIBE {SOURCE}").fetchall()
+        rows = _withheld(lambda: self._connection.execute(f"DESCRIBE {SOURCE}").fetchall())
         return {str(row[0]): str(row[1]) for row in rows}
 
     def aggregate(self, statement: str) -> list[tuple[Any, ...]]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""
-        with _withheld():
-            return list(self._connection.execute(statement).fetchall())
+        return _withheld(lambda: list(self._connection.execute(statement).fetchall()))
 
 
-@contextmanager
-def _withheld(message: str = _READING) -> Iterator[None]:
-    """Turn whatever the engine raises into a `DataError` that says nothing about rows."""
-    failed = False
+def _withheld(action: Callable[[], T], message: str = _READING) -> T:
+    """What `action` returns; where the engine raises, a `DataError` that says nothing about rows.
+
+    It is raised outside the handler, so that the engine's words are not even chained to it.
+    """
     try:
-        yield
+        return action()
     except (duckdb.Error, RuntimeError, ValueError, TypeError, UnicodeError, OverflowError):
-        failed = True
-    if failed:  # outside the handler, so that the engine's words are not even chained to the error
-        raise DataError(message)
+        pass
+    raise DataError(message)
 
 
 def attach(data: object, *, table: str | None = None) -> DuckDB:
@@ -97,19 +98,15 @@ def attach(data: object, *, table: str | None = None) -> DuckDB:
         return _attach_file(Path(data), table)
     if table is not None:
         raise DataError("`table` goes with a DuckDB file only.")
-    if not _is_frame(data):
+    if not is_frame(data):
         raise DataError(
             f"`data` must be a path or a pandas, Polars or Arrow table. Got a {type(data).__name__}."
         )
     connection = _connect()
-    with _withheld("The table could not be handed to the engine."):
-        connection.register(SOURCE, data)
+    _withheld(
+        lambda: connection.register(SOURCE, readable(data)), "The table could not be handed to the engine."
+    )
     return DuckDB(connection)
-
-
-def _is_frame(data: object) -> bool:
-    library = type(data).__module__.partition(".")[0]
-    return library in {"pandas", "polars", "pyarrow"} and hasattr(data, "columns")
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
@@ -136,9 +133,11 @@ def _attach_parquet(path: Path) -> DuckDB:
     if any(sign in str(path) for sign in "*?[]{}"):
         raise DataError(f"`data` may not have any of * ? [ ] {{ }} in its path: `{path}`.")
     connection = _connect()
-    with _withheld(f"`{path}` is not a Parquet file that can be read."):
-        source = f"read_parquet({_quoted(str(path))}, hive_partitioning = false)"
-        connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM {source}")
+    source = f"read_parquet({_quoted(str(path))}, hive_partitioning = false)"
+    _withheld(
+        lambda: connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM {source}"),
+        f"`{path}` is not a Parquet file that can be read.",
+    )
     return DuckDB(connection, readable=path)
 
 
@@ -146,40 +145,51 @@ def _attach_database(path: Path, table: str | None) -> DuckDB:
     if table is None:
         raise DataError(f"`table` is missing: which table of `{path}` is meant?")
     connection = _connect()
-    with _withheld(f"`{path}` is not a DuckDB file that can be opened for reading."):
-        connection.execute(f"ATTACH {_quoted(str(path))} AS leakcap_file (READ_ONLY)")
-        # Only a stored table: a view or a computed column could raise errors that depend on rows.
-        found = connection.execute(
-            "SELECT sql FROM duckdb_tables() WHERE database_name = 'leakcap_file'"
-            " AND schema_name = 'main' AND table_name = ?",
-            [table],
-        ).fetchall()
-        computed = connection.execute(
-            "SELECT count(*) FROM information_schema.columns WHERE table_catalog = 'leakcap_file'"
-            " AND table_schema = 'main' AND table_name = ? AND is_generated = 'ALWAYS'",
-            [table],
-        ).fetchall()
-    if not found:
+    _withheld(
+        lambda: connection.execute(f"ATTACH {_quoted(str(path))} AS leakcap_file (READ_ONLY)"),
+        f"`{path}` is not a DuckDB file that can be opened for reading.",
+    )
+    stored, computed = _withheld(lambda: _inspect(connection, table))
+    if not stored:
         raise DataError(f"`{path}` has no table `{table}`; a view does not count.")
-    if computed[0][0]:
+    if computed:
         raise DataError(f"`{table}` of `{path}` has computed columns. Store their values instead.")
-    with _withheld():
-        quoted = exp.Identifier(this=table, quoted=True).sql("duckdb")
-        connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM leakcap_file.main.{quoted}")
+    name = exp.Identifier(this=table, quoted=True).sql("duckdb")
+    _withheld(lambda: connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM leakcap_file.main.{name}"))
     return DuckDB(connection)
+
+
+def _inspect(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[int, int]:
+    """How many stored tables have this name, and how many computed columns they have.
+
+    A view or a computed column could raise errors that depend on rows.
+    """
+    where = "database_name = 'leakcap_file' AND schema_name = 'main' AND table_name = ?"
+    tables = connection.execute(f"SELECT count(*) FROM duckdb_tables() WHERE {where}", [table]).fetchall()
+    columns = connection.execute(
+        "SELECT count(*) FROM information_schema.columns WHERE table_catalog = 'leakcap_file'"
+        " AND table_schema = 'main' AND table_name = ? AND is_generated = 'ALWAYS'",
+        [table],
+    ).fetchall()
+    return int(tables[0][0]), int(columns[0][0])
 
 
 def _attach_csv(path: Path, delimiter: str) -> DuckDB:
-    connection = _connect()
     header = csvlines.header(path, delimiter)
-    with _withheld(f"`{path}` could not be read as text."):
-        connection.execute("CREATE TABLE leakcap_lines (line VARCHAR)")
-        for chunk in csvlines.chunks(path, delimiter):
-            connection.register("leakcap_chunk", {"line": np.array(chunk, dtype=object)})
-            connection.execute("INSERT INTO leakcap_lines SELECT line FROM leakcap_chunk")
-            connection.unregister("leakcap_chunk")
-        connection.execute(f"CREATE VIEW {SOURCE} AS {csvlines.view(header, delimiter, 'leakcap_lines')}")
+    connection = _connect()
+    _withheld(
+        lambda: _load_lines(connection, path, header, delimiter), f"`{path}` could not be read as text."
+    )
     return DuckDB(connection)
+
+
+def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, header: list[str], delimiter: str) -> None:
+    connection.execute("CREATE TABLE leakcap_lines (line VARCHAR)")
+    for chunk in csvlines.chunks(path, delimiter):
+        connection.register("leakcap_chunk", {"line": np.array(chunk, dtype=object)})
+        connection.execute("INSERT INTO leakcap_lines SELECT line FROM leakcap_chunk")
+        connection.unregister("leakcap_chunk")
+    connection.execute(f"CREATE VIEW {SOURCE} AS {csvlines.view(header, delimiter, 'leakcap_lines')}")
 
 
 def _quoted(text: str) -> str:

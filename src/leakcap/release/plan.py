@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -66,11 +67,13 @@ class Plan:
         words += [f"by {', '.join(query.by)}"] if query.by else []
         return " ".join(words)
 
+    @cached_property
     def used_columns(self) -> tuple[str, ...]:
         """The policy's columns that the statement reads."""
-        names = {node.name for node in self.tree().find_all(exp.Column)}
+        names = {node.name for node in self.tree.find_all(exp.Column)}
         return tuple(name for name in self.policy.columns if name in names)
 
+    @cached_property
     def tree(self) -> exp.Select:
         """The statement: for each cell that is not empty its codes, then a total for each part."""
         axes = self.cells.axes
