@@ -71,7 +71,7 @@ def price_of(plan: Plan) -> Price:
     contents = sum(Fraction(part.contribution.diameter) / part.scale for part in plan.parts)
     # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
     epsilon = min(_float_up(exact), plan.query.epsilon)
-    epsilon_contents = epsilon if contents == exact else _float_up(contents)
+    epsilon_contents = epsilon if contents == exact else min(_float_up(contents), 2 * epsilon)
     return Price(
         epsilon=epsilon,
         delta=0.0,

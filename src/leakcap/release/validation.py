@@ -31,7 +31,7 @@ def _line(detail: dict[str, Any], owner: str) -> str:
     if isinstance(cause, InvalidInput):
         return str(cause)
     where = ".".join(str(part) for part in detail["loc"] if part not in {"IdUnit", "literal['row']"})
-    if detail["type"] == "extra_forbidden":
+    if detail["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"`{where}` of `{owner}` is not a known field. Remove it or check its spelling."
     if detail["type"] == "missing":
         return f"`{where}` of `{owner}` is missing."
