@@ -2,6 +2,8 @@
 
     capacity(channel, divergence, adversary) -> Bound      what a mechanism leaks, to whom, certified
     convert(guarantee, Definition) -> guarantee            what follows from a guarantee, by the best route
+    leakage.<measure>(channel, prior)                      what it leaks under a belief, towards a `gain`
+    mechanism.<Name>                                       the catalogue
     PrivateTable(data, policy=..., ledger=...)             private statistics under durable caps
 
 Everything is in nats unless a name says bits.
@@ -11,12 +13,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leakcap.adversary import Adversary, AllPriors, EntropyFloor, GivenPrior, Neighbours
+from leakcap import definition, gain, leakage, mechanism, utility
+from leakcap.adversary import (
+    Adversary,
+    AllPriors,
+    EntropyFloor,
+    GivenPrior,
+    Neighbours,
+)
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
 from leakcap.channel import Channel
+from leakcap.definition import (
+    KLDP,
+    MIDP,
+    ApproxDP,
+    Definition,
+    DeltaDP,
+    GaussianDP,
+    InformationPrivacy,
+    LevelCapacity,
+    LocalInformationPrivacy,
+    MaximalLeakage,
+    Neighbourhood,
+    PureDP,
+    Relation,
+    RenyiDP,
+    ZeroConcentratedDP,
+    convert,
+    implications,
+    route,
+)
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import LeakcapError
+from leakcap.refinement import refines
 
 if TYPE_CHECKING:
     from leakcap.release import PrivateTable
@@ -24,20 +54,44 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "KLDP",
+    "MIDP",
     "Adversary",
     "AllPriors",
+    "ApproxDP",
     "Bound",
     "Channel",
+    "Definition",
+    "DeltaDP",
     "Divergence",
     "EntropyFloor",
+    "GaussianDP",
     "GivenPrior",
     "HockeyStick",
+    "InformationPrivacy",
     "LeakcapError",
+    "LevelCapacity",
+    "LocalInformationPrivacy",
+    "MaximalLeakage",
+    "Neighbourhood",
     "Neighbours",
     "PrivateTable",
+    "PureDP",
+    "Relation",
     "Renyi",
+    "RenyiDP",
     "TotalVariation",
+    "ZeroConcentratedDP",
     "capacity",
+    "convert",
+    "definition",
+    "gain",
+    "implications",
+    "leakage",
+    "mechanism",
+    "refines",
+    "route",
+    "utility",
 ]
 
 

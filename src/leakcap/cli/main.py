@@ -8,6 +8,7 @@ import sys
 import typer
 
 from leakcap.cli.release import budget, preview, release
+from leakcap.cli.theory import convert
 from leakcap.errors import LeakcapError
 
 __all__ = ["app", "run"]
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(release)
 app.command()(preview)
 app.command()(budget)
+app.command()(convert)
 
 
 def _version(value: bool) -> None:

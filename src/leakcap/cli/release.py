@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from leakcap.cli.printing import Json, console, finite, print_json
 
 __all__ = ["budget", "preview", "release"]
 
 QueryPath = Annotated[Path, typer.Argument(help="The query file (TOML).", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 LedgerUrl = Annotated[
     str | None,
     typer.Option(
@@ -61,13 +61,13 @@ def release(
     publication = Publication.of(policy, releases, total, table.budget())
     write_html(publication, target)
     if json_:
-        _print_json(publication.to_dict() | {"report": str(target)})
+        print_json(publication.to_dict() | {"report": str(target)})
         return
     from leakcap.report.terminal import print_publication
 
-    console = _console()
-    print_publication(console, publication, explain=explain)
-    console.print(f"\nThe report is in {target}", highlight=False, soft_wrap=True)
+    out = console()
+    print_publication(out, publication, explain=explain)
+    out.print(f"\nThe report is in {target}", highlight=False, soft_wrap=True)
 
 
 def preview(file: QueryPath, json_: Json = False) -> None:
@@ -81,7 +81,7 @@ def preview(file: QueryPath, json_: Json = False) -> None:
     queries = load_queries(file)
     previews = preview_queries(queries.queries, policy=load_policy(queries.policy))
     if json_:
-        _print_json(
+        print_json(
             [
                 {
                     "name": p.name,
@@ -92,7 +92,7 @@ def preview(file: QueryPath, json_: Json = False) -> None:
                         "epsilon": p.price.epsilon,
                         "delta": p.price.delta,
                         "nats_person": p.price.nats_person.upper,
-                        "nats_table": _finite(p.price.nats_table),
+                        "nats_table": finite(p.price.nats_table),
                     },
                     "noise_scales": p.price.noise_scales,
                 }
@@ -102,7 +102,7 @@ def preview(file: QueryPath, json_: Json = False) -> None:
         return
     from leakcap.report.terminal import print_preview
 
-    print_preview(_console(), previews)
+    print_preview(console(), previews)
 
 
 def budget(
@@ -127,11 +127,11 @@ def budget(
     with Ledger.read(url if "://" in url else f"sqlite:///{url}") as book:
         balances, entries, dataset = book.balances(), book.entries(), book.dataset
     if json_:
-        _print_json(
+        print_json(
             {
                 "dataset": dataset,
                 "caps": [
-                    {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": _finite(b.spent), "left": b.left}
+                    {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
                     for b in balances
                 ],
                 "entries": [
@@ -145,7 +145,7 @@ def budget(
                         "epsilon": e.spend.epsilon,
                         "delta": e.spend.delta,
                         "nats_person": e.spend.nats_person,
-                        "nats_table": _finite(e.spend.nats_table),
+                        "nats_table": finite(e.spend.nats_table),
                     }
                     for e in entries
                 ],
@@ -154,21 +154,7 @@ def budget(
         return
     from leakcap.report.terminal import print_budget
 
-    print_budget(_console(), dataset, balances, entries)
-
-
-def _finite(value: float) -> float | None:
-    return value if value != float("inf") else None
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(highlight=False)
+    print_budget(console(), dataset, balances, entries)
 
 
 def _require_writable(target: Path) -> None:
