@@ -1,4 +1,10 @@
-"""Who looks: the class of adversaries over which a leakage is maximised."""
+"""Who looks: the class of adversaries over which a leakage is maximised.
+
+For any channel: `Neighbours`, `AllPriors`, `AllPriorsJoint`, `GivenPrior`, `EntropyFloor`, `InputCost`. For
+channels on databases, whose inputs are tuples with one entry a record: `StrongAdversary`,
+`BayesianAdversary`, `BayesianNeighbours`, `DependentRecords`; there `AllPriors` is free-lunch privacy and
+`GivenPrior` adversarial privacy.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,19 @@ from numpy.typing import ArrayLike
 
 from leakcap.errors import InvalidPrior, require
 
-__all__ = ["Adversary", "AllPriors", "AllPriorsJoint", "EntropyFloor", "GivenPrior", "Neighbours"]
+__all__ = [
+    "Adversary",
+    "AllPriors",
+    "AllPriorsJoint",
+    "BayesianAdversary",
+    "BayesianNeighbours",
+    "DependentRecords",
+    "EntropyFloor",
+    "GivenPrior",
+    "InputCost",
+    "Neighbours",
+    "StrongAdversary",
+]
 
 
 class Adversary(ABC):  # noqa: B024 — a name for a set of adversaries; the solvers in `capacities` do the work
@@ -58,10 +76,7 @@ class GivenPrior(Adversary):
 
     def __init__(self, prior: ArrayLike) -> None:
         """Take any vector; it is checked against the channel when a capacity is asked."""
-        vector = np.asarray(prior, dtype=np.float64)
-        if vector.ndim != 1 or vector.size == 0:
-            raise InvalidPrior(f"a prior must be a non-empty vector. Got shape {vector.shape}.")
-        object.__setattr__(self, "prior", tuple(float(v) for v in vector))
+        object.__setattr__(self, "prior", _vector(prior))
 
 
 @dataclass(frozen=True)
@@ -76,3 +91,86 @@ class EntropyFloor(Adversary):
     def __post_init__(self) -> None:
         ok = self.nats >= 0 and math.isfinite(self.nats)
         require(ok, "nats", "EntropyFloor", "be a finite number ≥ 0", self.nats)
+
+
+@dataclass(frozen=True)
+class InputCost(Adversary):
+    """Any belief about the secret whose expected cost is at most `at_most`: Σ π_x cost_x ≤ at_most.
+
+    With squared distances as costs, the beliefs of bounded variance. Source: Shannon 1959; the article
+    *Differential Privacy and Information Theory* 2022 asks for it.
+    """
+
+    costs: tuple[float, ...]
+    at_most: float
+
+    def __post_init__(self) -> None:
+        finite = all(math.isfinite(c) for c in self.costs) and len(self.costs) > 0
+        require(finite, "costs", "InputCost", "be finite numbers, one a secret", self.costs)
+        require(math.isfinite(self.at_most), "at_most", "InputCost", "be a finite number", self.at_most)
+
+
+@dataclass(frozen=True)
+class StrongAdversary(Adversary):
+    """Knows every record but `size` of them (one, when left out), with any belief about the rest.
+
+    At order one this is MI-DP, sup I(X_i; Y | X^{−i}) over all database distributions; `records` restricts
+    which records may be the unknown ones, for personal budgets. Source: Cuff & Yu 2016, definition 2, §6.1.
+    """
+
+    size: int = 1
+    records: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        require(self.size >= 1, "size", "StrongAdversary", "be at least 1", self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianAdversary(Adversary):
+    """One belief about the whole database, any subset of the other records known: sup I(X_i; Y | X_S).
+
+    Source: Cuff & Yu 2016, equation 61; Yang, Sato & Nakagawa 2015.
+    """
+
+    prior: tuple[float, ...]
+
+    def __init__(self, prior: ArrayLike) -> None:
+        """Take any vector; it is checked against the channel when a capacity is asked."""
+        object.__setattr__(self, "prior", _vector(prior))
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianNeighbours(Adversary):
+    """One belief about the whole database, any subset S known: two values of one record are compared.
+
+    sup D(P_{Y | x_i, x_S} ‖ P_{Y | x_i', x_S}).
+    Source: Cuff & Yu 2016, equation 60; Yang, Sato & Nakagawa 2015.
+    """
+
+    prior: tuple[float, ...]
+
+    def __init__(self, prior: ArrayLike) -> None:
+        """Take any vector; it is checked against the channel when a capacity is asked."""
+        object.__setattr__(self, "prior", _vector(prior))
+
+
+@dataclass(frozen=True)
+class DependentRecords(Adversary):
+    """Believes that at most `records` records depend on each other, with I_∞(X_i; X_{−i}) ≤ `extent` nats.
+
+    Source: Wu, Xia & He 2017, §4.
+    """
+
+    records: int
+    extent: float = math.inf
+
+    def __post_init__(self) -> None:
+        require(self.records >= 1, "records", "DependentRecords", "be at least 1", self.records)
+        require(self.extent >= 0, "extent", "DependentRecords", "be at least 0 nats (∞ allowed)", self.extent)
+
+
+def _vector(prior: ArrayLike) -> tuple[float, ...]:
+    vector = np.asarray(prior, dtype=np.float64)
+    if vector.ndim != 1 or vector.size == 0:
+        raise InvalidPrior(f"a prior must be a non-empty vector. Got shape {vector.shape}.")
+    return tuple(float(v) for v in vector)

@@ -3,8 +3,21 @@
 One solver a file, each registered with `solve` for the adversary that it answers.
 """
 
-from leakcap.capacities import diameter, floor, given, level, radius
+from leakcap.capacities import cost, databases, dependence, diameter, floor, given, level, radius
 from leakcap.capacities.geometric import geometric_capacity
 from leakcap.capacities.verb import HasExact, capacity, solve
 
-__all__ = ["HasExact", "capacity", "diameter", "floor", "geometric_capacity", "given", "level", "radius", "solve"]
+__all__ = [
+    "HasExact",
+    "capacity",
+    "cost",
+    "databases",
+    "dependence",
+    "diameter",
+    "floor",
+    "geometric_capacity",
+    "given",
+    "level",
+    "radius",
+    "solve",
+]
