@@ -151,7 +151,7 @@ def test_csiszar_certifies_strange_channels() -> None:
         for alpha in (0.3, 1.0, 3.0, math.inf):
             bound = csiszar(channel, prior, alpha=alpha)
             assert 0.0 <= bound.lower <= bound.upper
-            assert bound.width < 1e-8
+            assert bound.width < 1e-11
 
 
 def test_the_measures_are_ordered() -> None:

@@ -22,6 +22,12 @@ _SHARPEST = 2.0**40
 
 _TARGET = 1e-15
 
+_WIDTH = 1e-13
+"""Width at which the search for order ∞ stops sharpening."""
+
+_ON_THE_WAY = 1e-12
+"""Gap at an order passed through: small enough for the next order to start from."""
+
 
 def csiszar(channel: Channel, prior: ArrayLike, *, alpha: float) -> Bound:
     """Csiszár's information of order α ∈ (0, ∞]: min_Q Σ_x π_x D_α(P_{Y|x} ‖ Q), in nats.
@@ -67,10 +73,12 @@ class _Search:
             return theta, value, value
         best = (theta, *self._interval(theta, self.alpha))
         for order in self._path():
-            theta = self._newton(theta, order)
+            theta = self._newton(theta, order, _TARGET if order == self.alpha else _ON_THE_WAY)
             lower, upper = self._interval(theta, order)
             # Every point gives a valid interval; at ∞ the sharpest point need not give the best one.
             best = (theta if upper <= best[2] else best[0], max(lower, best[1]), min(upper, best[2]))
+            if best[2] - best[1] < _WIDTH * max(1.0, best[2]):
+                break
         return best
 
     def _path(self) -> list[float]:
@@ -79,12 +87,14 @@ class _Search:
         steps = max(1, math.ceil(abs(math.log2(goal)) / 1.5))
         return [goal ** (k / steps) for k in range(1, steps)] + [goal]
 
-    def _newton(self, theta: Floats, alpha: float) -> Floats:
+    def _newton(self, theta: Floats, alpha: float, target: float) -> Floats:
         value = self._value(theta, alpha)
+        # ln Q is known to about 1e-16, its tilted rows to α times that.
+        target = max(target, 1e-15 * alpha)
         for _ in range(60):
             tilted, mixed = self._tilted(theta, alpha)
             centre = np.exp(theta)
-            if self._excess(theta, mixed) < _TARGET:
+            if self._excess(theta, mixed) < target:
                 break
             candidates = (self._direction(centre, tilted, mixed, alpha), safe_log(mixed) - theta)
             better = self._descend(theta, value, alpha, candidates)
@@ -100,7 +110,7 @@ class _Search:
         for direction, scale in zip(directions, scales, strict=True):
             direction = np.where(np.isfinite(direction), direction, 0.0)
             step = scale
-            for _ in range(25):
+            for _ in range(16):
                 trial = theta + step * direction
                 trial = trial - logsumexp(trial)
                 reached = self._value(trial, alpha)

@@ -59,7 +59,7 @@ def within_loss(rows: Floats, prior: Floats, loss: Floats, max_loss: float) -> F
     best = best / best.sum(axis=1, keepdims=True)
     least = float(prior @ loss.min(axis=1))
     share = min(1.0, (spent - max_loss) / (spent - least)) if spent > least else 1.0
-    return (1.0 - share) * rows + share * best
+    return np.asarray((1.0 - share) * rows + share * best)
 
 
 def _least(table: Floats, prior: Floats, scale: Floats, max_loss: float, owner: str, unit: str) -> Bound:
