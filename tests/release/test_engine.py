@@ -61,6 +61,7 @@ def as_duckdb(folder: Path) -> Path:
         connection.execute('CREATE TABLE "the table" AS SELECT * FROM given')
         connection.execute("CREATE VIEW trap AS SELECT 1")
         connection.execute("CREATE TABLE computed (x DOUBLE, d AS (1 / x))")
+        connection.execute("CREATE TABLE collated (x DOUBLE, id VARCHAR COLLATE NOCASE)")
     return folder / "t.duckdb"
 
 
@@ -144,6 +145,7 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
         (database.name, "elsewhere", "no table"),
         (database.name, "trap", "a view does not count"),
         (database.name, "computed", "computed columns"),
+        (database.name, "collated", "collation"),
         (as_csv(tmp_path).name, "t", "DuckDB file only"),
     ):
         with pytest.raises(DataError, match=match) as caught:
@@ -200,6 +202,18 @@ def test_no_object_in_a_pandas_column_stops_the_release(odd: object) -> None:
         assert exact(planned(policy_of(), **query), attach(frame)) == [[1, 1, 0]]
     numbers = pandas.DataFrame({"x": pandas.Series([1.0, odd, 2.0], dtype=object)})
     assert exact(planned(policy_of(), statistic="count", where="x <= 2"), attach(numbers)) == [[2]]
+
+
+def test_a_collation_cannot_rename_a_group(tmp_path: Path) -> None:
+    """One row `A` before the rows `a` must not make the group `a` vanish."""
+    engine = attach(arrow())
+    engine._connection.execute("CREATE TABLE folded (d VARCHAR COLLATE NOCASE)")
+    engine._connection.execute("INSERT INTO folded VALUES ('A'), ('a'), ('a'), ('B')")
+    engine._connection.unregister("leakcap_source")
+    engine._connection.execute("CREATE VIEW leakcap_source AS SELECT * FROM folded")
+    assert exact(planned(policy_of(), statistic="count", by=("d",)), engine) == [[2, 0, 0]]
+    assert exact(planned(policy_of(), statistic="count", where="d = 'a'"), engine) == [[2]]
+    assert exact(planned(policy_of(), statistic="count", where="d IN ('b') OR d > 'b'"), engine) == [[0]]
 
 
 def test_float_types_and_wide_integers(tmp_path: Path) -> None:

@@ -120,9 +120,10 @@ def test_missing_values_are_left_out_or_filled() -> None:
         assert plan.grid.step * answers(plan, data)[0][0] == expected
 
 
-def test_the_centred_sum_of_a_mean_gives_back_the_mean() -> None:
+@pytest.mark.parametrize("bounds", [[-3.0, 10.0], [-100.0, 7.0], [0.5, 6.0]])
+def test_the_centred_sum_of_a_mean_gives_back_the_mean(bounds: list[float]) -> None:
     data = pyarrow.table({"x": [1.0, 2.0, 6.0]})
-    plan = planned(policy_of(), statistic="mean", column="x")
+    plan = planned(policy_of(columns={"x": {"bounds": bounds}}), statistic="mean", column="x")
     assert plan.grid is not None
     total, count = (part[0] for part in answers(plan, data))
     assert count == 3

@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 
 from leakcap.errors import BudgetExceeded, DataError, InvalidPolicy, InvalidQuery, LeakcapError, LedgerError
-from leakcap.ledger import Ledger
+from leakcap.ledger import Caps, Ledger
 from leakcap.release import PrivateTable, Query, preview, table
 from release.world import COLUMNS, policy_of
 from release.world import table as rows_table
@@ -272,6 +272,22 @@ def test_a_ledger_belongs_to_its_policy(tmp_path: Path) -> None:
         PrivateTable(rows_table(ROWS), policy=wider, ledger=tmp_path / "l.db")
     with Ledger.read(f"sqlite:///{tmp_path / 'l.db'}") as ledger:
         assert ledger.totals().epsilon == 1.0
+
+
+def test_a_ledger_opened_by_hand_must_be_the_policys() -> None:
+    policy = policy_of(caps={"epsilon": 0.3, "nats_per_person": 0.1})
+    for dataset, text, caps in (
+        ("tests", policy.fingerprint(), Caps(epsilon=0.4, nats_person=0.1)),
+        ("tests", policy.fingerprint(), Caps(epsilon=0.3)),
+        ("tests", "ab" * 32, Caps(epsilon=0.3, nats_person=0.1)),
+        ("other", policy.fingerprint(), Caps(epsilon=0.3, nats_person=0.1)),
+    ):
+        wrong = Ledger.open("sqlite://", dataset=dataset, policy=text, caps=caps)
+        with wrong, pytest.raises(LedgerError, match="belongs to another"):
+            PrivateTable(rows_table(ROWS), policy=policy, ledger=wrong)
+    right = Caps(epsilon=0.3, nats_person=0.1)
+    with Ledger.open("sqlite://", dataset="tests", policy=policy.fingerprint(), caps=right) as ledger:
+        assert PrivateTable(rows_table(ROWS), policy=policy, ledger=ledger).ledger is ledger
 
 
 def test_a_preview_touches_nothing() -> None:

@@ -9,7 +9,8 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.where import parse_where, to_text, to_tree
+from leakcap.release.condition import to_text, to_tree
+from leakcap.release.where import parse_where
 from release.world import answers, planned, policy_of
 
 POLICY = policy_of()

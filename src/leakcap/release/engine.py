@@ -149,9 +149,11 @@ def _attach_database(path: Path, table: str | None) -> DuckDB:
         lambda: connection.execute(f"ATTACH {_quoted(str(path))} AS leakcap_file (READ_ONLY)"),
         f"`{path}` is not a DuckDB file that can be opened for reading.",
     )
-    stored, computed = _withheld(lambda: _inspect(connection, table))
-    if not stored:
+    made, computed = _withheld(lambda: _inspect(connection, table))
+    if made is None:
         raise DataError(f"`{path}` has no table `{table}`; a view does not count.")
+    if "collate" in made.lower():
+        raise DataError(f"`{table}` of `{path}` has columns with a collation. Store them without.")
     if computed:
         raise DataError(f"`{table}` of `{path}` has computed columns. Store their values instead.")
     name = exp.Identifier(this=table, quoted=True).sql("duckdb")
@@ -159,19 +161,20 @@ def _attach_database(path: Path, table: str | None) -> DuckDB:
     return DuckDB(connection)
 
 
-def _inspect(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[int, int]:
-    """How many stored tables have this name, and how many computed columns they have.
+def _inspect(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str | None, int]:
+    """The statement that made the stored table of this name, if any, and how many computed columns it has.
 
-    A view or a computed column could raise errors that depend on rows.
+    A view or a computed column could raise errors that depend on rows, and under a collation two ids could
+    be one person's.
     """
     where = "database_name = 'leakcap_file' AND schema_name = 'main' AND table_name = ?"
-    tables = connection.execute(f"SELECT count(*) FROM duckdb_tables() WHERE {where}", [table]).fetchall()
+    tables = connection.execute(f"SELECT sql FROM duckdb_tables() WHERE {where}", [table]).fetchall()
     columns = connection.execute(
         "SELECT count(*) FROM information_schema.columns WHERE table_catalog = 'leakcap_file'"
         " AND table_schema = 'main' AND table_name = ? AND is_generated = 'ALWAYS'",
         [table],
     ).fetchall()
-    return int(tables[0][0]), int(columns[0][0])
+    return (str(tables[0][0]) if tables else None), int(columns[0][0])
 
 
 def _attach_csv(path: Path, delimiter: str) -> DuckDB:

@@ -12,12 +12,13 @@ from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidParameter, InvalidQuery
 from leakcap.release.cells import Cells, cells_of
+from leakcap.release.condition import Condition, to_text, to_tree
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.typed import SOURCE, aliased, column, number_column, typed_column
-from leakcap.release.where import Condition, parse_where, to_text, to_tree
+from leakcap.release.typed import SOURCE, aliased, column, literal, number_column, typed_column
+from leakcap.release.where import parse_where
 from leakcap.sampling import rational_scale
 
 __all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals"]
@@ -102,7 +103,7 @@ class Plan:
         steps = self.grid.tree(number_column(name), known.bounds, known.fill)
         if not self.centre:
             return steps
-        return exp.Sub(this=exp.Paren(this=steps), expression=exp.Literal.number(self.centre))
+        return exp.Sub(this=exp.Paren(this=steps), expression=literal(self.centre, "integer"))
 
 
 def _total(role: Role) -> exp.Expression:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from leakcap.errors import DataError, InvalidQuery, LeakcapError
+from leakcap.errors import DataError, InvalidQuery, LeakcapError, LedgerError
 from leakcap.ledger import Balance, Caps, Charge, Ledger
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.engine import Engine, attach
@@ -185,17 +186,25 @@ class PrivateTable:
 
 def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
     """The ledger of a policy: a URL, the path of an SQLite file, or one that is open already."""
-    if isinstance(ledger, Ledger):
-        return ledger
-    text = str(ledger)
     caps = Caps(
         epsilon=policy.caps.epsilon,
         delta=policy.caps.delta,
         nats_person=policy.caps.nats_per_person,
         nats_table=policy.caps.nats_table,
     )
+    if isinstance(ledger, Ledger):
+        return _owned(ledger, policy, caps)
+    text = str(ledger)
     url = text if "://" in text else f"sqlite:///{text}"
     return Ledger.open(url, dataset=policy.dataset, policy=policy.fingerprint(), caps=caps)
+
+
+def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:
+    """The ledger, if it is this policy's: one opened by hand could hold other caps."""
+    held = {balance.name: balance.cap for balance in ledger.balances()}
+    if (ledger.dataset, ledger.policy, held) != (policy.dataset, policy.fingerprint(), asdict(caps)):
+        raise LedgerError(f"The ledger `{ledger.url}` belongs to another data set, policy or other caps.")
+    return ledger
 
 
 def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:

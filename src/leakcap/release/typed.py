@@ -61,9 +61,18 @@ def _key_reader(kind: str) -> Callable[[str], exp.Expression]:
     return lambda name: cast(column(name), kind)
 
 
+def _text_column(name: str) -> exp.Expression:
+    """The column as text that is compared byte by byte.
+
+    Under a collation of the table's own, groups would merge keys that differ in case, and the row that comes
+    first would say what the group is called: one person could rename a group, and so make its count vanish.
+    """
+    return exp.Collate(this=cast(column(name), "text"), expression=identifier("C"))
+
+
 _READERS: dict[str, Callable[[str], exp.Expression]] = {
     "number": number_column,
-    "text": _key_reader("text"),
+    "text": _text_column,
     "integer": _key_reader("integer"),
     "boolean": _key_reader("boolean"),
 }

@@ -14,21 +14,27 @@ kept only where the condition is true.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.condition import (
+    Among,
+    Between,
+    Compare,
+    Condition,
+    Junction,
+    Missing,
+    Negation,
+    Operator,
+    Scalar,
+)
 from leakcap.release.policy import Key, Policy
-from leakcap.release.typed import literal, typed_column
 
-__all__ = ["Condition", "parse_where", "to_text", "to_tree"]
-
-Scalar: TypeAlias = str | int | bool | float
-Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
+__all__ = ["parse_where"]
 
 _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.EQ: "=",
@@ -37,14 +43,6 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.LTE: "<=",
     exp.GT: ">",
     exp.GTE: ">=",
-}
-_TREES: dict[Operator, type[exp.Expression]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
 }
 _MIRROR: dict[Operator, Operator] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # What sqlglot would not parse but pass on as it is, with a warning.
@@ -56,61 +54,11 @@ _MOST_TOKENS = 600
 _ALLOWED = "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NULL, AND, OR and NOT."
 
 
-@dataclass(frozen=True)
-class Compare:
-    """column operator value."""
-
-    column: str
-    operator: Operator
-    value: Scalar
-
-
-@dataclass(frozen=True)
-class Among:
-    """column IN (values)."""
-
-    column: str
-    values: tuple[Scalar, ...]
-
-
-@dataclass(frozen=True)
-class Between:
-    """column BETWEEN low AND high."""
-
-    column: str
-    low: Scalar
-    high: Scalar
-
-
-@dataclass(frozen=True)
-class Missing:
-    """column IS NULL."""
-
-    column: str
-
-
-@dataclass(frozen=True)
-class Negation:
-    """NOT part."""
-
-    part: Condition
-
-
-@dataclass(frozen=True)
-class Junction:
-    """All of the parts, or any of them."""
-
-    word: Literal["AND", "OR"]
-    parts: tuple[Condition, ...]
-
-
-Condition: TypeAlias = Compare | Among | Between | Missing | Negation | Junction
-
-
 def parse_where(text: str, policy: Policy) -> Condition:
     """The condition as our own tree. Raises `InvalidQuery` naming what is not allowed.
 
     >>> from leakcap.release.policy import load_policy
+    >>> from leakcap.release.condition import to_text
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
     ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
     >>> to_text(parse_where("18 <= age", policy))
@@ -314,56 +262,3 @@ def _number(text: str, negative: bool, column: str) -> int | float:
     if not math.isfinite(number):
         raise InvalidQuery(f"`where` compares `{column}` with a number too large for a double.")
     return number
-
-
-def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
-    """The condition as SQL that cannot fail on any row."""
-    if isinstance(condition, Junction):
-        return _balanced(condition.word, [to_tree(part, policy) for part in condition.parts])
-    if isinstance(condition, Negation):
-        return exp.Not(this=exp.Paren(this=to_tree(condition.part, policy)))
-    column = typed_column(condition.column, policy)
-    kind = policy.columns[condition.column].kind
-    if isinstance(condition, Missing):
-        return exp.Is(this=column, expression=exp.Null())
-    if isinstance(condition, Among):
-        return exp.In(this=column, expressions=[literal(value, kind) for value in condition.values])
-    if isinstance(condition, Between):
-        return exp.Between(this=column, low=literal(condition.low, kind), high=literal(condition.high, kind))
-    return _TREES[condition.operator](this=column, expression=literal(condition.value, kind))
-
-
-def _balanced(word: str, trees: list[exp.Expression]) -> exp.Expression:
-    if len(trees) == 1:
-        return trees[0]
-    join, half = exp.And if word == "AND" else exp.Or, len(trees) // 2
-    both = join(this=_balanced(word, trees[:half]), expression=_balanced(word, trees[half:]))
-    return exp.Paren(this=both)
-
-
-def to_text(condition: Condition) -> str:
-    """The condition as it is written into the ledger: one text for all ways to write the same tree."""
-    if isinstance(condition, Junction):
-        return f"({f' {condition.word} '.join(to_text(part) for part in condition.parts)})"
-    if isinstance(condition, Negation):
-        return f"NOT ({to_text(condition.part)})"
-    name = _name(condition.column)
-    if isinstance(condition, Missing):
-        return f"{name} IS NULL"
-    if isinstance(condition, Among):
-        return f"{name} IN ({', '.join(_show(value) for value in condition.values)})"
-    if isinstance(condition, Between):
-        return f"{name} BETWEEN {_show(condition.low)} AND {_show(condition.high)}"
-    return f"{name} {condition.operator} {_show(condition.value)}"
-
-
-def _name(column: str) -> str:
-    return column if column.isidentifier() else '"' + column.replace('"', '""') + '"'
-
-
-def _show(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return repr(value)
