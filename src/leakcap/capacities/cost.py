@@ -142,8 +142,13 @@ class _Priced(_Shannon):
         plain = super().place(prior, image)
         distance = plain.distance - self.price
         lower = plain.lower - float(prior @ self.price)
-        # The certificate's margin for rounding, taken at the farthest row, covers every row.
-        margin = plain.upper - float(np.max(plain.distance))
-        upper = float(np.max(distance)) + margin + 4 * _UNIT * float(np.max(np.abs(self.price)))
+        upper = float(np.max(distance)) + self._margin(plain) + 4 * _UNIT * float(np.max(np.abs(self.price)))
         value = float(prior @ distance)
         return replace(plain, distance=distance, value=value, lower=lower, upper=max(upper, lower))
+
+    def _margin(self, plain: Place) -> float:
+        """What rounding can have taken from any row: as in the certificate, at the largest row's size."""
+        base = self.certificate.negentropy
+        size = float(np.max(np.abs(base)) + np.max(np.abs(base - plain.distance))) + 1.0
+        slack = 1.02 * (self.certificate.rows.longest + 24) * _UNIT + 2.0 * self.certificate.residue_bound
+        return max(plain.upper - float(np.max(plain.distance)), slack * size)

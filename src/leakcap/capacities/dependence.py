@@ -33,10 +33,10 @@ __all__ = ["dependent_records"]
 
 @solve.register
 def dependent_records(adversary: DependentRecords, channel: Channel, divergence: Divergence) -> Bound:
-    """sup of ln p(x_i|y)/p(x_i) over records and beliefs with limited dependence, on databases.
+    """sup of ln p(x_i|y)/p(x_i) over records and beliefs with limited dependence.
 
-    With `extent` = ∞ it is the ε of databases at distance at most k (Wu, Xia & He 2017, theorem 1). Exact from
-    extent ln 2 on; below, a bracket where the favoured databases differ in the record.
+    With `extent` = ∞ it is the ε of databases at distance at most k (Wu, Xia & He 2017, theorem 1).
+    Exact from extent ln 2 on; below, a bracket where the favoured databases differ in the record.
 
     >>> from leakcap.capacities import capacity
     >>> rows = [[0.8, 0.2], [0.5, 0.5], [0.5, 0.5], [0.2, 0.8]]
