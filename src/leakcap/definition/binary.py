@@ -13,11 +13,14 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from leakcap.bound import Bound
+from leakcap.definition.hyperbolic import log_sinhc
 
 __all__ = ["divergence_profile", "shannon_profile"]
 
 _FAR = 1400.0
 _ULPS = 64 * 2.0**-53
+_LEAST = 1e-280
+"""Levels below this are raised to it, which is safe and keeps d² a normal number."""
 
 
 def sigmoid(u: float) -> float:
@@ -164,43 +167,51 @@ def shannon_profile(nats: float, epsilon: float) -> Bound:
     if nats >= math.log(2.0) or nats == 0.0:
         value = 1.0 if nats > 0.0 else 0.0
         return Bound.exact(value, method=method, source=source, unit="probability", witness=(value, 0.0))
+    nats = max(nats, _LEAST)
 
-    def rises(u: float) -> bool:
+    def margin(u: float) -> float:
         up, down = _boundary(1.0, nats, u), _boundary(1.0, nats, -u)
-        gain = _chord(u, up)
-        cost = _chord(u, -down)
-        return gain > 0.0 and (cost == 0.0 or math.log(gain) > epsilon + math.log(cost))
+        return _log_chord(u, up) - _log_chord(u, -down) - epsilon
+
+    def climb(u: float) -> float:
+        """At least the derivative of the objective in u, where it is positive."""
+        size = math.exp(_log_chord(u, _boundary(1.0, nats, u)) - softplus(u) - softplus(-u))
+        return 2.0 * size * min(max(margin(u), 1e-15), 1.0)
 
     # Below this edge b = 0 is free and the objective rises with q; above its mirror image a = 1 and it falls.
     edge = -math.log(math.expm1(nats))
-    low, high = _bisect_sign(rises, -edge, edge)
-    values = [_objective(u, _boundary(1.0, nats, u), -_boundary(1.0, nats, -u), epsilon) for u in (low, high)]
-    best = max(values, key=lambda v: v[0])
-    slack = _ULPS * (
-        best[1] + math.exp(min(epsilon + math.log(best[2]), 700.0)) if best[2] > 0.0 else best[1]
-    )
-    upper = min(best[0] + slack, 1.0)
-    return Bound(min(best[0], upper), upper, method, source, "probability", (best[1], best[2]))
+    low, high = _bisect_sign(lambda u: margin(u) > 0.0, -edge, edge)
+    drops = ((-edge, math.inf), (low, _boundary(1.0, nats, -low)), (high, _boundary(1.0, nats, -high)))
+    best = max(_objective(u, _boundary(1.0, nats, u), -down, epsilon) for u, down in drops)
+    # It never exceeds a, which grows with q; and it is concave, so it lies below its tangent at `low`.
+    ceiling = _objective(high, _boundary(1.0, nats, high), -math.inf, epsilon)[0] * (1.0 + _ULPS)
+    upper = min(best[0] + _ULPS * best[1] + (high - low) * climb(low), ceiling, 1.0)
+    return Bound(min(best[0], upper), upper, method, source, "probability", best[2:])
 
 
-def _chord(u: float, d: float) -> float:
-    """(p − q)/(logit p − logit q): proportional to the slope of the boundary in q."""
+def _log_chord(u: float, d: float) -> float:
+    """ln of (p − q)/((logit p − logit q)·q(1−q)), to which the slope of the boundary is proportional.
+
+    Written d/2 + S(d/2) − ln(1+q(e^d−1)): small terms stay small for small d.
+    """
     if math.isinf(d):
-        return 0.0
-    return sigmoid(u) * math.expm1(log_ratios(u, d)[0]) / d
+        return -math.inf
+    growth = math.log1p(sigmoid(u) * math.expm1(d)) if abs(d) < 1.0 else softplus(u + d) - softplus(u)
+    return 0.5 * d + log_sinhc(0.5 * d) - growth
 
 
-def _objective(u: float, up: float, down: float, epsilon: float) -> tuple[float, float, float]:
-    """(a − e^ε b, a, b) at a = σ(u+up), b = σ(u+down), down ≤ 0, through differences from q."""
+def _objective(u: float, up: float, down: float, epsilon: float) -> tuple[float, float, float, float]:
+    """a − e^ε b, the sum of the terms' sizes, a and b, at a = σ(u+up), b = σ(u+down), down ≤ 0."""
     q = sigmoid(u)
     a = 1.0 if math.isinf(up) else sigmoid(u + up)
     b = 0.0 if math.isinf(down) else sigmoid(u + down)
     if epsilon > 1.0:
-        cost = math.exp(epsilon + (-softplus(-(u + down)))) if b > 0.0 else 0.0
-        return a - cost, a, b
+        cost = math.exp(epsilon - softplus(-(u + down))) if b > 0.0 else 0.0
+        return a - cost, a + cost, a, b
     more = sigmoid(-u) if math.isinf(up) else q * math.expm1(log_ratios(u, up)[0])
     less = q if math.isinf(down) else -q * math.expm1(log_ratios(u, down)[0])
-    return more + less - math.expm1(epsilon) * b, a, b
+    cost = math.expm1(epsilon) * b
+    return more + less - cost, more + less + cost, a, b
 
 
 @lru_cache(maxsize=4096)
@@ -218,26 +229,24 @@ def divergence_profile(alpha: float, level: float, epsilon: float) -> Bound:
     if level == 0.0 or math.isinf(level):
         value = 0.0 if level == 0.0 else 1.0
         return Bound.exact(value, method=method, source=source, unit="probability", witness=(value, 0.0))
-    alpha = 1.0 if alpha < 1.0 + 1e-4 else alpha
+    alpha, level = 1.0 if alpha < 1.0 + 1e-4 else alpha, max(level, _LEAST)
     if math.isinf(alpha):
         gap = -math.expm1(min(epsilon - level, 0.0)) / (1.0 + math.exp(-level))
         return Bound.exact(gap, method="randomised response", source=source, unit="probability")
 
-    def rises(u: float) -> bool:
+    def margin(u: float) -> float:
         d, forward = _step(alpha, level, u)
-        return _log_slope(alpha, u, d, forward) > epsilon
+        return _log_slope(alpha, u, d, forward) - epsilon
 
-    low, high = _bisect_sign(rises, -_FAR / 2, _FAR / 2)
-    pairs = []
-    for u in (low, high):
-        d = _step(alpha, level, u)[0]
-        gap, p, q = _objective_pair(u, d, epsilon)
-        pairs.append((gap, p, q))
-    best = max(pairs)
-    upper = min(
-        max(best[0], 0.0) + _ULPS * (best[1] + math.exp(epsilon + math.log(max(best[2], 5e-324)))), 1.0
-    )
-    return Bound(min(max(best[0], 0.0), upper), upper, method, source, "probability", best[1:])
+    low, high = _bisect_sign(lambda u: margin(u) > 0.0, -_FAR / 2, _FAR / 2)
+    best = max(_objective(u, _step(alpha, level, u)[0], 0.0, epsilon) for u in (low, high))
+    # The tangent at `low`: dq = q(1−q) du, and the slope is e^ε(e^margin − 1).
+    climb = best[3] * math.expm1(min(max(margin(low), 1e-15), 600.0)) * math.exp(min(epsilon, 100.0))
+    value = max(best[0], 0.0)
+    upper = min(value + _ULPS * best[1] + (high - low) * climb, 1.0)
+    if margin(-_FAR / 2) <= 0.0:  # the best q is below the range of doubles: p grows with q, so p bounds all
+        upper = min(best[2] * (1.0 + _ULPS), 1.0)
+    return Bound(min(value, upper), upper, method, source, "probability", best[2:])
 
 
 def _step(alpha: float, level: float, u: float) -> tuple[float, bool]:
@@ -254,15 +263,6 @@ def _log_slope(alpha: float, u: float, d: float, forward: bool) -> float:
     """ln dp/dq along the boundary."""
     up, down = log_ratios(u, d)
     t = alpha - 1.0
-    if t == 0.0:
-        spread = math.log(-math.expm1(-d)) - math.log(d)
-        return up + spread if forward else down - spread
-    quotient = math.log(t / alpha) + math.log(-math.expm1(-alpha * d)) - math.log(-math.expm1(-t * d))
+    # ln of the difference quotients (1−e^{−αd})/(αd) and (1−e^{−td})/(td), by S(x) = ln(sinh x/x).
+    quotient = -0.5 * d + log_sinhc(0.5 * alpha * d) - log_sinhc(0.5 * t * d)
     return up + quotient if forward else down - quotient
-
-
-def _objective_pair(u: float, d: float, epsilon: float) -> tuple[float, float, float]:
-    q, p = sigmoid(u), sigmoid(u + d)
-    if epsilon > 1.0:
-        return p - math.exp(epsilon - softplus(-u)), p, q
-    return q * math.expm1(log_ratios(u, d)[0]) - math.expm1(epsilon) * q, p, q

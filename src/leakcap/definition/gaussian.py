@@ -56,10 +56,24 @@ def _least_mu(p: Floats, q: Floats) -> float:
     with np.errstate(divide="ignore"):
         order = np.argsort(np.log(q) - np.log(p))
     p, q = p[order], q[order]
-    # Reject P where Q is more likely: a = P(rejected) is the level, b = Q(kept) the missed mass.
-    level = np.cumsum(p[::-1])[::-1][1:]
-    missed = np.cumsum(q)[:-1]
-    vertices = zip(level.tolist(), missed.tolist(), strict=True)
-    return max(
-        (quantile_of_tail(min(a, 1.0)) + quantile_of_tail(min(b, 1.0)) for a, b in vertices), default=0.0
-    )
+    # Reject P where Q is more likely: a = P(rejected) is the level, b = Q(kept) the missed mass. Each is
+    # summed from its own side, and its complement too, so that neither tail loses digits.
+    level, kept = _from_the_right(p), _from_the_left(p)
+    missed, caught = _from_the_left(q), _from_the_right(q)
+    vertices = zip(level, kept, missed, caught, strict=True)
+    return max((_quantile(a, b) + _quantile(c, d) for a, b, c, d in vertices), default=0.0)
+
+
+def _from_the_left(masses: Floats) -> list[float]:
+    sums: list[float] = np.cumsum(masses)[:-1].tolist()
+    return sums
+
+
+def _from_the_right(masses: Floats) -> list[float]:
+    sums: list[float] = np.cumsum(masses[::-1])[::-1][1:].tolist()
+    return sums
+
+
+def _quantile(tail: float, rest: float) -> float:
+    """The x with P(Z > x) = tail = 1 − rest, from the smaller of the two."""
+    return quantile_of_tail(tail) if tail <= rest else -quantile_of_tail(rest)

@@ -104,7 +104,7 @@ def log_normal_profile(mu: float, epsilon: float) -> float:
     scale = max(a, 1.0)
     s = _S / scale
     total = float(np.sum(_W / scale * np.exp(-a * s - 0.5 * s * s) * -np.expm1(-mu * s)))
-    return math.log(total) - 0.5 * a * a - _LOG_ROOT_TAU
+    return (math.log(total) if total > 0.0 else -math.inf) - 0.5 * a * a - _LOG_ROOT_TAU
 
 
 def normal_profile(mu: float, epsilon: float) -> float:

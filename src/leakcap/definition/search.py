@@ -257,7 +257,7 @@ def _choose(candidates: list[Trail], given: frozenset[str]) -> Trail:
         return all(a == b or a <= b * (1.0 + _SAME) for a, b in zip(key, least, strict=True))
 
     equals = [trail for trail, key in zip(candidates, keys, strict=True) if as_strong(key)]
-    return min(equals, key=lambda trail: (len(trail), not trail[-1].edge.tight))
+    return min(equals, key=lambda t: (len(t), not given <= set(t[-1].edge.keywords), not t[-1].edge.tight))
 
 
 def _explain(

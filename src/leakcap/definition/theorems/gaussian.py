@@ -27,7 +27,9 @@ def gaussian_to_zcdp(source: GaussianDP) -> ZeroConcentratedDP:
 @implies(formula="αμ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
 def gaussian_to_renyi(source: GaussianDP, *, alpha: float) -> RenyiDP:
     """Every order, below one too."""
-    return RenyiDP(alpha, 0.5 * alpha * source.mu**2 if source.mu > 0.0 else 0.0)
+    if source.mu == 0.0 or math.isinf(alpha):
+        return RenyiDP(alpha, math.inf if source.mu > 0.0 else 0.0)
+    return RenyiDP(alpha, 0.5 * alpha * source.mu**2)
 
 
 @implies(formula="μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
@@ -89,7 +91,7 @@ def normal_against_mixture(mu: float, k: int) -> float:
     >>> round(normal_against_mixture(1.0, 2), 9)
     0.111421482
     """
-    if math.isinf(mu):
+    if mu >= 20.0:  # short of ln k by less than e^{−μ²/8}
         return math.log(k)
     step = min(0.05, 0.25 / max(mu, 1.0))
     z = np.arange(-14.0 - mu, 14.0 + mu, step)

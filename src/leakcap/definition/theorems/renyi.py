@@ -66,7 +66,8 @@ def renyi_to_delta_at(source: RenyiDP, *, epsilon: float) -> ApproxDP | None:
     """The least δ that one order allows: two outcomes suffice, and the set of pairs is convex."""
     if source.alpha < 1.0:
         return None
-    return ApproxDP(epsilon, divergence_profile(source.alpha, source.epsilon, epsilon).upper)
+    exact = divergence_profile(source.alpha, source.epsilon, epsilon).upper
+    return ApproxDP(epsilon, min(exact, _published(source.alpha, source.epsilon, epsilon)))
 
 
 @implies(
@@ -76,11 +77,17 @@ def renyi_to_delta_at(source: RenyiDP, *, epsilon: float) -> ApproxDP | None:
 )
 def renyi_to_delta_published(source: RenyiDP, *, epsilon: float) -> ApproxDP | None:
     """The closed form."""
-    alpha = source.alpha
-    if alpha <= 1.0 or math.isinf(alpha):
+    if source.alpha <= 1.0 or math.isinf(source.alpha):
         return None
-    log_delta = (alpha - 1.0) * (source.epsilon - epsilon + math.log1p(-1.0 / alpha)) - math.log(alpha)
-    return ApproxDP(epsilon, min(math.exp(min(log_delta, 0.0)), 1.0))
+    return ApproxDP(epsilon, _published(source.alpha, source.epsilon, epsilon))
+
+
+def _published(alpha: float, level: float, epsilon: float) -> float:
+    """Canonne, Kamath & Steinke's δ, never rounded to an untrue zero; one where it says nothing."""
+    if alpha <= 1.0 or math.isinf(alpha) or math.isinf(level):
+        return 1.0
+    log_delta = (alpha - 1.0) * (level - epsilon + math.log1p(-1.0 / alpha)) - math.log(alpha)
+    return max(math.exp(min(log_delta, 0.0)), 5e-324)
 
 
 @implies(
@@ -89,7 +96,7 @@ def renyi_to_delta_published(source: RenyiDP, *, epsilon: float) -> ApproxDP | N
 def renyi_to_epsilon_at(source: RenyiDP, *, delta: float) -> ApproxDP | None:
     """The closed form, read the other way."""
     alpha = source.alpha
-    if alpha <= 1.0 or delta <= 0.0:
+    if alpha <= 1.0 or delta <= 0.0 or math.isinf(source.epsilon):
         return None
     if math.isinf(alpha):
         return ApproxDP(source.epsilon, delta)
