@@ -143,7 +143,7 @@ def as_secrets(secrets: ArrayLike, low: int | None, high: int | None, owner: str
     array([0, 1])
     """
     array = np.atleast_1d(np.asarray(secrets))
-    whole = array.dtype.kind in "iub" and array.ndim == 1
+    whole = (array.dtype.kind in "iub" or array.size == 0) and array.ndim == 1
     below = whole and array.size > 0 and low is not None and bool(array.min() < low)
     above = whole and array.size > 0 and high is not None and bool(array.max() > high)
     if not whole or below or above:

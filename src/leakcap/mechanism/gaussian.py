@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
+from leakcap.capacities.gaussian import gaussian_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
@@ -75,8 +76,14 @@ class Gaussian(Mechanism):
         top = math.log1p(self.mu / math.sqrt(2 * math.pi))
         if math.isinf(order.alpha):
             return self.closed_form(top, order)
+        shannon = gaussian_capacity(self.mu)
+        if order.alpha == 1.0:
+            return shannon
         low = two_point_capacity(order, _two_ends(self.mu))
-        return bracket(order, [low], [top, order.alpha * self.mu**2 / 8])
+        uppers = [top, order.alpha * self.mu**2 / 8]
+        if order.alpha > 1.0:
+            return bracket(order, [low, shannon.lower], uppers)
+        return bracket(order, [low], [*uppers, shannon.upper])
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """For research, not for release: floats leak (Mironov 2012). Release with `DiscreteGaussian`.
@@ -114,8 +121,11 @@ def gaussian_hockey_stick(gamma: float, mu: float) -> float:
     if gamma == 0.0:
         return 1.0
     t = math.log(gamma)
-    if t < 0.0:
-        return -math.expm1(t) + gamma * gaussian_hockey_stick(1.0 / gamma, mu)
+    return _at(t, mu) if t >= 0.0 else -math.expm1(t) + gamma * _at(-t, mu)
+
+
+def _at(t: float, mu: float) -> float:
+    """The hockey-stick of e^t for t ≥ 0."""
     a, b = t / mu - mu / 2, t / mu + mu / 2
     if a < 0.0:
         between = 0.5 * (math.erf(b / math.sqrt(2.0)) - math.erf(a / math.sqrt(2.0)))

@@ -125,11 +125,15 @@ def laplace_renyi(alpha: float, epsilon: float) -> float:
         # Σ p^α q^(1−α) − 1 with nothing that cancels, divided by t.
         excess = (1 + t) * _exp_rest(t * epsilon) / t + _exp_rest(-(1 + t) * epsilon)
         return math.log1p(t * excess / (1 + 2 * t)) / t
-    # ½e^(tε) + ½e^(−αε) from the two tails, ½e^(tε)∫₀^ε e^(−(2α−1)y)dy between the secrets.
-    between = _exp_mean(-(1 + 2 * t) * epsilon) * epsilon
-    high, low = t * epsilon + math.log1p(between), -alpha * epsilon
-    top = max(high, low)
-    return (top + math.log(0.5 * math.exp(high - top) + 0.5 * math.exp(low - top))) / t
+    # With a = α − ½ the sum is e^(−ε/2)(cosh aε + sinh(aε)/(2a)), regular at a = 0.
+    x, half = abs(t + 0.5) * epsilon, epsilon / 2
+    if x < 1.0:
+        rise = 2.0 * math.sinh(x / 2) ** 2 + half * _sinhc_rest(x)
+        if epsilon < 1.0:
+            return math.log1p(math.exp(-half) * (rise - _exp_rest(half))) / t
+        return (math.log(1.0 + half + rise) - half) / t
+    faded = math.exp(-2.0 * x)
+    return (x - half + math.log(0.5 * (1.0 + faded) + half * (1.0 - faded) / (2.0 * x))) / t
 
 
 def _exp_rest(x: float) -> float:
@@ -143,9 +147,13 @@ def _exp_rest(x: float) -> float:
     return total
 
 
-def _exp_mean(x: float) -> float:
-    """(e^x − 1)/x, 1 at zero; for x far above zero the caller's ε bounds it."""
-    return math.expm1(x) / x if x else 1.0
+def _sinhc_rest(x: float) -> float:
+    """sinh(x)/x − 1 for 0 ≤ x ≤ 1, precise near zero."""
+    term = total = x * x / 6
+    for n in range(4, 20, 2):
+        term *= x * x / (n * (n + 1))
+        total += term
+    return total
 
 
 def laplace_hockey_stick(gamma: float, epsilon: float) -> float:
