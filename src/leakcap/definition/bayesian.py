@@ -91,8 +91,8 @@ class LocalInformationPrivacy(Definition):
     def __post_init__(self) -> None:
         self._require_level("epsilon")
         if self.prior is not None:
-            checked = as_prior(self.prior, len(self.prior))
-            object.__setattr__(self, "prior", tuple(float(p) for p in checked))
+            as_prior(self.prior, len(self.prior))
+            object.__setattr__(self, "prior", tuple(float(p) for p in self.prior))
             ok = min(self.prior) > 0.0
             require(ok, "prior", type(self).__name__, "give every secret some probability", min(self.prior))
 

@@ -17,7 +17,6 @@ Rule = Callable[..., Definition | None]
 
 FACTS: Mapping[str, str] = {
     "values": "the number of values of the record (for a capacity: or of outputs, if they are fewer)",
-    "prior": "the belief about the secret",
 }
 """Keywords that state a fact about the setting. A bound that does not use a fact still holds."""
 

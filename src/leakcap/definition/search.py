@@ -133,9 +133,7 @@ def _same(source: Definition, target: type[T], free: Mapping[str, Any]) -> T | N
     """The source itself, when it is what is asked for."""
     if not isinstance(source, target):
         return None
-    asked = {
-        name: value for name, value in free.items() if name not in FACTS or name in target_fields(target)
-    }
+    asked = {name: value for name, value in free.items() if name not in FACTS}
     return source if all(getattr(source, name, math.nan) == value for name, value in asked.items()) else None
 
 
@@ -229,7 +227,7 @@ def _walk(
     steps, current = [], replace(source, neighbours=None)
     for i, edge in enumerate(path):
         last = i == len(path) - 1
-        known = given if last else {name: v for name, v in given.items() if name in FACTS and name != "prior"}
+        known = given if last else {name: v for name, v in given.items() if name in FACTS}
         if where is not None and where[0] == i:
             known = {**known, where[1]: value}
         if any(name not in known for name in edge.required):
