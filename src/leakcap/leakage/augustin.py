@@ -88,15 +88,16 @@ class _Search:
         return [goal ** (k / steps) for k in range(1, steps)] + [goal]
 
     def _newton(self, theta: Floats, alpha: float, target: float) -> Floats:
+        """Newton's method for the fixed point Q = Σ π_x R_x in ln Q, never uphill."""
         value = self._value(theta, alpha)
         # ln Q is known to about 1e-16, its tilted rows to α times that.
         target = max(target, 1e-15 * alpha)
         for _ in range(60):
-            tilted, mixed = self._tilted(theta, alpha)
-            centre = np.exp(theta)
-            if self._excess(theta, mixed) < target:
+            log_tilted, log_mixed = self._tilted(theta, alpha)
+            missing = log_mixed - theta
+            if _excess(missing) < target:
                 break
-            candidates = (self._direction(centre, tilted, mixed, alpha), safe_log(mixed) - theta)
+            candidates = (self._direction(log_tilted, log_mixed, missing, alpha), missing / max(alpha, 1.0))
             better = self._descend(theta, value, alpha, candidates)
             if better is None:
                 break
@@ -106,10 +107,8 @@ class _Search:
     def _descend(
         self, theta: Floats, value: float, alpha: float, directions: tuple[Floats, Floats]
     ) -> tuple[Floats, float] | None:
-        scales = (1.0, 1.0 / max(alpha, 1.0))
-        for direction, scale in zip(directions, scales, strict=True):
-            direction = np.where(np.isfinite(direction), direction, 0.0)
-            step = scale
+        for direction in directions:
+            step = 1.0
             for _ in range(16):
                 trial = theta + step * direction
                 trial = trial - logsumexp(trial)
@@ -123,39 +122,30 @@ class _Search:
         """Whether a step that the value can no longer judge halves the certificate's gap."""
         if change > _TARGET:
             return False
-        gaps = [self._excess(t, self._tilted(t, alpha)[1]) for t in (trial, theta)]
+        gaps = [_excess(self._tilted(t, alpha)[1] - t) for t in (trial, theta)]
         return gaps[0] < 0.5 * gaps[1]
 
-    def _direction(self, centre: Floats, tilted: Floats, mixed: Floats, alpha: float) -> Floats:
-        """Newton's step of the convex function of ln Q whose gradient is Q − Σ π_x R_x."""
-        outer = (tilted * self.weights[:, None]).T @ tilted
-        if alpha > 1.0:
-            hessian = (alpha - 1.0) * (np.diag(mixed) - outer) + np.diag(centre)
-        else:
-            hessian = alpha * np.diag(mixed) + (1.0 - alpha) * outer
-        # The norm of ln Q does not matter: leaving out −QQᵀ removes the flat direction, harmlessly.
-        ridge = 1e-14 * np.trace(hessian) / len(mixed) + 1e-300
-        return np.asarray(np.linalg.solve(hessian + ridge * np.eye(len(mixed)), mixed - centre))
+    def _direction(self, log_tilted: Floats, log_mixed: Floats, missing: Floats, alpha: float) -> Floats:
+        """The derivative of ln Σ π_x R_x with respect to ln Q is (1−α)(I − P), P_yz = Σ_x p_R(x|y) R_xz."""
+        shares = np.exp(np.log(self.weights)[:, None] + log_tilted - log_mixed)
+        spread = shares.T @ np.exp(log_tilted)
+        return np.asarray(np.linalg.solve(alpha * np.eye(len(missing)) + (1.0 - alpha) * spread, missing))
 
     def _tilted(self, theta: Floats, alpha: float) -> tuple[Floats, Floats]:
-        """R_x ∝ C_x^α Q^{1−α}, and their mixture under the prior."""
+        """ln R_x, R_x ∝ C_x^α Q^{1−α}, and ln of their mixture under the prior."""
         exponent = alpha * (safe_log(self.rows) - theta) + theta
-        tilted = np.exp(exponent - logsumexp(exponent, axis=1)[:, None])
-        return tilted, np.asarray(self.weights @ tilted)
+        log_tilted = exponent - logsumexp(exponent, axis=1)[:, None]
+        return log_tilted, logsumexp(np.log(self.weights)[:, None] + log_tilted, axis=0)
 
     def _value(self, theta: Floats, alpha: float) -> float:
         return float(self.weights @ Renyi(alpha).between(self.rows, np.exp(theta)[None, :]))
 
-    def _excess(self, theta: Floats, mixed: Floats) -> float:
-        """max_y Q_R/Q − 1: how far a linear bound at Q lies below the value (any order, by convexity)."""
-        return float(np.max(np.expm1(np.clip(safe_log(mixed) - theta, None, 700.0))))
-
     def _interval(self, theta: Floats, order: float) -> tuple[float, float]:
-        tilted, mixed = self._tilted(theta, min(order, _SHARPEST))
+        log_tilted, log_mixed = self._tilted(theta, min(order, _SHARPEST))
         upper = self._value(theta, self.alpha)
-        lower = upper - self._excess(theta, mixed) if order == self.alpha < math.inf else 0.0
+        lower = upper - _excess(log_mixed - theta) if order == self.alpha < math.inf else 0.0
         if self.alpha > 1.0:
-            lower = max(lower, self._dual(tilted, mixed))
+            lower = max(lower, self._dual(np.exp(log_tilted), np.exp(log_mixed)))
         return lower, upper
 
     def _dual(self, tilted: Floats, mixed: Floats) -> float:
@@ -164,3 +154,8 @@ class _Search:
         factor = 1.0 if math.isinf(self.alpha) else self.alpha / (self.alpha - 1.0)
         gained = float(self.weights @ ruler.between(tilted, mixed[None, :]))
         return gained - factor * float(self.weights @ ruler.between(tilted, self.rows))
+
+
+def _excess(missing: Floats) -> float:
+    """max_y Q_R/Q − 1: how far a linear bound at Q lies below the value (any order, by convexity)."""
+    return float(np.max(np.expm1(np.clip(missing, None, 700.0))))
