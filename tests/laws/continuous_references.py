@@ -36,17 +36,17 @@ class Reference:
     probabilities: Callable[[], Array]
     bins: Callable[[Array], Array]
     start: Any
-    kinks: float = 1e-7
-    """Relative accuracy for rulers with a kink, which only on the line lies between panels."""
-
-    def accuracy(self, ruler: Divergence) -> float:
-        """Relative accuracy of `diameter`."""
-        return 1e-7 if isinstance(ruler, Renyi) else self.kinks
+    hockey_stick: Callable[[float], float] | None = None
+    """For rulers with a kink that does not lie between panels."""
 
     def diameter(self, ruler: Divergence) -> float | None:
         """The divergence by quadrature; None where the nodes do not reach far enough."""
         p, q = self.weights * np.exp(self.log_p), self.weights * np.exp(self.log_q)
         match ruler:
+            case HockeyStick(gamma_) if self.hockey_stick:
+                return self.hockey_stick(gamma_)
+            case TotalVariation() if self.hockey_stick:
+                return self.hockey_stick(1.0)
             case HockeyStick(gamma_):
                 return float(np.maximum(p - gamma_ * q, 0.0).sum())
             case TotalVariation():
@@ -213,8 +213,23 @@ def _plane(mechanism: PlanarLaplace) -> Reference:
         lambda: np.full(96, 1 / 96),
         bins,
         (0.0, 0.0),
-        5e-5,
+        lambda gamma_: _plane_hockey_stick(gamma_, d),
     )
+
+
+def _plane_hockey_stick(gamma_: float, d: float) -> float:
+    """In each direction θ from the first secret the loss ρ − r exceeds t up to r = (d²−t²)/(2(t + d cos θ))."""
+    t = math.log(gamma_)
+    if abs(t) >= d:
+        return max(1.0 - gamma_, 0.0)
+    limit = math.acos(-t / d)
+    theta, wt = panels(np.concatenate([np.linspace(0.0, limit, 40), np.linspace(limit, np.pi, 20)[1:]]), 12)
+    ends = np.where(theta < limit, (d * d - t * t) / np.maximum(2 * (t + d * np.cos(theta)), 1e-300), np.inf)
+    unit, wr = panels(np.linspace(0.0, 1.0, 40), 12)
+    r = np.minimum(ends, 60.0)[:, None] * unit
+    rho = np.hypot(r * np.cos(theta)[:, None] - d, r * np.sin(theta)[:, None])
+    inner = (np.exp(-r) - gamma_ * np.exp(-rho)) * r
+    return float((wt * np.minimum(ends, 60.0)) @ (inner @ wr) / np.pi)
 
 
 def _integers(mechanism: DiscreteGaussian) -> Reference:
