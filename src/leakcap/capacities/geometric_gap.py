@@ -44,6 +44,10 @@ class Gap:
         tail = math.exp(self.first) / (1.0 + math.exp(-eta))
         return tail + inside / math.cosh(half)
 
+    def holds(self, right: float) -> bool:
+        """The conditions of optimality: q_d ≤ e^v, and π_d ≥ 0 when q_{d+1} = e^{v + right}."""
+        return self.last <= 1e-13 and self.beyond - right >= -1e-13
+
     def end_weight(self) -> float:
         """Prior probability at 0, up to the factor e^v."""
         return math.exp(self.shift + self.decay * self.centre) / math.tanh(self.decay / 2)
