@@ -174,6 +174,7 @@ def test_the_engine_sees_nothing_else(tmp_path: Path, kind: str) -> None:
         f"COPY leakcap_source TO '{tmp_path / 'out.csv'}'",
         "SELECT * FROM hidden",
         "SET enable_external_access = true",
+        "SET default_collation = 'nocase'",
         "INSTALL httpfs",
         f"ATTACH '{tmp_path / 'new.duckdb'}'",
     ):
@@ -202,6 +203,15 @@ def test_no_object_in_a_pandas_column_stops_the_release(odd: object) -> None:
         assert exact(planned(policy_of(), **query), attach(frame)) == [[1, 1, 0]]
     numbers = pandas.DataFrame({"x": pandas.Series([1.0, odd, 2.0], dtype=object)})
     assert exact(planned(policy_of(), statistic="count", where="x <= 2"), attach(numbers)) == [[2]]
+
+
+def test_the_type_of_a_pandas_column_does_not_hang_on_its_rows() -> None:
+    """A reader that samples could take a column for numbers and stop at the row that is none."""
+    for first in (None, 1, "1"):
+        column = pandas.Series([first] * 5_000 + ["a"], dtype=object)
+        engine = attach(pandas.DataFrame({"d": column}))
+        assert engine.columns() == {"d": "VARCHAR"}
+        assert exact(planned(policy_of(), statistic="count", where="d = 'a'"), engine) == [[1]]
 
 
 def test_a_collation_cannot_rename_a_group(tmp_path: Path) -> None:

@@ -111,9 +111,20 @@ def test_units_with_many_rows_are_cut_to_their_quota(relation: str, query: dict[
 
 def test_which_rows_of_a_unit_stay_does_not_depend_on_their_order() -> None:
     policy = policy_of(unit={"id": "id", "max_rows": 1})
-    plan = planned(policy, statistic="sum", column="x")
-    rows = [{"id": 1, "x": value, "d": "a"} for value in (1.0, 7.0, None, -2.0)]
-    assert len({str(answers(plan, table(list(order)))) for order in itertools.permutations(rows)}) == 1
+    rows = [
+        {"id": 1, "x": x, "d": d, "f": f}
+        for x, d, f in ((1.0, "a", True), (1.0, "b", None), (1.0, "b", False))
+    ]
+    rows += [{"id": 1, "x": None, "d": "c", "k": 1}]
+    queries: list[dict[str, Any]] = [
+        {"statistic": "sum", "column": "x"},
+        {"statistic": "count", "by": ("d",)},
+        {"statistic": "count", "where": "f"},
+        {"statistic": "count", "where": "k IS NULL AND f IS NULL"},
+    ]
+    for query in queries:
+        plan = planned(policy, **query)
+        assert len({str(answers(plan, table(list(order)))) for order in itertools.permutations(rows)}) == 1
 
 
 def test_rows_without_an_id_are_nobodys_and_left_out() -> None:

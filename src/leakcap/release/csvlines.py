@@ -46,8 +46,7 @@ def chunks(path: Path, delimiter: str) -> Iterator[list[str]]:
 
 
 def _text(line: bytes) -> str:
-    # A null character would end the text early inside the engine.
-    return line.removesuffix(b"\n").removesuffix(b"\r").replace(b"\0", b"").decode("utf-8", errors="replace")
+    return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
 
 
 def view(names: list[str], delimiter: str, lines: str) -> str:
