@@ -1,7 +1,7 @@
 """The two ends of a Shannon capacity, recomputed from a prior and rounded outwards.
 
-For every prior π and every distribution q: I(π) ≤ C ≤ max_x D(W_x ‖ q). Source: Csiszár & Körner 2011,
-problem 8.? (the minimax redundancy–capacity theorem, Gallager 1979; Ryabko 1979).
+For every prior π and every distribution q: I(π) ≤ C ≤ max_x D(W_x ‖ q), with equality at the optimum.
+Source: Kemperman 1974; Gallager 1979.
 """
 
 from __future__ import annotations

