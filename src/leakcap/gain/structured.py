@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter
 from leakcap.gain.base import Gain
+from leakcap.numeric.columns import row_blocks
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Classes", "Diagonal", "TopGuesses"]
-
-_BLOCK = 1 << 15
-"""Entries worked on at a time: small enough to stay in the processor's cache."""
 
 _LARGEST_TABLE = 1 << 24
 """Entries of the largest table that is written out."""
@@ -64,10 +62,13 @@ class Diagonal(Gain):
         scale = self.worth * weights
         if np.all(scale == scale[0]):
             return np.asarray(scale[0] * columns.max(axis=0))
-        top = np.zeros(columns.shape[1])
-        for rows in _blocks(columns.shape):
-            np.maximum(top, (scale[rows, None] * columns[rows]).max(axis=0), out=top)
-        return top
+        top = scale[0] * columns[0]
+        room: Floats | None = None
+        for rows in row_blocks((columns.shape[0], columns.shape[1])):
+            room = np.empty_like(columns[rows]) if room is None else room
+            scaled = np.multiply(columns[rows], scale[rows, None], out=room[: len(columns[rows])])
+            np.maximum(top, scaled.max(axis=0), out=top)
+        return np.asarray(top)
 
     def best_actions(self, weights: Floats, columns: Floats) -> NDArray[np.intp]:
         """The guess for each y."""
@@ -120,7 +121,7 @@ class TopGuesses(Gain):
     def best(self, weights: Floats, columns: Floats) -> Floats:
         """The sum of the k largest entries of each column."""
         result = np.empty(columns.shape[1])
-        for part in _blocks((columns.shape[1], columns.shape[0])):
+        for part in row_blocks((columns.shape[1], columns.shape[0])):
             joint = weights[:, None] * columns[:, part]
             result[part] = np.partition(joint, self.count - self.guesses, axis=0)[-self.guesses :].sum(axis=0)
         return result
@@ -191,8 +192,3 @@ class Classes(Gain):
     def _index(self) -> NDArray[np.intp]:
         place = {label: w for w, label in enumerate(self.actions)}
         return np.array([place[label] for label in self.classes], dtype=np.intp)
-
-
-def _blocks(shape: tuple[int, int]) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(1, shape[1]))
-    return (slice(start, start + step) for start in range(0, shape[0], step))

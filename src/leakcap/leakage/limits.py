@@ -9,6 +9,7 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel, as_prior
 from leakcap.gain import distribution_reciprocal
 from leakcap.leakage.lifts import lift
+from leakcap.numeric.columns import largest_and_least
 
 __all__ = ["additive_gain_capacity", "bayes_capacity", "gain_capacity", "lift_capacity"]
 
@@ -39,7 +40,7 @@ def lift_capacity(channel: Channel) -> Bound:
     4.0
     """
     rows = channel.matrix
-    top, bottom = rows.max(axis=0), rows.min(axis=0)
+    top, bottom = largest_and_least(rows)
     ratio = np.divide(top, bottom, out=np.where(top > 0, np.inf, 1.0), where=bottom > 0)
     y = int(np.argmax(ratio))
     pair = (int(np.argmax(rows[:, y])), int(np.argmin(rows[:, y])))
