@@ -218,7 +218,7 @@ def _plane(mechanism: PlanarLaplace) -> Reference:
 
 
 def _plane_hockey_stick(gamma_: float, d: float) -> float:
-    """In each direction θ from the first secret the loss ρ − r exceeds t up to r = (d²−t²)/(2(t + d cos θ))."""
+    """In direction θ from the first secret the loss ρ − r exceeds t up to r = (d²−t²)/(2(t + d cos θ))."""
     t = math.log(gamma_)
     if abs(t) >= d:
         return max(1.0 - gamma_, 0.0)

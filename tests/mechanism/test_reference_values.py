@@ -23,6 +23,7 @@ from leakcap.mechanism import (
     DiscreteGaussian,
     Exponential,
     Gaussian,
+    HadamardResponse,
     Laplace,
     Mechanism,
     OneTimePadPair,
@@ -324,6 +325,37 @@ def test_a_whole_table_of_ten_thousand_people_does_not_overflow() -> None:
     assert capacity(table, TotalVariation()).upper == pytest.approx(1.0)
 
 
+def test_wide_discrete_gaussian_noise_stays_certified() -> None:
+    for sigma, shift in ((2e5, 1000), (1e8, 10**8), (1e6, 1)):
+        noise, smooth = DiscreteGaussian(sigma, shift), Gaussian(sigma, float(shift))
+        for gamma in (0.5, 1.0, 1.5, math.e):
+            found, limit = capacity(noise, HockeyStick(gamma)), capacity(smooth, HockeyStick(gamma)).upper
+            # The laws differ by half a step at most, a change of less than 0.4·(1+γ)/σ.
+            assert found.width < 1e-10
+            assert found.lower - (1 + gamma) / sigma <= limit <= found.upper + (1 + gamma) / sigma
+        for order in Renyi.examples():
+            both = capacity(noise, order, AllPriors())
+            assert 0 <= both.lower <= both.upper <= math.log1p(shift / sigma)
+
+
+def test_the_wide_formula_meets_the_sum() -> None:
+    noise = DiscreteGaussian(9e4, 50_000)
+    for gamma in (0.7, 1.0, 1.3):
+        t = math.log(gamma)
+        wide = noise._by_distribution_function(gamma, 25_000 - 9e4**2 * t / 50_000)
+        assert wide.lower <= capacity(noise, HockeyStick(gamma)).upper <= wide.upper
+
+
+def test_orders_of_a_table_too_large_to_solve() -> None:
+    large = TwoSidedGeometric(1.0, 5000)
+    shannon = capacity(large, Renyi(1), AllPriors())
+    for order in Renyi.examples():
+        found = capacity(large, order, AllPriors())
+        assert 0 < found.lower <= found.upper <= capacity(large, INFINITE, AllPriors()).upper + 1e-9
+        if order.alpha > 1:
+            assert found.lower >= shannon.lower * (1 - 1e-9)
+
+
 BAD = [
     lambda: RandomisedResponse(1, 1.0),
     lambda: RandomisedResponse(2, 0.0),
@@ -356,6 +388,11 @@ BAD = [
     lambda: PlanarGeometric(1, 1, 1.0),
     lambda: PlanarGeometric(3, 3, 0.001),
     lambda: PlanarGeometric(100, 100, 1.0).channel(),
+    lambda: RandomisedResponse(10**6, 1.0).channel(),
+    lambda: HadamardResponse(10**6, 1.0).channel(),
+    lambda: TwoSidedGeometric(1.0, 10**6).channel(),
+    lambda: CuffYuExample51(10**4, 0.5).channel(),
+    lambda: OneTimePadPair(10**4).channel(),
     lambda: Laplace(1.0).channel(),
     lambda: DiscreteGaussian(1.0).channel(),
 ]

@@ -1,9 +1,9 @@
 """The catalogue of mechanisms, one family a file."""
 
 from leakcap.mechanism.base import Mechanism, RowPair
-from leakcap.mechanism.binary import BinaryErasure, BinarySymmetric, ZChannel
+from leakcap.mechanism.binary import ERASED, BinaryErasure, BinarySymmetric, ZChannel
 from leakcap.mechanism.bit_vector import BitVector
-from leakcap.mechanism.cuff_yu import CuffYuExample51, OneTimePadPair
+from leakcap.mechanism.cuff_yu import DIFFERENT, CuffYuExample51, OneTimePadPair
 from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
 from leakcap.mechanism.gaussian import Gaussian
 from leakcap.mechanism.geometric import TruncatedGeometric, TwoSidedGeometric
@@ -17,6 +17,8 @@ from leakcap.mechanism.staircase import Staircase
 from leakcap.mechanism.subset_selection import SubsetSelection
 
 __all__ = [
+    "DIFFERENT",
+    "ERASED",
     "BinaryErasure",
     "BinarySymmetric",
     "BitVector",

@@ -18,10 +18,23 @@ from leakcap.errors import InvalidParameter, require
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling.source import ByteSource, system_bytes
 
-__all__ = ["MAX_EPSILON", "Mechanism", "Outputs", "RowPair", "as_points", "as_secrets", "require_epsilon"]
+__all__ = [
+    "MAX_ENTRIES",
+    "MAX_EPSILON",
+    "Mechanism",
+    "Outputs",
+    "RowPair",
+    "as_points",
+    "as_secrets",
+    "require_entries",
+    "require_epsilon",
+]
 
 MAX_EPSILON = 700.0
 """e^700 is about the largest double."""
+
+MAX_ENTRIES = 1 << 26
+"""The largest matrix that `channel` builds."""
 
 Outputs = NDArray[Any]
 """Noisy outputs: integers, bits, coordinates or reals, one for each secret along the first axis."""
@@ -168,6 +181,18 @@ def as_points(secrets: ArrayLike, width: int, owner: str) -> Floats:
         what = "a vector of finite numbers" if width == 1 else f"finite numbers of shape (n, {width})"
         raise InvalidParameter(f"`secrets` of `{owner}` must be {what}. Got something else (not shown).")
     return array
+
+
+def require_entries(rows: int, columns: int, owner: str) -> None:
+    """Raise `InvalidParameter` for a matrix of more than 2^26 entries (half a gibibyte).
+
+    >>> require_entries(10, 10, "example")
+    """
+    if rows * columns > MAX_ENTRIES:
+        raise InvalidParameter(
+            f"`channel` of `{owner}` must have at most {MAX_ENTRIES} entries. Got {rows}×{columns}. "
+            "Ask `capacity`, whose closed forms need no matrix."
+        )
 
 
 def require_epsilon(epsilon: float, owner: str, name: str = "epsilon") -> None:

@@ -15,7 +15,7 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets
+from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_entries
 from leakcap.mechanism.binary import ERASED, erasure_rows
 from leakcap.mechanism.coins import coin, printed
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
@@ -49,6 +49,7 @@ class CuffYuExample51(Mechanism):
 
     def channel(self) -> Channel:
         """Inputs are pairs; outputs the m values, −2 (different) and −1 (erased)."""
+        require_entries(self.m**2, self.m + 2, "CuffYuExample51")
         pairs = list(product(range(self.m), repeat=2))
         rows = np.zeros((len(pairs), self.m + 2))
         for row, (a, b) in zip(rows, pairs, strict=True):
@@ -143,6 +144,7 @@ class OneTimePadPair(Mechanism):
     def channel(self) -> Channel:
         """Both answers: the k×k² matrix, outputs (y₁, y₂)."""
         k = self.k
+        require_entries(k, k**2, "OneTimePadPair")
         outputs = list(product(range(k), repeat=2))
         told = np.array([(a - b) % k for a, b in outputs])
         return Channel((told == np.arange(k)[:, None]) / k, outputs=outputs)

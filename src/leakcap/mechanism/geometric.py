@@ -17,12 +17,24 @@ from leakcap.capacities.geometric import geometric_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import MAX_EPSILON, Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.base import (
+    MAX_EPSILON,
+    Mechanism,
+    Outputs,
+    RowPair,
+    as_secrets,
+    require_entries,
+    require_epsilon,
+)
 from leakcap.mechanism.coins import printed
+from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
 from leakcap.numeric.logspace import Floats, logsumexp
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
 
 __all__ = ["TruncatedGeometric", "TwoSidedGeometric"]
+
+_LARGEST_SOLVED = 3000
+"""Above so many steps, orders other than 1 and ∞ are bracketed rather than solved."""
 
 
 class _Geometric(Mechanism):
@@ -41,6 +53,7 @@ class _Geometric(Mechanism):
     def channel(self) -> Channel:
         """The truncated matrix: outputs below 0 all have one likelihood ratio, and so have those above."""
         n, s = self.reach, math.exp(-self.decay)
+        require_entries(n + 1, n + 1, type(self).__name__)
         steps = np.arange(n + 1)
         rows = np.exp(-self.decay * np.abs(steps[:, None] - steps)) * math.tanh(self.decay / 2)
         rows[:, 0] = np.exp(-self.decay * steps) / (1 + s)
@@ -90,10 +103,24 @@ class _Geometric(Mechanism):
             return self.closed_form(leakage, order, (1 / (self.reach + 1),) * (self.reach + 1))
         if order.alpha == 1.0:
             return geometric_capacity(self.reach, self.decay)
+        if self.reach > _LARGEST_SOLVED:
+            return self._bracket(order)
         if self.reach > 1:
             return None
         row = np.exp(_log_row(1, self.decay))
         return self.closed_form(float(order.between(row, np.array([0.5, 0.5]))), order, (0.5, 0.5))
+
+    def _bracket(self, order: Renyi) -> Bound:
+        """Without a matrix: between the two end rows, the Shannon capacity and what ε allows."""
+        shannon = geometric_capacity(self.reach, self.decay)
+        low = two_point_capacity(order, self.dominating_pair())
+        uppers = [
+            math.log1p(self.reach * math.tanh(self.decay / 2)),
+            bounded_range_capacity(order, self.claim()),
+        ]
+        if order.alpha > 1.0:
+            return bracket(order, [low, shannon.lower], uppers)
+        return bracket(order, [low], [*uppers, shannon.upper])
 
 
 def _log_row(n: int, decay: float) -> Floats:

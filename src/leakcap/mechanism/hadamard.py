@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_entries, require_epsilon
 from leakcap.mechanism.coins import accept, printed
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
 
@@ -46,6 +46,7 @@ class HadamardResponse(Mechanism):
 
     def channel(self) -> Channel:
         """The k×K matrix of shape (x, y)."""
+        require_entries(self.k, self.outputs, "HadamardResponse")
         s = math.exp(-self.epsilon)
         outside = _outside(np.arange(self.k)[:, None], np.arange(self.outputs))
         return Channel(np.where(outside, s, 1.0) * 2.0 / (self.outputs * (1.0 + s)))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_entries, require_epsilon
 from leakcap.mechanism.coins import accept, printed
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
 
@@ -41,6 +41,7 @@ class RandomisedResponse(Mechanism):
 
     def channel(self) -> Channel:
         """The k×k matrix of shape (x, y)."""
+        require_entries(self.k, self.k, "RandomisedResponse")
         s = math.exp(-self.epsilon)
         rows = np.full((self.k, self.k), s)
         np.fill_diagonal(rows, 1.0)
