@@ -27,6 +27,7 @@ from leakcap.leakage import (
     lift_capacity,
     over_priors,
 )
+from leakcap.numeric import columns
 from strange_channels import GEOMETRIC, RESPONSE, strange_channels
 
 
@@ -178,3 +179,51 @@ def test_gains_without_a_capacity_are_refused() -> None:
         g_capacity(GEOMETRIC, gain.negative_distance(np.ones((3, 3))))
     with pytest.raises(InvalidParameter, match="positive somewhere"):
         g_capacity(GEOMETRIC, gain.matrix(np.zeros((2, 3))))
+
+
+def test_the_worst_output_for_one_guess_over_a_grid_of_priors() -> None:
+    """A prior uniform (in worth) on a set is best: 12 steps hold every set of three equal worths."""
+    for channel, _ in strange_channels(40, seed=38, largest=3):
+        count = channel.shape[0]
+        goal = gain.identity(count)
+        bound = g_capacity(channel, goal, max_case=True)
+        best = max(g_leakage(channel, p, goal, max_case=True) for p in simplex(count, 12))
+        assert bound.upper == pytest.approx(best, rel=1e-9)
+        assert bound.upper <= lift_capacity(channel).upper * (1 + 1e-12)
+        reached = g_leakage(channel, np.asarray(bound.witness), goal, max_case=True)
+        assert reached == pytest.approx(bound.upper, rel=1e-9)
+    for channel, worst in ((GEOMETRIC, 12 / 7), (RESPONSE, 9 / 5)):
+        assert g_capacity(channel, gain.identity(3), max_case=True).upper == pytest.approx(worst, abs=1e-12)
+
+
+def test_the_worst_output_for_guesses_of_unequal_worth() -> None:
+    rng = np.random.default_rng(9)
+    for channel, _ in strange_channels(20, seed=39, largest=5):
+        count = channel.shape[0]
+        goal = gain.distribution_reciprocal(rng.dirichlet(np.ones(count)))
+        bound = g_capacity(channel, goal, max_case=True)
+        tries = [g_leakage(channel, p, goal, max_case=True) for p in rng.dirichlet(np.full(count, 0.4), 300)]
+        assert max(tries) <= bound.upper * (1 + 1e-12)
+        reached = g_leakage(channel, np.asarray(bound.witness), goal, max_case=True)
+        assert reached == pytest.approx(bound.upper, rel=1e-9)
+
+
+def test_the_worst_output_for_other_gains_is_bracketed() -> None:
+    rng = np.random.default_rng(10)
+    for channel, _ in strange_channels(20, seed=40, largest=4):
+        count = channel.shape[0]
+        for goal in [*goals(count), gain.matrix(np.diag([0.0, *[1.0] * (count - 1)]))]:
+            bound = g_capacity(channel, goal, max_case=True)
+            tries = [g_leakage(channel, p, goal, max_case=True) for p in rng.dirichlet(np.ones(count), 30)]
+            assert max(tries) <= bound.upper * (1 + 1e-12)
+            assert bound.lower >= 1.0
+
+
+def test_large_matrices_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "_PIECE", 5)
+    rows = np.random.default_rng(4).random((23, 7))
+    top, bottom = columns.largest_and_least(rows)
+    assert np.array_equal(top, rows.max(axis=0))
+    assert np.array_equal(bottom, rows.min(axis=0))
+    weights = np.arange(23.0)
+    assert np.array_equal(gain.identity(23).best(weights, rows), (weights[:, None] * rows).max(axis=0))

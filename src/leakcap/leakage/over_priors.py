@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.channel import Channel
-from leakcap.errors import InvalidParameter
 from leakcap.gain import Diagonal, Gain
+from leakcap.leakage.worst_priors import useful, worst_case, worst_guess
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.programs import minimise_linear
 from leakcap.numeric.rounding import up
@@ -23,14 +23,19 @@ _STARTS = 12
 _ROUNDS = 50
 
 
-def g_capacity(channel: Channel, gain: Gain) -> Bound:
-    """sup over priors of the average multiplicative g-leakage of one gain g ≥ 0; a ratio.
+def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound:
+    """sup over priors of the multiplicative g-leakage of one gain g ≥ 0; a ratio.
 
-    V_g(π, C)/V_g(π) is scale-free, so this maximises a convex function over the polytope {π ≥ 0, gπ ≤ 1}:
-    closed form for one guess (the Bayes capacity, also with unequal worths), all break points for two
-    secrets; otherwise local maxima from several starts below, and above the lesser of the Bayes capacity
+    On average V_g(π, C)/V_g(π) is scale-free: a convex function is maximised over {π ≥ 0, gπ ≤ 1}. Closed
+    form for one guess (the Bayes capacity, also with unequal worths), all break points for two secrets;
+    otherwise local maxima from several starts below, and above the lesser of the Bayes capacity
     and a sum over outputs of linear programs, and the method says so. The witness is the prior.
-    Source: Alvim et al. 2012 (the Bayes capacity bounds it), 2014.
+
+    In the max-case: closed form for one guess (a prior uniform, in worth, on a set of secrets: the guess
+    and those that the output speaks most against); otherwise the best of many priors below and the lift
+    capacity above.
+    Source: Alvim et al. 2012 (the Bayes capacity bounds the average), 2014; Fernandes, McIver & Sadeghi
+    2022, corollary 2 (e^ε bounds the max-case).
     Raises `InvalidParameter`; `LeakcapError` where SciPy is needed and missing.
 
     >>> from leakcap import gain
@@ -41,12 +46,12 @@ def g_capacity(channel: Channel, gain: Gain) -> Bound:
     gain.check(channel)
     gain.require_nonnegative("g_capacity")
     rows = channel.matrix
+    if max_case:
+        return worst_guess(rows, gain) if isinstance(gain, Diagonal) else worst_case(channel, gain)
     if isinstance(gain, Diagonal):
         return _one_guess(rows, gain)
     table = gain.table
-    live = np.asarray((table > 0).any(axis=0))
-    if not live.any():
-        raise InvalidParameter("`gain` of `g_capacity` must be positive somewhere. Got only zeros.")
+    live = useful(np.asarray((table > 0).any(axis=0)))
     rows_live, table = rows[live], table[:, live]
     if live.sum() <= 2:
         value, prior = _best_of(rows_live, table, _break_points(rows_live, table))
@@ -57,9 +62,7 @@ def g_capacity(channel: Channel, gain: Gain) -> Bound:
 
 
 def _one_guess(rows: Floats, gain: Diagonal) -> Bound:
-    live = np.asarray(gain.worth > 0)
-    if not live.any():
-        raise InvalidParameter("`gain` of `g_capacity` must be positive somewhere. Got only zeros.")
+    live = useful(np.asarray(gain.worth > 0))
     value = max(float(rows[live].max(axis=0).sum()), 1.0)
     return _answer(value, value, "closed form", 1.0 / gain.worth[live], live)
 
