@@ -40,8 +40,8 @@ _WHOLE = 8 * _UNIT
 def entropy_floor(adversary: EntropyFloor, channel: Channel, divergence: Divergence) -> Bound:
     """sup of the log-lift (the information at α = ∞) over priors of entropy ≥ b, certified at both ends.
 
-    ε at b = 0, down to the log-lift of the uniform prior at b = ln n. The witness is the prior that attains
-    the lower end, in the limit of a vanishing share for the favoured secret where b ≤ ln #minimisers.
+    ε at b = 0, down to the log-lift of the uniform prior at b = ln n. The witness is a prior that attains the
+    lower end; secrets that only have to be possible have mass 10⁻³⁰⁰ in it.
 
     >>> from leakcap.capacities import capacity
     >>> bound = capacity(Channel([[0.75, 0.25], [0.25, 0.75]]), Renyi(math.inf), EntropyFloor(math.log(2)))
@@ -83,7 +83,8 @@ def _solved(channel: Channel, deficit: float) -> Bound:
         lower[rest], upper[rest], slopes[rest] = roots.solve(float(np.max(lower)))
     best = int(np.argmax(lower))
     gap = rows[:, best] - bottom[best]
-    prior = (gap == 0.0) * 1.0 if free[best] else np.exp(-slopes[best] * gap)
+    # The favoured secret only has to be possible: a mass of 10⁻³⁰⁰ changes nothing else.
+    prior = np.maximum((gap == 0.0) * 1.0 if free[best] else np.exp(-slopes[best] * gap), 1e-300)
     least = max(float(lower[best]), 0.0)
     return Bound(least, max(float(np.max(upper)), least), _METHOD, _SOURCE, witness=prior / prior.sum())
 
