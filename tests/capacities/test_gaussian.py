@@ -10,10 +10,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from leakcap.capacities.gaussian import _bracket, gaussian_capacity
-from leakcap.capacities.gaussian_atoms import best_atoms
+from leakcap.capacities.gaussian import gaussian_capacity
 from leakcap.capacities.gaussian_ceiling import ceiling
 from leakcap.capacities.gaussian_line import line
+from leakcap.capacities.gaussian_long import _FLAT, _POSITIONS, _WEIGHTS, long_range_lower, long_range_upper
 from leakcap.capacities.shannon import shannon_capacity
 from leakcap.errors import InvalidParameter
 
@@ -173,19 +173,33 @@ def test_grows_without_jumps_where_atoms_enter():
 
 def test_bracket_for_long_ranges():
     # The closed forms hold everywhere, so they can be checked where the certified value is at hand.
+    # (the lower one where the two ends do not overlap).
     for ratio in (5.0, 9.0, 14.0):
-        scale = ratio / math.sqrt(2 * math.pi * math.e)
-        certified = gaussian_capacity(ratio)
-        assert 0.5 * math.log1p(scale**2) <= certified.upper
-        assert certified.lower <= math.log1p(scale)
-    long = gaussian_capacity(1000.0)
-    assert "bracket" in long.method
-    assert long.width < 0.005
-    nodes = line(16.5)
-    x, p = best_atoms(nodes, 1e-9)
-    inside = float(p @ nodes.divergence(x, nodes.log_output(x, p))[0])
-    assert _bracket(33.0).lower <= inside <= _bracket(33.0).upper
+        assert gaussian_capacity(ratio).lower <= long_range_upper(ratio)
+    certified = gaussian_capacity(32.0)
+    assert certified.upper - 1e-4 < long_range_lower(32.0) <= certified.upper
+    for ratio in (32.5, 100.0, 1e4):
+        long = gaussian_capacity(ratio)
+        assert "bracket" in long.method
+        assert long.width < 0.16 / ratio
+    assert gaussian_capacity(32.5).upper > certified.upper
     assert gaussian_capacity(1e300).width < 1e-9
+
+
+def test_the_prior_of_the_long_bracket_by_direct_quadrature():
+    ratio = 40.0
+    mass = ratio + 2 * (sum(_WEIGHTS) - _FLAT)
+
+    def q(y):
+        flat = norm.cdf(y - _FLAT) - norm.cdf(y - ratio + _FLAT)
+        pairs = zip(_POSITIONS, _WEIGHTS, strict=True)
+        return (flat + sum(w * (norm.pdf(y - a) + norm.pdf(y - ratio + a)) for a, w in pairs)) / mass
+
+    y, step = np.linspace(-10, ratio + 10, 60_001, retstep=True)
+    values = q(y)
+    assert step * values.sum() == pytest.approx(1.0, abs=1e-9)
+    information = -step * np.sum(values * np.log(values)) - 0.5 * math.log(2 * math.pi * math.e)
+    assert information - 1e-6 < long_range_lower(ratio) <= information
 
 
 @pytest.mark.parametrize("ratio", [0.0, -1.0, math.inf, math.nan, "1", None])

@@ -12,6 +12,7 @@ from leakcap.bound import Bound
 from leakcap.capacities.gaussian_atoms import best_atoms
 from leakcap.capacities.gaussian_ceiling import ceiling
 from leakcap.capacities.gaussian_line import Line, line
+from leakcap.capacities.gaussian_long import SHORTEST, long_range_lower, long_range_upper
 from leakcap.capacities.interval_prior import IntervalPrior
 from leakcap.capacities.tilt import tilt_information
 from leakcap.errors import require
@@ -21,7 +22,7 @@ __all__ = ["gaussian_capacity"]
 
 _SOURCE = "Smith 1971; certificate: leakcap, docs/theory/additive-noise.md"
 _OPERATIONS = 512
-_LONGEST = 32.0
+_LONGEST = SHORTEST
 """Up to this range the atoms are found and certified (0.1 s); the cost grows with the cube of the range."""
 _SHORT = 3.4
 """Two atoms suffice up to a range of 3.3318…; beyond this there is no need to ask."""
@@ -34,10 +35,10 @@ def gaussian_capacity(ratio: float) -> Bound:
     It is the exact MI-DP of the Gaussian mechanism with sensitivity Δ. The optimal prior is discrete (Smith
     1971); lower = I of the atoms found, upper = a rigorous maximum of D(N(x, σ²) ‖ q) over all x, at most
     1e−8 apart up to a ratio of 32, and relatively exact while two atoms suffice (ratio ≤ 3.33). Beyond 32 a
-    bracket of closed forms: ½ ln(1 + ratio²/2πe) ≤ C ≤ ln(1 + ratio/√(2πe)). The witness is the prior on
-    [0, 1] (in units of Δ). Raises `InvalidParameter` unless 0 < ratio < ∞.
+    bracket of width about 0.15/ratio: I of an explicit prior ≤ C ≤ ln(1 + ratio/√(2πe)). The witness is the
+    prior on [0, 1] (in units of Δ), where there is one. Raises `InvalidParameter` unless 0 < ratio < ∞.
 
-    Source: Smith 1971; McKellips 2004 and the entropy-power inequality for the bracket.
+    Source: Smith 1971; McKellips 2004 for the bracket.
 
     >>> round(gaussian_capacity(4.0).upper, 8)
     0.65286881
@@ -105,8 +106,7 @@ def _atoms(nodes: Line) -> Bound:
 
 
 def _bracket(ratio: float) -> Bound:
-    scale = ratio / math.sqrt(2.0 * math.pi * math.e)
-    power = math.log(scale) + 0.5 * math.log1p(scale**-2)
-    low = max(down(power, _OPERATIONS), _capacity(_LONGEST).lower)
-    method = "bracket: entropy power of the uniform prior, McKellips"
-    return Bound(low, up(math.log1p(scale), _OPERATIONS), method, "Shannon 1948; McKellips 2004")
+    low = down(long_range_lower(ratio), _OPERATIONS)
+    high = up(long_range_upper(ratio), _OPERATIONS)
+    method = "bracket: a prior of four atoms at each end and flat between, McKellips' output law"
+    return Bound(low, high, method, "Shannon 1948; McKellips 2004")
