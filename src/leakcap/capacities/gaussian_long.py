@@ -40,7 +40,7 @@ def long_range_upper(ratio: float) -> float:
 
 @lru_cache(maxsize=1)
 def _end_entropy() -> float:
-    """A lower bound of −∫ r ln r: trapezoidal rule, less more than h²/12·∫|(r ln r)''|, as that is below 50."""
+    """A lower bound of −∫ r ln r: trapezoidal rule, less h²/12·∫|(r ln r)''|, which is below 5, and more."""
     nodes = np.arange(-12.0, SHORTEST / 2, _STEP)
     density = np.array([0.5 * math.erfc((_FLAT - y) / math.sqrt(2.0)) for y in nodes.tolist()])
     for position, weight in zip(_POSITIONS, _WEIGHTS, strict=True):
