@@ -164,7 +164,9 @@ def test_pairs_at_any_order_stay_below_the_profile() -> None:
     for _ in range(60):
         p, q = rng.beta(0.4, 0.4, size=2)
         for alpha in (1.0, 1.3, 2.0, 20.0):
-            level = float(max(renyi(mp.mpf(alpha), mp.mpf(p), mp.mpf(q)), renyi(mp.mpf(alpha), mp.mpf(q), mp.mpf(p))))
+            level = float(
+                max(renyi(mp.mpf(alpha), mp.mpf(p), mp.mpf(q)), renyi(mp.mpf(alpha), mp.mpf(q), mp.mpf(p)))
+            )
             if not 1e-9 < level < 100.0:
                 continue
             for epsilon in (0.0, 1.0):

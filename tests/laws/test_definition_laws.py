@@ -90,7 +90,9 @@ def binned_normal(mu: float, width: float) -> Channel:
     def row(shift: float) -> list[float]:
         tail = [0.5 * math.erfc((e - shift) / math.sqrt(2)) for e in edges_]
         head = [0.5 * math.erfc((shift - e) / math.sqrt(2)) for e in edges_]
-        cells = [a - b if a < 0.5 else d - c for a, b, c, d in zip(tail, tail[1:], head, head[1:], strict=False)]
+        cells = [
+            a - b if a < 0.5 else d - c for a, b, c, d in zip(tail, tail[1:], head, head[1:], strict=False)
+        ]
         return [head[0], *cells, tail[-1]]
 
     return Channel([row(0.0), row(mu)])
@@ -134,7 +136,7 @@ def exceeds(target: Definition, channel: Channel) -> bool:
     return measured(target, channel).lower > target.threshold * (1 + 1e-9) + 1e-12
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _measured(kind: Definition, channel: Channel) -> Bound:
     return kind.measure(channel)
 
@@ -222,7 +224,10 @@ EXACT: dict[str, tuple[Attain, Free]] = {
     "total_variation_to_mi": (lambda s, f: erasure(s.delta, 5), {"values": 5}),
     "total_variation_to_leakage": (lambda s, f: erasure(s.delta, 5), {"values": 5}),
     "leakage_to_total_variation": (lambda s, f: erasure(min(math.expm1(s.nats), 1.0), 2), {}),
-    "mi_to_total_variation": (lambda s, f: pair(bernoulli_of_gain(s.nats), 1 - bernoulli_of_gain(s.nats)), {}),
+    "mi_to_total_variation": (
+        lambda s, f: pair(bernoulli_of_gain(s.nats), 1 - bernoulli_of_gain(s.nats)),
+        {},
+    ),
     "mi_to_approximate": (lambda s, f: shannon_pair(s.nats, f["epsilon"]), {"epsilon": 0.5}),
     "mi_to_level": (ANY, {"alpha": 1.0}),
     "kl_to_total_variation": (lambda s, f: response(min(s.nats, 3.0)), {}),
@@ -235,6 +240,7 @@ EXACT: dict[str, tuple[Attain, Free]] = {
     "leakage_to_level": (NOISELESS, {"alpha": 2.0}),
     "renyi_to_kl": (ANY, {}),
     "renyi_to_pure": (ANY, {}),
+    "renyi_to_total_variation": (lambda s, f: response(min(s.epsilon, 3.0)), {}),
     "renyi_to_delta_at": (lambda s, f: divergence_pair(s.alpha, s.epsilon, f["epsilon"]), {"epsilon": 0.3}),
 }
 """Edges whose value is attained: the channel for a source, and the keywords to try."""
@@ -381,7 +387,9 @@ def test_finer_bins_approach_the_gaussian(mu: float) -> None:
     for edge in edges():
         if edge.name not in LIMITS or not edge.name.startswith(("gaussian", "zcdp")):
             continue
-        start = edge.source.examples()[0].with_threshold(mu if edge.name.startswith("gaussian") else mu * mu / 2)
+        start = edge.source.examples()[0].with_threshold(
+            mu if edge.name.startswith("gaussian") else mu * mu / 2
+        )
         target = edge(start, **frees.get(edge.name, {}))
         assert target is not None
         reached = target.measure(channel).lower

@@ -48,6 +48,9 @@ class Definition(ABC):
     symbol: ClassVar[str] = ""
     """How the field writes the guarantee, for people."""
 
+    of_a_pair: ClassVar[bool] = True
+    """Whether it compares two secrets at a time, so that the number of values does not matter to it."""
+
     @abstractmethod
     def measure(self, channel: Channel | HasExact) -> Bound:
         """The capacity that this definition caps, of `channel`."""

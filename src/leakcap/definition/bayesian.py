@@ -87,6 +87,7 @@ class LocalInformationPrivacy(Definition):
     prior: tuple[float, ...] | None = field(default=None, kw_only=True)
 
     symbol: ClassVar[str] = "LIP"
+    of_a_pair: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self._require_level("epsilon")

@@ -18,6 +18,7 @@ from leakcap.definition.hyperbolic import log_sinhc
 __all__ = ["divergence_profile", "shannon_profile"]
 
 _FAR = 1400.0
+_VACUOUS = 300.0
 _ULPS = 64 * 2.0**-53
 _LEAST = 1e-280
 """Levels below this are raised to it, which is safe and keeps d² a normal number."""
@@ -142,13 +143,29 @@ def _boundary(alpha: float, level: float, u: float) -> float:
     return reach(lambda d: renyi_binary(alpha, u, d), level, min(max(guess, 1e-150), 50.0))
 
 
-def _bisect_sign(positive: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Adjacent doubles between which `positive` turns false."""
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in (low, high) or high - low < 1e-15:
+def _sign_change(margin: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """A bracket of about 1e-13 around the point where a decreasing function turns negative."""
+    if margin(low) <= 0.0:
+        return low, low
+    if margin(high) > 0.0:
+        return high, high
+    f_low, f_high = margin(low), margin(high)
+    for _ in range(300):
+        if high - low <= 4e-16 * max(1.0, abs(low)):
             break
-        low, high = (middle, high) if positive(middle) else (low, middle)
+        u = 0.5 * (low + high)
+        if math.isfinite(f_low) and math.isfinite(f_high) and f_low > f_high:
+            # Regula falsi, pushed beyond the root so that both ends close in; halving where it stalls.
+            guess = (low * f_high - high * f_low) / (f_high - f_low)
+            push = 1e-3 * (high - low) + 1e-16 * max(1.0, abs(guess))
+            guess += push if guess - low < high - guess else -push
+            u = guess if low < guess < high else u
+        width, value = high - low, margin(u)
+        low, f_low, high, f_high = (u, value, high, f_high) if value > 0.0 else (low, f_low, u, value)
+        if high - low > 0.5 * width:
+            u = 0.5 * (low + high)
+            value = margin(u)
+            low, f_low, high, f_high = (u, value, high, f_high) if value > 0.0 else (low, f_low, u, value)
     return low, high
 
 
@@ -180,7 +197,7 @@ def shannon_profile(nats: float, epsilon: float) -> Bound:
 
     # Below this edge b = 0 is free and the objective rises with q; above its mirror image a = 1 and it falls.
     edge = -math.log(math.expm1(nats))
-    low, high = _bisect_sign(lambda u: margin(u) > 0.0, -edge, edge)
+    low, high = _sign_change(margin, -edge, edge)
     drops = ((-edge, math.inf), (low, _boundary(1.0, nats, -low)), (high, _boundary(1.0, nats, -high)))
     best = max(_objective(u, _boundary(1.0, nats, u), -down, epsilon) for u, down in drops)
     # It never exceeds a, which grows with q; and it is concave, so it lies below its tangent at `low`.
@@ -230,15 +247,17 @@ def divergence_profile(alpha: float, level: float, epsilon: float) -> Bound:
         value = 0.0 if level == 0.0 else 1.0
         return Bound.exact(value, method=method, source=source, unit="probability", witness=(value, 0.0))
     alpha, level = 1.0 if alpha < 1.0 + 1e-4 else alpha, max(level, _LEAST)
+    gap = -math.expm1(min(epsilon - level, 0.0)) / (1.0 + math.exp(-level))
     if math.isinf(alpha):
-        gap = -math.expm1(min(epsilon - level, 0.0)) / (1.0 + math.exp(-level))
         return Bound.exact(gap, method="randomised response", source=source, unit="probability")
+    if level > _VACUOUS:
+        return Bound(gap, 1.0, "randomised response below, nothing above", source, "probability")
 
     def margin(u: float) -> float:
         d, forward = _step(alpha, level, u)
         return _log_slope(alpha, u, d, forward) - epsilon
 
-    low, high = _bisect_sign(lambda u: margin(u) > 0.0, -_FAR / 2, _FAR / 2)
+    low, high = _sign_change(margin, -_FAR / 2, _FAR / 2)
     best = max(_objective(u, _step(alpha, level, u)[0], 0.0, epsilon) for u in (low, high))
     # The tangent at `low`: dq = q(1−q) du, and the slope is e^ε(e^margin − 1).
     climb = best[3] * math.expm1(min(max(margin(low), 1e-15), 600.0)) * math.exp(min(epsilon, 100.0))

@@ -58,6 +58,7 @@ class MIDP(Definition):
     nats: float
 
     symbol: ClassVar[str] = "MI-DP"
+    of_a_pair: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self._require_level("nats")
@@ -100,6 +101,7 @@ class LevelCapacity(Definition):
     centre: Centre = field(default=Centre.MARGINAL, kw_only=True)
 
     symbol: ClassVar[str] = "capacity at level α"
+    of_a_pair: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self._require_order("alpha")
@@ -132,6 +134,7 @@ class MaximalLeakage(Definition):
     nats: float
 
     symbol: ClassVar[str] = "maximal leakage"
+    of_a_pair: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self._require_level("nats")

@@ -7,14 +7,15 @@ import math
 from leakcap.definition.approximate import ApproxDP, DeltaDP
 from leakcap.definition.base import Definition
 from leakcap.definition.gaussian import GaussianDP
-from leakcap.definition.information import KLDP, MIDP, LevelCapacity, MaximalLeakage
+from leakcap.definition.information import KLDP, MIDP, Centre, LevelCapacity, MaximalLeakage
 from leakcap.definition.pure import PureDP
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
 
-__all__ = ["refusal"]
+__all__ = ["counterexample", "refusal"]
 
 _REVEALING = (MIDP, DeltaDP, ApproxDP, MaximalLeakage)
 _SMOOTH = (KLDP, RenyiDP, ZeroConcentratedDP, GaussianDP, LevelCapacity)
+_RATIOS = (PureDP, KLDP, RenyiDP, ZeroConcentratedDP, GaussianDP)
 _ERASURE = (
     "a channel that reveals the secret with probability δ and else shows nothing keeps it "
     "(δ ln k nats, total variation δ), yet its likelihood ratios are infinite"
@@ -23,35 +24,39 @@ _NOISE = "the Gaussian mechanism keeps it, yet its likelihood ratios are unbound
 _INSTEAD = "Ask for `ApproxDP` at some `epsilon=`, or for `DeltaDP`"
 
 
-def refusal(source: Definition, target: type[Definition]) -> tuple[str, bool]:
-    """The message, and whether a counter-example (rather than a missing edge) stands behind it.
+def refusal(source: Definition, target: type[Definition]) -> str:
+    """Why `target` does not follow from `source`, and what can be asked instead.
 
-    >>> refusal(MIDP(0.1), PureDP)[1]
-    True
+    >>> print(refusal(MIDP(0.1), PureDP)[:48])
+    PureDP does not follow from MIDP(nats=0.1): a ch
     """
     head = f"{target.__name__} does not follow from {source!r}"
-    reason = _counterexample(source, target)
+    reason = counterexample(source, target)
     if reason:
-        return f"{head}: {reason}. {_INSTEAD}.", True
-    return f"{head} by any edge that leakcap knows for these parameters. {_INSTEAD}.", False
+        return f"{head}: {reason}. {_INSTEAD}."
+    return f"{head} by any edge that leakcap knows for these parameters. {_INSTEAD}."
 
 
-def _counterexample(source: Definition, target: type[Definition]) -> str:
-    strict = (PureDP, *_SMOOTH[:-1])
-    if isinstance(source, _REVEALING) and source.threshold > 0.0 and issubclass(target, strict):
-        return _ERASURE
+def counterexample(source: Definition, target: type[Definition]) -> str:
+    """What keeps `source` and breaks every guarantee of kind `target`; empty where none is known.
+
+    >>> counterexample(PureDP(1.0), MIDP)
+    ''
+    """
+    if source.threshold == 0.0 or (isinstance(source, ApproxDP) and source.delta == 0.0):
+        return ""
+    if isinstance(source, RenyiDP | LevelCapacity) and math.isinf(source.alpha):
+        return _ERASURE if _is_sibson(source) and issubclass(target, _RATIOS) else ""
+    if isinstance(source, (*_REVEALING, LevelCapacity)) and issubclass(target, _RATIOS):
+        return (
+            _ERASURE
+            if not isinstance(source, LevelCapacity) or source.alpha <= 1.0 or _is_sibson(source)
+            else ""
+        )
     if isinstance(source, _SMOOTH) and issubclass(target, PureDP):
         return _NOISE
-    if isinstance(source, LevelCapacity) and issubclass(target, strict):
-        return _ERASURE
-    if isinstance(source, DeltaDP | ApproxDP) and issubclass(target, MIDP | MaximalLeakage | LevelCapacity):
-        return (
-            "revealing one of k values with probability δ leaks δ ln k nats, unbounded in k; say `values=k`"
-        )
-    if (
-        isinstance(source, MIDP | KLDP)
-        and issubclass(target, MaximalLeakage)
-        and math.isfinite(source.threshold)
-    ):
-        return "rare outputs that each tell a value add up in maximal leakage, not in Shannon information"
     return ""
+
+
+def _is_sibson(source: Definition) -> bool:
+    return isinstance(source, LevelCapacity) and source.centre is Centre.SIBSON

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from leakcap.definition.base import Definition, Relation
 from leakcap.definition.graph import FACTS, Implication, edges, target_fields
-from leakcap.definition.refusals import refusal
+from leakcap.definition.refusals import counterexample, refusal
 from leakcap.errors import InvalidParameter, NoRoute
 from leakcap.numeric.search import maximise
 
@@ -19,6 +19,7 @@ T = TypeVar("T", bound=Definition)
 
 _MOST_STEPS = 3
 _SAME = 1e-12
+_GRID = 40
 # Where a free order of an intermediate guarantee is looked for: ln(α−1) and ln ε.
 _SEARCHED: Mapping[str, tuple[float, float, Callable[[float], float]]] = {
     "alpha": (math.log(1e-6), math.log(1e7), lambda v: 1.0 + math.exp(v)),
@@ -94,10 +95,11 @@ def route(source: Definition, target: type[T], **free: Any) -> Route[T]:
     same = _same(source, target, free)
     if same is not None:
         return Route(source, same, ())
-    paths = [path for path in _paths(type(source), target) if _understood(path, free, target)]
-    candidates = _best_per_path(paths, source, target, given)
+    paths = list(_paths(type(source), target))
+    _check_keywords(paths, source, target, free)
+    candidates = [] if counterexample(source, target) else _best_per_path(paths, source, target, given)
     if not candidates:
-        _explain(source, target, given, free)
+        _explain(paths, source, target, given)
     best = _choose(candidates, frozenset(given))
     carried = tuple(
         Step(
@@ -155,11 +157,6 @@ def _paths(start: type[Definition], target: type[Definition]) -> Iterator[tuple[
         ]
 
 
-def _understood(path: tuple[Implication, ...], free: Mapping[str, Any], target: type[Definition]) -> bool:
-    """Whether what the caller fixed is a field of the target, or a fact (which may go unused)."""
-    return all(name in FACTS or name in target_fields(target) for name in free)
-
-
 Trail = tuple[Step, ...]
 
 
@@ -171,7 +168,7 @@ def _best_per_path(
 ) -> list[Trail]:
     found: list[Trail] = []
     for path in paths:
-        if found and len(path) > 1 and _settled(found, frozenset(given)):
+        if len(path) > 1 and (not _determined(target, given) or (found and _settled(found, target, given))):
             break
         trail = _walk_best(path, source, given)
         if trail is not None and _honours(trail[-1].target, given):
@@ -179,10 +176,16 @@ def _best_per_path(
     return found
 
 
-def _settled(found: list[Trail], given: frozenset[str]) -> bool:
-    """A single tight edge that used every fact given cannot be beaten."""
-    best = _choose(found, given)
-    return len(best) == 1 and best[0].edge.tight and given <= set(best[0].edge.keywords)
+def _determined(target: type[Definition], given: Mapping[str, Any]) -> bool:
+    """Whether all of the target's numbers but one were asked for: only then do several steps make sense."""
+    return sum(not f.kw_only and f.name not in given for f in fields(target)) <= 1
+
+
+def _settled(found: list[Trail], target: type[Definition], given: Mapping[str, Any]) -> bool:
+    """A single tight edge that used every fact that matters cannot be beaten."""
+    best = _choose(found, frozenset(given))
+    matters = {name for name in given if not (target.of_a_pair and name in FACTS)}
+    return len(best) == 1 and best[0].edge.tight and matters <= set(best[0].edge.keywords)
 
 
 def _honours(result: Definition, given: Mapping[str, Any]) -> bool:
@@ -210,9 +213,9 @@ def _walk_best(path: tuple[Implication, ...], source: Definition, given: Mapping
         trail = _walk(path, source, given, where, scale(v))
         return -_key(trail[-1].target, frozenset(given))[0] if trail is not None else -math.inf
 
-    grid = [low + (high - low) * i / 60 for i in range(61)]
-    best = max(range(61), key=lambda i: strength(grid[i]))
-    peak = maximise(strength, grid[max(best - 1, 0)], grid[min(best + 1, 60)], steps=50)
+    grid = [low + (high - low) * i / _GRID for i in range(_GRID + 1)]
+    best = max(range(_GRID + 1), key=lambda i: strength(grid[i]))
+    peak = maximise(strength, grid[max(best - 1, 0)], grid[min(best + 1, _GRID)], steps=40)
     choice = max((grid[best], peak), key=strength)
     return _walk(path, source, given, where, scale(choice))
 
@@ -258,25 +261,39 @@ def _choose(candidates: list[Trail], given: frozenset[str]) -> Trail:
     return min(equals, key=lambda t: (len(t), not given <= set(t[-1].edge.keywords), not t[-1].edge.tight))
 
 
+def _check_keywords(
+    paths: list[tuple[Implication, ...]],
+    source: Definition,
+    target: type[Definition],
+    free: Mapping[str, Any],
+) -> None:
+    """Refuse a keyword that no way from source to target takes."""
+    fitting = _fitting(paths)
+    known = fitting | set(FACTS) if paths else set(FACTS)
+    unknown = sorted(name for name in free if name not in known)
+    if unknown:
+        raise InvalidParameter(
+            f"`{unknown[0]}` is not a parameter of the conversion from `{type(source).__name__}` to "
+            f"`{target.__name__}`. Those that fit: {', '.join(sorted(fitting)) or 'none'}."
+        )
+
+
+def _fitting(paths: list[tuple[Implication, ...]]) -> set[str]:
+    facts = {name for path in paths for edge in path for name in edge.keywords if name in FACTS}
+    return facts | {name for path in paths for name in path[-1].keywords}
+
+
 def _explain(
-    source: Definition, target: type[Definition], given: Mapping[str, Any], free: Mapping[str, Any]
+    paths: list[tuple[Implication, ...]],
+    source: Definition,
+    target: type[Definition],
+    given: Mapping[str, Any],
 ) -> None:
     """Raise the error that says why nothing was found."""
-    paths = list(_paths(type(source), target))
-    start, end = type(source).__name__, target.__name__
-    facts = {name for path in paths for e in path for name in e.keywords if name in FACTS}
-    fitting = {name for path in paths for name in path[-1].keywords} | facts
-    unknown = sorted(name for name in free if name not in fitting)
-    if paths and unknown:
-        raise InvalidParameter(
-            f"`{unknown[0]}` is not a parameter of the conversion from `{start}` to `{end}`. "
-            f"Those that fit: {', '.join(sorted(fitting)) or 'none'}."
-        )
     needed = sorted({name for path in paths for name in path[-1].required if name not in given})
-    text, deserved = refusal(source, target)
-    if paths and needed and not deserved:
+    if needed and not counterexample(source, target):
         raise InvalidParameter(
-            f"the conversion from `{start}` to `{end}` needs "
-            f"{' or '.join(f'`{n}=`' for n in needed)}. Those that fit: {', '.join(sorted(fitting))}."
+            f"the conversion from `{type(source).__name__}` to `{target.__name__}` needs "
+            f"{' or '.join(f'`{n}=`' for n in needed)}. Those that fit: {', '.join(sorted(_fitting(paths)))}."
         )
-    raise NoRoute(text)
+    raise NoRoute(refusal(source, target))

@@ -75,6 +75,14 @@ def pure_to_level(source: PureDP, *, alpha: float, centre: Centre = Centre.MARGI
     return LevelCapacity(alpha, level_of_pure(source.epsilon, alpha), centre=centre)
 
 
+@implies(formula="ε", citation="Cuff & Yu 2016, Lem. 9", loose=True)
+def pure_to_level_published(
+    source: PureDP, *, alpha: float, centre: Centre = Centre.MARGINAL
+) -> LevelCapacity:
+    """The paper's bound at every order."""
+    return LevelCapacity(alpha, source.epsilon, centre=centre)
+
+
 @implies(
     formula="ln 2 − H_α(e^ε/(1+e^ε)), Rényi entropy of order α",
     citation="Kairouz, Oh & Viswanath 2015, Thm 2.5",

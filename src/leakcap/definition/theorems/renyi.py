@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
-from leakcap.definition.approximate import ApproxDP
+from leakcap.definition.approximate import ApproxDP, DeltaDP
 from leakcap.definition.binary import divergence_profile
 from leakcap.definition.graph import implies
+from leakcap.definition.hyperbolic import renyi_of_pure
 from leakcap.definition.information import KLDP, Centre, LevelCapacity
 from leakcap.definition.pure import PureDP
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
+from leakcap.numeric.search import bisect
 
 GAUSSIAN = "the Gaussian mechanism"
 PAIR = "the best pair of Bernoulli laws"
@@ -55,6 +57,29 @@ def renyi_to_level(
 ) -> LevelCapacity | None:
     """Quasi-convexity of Rényi divergence in its second argument."""
     return LevelCapacity(alpha, source.epsilon, centre=centre) if alpha <= source.alpha else None
+
+
+@implies(
+    formula="tanh(ε₀/2), ε₀ with ln[cosh((2α−1)ε₀/2)/cosh(ε₀/2)]/(α−1) = ε",
+    citation="joint range of Rényi divergence both ways and total variation, in docs/theory/conversions.md",
+    attained_by="binary randomised response",
+)
+def renyi_to_total_variation(source: RenyiDP) -> DeltaDP:
+    """The pairs at D_α ≤ ε both ways form a convex and symmetric set, so the best pair is symmetric."""
+    return DeltaDP(math.tanh(0.5 * response_of_renyi(source.alpha, source.epsilon)))
+
+
+def response_of_renyi(alpha: float, level: float) -> float:
+    """The ε₀ ≥ level at which binary randomised response has D_α = level, rounded up."""
+    if level == 0.0 or math.isinf(level) or math.isinf(alpha):
+        return level
+    high = max(2.0 * level, 1.0)
+    while renyi_of_pure(high, alpha) < level:
+        high *= 2.0
+    low = level * min(1.0, 0.5 / alpha)
+    while renyi_of_pure(low, alpha) > level:
+        low *= 0.5
+    return math.nextafter(bisect(lambda e: renyi_of_pure(e, alpha) - level, low, high), math.inf)
 
 
 @implies(
