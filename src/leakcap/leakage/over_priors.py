@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +23,9 @@ _PRICED = 400
 """Pairs of action and output up to which each is bounded by a linear program of its own."""
 
 _STARTS = 12
+_POOL = 200
+_SINGULAR = 1e-13
+_VERTICES = 20_000
 _ROUNDS = 50
 
 
@@ -27,9 +33,9 @@ def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound
     """sup over priors of the multiplicative g-leakage of one gain g ≥ 0; a ratio.
 
     On average V_g(π, C)/V_g(π) is scale-free: a convex function is maximised over {π ≥ 0, gπ ≤ 1}. Closed
-    form for one guess (the Bayes capacity, also with unequal worths), all break points for two secrets;
-    otherwise local maxima from several starts below, and above the lesser of the Bayes capacity
-    and a sum over outputs of linear programs, and the method says so. The witness is the prior.
+    form for one guess (the Bayes capacity, also with unequal worths); all vertices while there are at
+    most 20,000; otherwise local maxima from several starts below, and above the lesser of the Bayes
+    capacity and a sum over outputs of linear programs, and the method says so. The witness is the prior.
 
     In the max-case: closed form for one guess (a prior uniform, in worth, on a set of secrets: the guess
     and those that the output speaks most against); otherwise the best of many priors below and the lift
@@ -53,9 +59,9 @@ def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound
     table = gain.table
     live = useful(np.asarray((table > 0).any(axis=0)))
     rows_live, table = rows[live], table[:, live]
-    if live.sum() <= 2:
-        value, prior = _best_of(rows_live, table, _break_points(rows_live, table))
-        return _answer(value, value, "all break points", prior, live)
+    if math.comb(table.shape[0] + table.shape[1], table.shape[1]) <= _VERTICES:
+        value, prior = _best_of(rows_live, table, _vertices(table))
+        return _answer(value, value, "all vertices", prior, live)
     lower, prior = _climb(rows_live, table)
     upper = max(lower, _ceiling(rows_live, table))
     return _answer(lower, upper, "local maxima below, linear programs above", prior, live)
@@ -84,26 +90,33 @@ def _best_of(rows: Floats, table: Floats, priors: list[Floats]) -> tuple[float, 
     return max(values[place], 1.0), priors[place]
 
 
-def _break_points(rows: Floats, table: Floats) -> list[Floats]:
-    """Two secrets: the ratio of piecewise linear functions is monotone between break points."""
-    if table.shape[1] == 1:
-        return [np.ones(1)]
-    points = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
-    for column in [*rows.T, np.ones(2)]:
-        lines = table * column
-        rise = lines[:, 0] - lines[:, 1]
-        for w in range(len(lines)):
-            # Action w ties with w' where p·(l_w0 − l_w'0) = (1 − p)·(l_w'1 − l_w1).
-            slope, gap = rise[w] - rise, lines[:, 1] - lines[w, 1]
-            cross = np.divide(gap, slope, out=np.full_like(gap, -1.0), where=slope != 0)
-            points += [np.array([p, 1.0 - p]) for p in cross[(cross > 0) & (cross < 1)]]
+def _vertices(table: Floats) -> list[Floats]:
+    """All basic solutions: as many tight actions as secrets in the support.
+
+    The ratio is scale-free, so a solution that is not feasible is still a prior: nothing need be discarded.
+    """
+    count, points = table.shape[1], [np.full(table.shape[1], 1.0 / table.shape[1])]
+    scale = table.max(axis=0)
+    unit = table / scale
+    for size in range(1, min(table.shape) + 1):
+        tight = np.array(list(itertools.combinations(range(len(table)), size)))
+        for support in itertools.combinations(range(count), size):
+            systems = unit[tight][:, :, support]
+            systems = systems[np.abs(np.linalg.det(systems)) > _SINGULAR]
+            found = np.linalg.solve(systems, np.ones((len(systems), size, 1)))[:, :, 0]
+            found = found[np.isfinite(found).all(axis=1) & (found > -1e-9).all(axis=1)]
+            whole = np.zeros((len(found), count))
+            whole[:, support] = np.maximum(found, 0.0) / scale[list(support)]
+            points += [point / point.sum() for point in whole if point.sum() > 0]
     return points
 
 
 def _climb(rows: Floats, table: Floats) -> tuple[float, Floats]:
     count = rows.shape[0]
     rng = np.random.default_rng(0)
-    starts = [np.full(count, 1.0 / count), *rng.dirichlet(np.full(count, 0.5), _STARTS - 1)]
+    pool = [np.full(count, 1.0 / count), *rng.dirichlet(np.full(count, 0.5), _POOL)]
+    pool += [p / p.sum() for p in (rng.random((_POOL, count)) < 0.4).astype(np.float64) if p.any()]
+    starts = sorted(pool, key=lambda prior: -_ratio(rows, table, prior))[:_STARTS]
     found = [_ascend(rows, table, start) for start in starts]
     return _best_of(rows, table, [*starts, *found])
 
