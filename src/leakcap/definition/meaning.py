@@ -43,7 +43,10 @@ def posterior_floor(epsilon: float, prior: float) -> float:
     >>> round(posterior_floor(math.log(3.0), 0.5), 12)
     0.25
     """
-    return _complement(posterior_bound(epsilon, 1.0 - prior)) if prior < 1.0 else 1.0
+    _check(epsilon, "epsilon", "posterior_floor")
+    _check_probability(prior, "prior", "posterior_floor")
+    low = prior * math.exp(-epsilon)
+    return low / (low + 1.0 - prior) if prior < 1.0 else 1.0
 
 
 def guess_bound(epsilon: float, k: int) -> float:
@@ -186,10 +189,6 @@ def _renyi_entropy(p: float, alpha: float) -> float:
     top = max(p, 1.0 - p)
     rest = math.exp(alpha * (math.log1p(-top) - math.log(top)))
     return (alpha * math.log(top) + math.log1p(rest)) / (1.0 - alpha)
-
-
-def _complement(p: float) -> float:
-    return 1.0 - p
 
 
 def _check(value: float, name: str, owner: str) -> None:

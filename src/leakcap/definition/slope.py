@@ -49,7 +49,9 @@ def largest_slope(diameter: Callable[[float], float]) -> Bound:
             best, witness = middle[1] / (1.0 + t), 1.0 + t
         for a, b in ((left, middle), (middle, right)):
             heapq.heappush(pieces, (-_ceiling(a, b), a, b))
-    upper = up(max(best, tail, -pieces[0][0]), operations=8)
+    # Nothing exceeds randomised response of the same ε, which closes the interval where D_α/α is flat.
+    response = at_infinity * math.tanh(0.5 * at_infinity)
+    upper = max(up(min(max(tail, -pieces[0][0]), response), operations=8), best)
     return Bound(best, upper, "D_α/α over all orders, chords of a convex function", witness=witness)
 
 
