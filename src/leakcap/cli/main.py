@@ -7,8 +7,9 @@ import sys
 
 import typer
 
+from leakcap.cli.channel import channel
+from leakcap.cli.convert import convert
 from leakcap.cli.release import budget, preview, release
-from leakcap.cli.theory import convert
 from leakcap.errors import LeakcapError
 
 __all__ = ["app", "run"]
@@ -24,6 +25,7 @@ app.command()(release)
 app.command()(preview)
 app.command()(budget)
 app.command()(convert)
+app.command()(channel)
 
 
 def _version(value: bool) -> None:

@@ -135,7 +135,7 @@ def _person(plan: Plan, epsilon_contents: float) -> Bound:
 
 
 def _part_capacity(part: Part) -> Bound:
-    contribution, decay = part.contribution, float(1 / part.scale)
+    contribution, decay = part.contribution, _float_up(1 / part.scale)
     if contribution.cells == 1:
         return geometric_capacity(contribution.diameter, decay)
     if part.role == "count" and contribution.rows == 1 and contribution.cells <= MOST_BITS:
@@ -157,7 +157,7 @@ def _table(plan: Plan, epsilon_contents: float) -> float:
     for part in plan.parts:
         low, high = part.contribution.total(units)
         cells = part.contribution.cells
-        bound = up(bound + up(cells * geometric_capacity(high - low, float(1 / part.scale)).upper))
+        bound = up(bound + up(cells * geometric_capacity(high - low, _float_up(1 / part.scale)).upper))
     if plan.policy.neighbours == "replace-one":
         bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))
     return bound

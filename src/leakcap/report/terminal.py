@@ -12,11 +12,12 @@ from rich.text import Text
 
 from leakcap.ledger import Balance, Entry
 from leakcap.release import Preview, Release
+from leakcap.report.channel import Finding
 from leakcap.report.plots import label
 from leakcap.report.publication import CAPS, Publication, figures, number, protects, scales
 from leakcap.statement import Statement
 
-__all__ = ["print_budget", "print_preview", "print_publication", "print_statement"]
+__all__ = ["print_budget", "print_findings", "print_preview", "print_publication", "print_statement"]
 
 MOST_ROWS = 20
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
@@ -111,6 +112,26 @@ def print_budget(
         numbers = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
         table.add_row(
             str(e.id), query, *(f"{v:.4g}" if math.isfinite(v) else "no bound" for v in numbers), state
+        )
+    console.print(table)
+
+
+def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:
+    """What a channel leaks, section by section."""
+    console.print(Text(title, style="bold"))
+    section = ""
+    table = _table("", "value", "bits", "unit")
+    table.columns[0].no_wrap = True
+    for f in findings:
+        if f.section != section:
+            section = f.section
+            table.add_row(Text(section, style=_SOFT))
+        bound = f.bound
+        wide = bound.width > 1e-9 * max(1.0, abs(bound.upper))
+        value = f"{bound.lower:.10g} to {bound.upper:.10g}" if wide else f"{bound.upper:.10g}"
+        bits = f"{bound.bits.upper:.6g}" if bound.unit == "nats" and math.isfinite(bound.upper) else ""
+        table.add_row(
+            Text("  " + f.name), Text(value, style="bold " + _ACCENT), bits, Text(bound.unit, style=_SOFT)
         )
     console.print(table)
 

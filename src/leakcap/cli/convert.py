@@ -1,4 +1,4 @@
-"""The commands of the theory: `convert` and `channel`."""
+"""`leakcap convert`: what follows from a guarantee."""
 
 from __future__ import annotations
 

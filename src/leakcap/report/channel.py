@@ -1,0 +1,113 @@
+"""Everything that leakcap can say of one channel, gathered for the terminal and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from leakcap import leakage
+from leakcap.adversary import AllPriors, AllPriorsJoint
+from leakcap.bound import Bound
+from leakcap.capacities import capacity
+from leakcap.channel import Channel, as_prior
+from leakcap.divergence import Renyi, TotalVariation
+from leakcap.gain import Gain
+
+__all__ = ["Finding", "findings"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One measure of a channel: to whom it leaks, what it is called, its value and unit."""
+
+    section: str
+    name: str
+    bound: Bound
+
+    def to_dict(self) -> dict[str, object]:
+        """The measure as JSON; ∞ is null."""
+        ends = [e if math.isfinite(e) else None for e in (self.bound.lower, self.bound.upper)]
+        return {
+            "section": self.section,
+            "measure": self.name,
+            "lower": ends[0],
+            "upper": ends[1],
+            "unit": self.bound.unit,
+            "method": self.bound.method,
+        }
+
+
+def findings(channel: Channel, prior: ArrayLike, gain: Gain | None, orders: Sequence[float]) -> list[Finding]:
+    """Capacities first, then leakages under the prior, then towards the gain.
+
+    >>> from leakcap.channel import Channel
+    >>> found = findings(Channel([[0.75, 0.25], [0.25, 0.75]]), [0.5, 0.5], None, [2.0])
+    >>> found[0].name, round(found[0].bound.upper, 6)
+    ('ε, the largest log ratio', 1.098612)
+    """
+    belief = as_prior(prior, channel.shape[0])
+    parts = [_between(channel, orders), _any_belief(channel, orders), _under(channel, belief, orders)]
+    if gain is not None:
+        parts.append(_towards(channel, belief, gain))
+    return [finding for part in parts for finding in part]
+
+
+def _between(channel: Channel, orders: Sequence[float]) -> Iterator[Finding]:
+    where = "between any two secrets"
+    yield Finding(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf)))
+    yield Finding(where, "total variation", capacity(channel, TotalVariation()))
+    yield Finding(where, "Kullback–Leibler", capacity(channel, Renyi(1.0)))
+    for alpha in orders:
+        yield Finding(where, f"Rényi, α = {alpha:g}", capacity(channel, Renyi(alpha)))
+
+
+def _any_belief(channel: Channel, orders: Sequence[float]) -> Iterator[Finding]:
+    where = "at most, whatever is believed"
+    yield Finding(where, "Shannon capacity", capacity(channel, Renyi(1.0), AllPriors()))
+    for alpha in orders:
+        yield Finding(where, f"Sibson capacity, α = {alpha:g}", capacity(channel, Renyi(alpha), AllPriors()))
+        joint = capacity(channel, Renyi(alpha), AllPriorsJoint())
+        yield Finding(where, f"level-α capacity, α = {alpha:g}", joint)
+    yield Finding(where, "maximal leakage", capacity(channel, Renyi(math.inf), AllPriors()))
+    yield Finding(where, "Bayes capacity", leakage.bayes_capacity(channel))
+    yield Finding(where, "lift capacity (e^ε)", leakage.lift_capacity(channel))
+
+
+def _under(channel: Channel, prior: ArrayLike, orders: Sequence[float]) -> Iterator[Finding]:
+    where = "under the prior"
+
+    def plain(name: str, value: float, unit: str = "nats") -> Finding:
+        return Finding(where, name, Bound.exact(value, method="evaluated as defined", unit=unit))
+
+    yield plain("mutual information", leakage.mutual_information(channel, prior))
+    for alpha in orders:
+        yield plain(f"Sibson, α = {alpha:g}", leakage.sibson(channel, prior, alpha=alpha))
+        yield plain(f"Arimoto, α = {alpha:g}", leakage.arimoto(channel, prior, alpha=alpha))
+        yield Finding(where, f"Csiszár, α = {alpha:g}", leakage.csiszar(channel, prior, alpha=alpha))
+        yield plain(f"joint Rényi, α = {alpha:g}", leakage.joint_renyi(channel, prior, alpha=alpha))
+    yield plain("lift", leakage.lift(channel, prior), "ratio")
+    yield plain("log-lift", leakage.log_lift(channel, prior))
+    yield plain("local information privacy", leakage.local_information_privacy(channel, prior))
+    yield plain("Bayes risk", leakage.bayes_risk(channel, prior), "probability")
+    yield plain("guessing entropy before", leakage.guessing_entropy(prior), "guesses")
+    yield plain("guessing entropy after", leakage.posterior_guessing_entropy(channel, prior), "guesses")
+
+
+def _towards(channel: Channel, prior: ArrayLike, gain: Gain) -> Iterator[Finding]:
+    where = "towards the gain"
+
+    def plain(name: str, value: float, unit: str) -> Finding:
+        return Finding(where, name, Bound.exact(value, method="evaluated as defined", unit=unit))
+
+    yield plain("vulnerability before", leakage.g_vulnerability(prior, gain), "worth")
+    for case, max_case in (("on average", False), ("worst output", True)):
+        after = leakage.posterior_vulnerability(channel, prior, gain, max_case=max_case)
+        yield plain(f"vulnerability after, {case}", after, "worth")
+        rise = leakage.g_leakage(channel, prior, gain, max_case=max_case, additive=True)
+        yield plain(f"additive leakage, {case}", rise, "worth")
+        if gain.nonnegative:
+            ratio = leakage.g_leakage(channel, prior, gain, max_case=max_case)
+            yield plain(f"multiplicative leakage, {case}", ratio, "ratio")
