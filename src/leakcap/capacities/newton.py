@@ -35,9 +35,9 @@ _FALLBACK_STEPS = 400
 _RIDGE = 1e-11
 """A proximal term, relative to the curvature's diagonal: it makes A definite and moves no fixed point."""
 _LARGEST = 400
-_LARGE = 300
+_LARGE = 128
 """Working sets for which a curvature costs much more than a step; single precision does for it."""
-_FEW = 192
+_FEW = 160
 _NEGLIGIBLE = 1e-13
 _STEPS = (1.0, 0.5, 0.2, 0.05, 0.01, 1e-3)
 
@@ -223,6 +223,9 @@ class Search:
             solution = pivoting_step(frame.inverse, pull, old)
             if solution is not None and self._towards(self._spread(index, solution)):
                 return True
+            if frame.curvature.dtype == np.float32:
+                self.single = False
+                return self._step(self._frame(index))
         curvature = frame.curvature.astype(np.float64)
         if self._towards(self._spread(index, interior_step(curvature, pull, old))):
             return True
