@@ -224,8 +224,5 @@ def test_the_worst_output_for_other_gains_is_bracketed() -> None:
 def test_large_matrices_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "_PIECE", 5)
     rows = np.random.default_rng(4).random((23, 7))
-    top, bottom = columns.largest_and_least(rows)
-    assert np.array_equal(top, rows.max(axis=0))
-    assert np.array_equal(bottom, rows.min(axis=0))
     weights = np.arange(23.0)
     assert np.array_equal(gain.identity(23).best(weights, rows), (weights[:, None] * rows).max(axis=0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,16 @@ from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Gain", "Table"]
+__all__ = ["Gain", "Table", "sparse_columns"]
+
+
+def sparse_columns(columns: Any) -> bool:
+    """Whether the columns are a SciPy sparse matrix.
+
+    >>> sparse_columns(np.eye(2))
+    False
+    """
+    return hasattr(columns, "tocsr")
 
 
 class Gain(ABC):
@@ -48,7 +58,7 @@ class Gain(ABC):
         """Whether g ≥ 0, which the multiplicative theorems need."""
 
     @abstractmethod
-    def best(self, weights: Floats, columns: Floats) -> Floats:
+    def best(self, weights: Floats, columns: Any) -> Floats:
         """max_w Σ_x g(w, x) weights_x columns_xy for each y: the worth of the best action after y."""
 
     @abstractmethod
@@ -113,7 +123,7 @@ class Table(Gain):
         """Whether g ≥ 0."""
         return bool((self.entries >= 0).all())
 
-    def best(self, weights: Floats, columns: Floats) -> Floats:
+    def best(self, weights: Floats, columns: Any) -> Floats:
         """One matrix product, then the largest entry of each column."""
         return np.asarray(((self.entries * weights) @ columns).max(axis=0))
 

@@ -6,12 +6,13 @@ import itertools
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.errors import InvalidParameter
-from leakcap.gain.base import Gain
+from leakcap.errors import InvalidParameter, require
+from leakcap.gain.base import Gain, sparse_columns
 from leakcap.numeric.columns import row_blocks
 from leakcap.numeric.logspace import Floats
 
@@ -31,6 +32,10 @@ class Diagonal(Gain):
 
     worth: Floats
     secret_labels: tuple[Hashable, ...] | None = None
+
+    def __post_init__(self) -> None:
+        ok = self.worth.ndim == 1 and bool(np.isfinite(self.worth).all() and (self.worth >= 0).all())
+        require(ok, "worth", "Diagonal", "be a vector of finite numbers ≥ 0", self.worth.tolist())
 
     @property
     def size(self) -> int:
@@ -54,12 +59,14 @@ class Diagonal(Gain):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether g ≥ 0."""
-        return bool((self.worth >= 0).all())
+        """Always."""
+        return True
 
-    def best(self, weights: Floats, columns: Floats) -> Floats:
+    def best(self, weights: Floats, columns: Any) -> Floats:
         """The largest weighted entry of each column, in one pass over blocks of rows."""
         scale = self.worth * weights
+        if sparse_columns(columns):
+            return _sparse_best(scale, columns)
         if np.all(scale == scale[0]):
             return np.asarray(scale[0] * columns.max(axis=0))
         top = scale[0] * columns[0]
@@ -118,8 +125,10 @@ class TopGuesses(Gain):
         """Always."""
         return True
 
-    def best(self, weights: Floats, columns: Floats) -> Floats:
+    def best(self, weights: Floats, columns: Any) -> Floats:
         """The sum of the k largest entries of each column."""
+        if sparse_columns(columns):
+            return _sparse_top(weights, columns, self.guesses)
         result = np.empty(columns.shape[1])
         for part in row_blocks((columns.shape[1], columns.shape[0])):
             joint = weights[:, None] * columns[:, part]
@@ -177,7 +186,7 @@ class Classes(Gain):
         """Always."""
         return True
 
-    def best(self, weights: Floats, columns: Floats) -> Floats:
+    def best(self, weights: Floats, columns: Any) -> Floats:
         """The largest sum of joint probabilities over the secrets of one class."""
         return np.asarray(self._sums(weights, columns).max(axis=0))
 
@@ -192,3 +201,22 @@ class Classes(Gain):
     def _index(self) -> NDArray[np.intp]:
         place = {label: w for w, label in enumerate(self.actions)}
         return np.array([place[label] for label in self.classes], dtype=np.intp)
+
+
+def _sparse_best(scale: Floats, columns: Any) -> Floats:
+    csr = columns.tocsr()
+    x = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+    # Any other guess than the right one is worth nothing: zero is always within reach.
+    top = np.zeros(csr.shape[1])
+    np.maximum.at(top, csr.indices, scale[x] * csr.data)
+    return top
+
+
+def _sparse_top(weights: Floats, columns: Any, guesses: int) -> Floats:
+    csr = columns.tocsr()
+    joint = weights[np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))] * csr.data
+    order = np.lexsort((-joint, csr.indices))
+    outputs = csr.indices[order]
+    rank = np.arange(order.size) - np.searchsorted(outputs, outputs)
+    kept = rank < guesses
+    return np.asarray(np.bincount(outputs[kept], weights=joint[order][kept], minlength=csr.shape[1]))

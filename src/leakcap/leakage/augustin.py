@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
-from leakcap.leakage.information import _live, _order
+from leakcap.leakage.information import live_rows, order_of
 from leakcap.numeric.logspace import Floats, logsumexp, safe_log
 from leakcap.numeric.rounding import down, up
 
@@ -40,8 +40,8 @@ def csiszar(channel: Channel, prior: ArrayLike, *, alpha: float) -> Bound:
     >>> csiszar(Channel([[0.9, 0.1], [0.1, 0.9]]), [0.5, 0.5], alpha=2.0).upper
     0.4946962418361...
     """
-    alpha = _order("csiszar", alpha)
-    rows, weights = _live(channel, prior)
+    alpha = order_of("csiszar", alpha)
+    rows, weights = live_rows(channel, prior)
     seen = weights @ rows > 0
     search = _Search(rows[:, seen], weights, alpha)
     log_centre, lower, upper = search.solve()

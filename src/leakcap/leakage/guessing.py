@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from leakcap.channel import Channel, as_prior
 from leakcap.gain.structured import Diagonal
+from leakcap.leakage.cells import cells_of
 from leakcap.leakage.vulnerability import posterior_vulnerability
-from leakcap.numeric.logspace import Floats
 
 __all__ = ["bayes_risk", "bayes_vulnerability", "guessing_entropy", "posterior_guessing_entropy"]
 
@@ -32,11 +32,10 @@ def bayes_risk(channel: Channel, prior: ArrayLike) -> float:
     >>> round(bayes_risk(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5]), 12)
     0.15
     """
-    joint = _joint(channel, prior)
     # Summing what the guess misses keeps the digits that 1 − vulnerability would lose.
-    best = joint.argmax(axis=0)
-    joint[best, np.arange(joint.shape[1])] = 0.0
-    return float(joint.sum())
+    cells = cells_of(channel, prior)
+    joint = cells.weight * cells.chance
+    return float(joint[cells.ranks(joint) > 1].sum())
 
 
 def guessing_entropy(prior: ArrayLike) -> float:
@@ -48,7 +47,7 @@ def guessing_entropy(prior: ArrayLike) -> float:
     1.75
     """
     weights = as_prior(prior, np.size(prior))
-    return float(_guesses(weights[:, None]))
+    return float(np.arange(1, weights.size + 1) @ -np.sort(-weights))
 
 
 def posterior_guessing_entropy(channel: Channel, prior: ArrayLike) -> float:
@@ -59,14 +58,6 @@ def posterior_guessing_entropy(channel: Channel, prior: ArrayLike) -> float:
     >>> round(posterior_guessing_entropy(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5]), 12)
     1.15
     """
-    return float(_guesses(_joint(channel, prior)))
-
-
-def _joint(channel: Channel, prior: ArrayLike) -> Floats:
-    rows = channel.matrix
-    return np.asarray(as_prior(prior, rows.shape[0])[:, None] * rows)
-
-
-def _guesses(joint: Floats) -> Floats:
-    ranked = -np.sort(-joint, axis=0)
-    return np.asarray((np.arange(1, len(ranked) + 1) @ ranked).sum())
+    cells = cells_of(channel, prior)
+    joint = cells.weight * cells.chance
+    return float(cells.ranks(joint) @ joint)

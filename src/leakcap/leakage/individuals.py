@@ -18,6 +18,7 @@ from leakcap.capacities.diameter import diameter
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidChannel, require
+from leakcap.leakage.cells import allowed, cells_of
 from leakcap.leakage.information import mutual_information
 from leakcap.leakage.lifts import log_lift
 from leakcap.numeric.logspace import Floats
@@ -46,9 +47,8 @@ def inferential_privacy(channel: Channel, prior: ArrayLike) -> float:
     >>> round(inferential_privacy(Channel([[0.75, 0.25], [0.25, 0.75]]), [0.5, 0.5]), 12)
     1.098612288668
     """
-    rows = channel.matrix
-    live = as_prior(prior, rows.shape[0]) > 0
-    return diameter(Neighbours(), Channel(rows[live]), Renyi(float("inf"))).upper
+    live, _ = allowed(channel, prior)
+    return diameter(Neighbours(), live, Renyi(float("inf"))).upper
 
 
 def information_privacy(channel: Channel, prior: ArrayLike) -> float:
@@ -70,13 +70,13 @@ def relative_entropy_privacy(channel: Channel, prior: ArrayLike) -> float:
     >>> round(relative_entropy_privacy(Channel([[0.75, 0.25], [0.25, 0.75]]), [0.5, 0.5]), 12)
     0.130812035941
     """
-    rows = channel.matrix
-    weights = as_prior(prior, rows.shape[0])
-    centre = weights @ rows
-    seen = centre > 0
-    posteriors = (weights[:, None] * rows[:, seen] / centre[seen]).T
-    posteriors = posteriors / posteriors.sum(axis=1, keepdims=True)
-    return float(np.max(Renyi(1.0).between(posteriors, weights[None, :])))
+    cells = cells_of(channel, prior)
+    centre = cells.centre[cells.y]
+    posterior, gone = cells.weight * cells.chance / centre, cells.chance / centre
+    # post·ln(post/π) − post + π has terms ≥ 0 only, and they add up to the same.
+    terms = posterior * (np.log(gone) - 1.0) + cells.weight
+    missing = 1.0 - cells.sums(cells.weight)
+    return max(float(np.max((cells.sums(terms) + missing)[cells.centre > 0])), 0.0)
 
 
 def mutual_information_privacy(channel: Channel, prior: ArrayLike) -> float:

@@ -7,10 +7,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.capacities.given import sibson_information
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.numeric.logspace import Floats, logsumexp, safe_log
+from leakcap.leakage.cells import allowed, cells_of
+from leakcap.numeric.logspace import Floats, logsumexp
 
 __all__ = ["arimoto", "joint_renyi", "mutual_information", "sibson"]
 
@@ -39,8 +41,8 @@ def sibson(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
     >>> round(sibson(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5], alpha=float("inf")), 12)
     0.530628251062
     """
-    rows, weights = _live(channel, prior)
-    return _sibson(rows, weights, _order("sibson", alpha))
+    alpha = order_of("sibson", alpha)
+    return sibson_information(channel, as_prior(prior, channel.shape[0]), alpha)
 
 
 def arimoto(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
@@ -53,15 +55,17 @@ def arimoto(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
     >>> round(arimoto(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5], alpha=float("inf")), 12)
     0.530628251062
     """
-    alpha = _order("arimoto", alpha)
-    rows, weights = _live(channel, prior)
-    if alpha <= _TILTED_UP_TO:
-        log_tilted = alpha * np.log(weights)
-        return _sibson(rows, np.exp(log_tilted - logsumexp(log_tilted)), alpha)
+    alpha = order_of("arimoto", alpha)
+    channel, weights = allowed(channel, prior)
     log_prior = np.log(weights)
-    norms = _log_norm(log_prior[:, None] + safe_log(rows), alpha)
+    if alpha <= _TILTED_UP_TO:
+        tilted = np.exp(alpha * (log_prior - log_prior.max()))
+        return sibson_information(channel, tilted / tilted.sum(), alpha)
+    cells = cells_of(channel, weights)
+    norms = cells.log_norms(np.log(cells.weight) + np.log(cells.chance), alpha)
     ratio = 1.0 if math.isinf(alpha) else alpha / (alpha - 1.0)
-    return max(ratio * float(logsumexp(norms) - _log_norm(log_prior, alpha)), 0.0)
+    before = log_prior.max() if math.isinf(alpha) else logsumexp(alpha * log_prior) / alpha
+    return max(ratio * float(logsumexp(norms) - before), 0.0)
 
 
 def joint_renyi(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
@@ -74,41 +78,30 @@ def joint_renyi(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
     >>> round(joint_renyi(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5], alpha=float("inf")), 12)
     0.575364144904
     """
-    ruler = Renyi(_order("joint_renyi", alpha))
-    rows, weights = _live(channel, prior)
-    return _between_joint(ruler, rows, weights, weights @ rows)
+    ruler = Renyi(order_of("joint_renyi", alpha))
+    cells = cells_of(channel, prior)
+    apart = cells.weight * cells.centre[cells.y]
+    # Where the joint has no mass, all of P_X × P_Y is one outcome.
+    rest = max(1.0 - math.fsum(apart), 0.0)
+    return float(ruler.between(np.append(cells.weight * cells.chance, 0.0), np.append(apart, rest)))
 
 
-def _sibson(rows: Floats, weights: Floats, alpha: float) -> float:
-    if math.isinf(alpha):
-        return max(math.log(float(rows.max(axis=0).sum())), 0.0)
-    if alpha == 1.0:
-        return _between_joint(Renyi(1.0), rows, weights, weights @ rows)
-    log_centre = _log_norm(np.log(weights)[:, None] / alpha + safe_log(rows), alpha)
-    centre = np.exp(log_centre - np.max(log_centre))
-    return _between_joint(Renyi(alpha), rows, weights, centre / centre.sum())
+def live_rows(channel: Channel, prior: ArrayLike) -> tuple[Floats, Floats]:
+    """The rows of the secrets that the prior allows, and the prior over them.
+
+    >>> live_rows(Channel([[1.0, 0.0], [0.5, 0.5]]), [0.0, 1.0])[0].tolist()
+    [[0.5, 0.5]]
+    """
+    channel, weights = allowed(channel, prior)
+    return channel.matrix, weights
 
 
-def _between_joint(ruler: Renyi, rows: Floats, weights: Floats, centre: Floats) -> float:
-    joint = weights[:, None] * rows
-    return float(ruler.between(joint.ravel(), (weights[:, None] * centre).ravel()))
+def order_of(owner: str, alpha: float) -> float:
+    """A checked order in (0, ∞]; errors are `InvalidParameter`.
 
-
-def _log_norm(log_values: Floats, alpha: float) -> Floats:
-    """ln ‖e^v‖_α along the first axis."""
-    if math.isinf(alpha):
-        return np.asarray(np.max(log_values, axis=0))
-    return np.asarray(logsumexp(alpha * log_values, axis=0) / alpha)
-
-
-def _live(channel: Channel, prior: ArrayLike) -> tuple[Floats, Floats]:
-    rows = channel.matrix
-    weights = as_prior(prior, rows.shape[0])
-    live = weights > 0
-    return (rows, weights) if live.all() else (rows[live], weights[live])
-
-
-def _order(owner: str, alpha: float) -> float:
+    >>> order_of("sibson", 2)
+    2.0
+    """
     ok = alpha > 0 and not math.isnan(alpha)
     require(ok, "alpha", owner, "be positive, ∞ allowed", alpha)
     return float(alpha)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.channel import Channel, as_prior
+from leakcap.capacities.columns import column_extremes, column_tops
+from leakcap.channel import Channel
+from leakcap.leakage.cells import allowed, mixture
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["lift", "local_information_privacy", "log_lift", "pointwise_maximal_leakage"]
@@ -54,23 +56,16 @@ def local_information_privacy(channel: Channel, prior: ArrayLike) -> float:
     >>> round(local_information_privacy(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5]), 12)
     1.504077396776
     """
-    rows, weights = _support(channel, prior)
-    centre = weights @ rows
+    live, weights = allowed(channel, prior)
+    centre = mixture(live, weights)
     seen = centre > 0
     with np.errstate(divide="ignore"):
-        down = np.log(centre[seen]) - np.log(rows.min(axis=0)[seen])
+        down = np.log(centre[seen]) - np.log(column_extremes(live)[1][seen])
     return max(float(np.max(down)), log_lift(channel, prior))
 
 
 def _best_ratio(channel: Channel, prior: ArrayLike) -> Floats:
     """max_x C_xy/q_y for each y; 1 where q_y = 0."""
-    rows, weights = _support(channel, prior)
-    top, centre = rows.max(axis=0), weights @ rows
+    live, weights = allowed(channel, prior)
+    top, centre = column_tops(live), mixture(live, weights)
     return np.asarray(np.divide(top, centre, out=np.ones_like(top), where=centre > 0))
-
-
-def _support(channel: Channel, prior: ArrayLike) -> tuple[Floats, Floats]:
-    rows = channel.matrix
-    weights = as_prior(prior, rows.shape[0])
-    live = weights > 0
-    return (rows, weights) if live.all() else (rows[live], weights[live])

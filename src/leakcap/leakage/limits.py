@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
+from leakcap.capacities import rational
+from leakcap.capacities.columns import column_extremes, column_tops
 from leakcap.channel import Channel, as_prior
 from leakcap.gain import distribution_reciprocal
+from leakcap.leakage.cells import allowed, cells_of, rows_of
 from leakcap.leakage.lifts import lift
-from leakcap.numeric.columns import largest_and_least
 
 __all__ = ["additive_gain_capacity", "bayes_capacity", "gain_capacity", "lift_capacity"]
 
@@ -24,9 +28,10 @@ def bayes_capacity(channel: Channel) -> Bound:
     >>> round(bayes_capacity(Channel([[2/3, 1/6, 1/6], [1/3, 1/3, 1/3], [1/6, 1/6, 2/3]])).upper, 12)
     1.666666666667
     """
-    rows = channel.matrix
-    value = max(float(rows.max(axis=0).sum()), 1.0)
-    uniform = np.full(rows.shape[0], 1.0 / rows.shape[0])
+    exact = channel.exact is not None
+    value = float(rational.bayes_capacity(channel)) if exact else float(column_tops(channel).sum())
+    value = max(value, 1.0)
+    uniform = np.full(channel.shape[0], 1.0 / channel.shape[0])
     return Bound.exact(value, method="closed form", source="Alvim et al. 2012", unit="ratio", witness=uniform)
 
 
@@ -39,13 +44,17 @@ def lift_capacity(channel: Channel) -> Bound:
     >>> round(lift_capacity(Channel([[2/3, 1/6, 1/6], [1/3, 1/3, 1/3], [1/6, 1/6, 2/3]])).upper, 12)
     4.0
     """
-    rows = channel.matrix
-    top, bottom = largest_and_least(rows)
-    ratio = np.divide(top, bottom, out=np.where(top > 0, np.inf, 1.0), where=bottom > 0)
-    y = int(np.argmax(ratio))
-    pair = (int(np.argmax(rows[:, y])), int(np.argmin(rows[:, y])))
+    if channel.exact is not None:
+        ratio, pair = rational.ratio_and_pair(channel, None)
+        value = float(ratio)
+    else:
+        top, bottom = column_extremes(channel)
+        quotient = np.divide(top, bottom, out=np.where(top > 0, np.inf, 1.0), where=bottom > 0)
+        y = int(np.argmax(quotient))
+        column = rows_of(channel)[:, [y]]
+        value, pair = float(quotient[y]), (int(column.argmax()), int(column.argmin()))
     source = "Fernandes, McIver & Sadeghi 2022, corollary 2"
-    return Bound.exact(float(ratio[y]), method="closed form", source=source, unit="ratio", witness=pair)
+    return Bound.exact(value, method="closed form", source=source, unit="ratio", witness=pair)
 
 
 def gain_capacity(channel: Channel, prior: ArrayLike, *, max_case: bool = False) -> Bound:
@@ -59,11 +68,10 @@ def gain_capacity(channel: Channel, prior: ArrayLike, *, max_case: bool = False)
     >>> round(gain_capacity(c, [0.3, 0.7]).upper, 12), round(gain_capacity(c, [1.0, 0.0]).upper, 12)
     (1.7, 1.0)
     """
-    rows = channel.matrix
-    weights = as_prior(prior, rows.shape[0])
-    value = lift(channel, weights) if max_case else float(rows[weights > 0].max(axis=0).sum())
+    live, weights = allowed(channel, prior)
+    value = lift(live, weights) if max_case else float(column_tops(live).sum())
     source = "Fernandes, McIver & Sadeghi 2022, theorem 2" if max_case else "Alvim et al. 2014"
-    witness = distribution_reciprocal(weights)
+    witness = distribution_reciprocal(as_prior(prior, channel.shape[0]))
     return Bound.exact(max(value, 1.0), method="closed form", source=source, unit="ratio", witness=witness)
 
 
@@ -76,8 +84,8 @@ def additive_gain_capacity(channel: Channel, prior: ArrayLike) -> Bound:
     >>> additive_gain_capacity(Channel([[1.0, 0.0], [0.0, 1.0]]), [0.5, 0.5]).upper
     0.5
     """
-    rows = channel.matrix
-    weights = as_prior(prior, rows.shape[0])
-    distances = 0.5 * np.abs(rows - weights @ rows).sum(axis=1)
-    value, source = float(weights @ distances), "Alvim et al. 2014"
+    cells = cells_of(channel, prior)
+    apart = cells.weight * cells.centre[cells.y]
+    value = 0.5 * float(np.abs(cells.weight * cells.chance - apart).sum() + max(1.0 - math.fsum(apart), 0.0))
+    source = "Alvim et al. 2014"
     return Bound.exact(value, method="closed form", source=source, unit="probability")
