@@ -84,18 +84,21 @@ def pivoting_step(inverse: Inverse, pull: Floats, prior: Floats) -> Floats | Non
     >>> pivoting_step(Inverse(np.eye(2)), np.array([3.0, 0.0]), np.array([0.5, 0.5]))
     array([1., 0.])
     """
-    centred = pull - float(prior @ pull) / float(prior.sum())
-    free = np.stack([prior + inverse.times(centred), inverse.total])
     idle = prior <= 0.0
+    centred = pull - float(prior @ pull) / float(prior.sum())
+    # A far row that stays idle would only be cancelled by its multiplier, with rounding left behind.
+    lifted = np.where(idle, np.maximum(-centred, 0.0), 0.0)
+    centred += lifted
+    free = np.stack([prior + inverse.times(centred), inverse.total])
     fewest, patience = len(prior) + 1, _PATIENCE
-    tolerance = _NOISE * inverse.precision * float(np.max(np.abs(centred)))
+    tolerance = _NOISE * inverse.precision * float(np.max(centred))
     for _ in range(_PIVOTS):
         face = _on_face(inverse, free, np.flatnonzero(idle))
         if face is None:
             return None
         point, slack = face
         falling = ~idle & (point < 0.0)
-        rising = idle & (slack < -tolerance)
+        rising = idle & (slack + lifted < -tolerance)
         back, bad = int(np.count_nonzero(rising)), int(np.count_nonzero(falling))
         if back + bad == 0:
             return np.asarray(point / point.sum())
