@@ -15,7 +15,8 @@ from leakcap.definition.information import KLDP, MIDP, Centre, LevelCapacity, Ma
 from leakcap.definition.pure import PureDP
 from leakcap.definition.relation import to_replace_one
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
-from leakcap.definition.search import Route, Step, convert, route
+from leakcap.definition.search import convert, route
+from leakcap.definition.steps import Route, Step
 
 __all__ = [
     "KLDP",

@@ -34,7 +34,7 @@ class InformationPrivacy(Definition):
 
     The adversaries are those who believe at most `records` records to depend on one another, with
     dependence extent d = I_∞(X_i; X_{−i}) at most `extent` nats. One record means independence.
-    Source: Wu, Xia & He 2017, definition 4 and theorem 1.
+    Source: Wu, Xia & He 2017, theorem 1.
 
     >>> InformationPrivacy(1.0, records=5)
     InformationPrivacy(epsilon=1.0, records=5)
@@ -77,7 +77,7 @@ class LocalInformationPrivacy(Definition):
     """ε-local information privacy: |ln p(x|y)/p(x)| ≤ ε nats for every x and y, under one given prior.
 
     `prior` None is the uniform one. Demanded for every prior it would be ε-LDP itself; under one prior it
-    gives 2ε-LDP. Source: Jiang, Seif, Tandon & Li 2021, definition 4.
+    gives 2ε-LDP. Source: Jiang, Seif, Tandon & Li 2021.
 
     >>> round(LocalInformationPrivacy(0.0).tightest(Channel([[0.75, 0.25], [0.25, 0.75]])).epsilon, 12)
     0.69314718056

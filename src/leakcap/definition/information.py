@@ -21,7 +21,7 @@ __all__ = ["KLDP", "MIDP", "Centre", "LevelCapacity", "MaximalLeakage"]
 class KLDP(Definition):
     """κ-KL-DP: KL(P_{Y|x} ‖ P_{Y|x'}) ≤ κ nats between neighbours, both directions.
 
-    Source: Cuff & Yu 2016, definition 4 (there called KL-DP).
+    Source: Cuff & Yu 2016.
 
     >>> round(KLDP(0.0).tightest(Channel([[0.75, 0.25], [0.25, 0.75]])).nats, 12)
     0.549306144334
@@ -49,7 +49,7 @@ class MIDP(Definition):
     """κ-MI-DP: I(X_i; Y | X^{-i}) ≤ κ nats for every person i and every distribution of the table.
 
     With the other records known, it is the Shannon capacity of the channel from one record.
-    Source: Cuff & Yu 2016, definition 2.
+    Source: Cuff & Yu 2016.
 
     >>> round(MIDP(0.0).tightest(Channel([[1.0, 0.0], [0.0, 1.0]])).nats, 9)
     0.693147181

@@ -64,7 +64,7 @@ def guess_bound(epsilon: float, k: int) -> float:
 def bayes_capacity(epsilon: float, k: int) -> float:
     """The largest factor by which an ε-DP output helps a guess at one of k values: kA/(A+k−1).
 
-    Attained by k-ary randomised response. Source: Alvim et al. 2011, theorem 3.
+    Attained by k-ary randomised response. Source: Alvim et al. 2011.
 
     >>> round(bayes_capacity(math.log(3.0), 3), 12)
     1.8

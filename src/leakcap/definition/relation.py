@@ -77,7 +77,7 @@ def _(definition: GaussianDP) -> GaussianDP:
 
 @_two_steps.register
 def _(definition: RenyiDP) -> RenyiDP:
-    # D_a(P‖Q) ≤ (a−½)/(a−1)·D_{2a}(P‖R) + D_{2a−1}(R‖Q) with 2a = α: Mironov 2017, Prop. 11.
+    # D_a(P‖Q) ≤ (a−½)/(a−1)·D_{2a}(P‖R) + D_{2a−1}(R‖Q) with 2a = α: Mironov 2017, weak triangle inequality.
     if math.isinf(definition.alpha):
         return RenyiDP(math.inf, 2.0 * definition.epsilon)
     a = 0.5 * definition.alpha

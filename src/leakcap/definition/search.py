@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from leakcap.definition.base import Definition, Relation
 from leakcap.definition.graph import FACTS, Implication, edges, target_fields
 from leakcap.definition.refusals import counterexample, refusal
+from leakcap.definition.steps import Route, Step
 from leakcap.errors import InvalidParameter, NoRoute
 from leakcap.numeric.search import maximise
 
-__all__ = ["Route", "Step", "convert", "route"]
+__all__ = ["convert", "route"]
 
 T = TypeVar("T", bound=Definition)
 
@@ -25,44 +26,6 @@ _SEARCHED: Mapping[str, tuple[float, float, Callable[[float], float]]] = {
     "alpha": (math.log(1e-6), math.log(1e7), lambda v: 1.0 + math.exp(v)),
     "epsilon": (math.log(1e-8), math.log(600.0), math.exp),
 }
-
-
-@dataclass(frozen=True)
-class Step:
-    """One edge of a route with what went in and what came out."""
-
-    edge: Implication
-    source: Definition
-    target: Definition
-
-    def __str__(self) -> str:
-        """The step as a person reads it."""
-        tight = f"\n      attained by {self.edge.attained_by}" if self.edge.tight else ""
-        return f"{self.source!r} ⇒ {self.target!r}\n      {self.edge.formula}  [{self.edge.citation}]{tight}"
-
-
-@dataclass(frozen=True)
-class Route(Generic[T]):
-    """The steps from a guarantee to what follows from it; `str` prints them with their citations."""
-
-    source: Definition
-    target: T
-    steps: tuple[Step, ...]
-
-    @property
-    def tight(self) -> bool:
-        """Whether the value is attained by some mechanism: one tight step (none for the same guarantee)."""
-        return len(self.steps) == 0 or (len(self.steps) == 1 and self.steps[0].edge.tight)
-
-    @property
-    def citations(self) -> tuple[str, ...]:
-        """The sources of the steps, in order."""
-        return tuple(step.edge.citation for step in self.steps)
-
-    def __str__(self) -> str:
-        """Numbered steps."""
-        lines = [f"{i}. {step}" for i, step in enumerate(self.steps, start=1)]
-        return "\n".join([f"{self.source!r} implies {self.target!r}", *lines])
 
 
 def convert(source: Definition, target: type[T], **free: Any) -> T:

@@ -67,7 +67,7 @@ def approximate_to_pure(source: ApproxDP) -> PureDP | None:
 
 @implies(
     formula="δ ln 2 + (1−δ)(ln 2 − h(e^ε/(1+e^ε)))",
-    citation="Kairouz, Oh & Viswanath 2015, Thm 3.4",
+    citation="Kairouz, Oh & Viswanath 2015, dominating pair",
     attained_by=LEAKY,
 )
 def approximate_to_mi_binary(source: ApproxDP, *, values: int) -> MIDP | None:

@@ -35,7 +35,7 @@ def information_to_pure(source: InformationPrivacy) -> PureDP:
 
 @implies(
     formula="ε",
-    citation="Jiang et al. 2021, Prop. 1",
+    citation="Jiang et al. 2021",
     attained_by="the subset mechanism that hides one value of k, as k → ∞",
 )
 def pure_to_local_information(
@@ -64,7 +64,7 @@ def _lift_below(epsilon: float, least: float) -> float:
 
 @implies(
     formula="2ε",
-    citation="Jiang et al. 2021, Prop. 1",
+    citation="Jiang et al. 2021",
     attained_by="one output a pair (i, j): likelihood e^ε for i, e^{−ε} for j, between them for all others",
 )
 def local_information_to_pure(source: LocalInformationPrivacy) -> PureDP:

@@ -54,7 +54,7 @@ def mi_to_approximate(source: MIDP, *, epsilon: float) -> ApproxDP:
     return ApproxDP(epsilon, shannon_profile(source.nats, epsilon).upper)
 
 
-@implies(formula="κ at level 1", citation="definition", attained_by="any mechanism")
+@implies(formula="κ at level 1", citation="definition", attained_by="any mechanism, at level 1")
 def mi_to_level(source: MIDP, *, alpha: float, centre: Centre = Centre.MARGINAL) -> LevelCapacity | None:
     """Both informations increase with the order, so Shannon's bounds those below it."""
     return LevelCapacity(alpha, source.nats, centre=centre) if alpha <= 1.0 else None

@@ -52,7 +52,9 @@ def pure_to_mi(source: PureDP) -> MIDP:
 
 
 @implies(
-    formula="ln 2 − h(e^ε/(1+e^ε))", citation="Kairouz, Oh & Viswanath 2015, Thm 3.4", attained_by=RESPONSE
+    formula="ln 2 − h(e^ε/(1+e^ε))",
+    citation="Kairouz, Oh & Viswanath 2015, dominating pair",
+    attained_by=RESPONSE,
 )
 def pure_to_mi_binary(source: PureDP, *, values: int) -> MIDP | None:
     """A record with two values (or a query with two outputs)."""
@@ -85,7 +87,7 @@ def pure_to_level_published(
 
 @implies(
     formula="ln 2 − H_α(e^ε/(1+e^ε)), Rényi entropy of order α",
-    citation="Kairouz, Oh & Viswanath 2015, Thm 2.5",
+    citation="Kairouz, Oh & Viswanath 2015, dominating pair",
     attained_by=RESPONSE,
 )
 def pure_to_level_binary(
@@ -177,7 +179,7 @@ def pure_to_delta(source: PureDP) -> DeltaDP:
 
 @implies(
     formula="ln Σ_y max_x P(y|x) ≤ ε",
-    citation="Issa, Wagner & Kamath 2020, Sec. III; Alvim et al. 2011",
+    citation="Alvim et al. 2011; Issa, Wagner & Kamath 2020",
     attained_by="k-ary randomised response, as k → ∞",
 )
 def pure_to_leakage(source: PureDP) -> MaximalLeakage:
@@ -187,7 +189,7 @@ def pure_to_leakage(source: PureDP) -> MaximalLeakage:
 
 @implies(
     formula="ln(k e^ε/(e^ε+k−1))",
-    citation="Alvim et al. 2011, Thm 3",
+    citation="Alvim et al. 2011",
     attained_by="k-ary randomised response",
 )
 def pure_to_leakage_of_values(source: PureDP, *, values: int) -> MaximalLeakage:

@@ -84,7 +84,7 @@ def response_of_renyi(alpha: float, level: float) -> float:
 
 @implies(
     formula="max of p − e^{ε'} q over Bernoulli laws with D_α ≤ ε both ways",
-    citation="Asoodeh et al. 2021, Thm 3, with both directions kept; docs/theory/conversions.md",
+    citation="Asoodeh et al. 2021, with both directions kept; docs/theory/conversions.md",
     attained_by=PAIR,
 )
 def renyi_to_delta_at(source: RenyiDP, *, epsilon: float) -> ApproxDP | None:
