@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ TOLERANCE = 1e-9
 
 _GAP = 1e-12
 
+_DENOMINATOR = 10**6
+"""Largest denominator tried for an exact post-processing."""
+
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
@@ -30,7 +34,7 @@ class Refinement:
     `holds` is None when neither the witness nor the separation passes its check. `bool()` is True only
     where refinement is shown. `witness_post` turns A's outputs into B's (for the max-case order: B's
     outputs into mixtures of A's posteriors). `witness_gain` under `witness_prior` gives B more than A, by
-    `margin`.
+    `margin`. `tolerance` is 0 where both channels are of fractions and the evidence is exact.
     """
 
     holds: bool | None
@@ -53,7 +57,8 @@ def refines(a: Channel, b: Channel, *, max_case: bool = False) -> Refinement:
     Average case: for every prior and gain, iff B = A·R for a stochastic R; when not, duality gives a gain
     g and the uniform prior with V_g(B) > V_g(A). Max-case: for every prior and every quasi-convex
     vulnerability, iff each posterior of B is a mixture of posteriors of A; when not, a separating
-    hyperplane is such a gain. A witness must rebuild B within 1e-9 an entry. Needs SciPy.
+    hyperplane is such a gain. A witness must rebuild B within 1e-9 an entry; for two channels of fractions
+    the average case is decided exactly where the evidence rounds to fractions that prove it. Needs SciPy.
     Source: McIver, Meinicke & Morgan 2010; Alvim et al. 2012; McIver et al. 2014 (average);
     Chatzikokolakis, Fernandes & Palamidessi 2019 (max-case). Raises `InvalidChannel`, `LeakcapError`.
 
@@ -75,10 +80,32 @@ def _average(a: Channel, b: Channel) -> Refinement:
     post, direction = _nearest(rows_a, rows_b)
     residual = float(np.abs(rows_a @ post - rows_b).max())
     gain = matrix(_lifted(direction), actions=b.outputs)
+    proven = _in_fractions(a, b, post, gain)
+    if proven is not None:
+        return proven
     if residual <= TOLERANCE:
         witness = Channel(post, inputs=a.outputs, outputs=b.outputs)
         return Refinement(True, residual, 0.0, witness_post=witness)
     return _separated(a, b, gain, residual, size=shape[0] * shape[1], max_case=False)
+
+
+def _in_fractions(a: Channel, b: Channel, post: Floats, gain: Gain) -> Refinement | None:
+    """A proof without rounding, for two channels of fractions: an exact R, or an exact gap."""
+    rows_a, rows_b = a.as_exact(), b.as_exact()
+    if rows_a is None or rows_b is None:
+        return None
+    guess = np.array([[Fraction(v).limit_denominator(_DENOMINATOR) for v in row] for row in post.tolist()])
+    if (guess.sum(axis=1) == 1).all() and (rows_a @ guess == rows_b).all():
+        witness = Channel(guess, inputs=a.outputs, outputs=b.outputs)
+        return Refinement(True, 0.0, 0.0, tolerance=0.0, witness_post=witness)
+    table = np.array([[Fraction(v) for v in row] for row in gain.table.tolist()])
+    high, low = (sum(map(max, (table @ rows).T), Fraction(0)) for rows in (rows_b, rows_a))
+    if high <= low:
+        return None
+    uniform = np.full(a.shape[0], 1.0 / a.shape[0])
+    residual = float(np.abs(a.matrix @ post - b.matrix).max())
+    margin = float((high - low) / a.shape[0])
+    return Refinement(False, residual, margin, tolerance=0.0, witness_gain=gain, witness_prior=uniform)
 
 
 def _separated(

@@ -117,6 +117,26 @@ def test_a_tiny_difference_is_still_seen() -> None:
         check(a, b, answer)
 
 
+def test_fractions_are_decided_exactly() -> None:
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    a = Channel([[half, third, Fraction(1, 6)], [Fraction(1, 7), Fraction(2, 7), Fraction(4, 7)]])
+    post = Channel([[third, Fraction(2, 3)], [half, half], [Fraction(9, 10), Fraction(1, 10)]])
+    answer = refines(a, a >> post)
+    assert (answer.holds, answer.residual, answer.tolerance) == (True, 0.0, 0.0)
+    assert answer.witness_post is not None
+    assert (a >> answer.witness_post) == (a >> post)
+    # A part in 10¹² more than A: within the tolerance for doubles, seen in fractions.
+    tiny = Fraction(1, 10**12)
+    plain = Channel([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
+    more = Channel(
+        [[Fraction(3, 4) + tiny, Fraction(1, 4) - tiny], [Fraction(1, 4) - tiny, Fraction(3, 4) + tiny]]
+    )
+    answer = refines(plain, more)
+    assert (answer.holds, answer.tolerance) == (False, 0.0)
+    assert 0 < answer.margin <= 2e-12
+    assert refines(more, plain).holds is True
+
+
 def test_a_solver_that_fails_gives_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "minimise_linear", lambda *args, **options: None)
     for max_case in (False, True):

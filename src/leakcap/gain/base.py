@@ -61,6 +61,11 @@ class Gain(ABC):
     def best(self, weights: Floats, columns: Any) -> Floats:
         """max_w Σ_x g(w, x) weights_x columns_xy for each y: the worth of the best action after y."""
 
+    def worst(self, weights: Floats, columns: Any, centre: Floats) -> float:
+        """The largest `best` over an output's own probability, max over y with centre_y > 0."""
+        best, seen = self.best(weights, columns), centre > 0
+        return float(np.max(best[seen] / centre[seen]))
+
     @abstractmethod
     def best_actions(self, weights: Floats, columns: Floats) -> NDArray[np.intp]:
         """The index of a best action for each y."""

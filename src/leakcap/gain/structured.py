@@ -18,6 +18,12 @@ from leakcap.numeric.logspace import Floats
 
 __all__ = ["Classes", "Diagonal", "TopGuesses"]
 
+_FAINT = 1e-290
+"""Output probabilities below this have no safe reciprocal."""
+
+_ROWS = 32
+"""Rows looked at together."""
+
 _LARGEST_TABLE = 1 << 24
 """Entries of the largest table that is written out."""
 
@@ -76,6 +82,22 @@ class Diagonal(Gain):
             scaled = np.multiply(columns[rows], scale[rows, None], out=room[: len(columns[rows])])
             np.maximum(top, scaled.max(axis=0), out=top)
         return np.asarray(top)
+
+    def worst(self, weights: Floats, columns: Any, centre: Floats) -> float:
+        """max_x scale_x·max_y C_xy/q_y: rows by falling scale, until the lift says that none can win."""
+        scale = self.worth * weights
+        faint = bool(np.min(centre, where=centre > 0, initial=1.0) < _FAINT)
+        if sparse_columns(columns) or faint or np.all(scale == scale[0]):
+            return super().worst(weights, columns, centre)
+        inverse = np.divide(1.0, centre, out=np.zeros_like(centre), where=centre > 0)
+        lift, best = float((columns.max(axis=0) * inverse).max()), 0.0
+        order = np.argsort(-scale)
+        for start in range(0, order.size, _ROWS):
+            rows = order[start : start + _ROWS]
+            if scale[rows[0]] * lift <= best:
+                break
+            best = max(best, float(((columns[rows] * inverse).max(axis=1) * scale[rows]).max()))
+        return best
 
     def best_actions(self, weights: Floats, columns: Floats) -> NDArray[np.intp]:
         """The guess for each y."""
