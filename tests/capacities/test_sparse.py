@@ -1,4 +1,4 @@
-"""The capacity of large sparse channels: both ends proven, and equal to the dense solver's where both can go."""
+"""Large sparse channels: both ends proven, and equal to the dense solver's where both can go."""
 
 from __future__ import annotations
 

@@ -73,11 +73,16 @@ def _exactly(
 
 
 def _largest_ratio(channel: Channel) -> tuple[float, Pair]:
-    ratio = log_quotient(*column_extremes(channel))
-    y = int(np.argmax(ratio))
+    top, bottom = column_extremes(channel)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = top / bottom
+    y = int(np.argmax(np.where(np.isnan(ratio), 0.0, ratio)))
+    if math.isinf(ratio[y]):  # no bound, or a ratio beyond the largest double
+        y = int(np.argmax(log_quotient(top, bottom)))
+    value = float(log_quotient(top[y], bottom[y]))
     table = channel.sparse
     column = channel.matrix[:, y] if table is None else table[:, [y]].toarray().ravel()
-    return float(ratio[y]), (int(np.argmax(column)), int(np.argmin(column)))
+    return value, (int(np.argmax(column)), int(np.argmin(column)))
 
 
 def _every_pair(rows: Floats, divergence: Divergence) -> tuple[float, Pair]:

@@ -35,6 +35,8 @@ def capacity(
     - `AllPriors()`: the radius, sup over priors of Sibson's information — Shannon capacity at `Renyi(1)`,
       maximal leakage at `Renyi(inf)`.
     - `GivenPrior(prior)`: the leakage under that prior.
+    - `EntropyFloor(nats)`, `InputCost(costs, at_most)` and the adversaries on databases in
+      `leakcap.adversary`: the same under constraints.
 
     Returns a `Bound`: in nats, or a probability for hockey-stick and total variation. The witness is the
     pair or the prior that attains the lower end. Raises `InvalidParameter` for a pair of ruler and
@@ -45,9 +47,14 @@ def capacity(
     1.098612288668
     """
     adversary = Neighbours() if adversary is None else adversary
-    if isinstance(channel, HasExact):
-        return channel.exact(divergence, adversary) or solve(adversary, channel.channel(), divergence)
-    return solve(adversary, channel, divergence)
+    if isinstance(channel, Channel):
+        return solve(adversary, channel, divergence)
+    if not isinstance(channel, HasExact):
+        raise InvalidParameter(
+            f"`channel` of `capacity` must be a `Channel` or a mechanism. Got {type(channel).__name__}. "
+            "Make one with `Channel(matrix)`."
+        )
+    return channel.exact(divergence, adversary) or solve(adversary, channel.channel(), divergence)
 
 
 @singledispatch
