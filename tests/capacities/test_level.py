@@ -171,6 +171,17 @@ def test_limits_and_edges():
         capacity(channel, TotalVariation(), AllPriorsJoint())
 
 
+def test_orders_beyond_double_precision():
+    channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
+    epsilon = math.log(7)
+    for order in (1e10, 1e100, 1e300):
+        for some in (channel, Channel(channel.matrix[:2])):
+            bound = capacity(some, Renyi(order), AllPriorsJoint())
+            assert bound.upper == pytest.approx(epsilon, abs=1e-12)
+            assert bound.lower == pytest.approx(epsilon, abs=1e-6)
+        assert capacity(channel, Renyi(order), AllPriors()).width <= 1e-9
+
+
 def test_the_method_says_whether_it_is_exact():
     two = capacity(Channel([[0.7, 0.3], [0.2, 0.8]]), Renyi(2), AllPriorsJoint())
     three = capacity(Channel([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]), Renyi(2), AllPriorsJoint())

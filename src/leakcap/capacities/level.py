@@ -29,6 +29,7 @@ from leakcap.numeric.rounding import up
 __all__ = ["level"]
 
 _SOURCE = "How to secure data with a broken wifi connection, 2022"
+_HIGHEST = 1e9
 _WORK = 2e7
 """Matrix entries that one ascent may touch."""
 
@@ -53,6 +54,8 @@ def level(adversary: AllPriorsJoint, channel: Channel, divergence: Divergence) -
         return diameter(Neighbours(), channel, divergence)
     if alpha > 2.0 and ((rows > 0).any(axis=0) & (rows == 0).any(axis=0)).any():
         return Bound.exact(math.inf, method="level: an output rules a secret out and α > 2", source=_SOURCE)
+    if alpha > _HIGHEST:
+        return _between(channel, adversary)
     if len(rows) == 1:
         return Bound.exact(0.0, method="level: one secret", source=_SOURCE, witness=np.ones(1))
     if len(rows) == 2:
@@ -60,6 +63,14 @@ def level(adversary: AllPriorsJoint, channel: Channel, divergence: Divergence) -
         method = f"level {alpha:g} of two secrets: branch and bound over the prior"
         return Bound(pair.lower, pair.upper, method, _SOURCE, witness=np.array(pair.prior))
     return _bracket(channel, divergence)
+
+
+def _between(channel: Channel, adversary: AllPriorsJoint) -> Bound:
+    """Orders beyond the largest that doubles resolve: they lie between that one and ∞."""
+    low = level(adversary, channel, Renyi(_HIGHEST))
+    high = diameter(Neighbours(), channel, Renyi(math.inf)).upper
+    method = f"level: between order {_HIGHEST:g} and the diameter at ∞"
+    return Bound(min(low.lower, high), high, method, _SOURCE, witness=low.witness)
 
 
 def _bracket(channel: Channel, order: Renyi) -> Bound:

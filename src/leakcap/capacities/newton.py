@@ -35,6 +35,8 @@ _FALLBACK_STEPS = 400
 _RIDGE = 1e-11
 """A proximal term, relative to the curvature's diagonal: it makes A definite and moves no fixed point."""
 _LARGEST = 400
+_MEMORY = 4096
+"""No more rows than this in a working set: a curvature of 128 MiB."""
 _LARGE = 128
 """Working sets for which a curvature costs much more than a step; single precision does for it."""
 _FEW = 160
@@ -91,8 +93,8 @@ class Problem(Protocol):
     def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
         """The gradient for those rows, up to a constant."""
 
-    def overlap(self, place: Place, index: NDArray[np.intp], image: Floats) -> Floats:
-        """The curvature between those rows and a prior with this image."""
+    def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        """A π for those rows, A the whole curvature: known without a product."""
 
 
 @dataclass(frozen=True)
@@ -216,9 +218,7 @@ class Search:
         share = float(old.sum())
         # Moving everything onto the frame's rows changes the centre: account for the rows left behind.
         if share < 1.0 - 1e-12:
-            left = self.here.prior.copy()
-            left[index] = 0.0
-            pull = pull + self.problem.overlap(self.here, index, self.problem.image(left))
+            pull = pull + self.problem.met(self.here, index) - frame.curvature @ old
         if frame.inverse is not None:
             solution = pivoting_step(frame.inverse, pull, old)
             if solution is not None and self._towards(self._spread(index, solution)):
@@ -263,7 +263,7 @@ class Search:
         """Rows with a share in the prior, and those that would raise the value."""
         prior, excess = self.here.prior, self.here.distance - self.here.value
         index = np.flatnonzero((prior > 1e-7 / prior.size) | (excess > -1e-12))
-        most = max(4 * self.problem.shape[1] + 8, _LARGEST)
+        most = min(max(4 * self.problem.shape[1] + 8, _LARGEST), _MEMORY)
         if index.size > most:
             score = prior[index] + np.maximum(excess[index], 0.0)
             index = np.sort(index[np.argsort(score)[-most:]])

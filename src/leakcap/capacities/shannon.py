@@ -58,5 +58,6 @@ class _Shannon:
     def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
         return place.distance[index]
 
-    def overlap(self, place: Place, index: NDArray[np.intp], image: Floats) -> Floats:
-        return self.rows.times(image * np.exp(-place.log_centre))[index]
+    def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
+        # W diag(1/q) Wᵀπ = W diag(1/q) q = 1.
+        return np.ones(index.size)
