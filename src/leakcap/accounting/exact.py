@@ -1,0 +1,74 @@
+"""Small compositions by brute force: every combination of outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from leakcap.accounting.finite import FiniteLoss
+from leakcap.accounting.part import UNIT, Part
+from leakcap.numeric.logspace import Floats
+
+__all__ = ["Enumeration", "enumerate_losses"]
+
+_MOST = 1 << 16
+
+
+class Enumeration:
+    """All finite total losses with their probabilities, largest first."""
+
+    def __init__(self, losses: Floats, logs: Floats, queries: int) -> None:
+        """Sort once."""
+        order = np.argsort(losses)[::-1]
+        self.losses, self.logs, self.queries = losses[order], logs[order], queries
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """An enclosure of the finite part of δ(ε)."""
+        above = int(np.searchsorted(-self.losses, -epsilon))
+        gaps = self.losses[:above] - epsilon
+        value = math.fsum((np.exp(self.logs[:above]) * -np.expm1(-gaps)).tolist())
+        reach = float(np.abs(self.losses).max(initial=0.0)) + abs(epsilon)
+        mass = math.fsum(np.exp(self.logs[:above]).tolist())
+        noise = UNIT * ((64.0 + 16.0 * self.queries) * value + 16.0 * self.queries * reach * mass)
+        return max(value - noise, 0.0), value + noise
+
+
+def enumerate_losses(parts: Sequence[tuple[Part, int]]) -> Enumeration | None:
+    """Every total loss of finite rows, or None where there are more than 65,536 combinations.
+
+    >>> from leakcap.accounting.finite import finite_loss
+    >>> enumerate_losses([(finite_loss([0.75, 0.25], [0.25, 0.75]), 3)]).losses.size
+    4
+    """
+    rows = [(part, count) for part, count in parts if isinstance(part, FiniteLoss)]
+    if len(rows) < len(parts) or not rows or any(not part.losses for part, _ in rows):
+        return None
+    size = 1
+    for part, count in rows:
+        size *= math.comb(count + len(part.losses) - 1, len(part.losses) - 1)
+        if size > _MOST:
+            return None
+    losses, logs = np.zeros(1), np.zeros(1)
+    for part, count in rows:
+        more, weights = _powers(part, count)
+        losses = (losses[:, None] + more).reshape(-1)
+        logs = (logs[:, None] + weights).reshape(-1)
+    return Enumeration(losses, logs, sum(count for _, count in rows))
+
+
+def _powers(part: FiniteLoss, count: int) -> tuple[Floats, Floats]:
+    """Sums of `count` losses by how often each came, with multinomial probabilities."""
+    counts = np.zeros((1, 0), dtype=np.int64)
+    left = np.array([count])
+    for _ in range(len(part.losses) - 1):
+        grown = [np.arange(rest + 1) for rest in left.tolist()]
+        counts = np.repeat(counts, [g.size for g in grown], axis=0)
+        taken = np.concatenate(grown)
+        left = np.repeat(left, [g.size for g in grown]) - taken
+        counts = np.column_stack([counts, taken])
+    counts = np.column_stack([counts, left])
+    factorials = np.array([math.lgamma(k + 1.0) for k in range(count + 1)])
+    logs = factorials[count] - factorials[counts].sum(axis=1) + counts @ np.log(np.array(part.p))
+    return counts @ np.array(part.losses), logs

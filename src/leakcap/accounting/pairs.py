@@ -1,0 +1,72 @@
+"""From mechanisms to the loss of the pair of secrets that dominates all others."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+
+from leakcap.accounting.finite import finite_loss
+from leakcap.accounting.laplacian import LaplaceLoss
+from leakcap.accounting.normal import GaussianLoss
+from leakcap.accounting.part import Part
+from leakcap.channel import Channel
+from leakcap.errors import InvalidParameter
+from leakcap.mechanism import DiscreteGaussian, Gaussian, Laplace, Mechanism
+
+__all__ = ["loss_of"]
+
+
+@singledispatch
+def loss_of(mechanism: object) -> Part:
+    """The loss of the dominating pair of a mechanism, or of a channel with two inputs.
+
+    >>> loss_of(Gaussian(2.0)).mu
+    0.5
+    """
+    raise InvalidParameter(
+        f"`mechanism` of `PrivacyLoss.of_mechanism` must be a mechanism or a channel from two secrets. Got "
+        f"{mechanism!r}."
+    )
+
+
+@loss_of.register
+def _(mechanism: Mechanism) -> Part:
+    pair = mechanism.dominating_pair()
+    if pair is not None:
+        return finite_loss(pair.p, pair.q)
+    raise InvalidParameter(
+        f"`{type(mechanism).__name__}` has no one pair of secrets that dominates all others. Name a pair: "
+        "`PrivacyLoss.of_channel(mechanism.channel(), x, x')`."
+    )
+
+
+@loss_of.register
+def _(mechanism: Channel) -> Part:
+    if mechanism.shape[0] == 2:
+        return finite_loss(mechanism.matrix[0], mechanism.matrix[1])
+    raise InvalidParameter(
+        f"a channel must have two secrets to have one privacy loss. Got {mechanism.shape[0]}. Name a pair: "
+        "`PrivacyLoss.of_channel(channel, x, x')`."
+    )
+
+
+@loss_of.register
+def _(mechanism: Gaussian) -> Part:
+    return GaussianLoss(mechanism.mu)
+
+
+@loss_of.register
+def _(mechanism: Laplace) -> Part:
+    return LaplaceLoss(mechanism.claim())
+
+
+@loss_of.register
+def _(mechanism: DiscreteGaussian) -> Part:
+    window = mechanism.window()
+    if window is None:
+        raise InvalidParameter(
+            f"`{mechanism!r}` is too wide for a table of its losses. Use `Gaussian` of the same sigma with "
+            "`RenyiDP` or zCDP accounting, or a smaller sensitivity."
+        )
+    return finite_loss(np.array(window.matrix[0]), np.array(window.matrix[-1]))

@@ -1,0 +1,179 @@
+"""One query's privacy loss between two neighbouring secrets: what the accountant adds up."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.numeric.logspace import Floats
+
+__all__ = ["UNIT", "Atoms", "Numbers", "Part", "Reversed", "total_transform"]
+
+Numbers = NDArray[Any]
+"""Real or complex numbers."""
+
+UNIT = 2.0**-53
+"""Half the spacing of doubles near one."""
+
+
+class Atoms(NamedTuple):
+    """Losses that occur with positive probability, and their masses under P and under Q."""
+
+    losses: Floats
+    p: Floats
+    q: Floats
+
+
+NO_ATOMS = Atoms(np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+class Part(ABC):
+    """The loss L = ln P(y)/Q(y) of one query, y drawn from P; frozen, so that equal parts are counted.
+
+    The transform is M(z) = E_P[e^{zL}] over finite losses, an entire function; K = ln M. Between the two
+    directions K_{Q‖P}(z) = K_{P‖Q}(−1−z).
+    """
+
+    @property
+    def infinite(self) -> float:
+        """P's mass where Q has none: losses of +∞."""
+        return 0.0
+
+    @property
+    def lost(self) -> float:
+        """Q's mass where P has none: losses of −∞ for the other direction."""
+        return 0.0
+
+    @abstractmethod
+    def log_transform(self, z: Numbers) -> Numbers:
+        """K(z) elementwise, for real or complex z."""
+
+    @abstractmethod
+    def error(self, z: Numbers) -> Floats:
+        """A bound on the rounding error of M(z), relative to M(Re z)."""
+
+    @abstractmethod
+    def envelope(self, c: float, t: float) -> float:
+        """ln of a bound on |M(c + iu)| over all |u| ≥ t."""
+
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """The least and the largest finite loss; ±∞ where there is none."""
+
+    @abstractmethod
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """P and Q of the losses in each (edge_i, edge_{i+1}], atoms left out."""
+
+    @abstractmethod
+    def renyi(self, alpha: float) -> float:
+        """D_α(P‖Q) in nats."""
+
+    def atoms(self) -> Atoms:
+        """The losses of positive probability."""
+        return NO_ATOMS
+
+    def hockey_stick(self, epsilon: float) -> float | None:
+        """δ(ε) of this one query in closed form, or None."""
+        return None
+
+    @property
+    def reverse(self) -> Part:
+        """The loss of the other direction, Q against P."""
+        return Reversed(self)
+
+    @classmethod
+    def add_up(cls, parts: Sequence[Self], counts: Floats, z: Numbers) -> tuple[Numbers, Floats]:
+        """Σ count·K and Σ count·error; a family with many members does it in one pass."""
+        total, error = np.zeros_like(z), np.zeros(z.shape)
+        for part, count in zip(parts, counts.tolist(), strict=True):
+            log_value = part.log_transform(z)
+            total = total + count * log_value
+            error = error + count * relative_error(part.error(z), log_value, part.log_transform(z.real))
+        return total, error
+
+
+def relative_error(error: Floats, log_value: Numbers, log_peak: Numbers) -> Floats:
+    """An error relative to M(Re z) as one relative to |M(z)|.
+
+    >>> float(relative_error(np.array(1e-16), np.array(0.0), np.array(0.0)))
+    1e-16
+    """
+    return np.asarray(error * np.exp(np.minimum(log_peak.real - log_value.real, 700.0)))
+
+
+@dataclass(frozen=True)
+class Reversed(Part):
+    """The loss of Q against P, from that of P against Q."""
+
+    part: Part
+
+    @property
+    def infinite(self) -> float:
+        return self.part.lost
+
+    @property
+    def lost(self) -> float:
+        return self.part.infinite
+
+    @property
+    def reverse(self) -> Part:
+        return self.part
+
+    def log_transform(self, z: Numbers) -> Numbers:
+        return self.part.log_transform(-1.0 - z)
+
+    def error(self, z: Numbers) -> Floats:
+        return self.part.error(-1.0 - z)
+
+    def envelope(self, c: float, t: float) -> float:
+        return self.part.envelope(-1.0 - c, t)
+
+    def support(self) -> tuple[float, float]:
+        low, high = self.part.support()
+        return -high, -low
+
+    def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        p, q = self.part.masses(-edges[::-1])
+        return q[::-1], p[::-1]
+
+    def atoms(self) -> Atoms:
+        losses, p, q = self.part.atoms()
+        return Atoms(-losses[::-1], q[::-1], p[::-1])
+
+    def renyi(self, alpha: float) -> float:
+        # (1−α)·D_α(Q‖P) = α·D_{1−α}(P‖Q) for α < 1; above one from the transform itself.
+        if alpha < 1.0:
+            return self.part.renyi(1.0 - alpha) * alpha / (1.0 - alpha)
+        if math.isinf(alpha):
+            return math.inf if self.infinite > 0.0 else -self.part.support()[0]
+        if self.infinite > 0.0:
+            return math.inf
+        if alpha == 1.0:
+            step = 1e-5
+            slope = self.log_transform(np.array([-step, step]))
+            return float(slope[1] - slope[0]) / (2.0 * step)
+        return float(self.log_transform(np.array(alpha - 1.0))) / (alpha - 1.0)
+
+
+def total_transform(parts: Sequence[tuple[Part, int]], z: Numbers) -> tuple[Numbers, Floats]:
+    """K of the sum of all losses, and a bound on the relative error of e^K.
+
+    >>> from leakcap.accounting.normal import GaussianLoss
+    >>> float(total_transform([(GaussianLoss(1.0), 3)], np.array([1.0]))[0][0])
+    3.0
+    """
+    families: dict[type[Part], list[tuple[Part, int]]] = {}
+    for part, count in parts:
+        families.setdefault(type(part), []).append((part, count))
+    total, error = np.zeros_like(z), np.zeros(z.shape)
+    for family, members in families.items():
+        counts = np.array([count for _, count in members], dtype=np.float64)
+        value, bound = family.add_up([part for part, _ in members], counts, z)
+        total, error = total + value, error + bound
+    return total, error
