@@ -243,7 +243,7 @@ def test_other_consequences_of_gaussian(mu: float) -> None:
     assert convert(source, KLDP).nats == convert(source, ZeroConcentratedDP).rho == 0.5 * mu * mu
 
 
-@pytest.mark.parametrize("mu", [0.01, 1.0, 4.0])
+@pytest.mark.parametrize("mu", [0.01, 1.0, 4.0, 12.0, 19.0])
 @pytest.mark.parametrize("k", [2, 3, 50])
 def test_gaussian_against_the_mixture(mu: float, k: int) -> None:
     mp.mp.dps = 25

@@ -445,3 +445,58 @@ def test_a_local_prior_of_ones_own() -> None:
         back = convert(pure, LocalInformationPrivacy, prior=prior)
         assert back.prior == prior
         assert lip.epsilon <= back.epsilon * (1 + 1e-12)
+
+
+def random_channel(rng: np.random.Generator, index: int) -> Channel:
+    """2–8 secrets and outputs: spread, near-deterministic, near-equal, with an unused column."""
+    shape = rng.integers(2, 9, 2)
+    rows = rng.dirichlet(np.full(shape[1], rng.choice([0.05, 0.3, 1.0, 20.0])), size=shape[0])
+    if index % 5 == 0:
+        noise = 1 + 10.0 ** -rng.integers(1, 6) * rng.standard_normal(rows.shape).clip(-3, 3)
+        rows = (rows[0] * noise).clip(1e-9)
+        rows /= rows.sum(axis=1, keepdims=True)
+    if index % 7 == 0:
+        rows = np.hstack([rows, np.zeros((len(rows), 1))])
+    return Channel(rows)
+
+
+QUICK = (
+    "pure_",
+    "kl_",
+    "mi_",
+    "leakage_to",
+    "total_",
+    "approximate_",
+    "renyi_to_kl",
+    "renyi_to_total",
+    "gaussian_to",
+)
+EXPENSIVE = {
+    "pure_to_level",
+    "pure_to_level_binary",
+    "pure_to_level_published",
+    "pure_to_zcdp",
+    "pure_to_zcdp_textbook",
+}
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_random_channels_show_no_violation(count: int) -> None:
+    rng = np.random.default_rng(1)
+    walked = [
+        e for e in edges() if e.name.startswith(QUICK) and e.name not in EXPENSIVE | {"gaussian_to_zcdp"}
+    ]
+    walked = [e for e in walked if "alpha" not in e.required and not {"epsilon", "delta"} & set(e.required)]
+    tested = 0
+    for index in range(count):
+        channel = random_channel(rng, index)
+        _measured.cache_clear()
+        for edge in walked:
+            example = edge.source.examples()[-2]
+            source = example.with_threshold(measured(example, channel).upper)
+            for free in choices(edge, channel):
+                target = edge(source, **free)
+                if target is not None:
+                    tested += 1
+                    assert not exceeds(target, channel), (edge.name, source, target, channel.matrix)
+    assert tested > 15 * count

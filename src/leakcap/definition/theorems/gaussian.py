@@ -96,10 +96,10 @@ def normal_against_mixture(mu: float, k: int) -> float:
     step = min(0.05, 0.25 / max(mu, 1.0))
     z = np.arange(-14.0 - mu, 14.0 + mu, step)
     log_ratio = -np.logaddexp(-math.log(k), math.log1p(-1.0 / k) - mu * z + 0.5 * mu * mu)
-    # The non-negative form P·(L − 1 + e^{−L}), with its series where it cancels.
+    # P·L − P + M, whose terms are not negative, with its series where they cancel.
     density = np.exp(-0.5 * (z - mu) ** 2) / math.sqrt(2.0 * math.pi)
+    mixture = density / k + (1.0 - 1.0 / k) * np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
     near = np.where(np.abs(log_ratio) < 1e-2, log_ratio, 0.0)
-    series = near**2 * (0.5 - near / 6 + near**2 / 24 - near**3 / 120 + near**4 / 720)
-    with np.errstate(over="ignore"):
-        far = log_ratio + np.expm1(-log_ratio)
-    return float(step * np.sum(density * np.where(np.abs(log_ratio) < 1e-2, series, far)))
+    series = density * near**2 * (0.5 - near / 6 + near**2 / 24 - near**3 / 120 + near**4 / 720)
+    far = density * log_ratio - density + mixture
+    return float(step * np.sum(np.where(np.abs(log_ratio) < 1e-2, series, far)))
