@@ -129,14 +129,15 @@ class StrongAdversary(Adversary):
 class BayesianAdversary(Adversary):
     """One belief about the whole database, any subset of the other records known: sup I(X_i; Y | X_S).
 
-    Source: Cuff & Yu 2016, equation 61; Yang, Sato & Nakagawa 2015.
+    Without a prior, the supremum over all beliefs as well, which also covers records that move together.
+    Source: Cuff & Yu 2016, equation 61 and the remark after it; Yang, Sato & Nakagawa 2015.
     """
 
-    prior: tuple[float, ...]
+    prior: tuple[float, ...] | None
 
-    def __init__(self, prior: ArrayLike) -> None:
+    def __init__(self, prior: ArrayLike | None = None) -> None:
         """Take any vector; it is checked against the channel when a capacity is asked."""
-        object.__setattr__(self, "prior", _vector(prior))
+        object.__setattr__(self, "prior", None if prior is None else _vector(prior))
 
 
 @dataclass(frozen=True, eq=False)

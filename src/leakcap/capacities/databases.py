@@ -11,9 +11,10 @@ known context: MI-DP is the largest Shannon capacity of the channels from one re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ __all__ = ["Known", "hamming_neighbours", "personal_capacities", "record_codes",
 
 _SUBSETS = 1 << 16
 """Pairs of a record and a known subset that are tried; 13 records have 53,248 of them."""
+
+_CHOICES = 1 << 12
+"""Channels with one database for each value of a record that are solved."""
 
 Codes = NDArray[np.intp]
 
@@ -97,7 +101,7 @@ def strong_adversary(adversary: StrongAdversary, channel: Channel, divergence: D
     best, where, upper = None, None, 0.0
     for unknown in combinations(allowed, adversary.size):
         for members in _contexts(codes, unknown):
-            part = channel.restricted([channel.inputs[x] for x in members])
+            part = _part(channel, members)
             key = part.matrix.tobytes()
             if key not in solved:
                 solved[key] = solve(inner, part, divergence)
@@ -132,19 +136,23 @@ def personal_capacities(channel: Channel, divergence: Divergence | None = None) 
 
 @solve.register
 def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergence: Divergence) -> Bound:
-    """max over records i and known subsets S of I(X_i; Y | X_S); the witness is (i, S)."""
+    """max over records i and known subsets S of I(X_i; Y | X_S).
+
+    The witness is (i, S), or `Known` where the belief is free.
+    """
     if not (isinstance(divergence, Renyi) and divergence.alpha == 1.0):
         raise InvalidParameter(
             "`divergence` of a `BayesianAdversary` must be "
             f"`Renyi(1)`, the mutual information. Got {divergence!r}. "
             "Compare two values of a record with `BayesianNeighbours(prior)`."
         )
+    if adversary.prior is None:
+        return _any_belief(channel, divergence)
+    prior = as_prior(adversary.prior, channel.shape[0])
     best, where = 0.0, (0, frozenset[int]())
     for record, known in _record_and_known(channel):
         total = 0.0
-        for mass, belief, rows in _conditionals(
-            channel, as_prior(adversary.prior, channel.shape[0]), record, known
-        ):
+        for mass, belief, rows in _conditionals(channel, prior, record, known):
             total += mass * float(belief @ divergence.between(rows, belief @ rows))
         if total > best:
             best, where = total, (record, frozenset(known))
@@ -155,15 +163,55 @@ def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergenc
 @solve.register
 def bayesian_neighbours(adversary: BayesianNeighbours, channel: Channel, divergence: Divergence) -> Bound:
     """max over records i, known subsets S and values of D(P_{Y|x_i,x_S} ‖ P_{Y|x_i',x_S}); witness (i, S)."""
+    prior = as_prior(adversary.prior, channel.shape[0])
     best, where = 0.0, (0, frozenset[int]())
     for record, known in _record_and_known(channel):
-        for _, _, rows in _conditionals(channel, as_prior(adversary.prior, channel.shape[0]), record, known):
+        for _, _, rows in _conditionals(channel, prior, record, known):
             value = diameter(Neighbours(), Channel(rows), divergence).upper
             if value > best:
                 best, where = value, (record, frozenset(known))
     method = "diameter over records and known subsets, the others averaged by the prior"
     source = "Cuff & Yu 2016, equation 60"
     return Bound.exact(best, method=method, source=source, unit=divergence.unit, witness=where)
+
+
+def _any_belief(channel: Channel, divergence: Divergence) -> Bound:
+    """sup I(X_i; Y) over all beliefs: one database for each value of x_i is enough.
+
+    For the information is convex in P(x_{−i} | x_i). Knowing some records only narrows the choice.
+    """
+    codes = record_codes(channel)
+    solved: dict[frozenset[bytes], Bound] = {}
+    best, where, upper = None, None, 0.0
+    for record in range(codes.shape[1]):
+        groups = [np.flatnonzero(codes[:, record] == value) for value in np.unique(codes[:, record])]
+        _check_choices(math.prod(len(group) for group in groups))
+        for chosen in product(*groups):
+            part = _part(channel, np.array(chosen, dtype=np.intp))
+            key = frozenset(row.tobytes() for row in part.matrix)
+            if key not in solved:
+                solved[key] = solve(AllPriors(), part, divergence)
+                upper = max(upper, solved[key].upper)
+                if best is None or solved[key].lower > best.lower:
+                    best = solved[key]
+                    where = Known((record,), (), part.inputs, best.witness)
+    lower = best.lower if best is not None else 0.0
+    method = f"largest of {len(solved)} channels with one database for each value of a record"
+    return Bound(lower, upper, method, "Cuff & Yu 2016, remark after equation 61", witness=where)
+
+
+def _part(channel: Channel, members: NDArray[np.intp]) -> Channel:
+    return Channel(
+        channel.matrix[members], inputs=[channel.inputs[x] for x in members], outputs=channel.outputs
+    )
+
+
+def _check_choices(count: int) -> None:
+    if count > _CHOICES:
+        raise InvalidParameter(
+            f"a `BayesianAdversary` over all beliefs must leave at most {_CHOICES} choices of one "
+            f"database for each value of a record. Got {count}. Give a prior, or use the bound of `AllPriors()`."
+        )
 
 
 def _allowed(adversary: StrongAdversary, count: int) -> tuple[int, ...]:
