@@ -209,8 +209,8 @@ def _part(channel: Channel, members: NDArray[np.intp]) -> Channel:
 def _check_choices(count: int) -> None:
     if count > _CHOICES:
         raise InvalidParameter(
-            f"a `BayesianAdversary` over all beliefs must leave at most {_CHOICES} choices of one "
-            f"database for each value of a record. Got {count}. Give a prior, or use the bound of `AllPriors()`."
+            f"a `BayesianAdversary` over all beliefs must leave at most {_CHOICES} ways to pick one database "
+            f"for each value of a record. Got {count}. Give a prior, or use the bound of `AllPriors()`."
         )
 
 
