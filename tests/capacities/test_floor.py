@@ -130,6 +130,17 @@ def test_a_constant_channel_and_a_zero_column():
     assert bound.upper < 1e-13
 
 
+def test_columns_of_nearly_equal_entries():
+    rng = np.random.default_rng(0)
+    for relative in (1e-6, 1e-9, 1e-12, 0.0):
+        rows = np.full((4, 3), 1 / 3) * (1 + relative * rng.random((4, 3)))
+        channel = Channel(rows / rows.sum(axis=1, keepdims=True))
+        bound = capacity(channel, WIDEST, EntropyFloor(0.7))
+        assert bound.lower <= capacity(channel, WIDEST).upper
+        assert bound.width < 1e-12
+        assert bound.upper >= log_lift(channel, np.full(4, 0.25))
+
+
 def test_sparse():
     rows = np.array([[0.5, 0.5], [0.0, 1.0], [0.0, 1.0]])
     thin = Channel(sparse.csr_array(rows))

@@ -32,6 +32,7 @@ _METHOD = "log-lift under an entropy floor: one root per output, certified by du
 _SOURCE = "Wu, Xia & He 2017, assumption 1"
 _HALVINGS = 130
 _UNIT = 2.0**-53
+_LEAST = 5e-324
 _WHOLE = 8 * _UNIT
 """A floor this close to ln n, relatively, is taken as ln n: only the uniform prior is left."""
 
@@ -82,7 +83,7 @@ def _solved(channel: Channel, deficit: float) -> Bound:
         roots = _Roots(rows[:, rest], top[rest], bottom[rest], deficit)
         lower[rest], upper[rest], slopes[rest] = roots.solve(float(np.max(lower)))
     best = int(np.argmax(lower))
-    gap = rows[:, best] - bottom[best]
+    gap = (rows[:, best] - bottom[best]) / max(top[best] - bottom[best], _LEAST)
     # The favoured secret only has to be possible: a mass of 10⁻³⁰⁰ changes nothing else.
     prior = np.maximum((gap == 0.0) * 1.0 if free[best] else np.exp(-slopes[best] * gap), 1e-300)
     least = max(float(lower[best]), 0.0)
@@ -100,10 +101,11 @@ class _Roots:
     """One bracket of λ per output, halved for all outputs that can still win together."""
 
     def __init__(self, rows: Floats, top: Floats, bottom: Floats, deficit: float) -> None:
-        self.gap, self.top, self.bottom, self.deficit = rows - bottom, top, bottom, deficit
+        self.top, self.bottom, self.deficit = top, bottom, deficit
         self.units = (len(rows) + 40.0) * _UNIT
         self.fuzz = 4.0 * _UNIT * math.log(len(rows))
-        self.spread = np.where(top > bottom, top - bottom, 1.0)
+        self.spread = np.maximum(top - bottom, _LEAST)
+        self.gap = (rows - bottom) / self.spread
         # The uniform prior is always allowed.
         self.lower = log_quotient(top, np.minimum(rows.mean(axis=0), top))
         self.upper = log_quotient(top, bottom) if deficit > 0.0 else self.lower.copy()
@@ -111,25 +113,24 @@ class _Roots:
 
     def solve(self, known: float) -> tuple[Floats, Floats, Floats]:
         """(lower, upper, λ) for every output; one that cannot win keeps the upper end it had."""
-        # ln λ in units of 1/spread: from an all but uniform prior to one on the minimisers only.
+        # ln λ for columns scaled to [0, 1]: from an all but uniform prior to the minimisers only.
         low, high = np.full_like(self.top, -45.0), np.full_like(self.top, 700.0)
         active = np.flatnonzero(self.upper > self.lower)
         for _ in range(_HALVINGS):
             if not active.size:
                 break
             middle = 0.5 * (low[active] + high[active])
-            allowed = self._try(np.exp(middle) / self.spread[active], active)
+            allowed = self._try(np.exp(middle), active)
             low[active[allowed]], high[active[~allowed]] = middle[allowed], middle[~allowed]
             best = max(known, float(self.lower.max()))
-            active = active[
-                (self.upper[active] > best) & (high[active] - low[active] > 1e-15 * np.abs(middle))
-            ]
+            unsettled = high[active] - low[active] > 1e-15 * np.abs(middle)
+            active = active[unsettled & (self.upper[active] > best)]
         wide = 4.0 * self.units
         return self.lower - wide, np.maximum(self.upper, self.lower) + wide, self.slopes
 
     def _try(self, slope: Floats, index: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Tighten both ends at one λ per output; whether the priors π ∝ e^{−λ·gap} have enough entropy."""
-        gap, top, bottom = self.gap[:, index], self.top[index], self.bottom[index]
+        gap, spread, top, bottom = self.gap[:, index], self.spread[index], self.top[index], self.bottom[index]
         fall = np.expm1(-slope * gap)
         log_mean = np.log1p(fall.mean(axis=0))
         weight = fall + 1.0
@@ -138,10 +139,10 @@ class _Roots:
         # KL(π ‖ uniform) and the dual are differences: what rounding may have done is charged against both.
         noise = self.fuzz + 4.0 * self.units * (slope * tilt - log_mean)
         allowed = -slope * tilt - log_mean + noise <= self.deficit
-        value = log_quotient(top, np.minimum(bottom + tilt, top))
+        value = log_quotient(top, np.minimum(bottom + spread * tilt, top))
         better = allowed & (value > self.lower[index])
         self.lower[index[better]], self.slopes[index[better]] = value[better], slope[better]
         floor = np.maximum(-(self.deficit + noise + log_mean) / slope, 0.0)
-        ceiling = log_quotient(top, np.minimum(bottom + floor, top))
+        ceiling = log_quotient(top, np.minimum(bottom + spread * floor, top))
         self.upper[index] = np.minimum(self.upper[index], ceiling)
         return np.asarray(allowed)
