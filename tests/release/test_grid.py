@@ -35,7 +35,7 @@ NASTY = [
 
 
 def by_hand(values: list[float | None], bounds: tuple[float, float], exponent: int) -> int:
-    """The definition, in exact rationals: drop missing, clamp, scale, round half away from zero, clamp."""
+    """The definition, in exact rationals: drop missing, clamp, scale, round halves to even."""
     low, high = (Fraction(bound) for bound in bounds)
     scale = Fraction(2) ** exponent
     total = 0
@@ -45,9 +45,7 @@ def by_hand(values: list[float | None], bounds: tuple[float, float], exponent: i
         inside = (
             high if value == math.inf else low if value == -math.inf else min(max(Fraction(value), low), high)
         )
-        scaled = inside * scale
-        rounded = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled >= 0 else -1)
-        total += min(max(rounded, round(low * scale)), round(high * scale))
+        total += round(inside * scale)
     return total
 
 

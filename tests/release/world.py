@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow
 
-from leakcap.release import DuckDB, Query, attach, load_policy
+from leakcap.release import DuckDB, Engine, Query, attach, load_policy
 from leakcap.release.plan import Plan, plan_query, read_totals
 from leakcap.release.typed import SOURCE
 
@@ -50,9 +50,9 @@ def planned(policy: Any, **fields: Any) -> Plan:
     return plan_query(Query(**{"name": "q", "epsilon": 1.0, **fields}), policy)
 
 
-def exact(plan: Plan, engine: DuckDB) -> list[list[int]]:
+def exact(plan: Plan, engine: Engine) -> list[list[int]]:
     """The exact integers of every part, as they are before noise."""
-    return read_totals(plan, engine.aggregate(plan.tree.sql("duckdb")))
+    return read_totals(plan, engine.run(engine.write(plan.logical())))
 
 
 def answers(plan: Plan, data: Any) -> list[list[int]]:

@@ -27,7 +27,15 @@ class Axis:
     kind: str
 
     def listed(self, name: exp.Expression) -> exp.Expression:
-        """The condition that keeps rows whose key is public; all others are dropped."""
+        """The condition that keeps rows whose key is public; all others are dropped.
+
+        Integers without a gap are a range, which costs a row two comparisons however many they are.
+        """
+        if self.kind == "integer":
+            codes = [int(code) for code in self.labels]
+            first, last = min(codes), max(codes)
+            if last - first + 1 == len(codes):
+                return exp.Between(this=name, low=literal(first, "integer"), high=literal(last, "integer"))
         return exp.In(this=name, expressions=[literal(value, self.kind) for value in self.labels])
 
 

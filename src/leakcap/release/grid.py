@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
-from leakcap.release.typed import cast, literal
+from leakcap.release.typed import Steps, column
 
 __all__ = ["Grid", "grid_for"]
 
@@ -44,33 +42,26 @@ class Grid:
 
     def value(self, steps: int | Fraction) -> float:
         """The double nearest to steps·2^−exponent."""
+        if isinstance(steps, int):  # integer division rounds once, like the fraction, and is much faster
+            return steps / (1 << self.exponent) if self.exponent >= 0 else float(steps << -self.exponent)
         return float(steps * self.step)
 
-    def tree(self, column: exp.Expression, bounds: tuple[float, float], fill: float | None) -> exp.Expression:
-        """SQL for the row's integer; NULL where the value is missing and there is no `fill`.
-
-        NULL is dealt with first because LEAST and GREATEST skip it: a missing value would count as `low`.
-        """
-        rounded = exp.Anonymous(
-            this="ROUND",
-            expressions=[
-                exp.Mul(this=clamp(column, *bounds), expression=literal(2.0**self.exponent, "number"))
-            ],
+    def tree(self, name: str, bounds: tuple[float, float], fill: float | None, *, centre: int = 0) -> Steps:
+        """The row's integer less `centre`; NULL where the value is missing and there is no `fill`."""
+        return Steps(
+            this=column(name),
+            low=bounds[0],
+            high=bounds[1],
+            exponent=self.exponent,
+            least=self.low,
+            most=self.high,
+            centre=centre,
+            missing=None if fill is None else self.nearest(fill),
         )
-        steps = cast(clamp(rounded, self.low, self.high), "integer")
-        missing = exp.Null() if fill is None else literal(self.nearest(fill), "integer")
-        is_null = exp.Is(this=column.copy(), expression=exp.Null())
-        return exp.Case(ifs=[exp.If(this=is_null, true=missing)], default=steps)
 
     def nearest(self, value: float) -> int:
         """The grid integer that stands for a public value within the bounds."""
         return max(self.low, min(self.high, round(Fraction(value) / self.step)))
-
-
-def clamp(tree: exp.Expression, low: float, high: float) -> exp.Expression:
-    """LEAST(GREATEST(tree, low), high)."""
-    raised = exp.Anonymous(this="GREATEST", expressions=[tree.copy(), literal(float(low), "number")])
-    return exp.Anonymous(this="LEAST", expressions=[raised, literal(float(high), "number")])
 
 
 def grid_for(bounds: tuple[float, float], *, scale: Fraction) -> Grid:

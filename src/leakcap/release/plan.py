@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,15 +14,16 @@ from sqlglot import exp
 from leakcap.errors import DataError, InvalidParameter, InvalidQuery
 from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, to_text, to_tree
+from leakcap.release.engine import Integers
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.typed import SOURCE, aliased, column, literal, number_column, typed_column
+from leakcap.release.typed import SOURCE, Read, Steps, Total, aliased, column, typed_column
 from leakcap.release.where import parse_where
 from leakcap.sampling import rational_scale
 
-__all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals"]
+__all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals", "statement_of", "units_statement"]
 
 ROW_NUMBER = "leakcap_row_number"
 Role: TypeAlias = Literal["count", "sum"]
@@ -71,45 +73,61 @@ class Plan:
     @cached_property
     def used_columns(self) -> tuple[str, ...]:
         """The policy's columns that the statement reads."""
-        names = {node.name for node in self.tree.find_all(exp.Column)}
+        names = {node.this.name for node in self.logical().find_all(Read, Steps)}
         return tuple(name for name in self.policy.columns if name in names)
 
-    @cached_property
-    def tree(self) -> exp.Select:
-        """The statement: for each cell that is not empty its codes, then a total for each part."""
-        axes = self.cells.axes
-        inner = exp.Select(
-            expressions=[aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)]
-            + [aliased(self._value(), "v")]
-        ).from_(_base(self.policy))
-        if self.condition is not None:
-            inner = inner.where(to_tree(self.condition, self.policy))
-        keys = [column(f"k{index}") for index in range(len(axes))]
-        outer = exp.Select(
-            expressions=[key.copy() for key in keys] + [_total(part.role) for part in self.parts]
-        )
-        outer = outer.from_(inner.subquery("cells"))
-        for axis, key in zip(axes, keys, strict=True):
-            outer = outer.where(axis.listed(key.copy()))
-        return outer.group_by(*keys) if keys else outer
+    def logical(self) -> exp.Select:
+        """The statement in our own words: for each cell that is not empty its codes, then a total a part."""
+        return statement_of([self])
 
-    def _value(self) -> exp.Expression:
+    @property
+    def tree(self) -> exp.Expression:
+        """The statement for DuckDB, whatever the types of the table's columns are."""
+        return Integers({}).lower(self.logical())
+
+    def value(self) -> exp.Expression:
         """The row's integer, or 1 for a count of rows; NULL where the row has none."""
         name = self.query.column
         if self.grid is None or name is None:
             return exp.Literal.number(1)
         known = self.policy.columns[name]
         assert known.bounds is not None
-        steps = self.grid.tree(number_column(name), known.bounds, known.fill)
-        if not self.centre:
-            return steps
-        return exp.Sub(this=exp.Paren(this=steps), expression=literal(self.centre, "integer"))
+        return self.grid.tree(name, known.bounds, known.fill, centre=self.centre)
+
+    def totals(self, value: exp.Column) -> list[exp.Expression]:
+        """For each part what is taken together of `value`, which is NULL or an integer, over a cell."""
+        counted = exp.Star() if self.grid is None else value
+        return [
+            exp.Count(this=counted.copy())
+            if part.role == "count"
+            else Total(this=value.copy(), largest=self._largest())
+            for part in self.parts
+        ]
+
+    def _largest(self) -> int:
+        """What no integer of a row is beyond, neither before the centre is taken off nor after."""
+        assert self.grid is not None
+        ends = (self.grid.low, self.grid.high)
+        return max(abs(end - shift) for end in ends for shift in (0, self.centre))
 
 
-def _total(role: Role) -> exp.Expression:
-    if role == "count":
-        return exp.Count(this=column("v"))
-    return exp.Coalesce(this=exp.Sum(this=column("v")), expressions=[exp.Literal.number(0)])
+def statement_of(plans: Sequence[Plan]) -> exp.Select:
+    """One statement for plans over the same cells and condition, so that the table is read once for all."""
+    first = plans[0]
+    axes = first.cells.axes
+    names = [f"v{index}" for index in range(len(plans))]
+    values = [aliased(plan.value(), name) for plan, name in zip(plans, names, strict=True)]
+    keys = [aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)]
+    inner = exp.Select(expressions=keys + values).from_(_base(first.policy), copy=False)
+    if first.condition is not None:
+        inner = inner.where(to_tree(first.condition, first.policy), copy=False)
+    codes = [column(f"k{index}") for index in range(len(axes))]
+    totals = [total for plan, name in zip(plans, names, strict=True) for total in plan.totals(column(name))]
+    outer = exp.Select(expressions=[*(code.copy() for code in codes), *totals])
+    outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
+    for axis, code in zip(axes, codes, strict=True):
+        outer = outer.where(axis.listed(code.copy()), copy=False)
+    return outer.group_by(*codes, copy=False) if codes else outer
 
 
 def _base(policy: Policy) -> exp.Expression:
@@ -126,19 +144,25 @@ def _base(policy: Policy) -> exp.Expression:
             exp.Ordered(this=typed_column(name, policy), nulls_first=False) for name in policy.columns
         ]
     )
-    number = exp.Window(this=exp.RowNumber(), partition_by=[column(policy.id_column)], order=order)
+    unit = Read(this=column(policy.id_column), kind="id")
+    number = exp.Window(this=exp.RowNumber(), partition_by=[unit], order=order)
     known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
     ranked = exp.Select(expressions=[exp.Star(), aliased(number, ROW_NUMBER)]).from_(source).where(known)
     kept = exp.LTE(this=column(ROW_NUMBER), expression=exp.Literal.number(policy.rows_per_unit))
     return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
 
 
-def count_units(policy: Policy) -> exp.Select:
-    """The statement that counts the privacy units of the table."""
+def count_units(policy: Policy) -> exp.Expression:
+    """The statement for DuckDB that counts the privacy units of the table."""
+    return Integers({}).lower(units_statement(policy))
+
+
+def units_statement(policy: Policy) -> exp.Select:
+    """The statement, in our own words, that counts the privacy units of the table."""
     source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
     counted: exp.Expression = exp.Star()
     if policy.id_column is not None:
-        counted = exp.Distinct(expressions=[column(policy.id_column)])
+        counted = exp.Distinct(expressions=[Read(this=column(policy.id_column), kind="id")])
     return exp.Select(expressions=[exp.Count(this=counted)]).from_(source)
 
 

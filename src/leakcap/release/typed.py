@@ -1,19 +1,67 @@
-"""Columns and literals as SQL that no value can make fail, whatever the engine's own type for them is."""
+"""What a statement may ask of a row, in words of our own that each engine says in its own way.
+
+`Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
+that stands for a number on the grid; `Total` the exact sum of such integers. The rest is plain SQL. An engine
+replaces the three by expressions that no value of its types can make fail (`release/engine/`); a
+tree that still has one of them cannot be written out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 
 from sqlglot import exp
 
 from leakcap.release.policy import Policy
 
-__all__ = ["SOURCE", "aliased", "cast", "column", "literal", "number_column", "typed_column"]
+__all__ = [
+    "SOURCE",
+    "Read",
+    "Steps",
+    "Total",
+    "aliased",
+    "column",
+    "data_type",
+    "identifier",
+    "literal",
+    "number_column",
+    "typed_column",
+]
 
-# The name under which every engine shows the one table.
+# The name under which statements speak of the one table.
 SOURCE = "leakcap_source"
 
 _TYPES = {"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean": "BOOLEAN"}
+# Integers that every engine reads from plain digits.
+_PLAIN = 2**62
+
+
+class Read(exp.Expression):
+    """A column of the table read as `kind`: number, text, integer, boolean or id.
+
+    NULL where it is missing (NaN included) or cannot be read so. An `id` is told apart byte by byte.
+    """
+
+    arg_types = {"this": True, "kind": True}  # noqa: RUF012
+
+
+class Steps(exp.Expression):
+    """The column `this` as an integer: round(clamp(x, low, high)·2^exponent) − centre, halves to even.
+
+    `least` and `most` are what the bounds become before `centre` is taken off; `missing` what a missing value
+    becomes, or None for NULL.
+    """
+
+    arg_types = {  # noqa: RUF012
+        **dict.fromkeys(("this", "low", "high", "exponent", "least", "most"), True),
+        **dict.fromkeys(("centre", "missing"), False),
+    }
+
+
+class Total(exp.Expression):
+    """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
+
+    arg_types = {"this": True, "largest": True}  # noqa: RUF012
 
 
 def identifier(name: str) -> exp.Identifier:
@@ -31,9 +79,18 @@ def aliased(tree: exp.Expression, name: str) -> exp.Alias:
     return exp.Alias(this=tree, alias=identifier(name))
 
 
-def cast(tree: exp.Expression, kind: str) -> exp.TryCast:
-    """TRY_CAST: NULL where the value cannot be read, never an error."""
-    return exp.TryCast(this=tree, to=exp.DataType.build(_TYPES[kind], dialect="duckdb"))
+def data_type(name: str) -> exp.DataType:
+    """A type by the name DuckDB has for it. Parsed once; a tree owns its nodes, so each caller has a copy.
+
+    >>> data_type("DOUBLE").sql("postgres")
+    'DOUBLE PRECISION'
+    """
+    return _parsed(name).copy()
+
+
+@cache
+def _parsed(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb")
 
 
 def literal(value: str | int | bool | float, kind: str) -> exp.Expression:
@@ -46,38 +103,17 @@ def literal(value: str | int | bool | float, kind: str) -> exp.Expression:
         return exp.Boolean(this=bool(value))
     if kind == "text":
         return exp.Literal.string(str(value))
+    if kind == "integer" and abs(int(value)) < _PLAIN:
+        return exp.Literal.number(int(value))
     text = repr(float(value)) if kind == "number" else str(int(value))
-    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(_TYPES[kind], dialect="duckdb"))
+    return exp.Cast(this=exp.Literal.string(text), to=data_type(_TYPES[kind]))
 
 
 def number_column(name: str) -> exp.Expression:
-    """The column as DOUBLE with NaN turned into NULL: both mean that the value is missing."""
-    value = cast(column(name), "number")
-    missing = exp.Anonymous(this="ISNAN", expressions=[value.copy()])
-    return exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=value)
-
-
-def _key_reader(kind: str) -> Callable[[str], exp.Expression]:
-    return lambda name: cast(column(name), kind)
-
-
-def _text_column(name: str) -> exp.Expression:
-    """The column as text that is compared byte by byte.
-
-    Under a collation of the table's own, groups would merge keys that differ in case, and the row that comes
-    first would say what the group is called: one person could rename a group, and so make its count vanish.
-    """
-    return exp.Collate(this=cast(column(name), "text"), expression=identifier("C"))
-
-
-_READERS: dict[str, Callable[[str], exp.Expression]] = {
-    "number": number_column,
-    "text": _text_column,
-    "integer": _key_reader("integer"),
-    "boolean": _key_reader("boolean"),
-}
+    """The column as a double; NULL where it is missing, NaN included."""
+    return Read(this=column(name), kind="number")
 
 
 def typed_column(name: str, policy: Policy) -> exp.Expression:
     """The column as the policy's kind; NULL where it is missing or cannot be read so."""
-    return _READERS[policy.columns[name].kind](name)
+    return Read(this=column(name), kind=policy.columns[name].kind)

@@ -1,0 +1,17 @@
+"""What runs the aggregates, one engine a file.
+
+Engine, Statement       write a statement for a table, run it, return only aggregates
+DuckDB                  embedded: files and data frames
+Lowering                how an engine says what we ask of a row
+attach                  from a path, a data frame or a URL to an engine
+"""
+
+from __future__ import annotations
+
+from leakcap.release.engine.attach import attach
+from leakcap.release.engine.base import Engine, Statement
+from leakcap.release.engine.duck import DuckDB
+from leakcap.release.engine.duckdb_sql import Doubles, Integers
+from leakcap.release.engine.lowering import Lowering
+
+__all__ = ["Doubles", "DuckDB", "Engine", "Integers", "Lowering", "Statement", "attach"]

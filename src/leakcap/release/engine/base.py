@@ -1,0 +1,91 @@
+"""What an engine is, and how it keeps its words to itself.
+
+Only aggregates leave an engine. An error of the engine while it reads rows may quote a value, so it is
+replaced by a `DataError` without the engine's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol, TypeVar
+
+from sqlglot import exp
+
+from leakcap.errors import DataError
+
+__all__ = ["READING", "Cell", "Engine", "Statement", "plain", "withheld"]
+
+READING = "The data could not be read to the end. What the engine said is withheld: it may quote values."
+
+T = TypeVar("T")
+Cell = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement as one engine runs it.
+
+    `text` is right for every table; `quick`, where there is one, returns the same, or NULL where it cannot
+    be sure of a number. `cells` is how many rows it returns at most, and `limit` the largest number of table
+    rows in one cell up to which `quick` is sure.
+    """
+
+    text: str
+    quick: str | None = None
+    limit: int = 0
+
+
+class Engine(Protocol):
+    """A schema, and a way to write and to run an aggregate over the one table."""
+
+    dialect: str
+
+    def columns(self) -> dict[str, str]:
+        """Column names and their types as DuckDB calls them, without looking at rows.
+
+        A type that is called otherwise is one that leakcap does not read.
+        """
+        ...
+
+    def write(self, tree: exp.Expression) -> Statement:
+        """The statement for this table. The tree is used up. Touches no rows."""
+        ...
+
+    def run(self, statement: Statement) -> list[Cell]:
+        """The rows of an aggregate; raises `DataError` without the engine's words."""
+        ...
+
+    def aggregate(self, statement: str) -> list[Cell]:
+        """Run a statement in the engine's dialect; raises `DataError` without the engine's words."""
+        ...
+
+
+def withheld(action: Callable[[], T], kind: type[Exception], message: str = READING) -> T:
+    """What `action` returns; where it raises a `kind`, a `DataError` that says nothing about rows.
+
+    It is raised outside the handler, so that the engine's words are not even chained to it.
+
+    >>> withheld(lambda: int("a secret"), ValueError, "It failed.")
+    Traceback (most recent call last):
+    leakcap.errors.DataError: It failed.
+    """
+    try:
+        return action()
+    except (kind, RuntimeError, ValueError, TypeError, UnicodeError, OverflowError):
+        pass
+    raise DataError(message)
+
+
+def plain(rows: list[Cell]) -> list[Cell]:
+    """The rows with whole decimals as integers.
+
+    >>> plain([(Decimal("3"), "a")])
+    [(3, 'a')]
+    """
+    return [tuple(_whole(value) for value in row) for row in rows]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, Decimal) and value == int(value) else value

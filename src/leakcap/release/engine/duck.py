@@ -1,0 +1,90 @@
+"""DuckDB embedded, over one table, locked against everything else."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import duckdb
+from sqlglot import exp
+
+from leakcap.errors import DataError
+from leakcap.release.engine.base import Cell, Statement, withheld
+from leakcap.release.engine.duckdb_sql import Doubles, Integers
+from leakcap.release.typed import SOURCE, Total
+
+__all__ = ["DuckDB", "connect", "quoted"]
+
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    # Nothing is fetched or loaded because of what a file or a query says.
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    # With a sample the types of a pandas column would hang on its rows; without one, objects are text.
+    "pandas_analyze_sample": "0",
+}
+# Fewer rows than this are not worth a second way to add them up.
+_FEW = 100_000
+
+
+class DuckDB:
+    """Embedded DuckDB over one table, locked against other files, extensions and settings."""
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, *, readable: Path | None = None) -> None:
+        self._connection = connection
+        _check_arithmetic()
+        if readable is not None:
+            connection.execute(f"SET allowed_paths = [{quoted(str(readable))}]")
+        for setting in ("enable_external_access", "python_enable_replacements"):
+            connection.execute(f"SET {setting} = false")
+        connection.execute("SET lock_configuration = true")
+
+    def columns(self) -> dict[str, str]:
+        """Column names and DuckDB types, from the schema alone."""
+        rows = withheld(lambda: self._connection.execute(f"DESCRIBE {SOURCE}").fetchall(), duckdb.Error)
+        return {str(row[0]): str(row[1]) for row in rows}
+
+    def write(self, tree: exp.Expression) -> Statement:
+        """The statement, and a quicker one beside it where there is something to add up."""
+        types = self.columns()
+        limits = [Doubles.limit(node) for node in tree.find_all(Total)]
+        quick = Doubles(types).text(tree.copy()) if limits and min(limits) > 0 else None
+        return Statement(Integers(types).text(tree), quick, min(limits, default=0))
+
+    def run(self, statement: Statement) -> list[Cell]:
+        """The rows: from the quick statement where it is sure of every number in them."""
+        if statement.quick is not None:
+            rows = self.aggregate(statement.quick)
+            if all(None not in row for row in rows):
+                return rows
+        return self.aggregate(statement.text)
+
+    def aggregate(self, statement: str) -> list[Cell]:
+        """Run an aggregate statement; raises `DataError` without DuckDB's words."""
+        return withheld(lambda: list(self._connection.execute(statement).fetchall()), duckdb.Error)
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A fresh database in memory."""
+    return duckdb.connect(":memory:", config=_SETTINGS)
+
+
+def quoted(text: str) -> str:
+    """Text as an SQL literal.
+
+    >>> quoted("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+@cache
+def _check_arithmetic() -> None:
+    """The sensitivity is proved for a cast that rounds halves to even: a DuckDB that does not is refused."""
+    with duckdb.connect(":memory:") as connection:
+        casts = "CAST(x AS BIGINT), CAST((x + 6755399441055744e0) - 6755399441055744e0 AS BIGINT)"
+        given = "SELECT unnest([0.5e0, 1.5e0, 2.5e0, -0.5e0, -1.5e0, 2251799813685247.5e0]) AS x"
+        found = connection.execute(f"SELECT {casts} FROM ({given})").fetchall()
+    if found != [(whole, whole) for whole in (0, 2, 2, 0, -2, 2**51)]:
+        raise DataError("This version of DuckDB rounds in a way that leakcap's proofs do not cover.")

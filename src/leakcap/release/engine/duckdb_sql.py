@@ -1,0 +1,98 @@
+"""How DuckDB says it. Two ways to sum: integers of 128 bits, and doubles that hold integers.
+
+Sums of doubles are exact as long as they hold integers below 2⁵³, and cost half as much as sums in 128 bits.
+`Doubles` checks in the same statement that every total can have stayed below that, and returns NULL where it
+cannot say so; then `Integers` runs. Both return the same integers: only time depends on which one ran.
+
+Adding 1.5·2⁵² to a double of size up to 2⁵¹ leaves no bits behind the point, so that adding and taking it off
+again rounds to the nearest integer, halves to even, which is also what the cast to BIGINT does.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, null
+from leakcap.release.typed import Total, column, data_type, literal
+
+__all__ = ["Doubles", "Integers"]
+
+_NUMBERS = INTEGERS | {"HUGEINT", "UBIGINT", "UHUGEINT", "DECIMAL", "BOOLEAN", "FLOAT"}
+_MAGIC = 1.5 * 2.0**52
+_EXACT = 2**53
+_ROUNDS = 2**50
+
+
+class Integers(Lowering):
+    """Rows become BIGINT and are summed as HUGEINT, whatever their number."""
+
+    dialect = "duckdb"
+
+    def may_be_nan(self, name: str) -> bool:
+        """Text and columns of unknown type can say NaN too."""
+        return self.type_of(name) in FLOATS or not self._is_number(name)
+
+    def _is_number(self, name: str) -> bool:
+        return self.type_of(name) in _NUMBERS | FLOATS
+
+    def double(self, name: str) -> exp.Expression:
+        """The column itself, a cast that cannot fail, or TRY_CAST."""
+        type_ = self.type_of(name)
+        if type_ == "DOUBLE":
+            return column(name)
+        return cast(column(name), "DOUBLE") if type_ in _NUMBERS else _tried(name, "DOUBLE")
+
+    def integer(self, name: str) -> exp.Expression:
+        """The column itself where every value fits, or TRY_CAST."""
+        return column(name) if self.type_of(name) in INTEGERS else _tried(name, "BIGINT")
+
+    def boolean(self, name: str) -> exp.Expression:
+        """The column itself, or TRY_CAST."""
+        return column(name) if self.type_of(name) == "BOOLEAN" else _tried(name, "BOOLEAN")
+
+    def words(self, name: str) -> exp.Expression:
+        """The column as text, without a collation.
+
+        Under a collation of the table's own, groups would merge keys that differ in case, and the row that
+        comes first would say what the group is called: one person could rename a group, and so make its
+        count vanish.
+        """
+        text = column(name) if self.type_of(name) == "VARCHAR" else _tried(name, "VARCHAR")
+        return exp.Collate(this=text, expression=exp.Identifier(this="C", quoted=True))
+
+    def rounded(self, value: exp.Expression) -> exp.Expression:
+        """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""
+        return cast(value, "BIGINT")
+
+    def total(self, node: Total) -> exp.Expression:
+        """SUM over BIGINT is a HUGEINT."""
+        return exp.Coalesce(this=exp.Sum(this=node.this), expressions=[exp.Literal.number(0)])
+
+
+class Doubles(Integers):
+    """Rows become doubles that hold integers; NULL in place of a total that may not be exact."""
+
+    def rounded(self, value: exp.Expression) -> exp.Expression:
+        """(value + 1.5·2⁵²) − 1.5·2⁵²."""
+        raised = exp.Paren(this=exp.Add(this=value, expression=literal(_MAGIC, "number")))
+        return exp.Paren(this=exp.Sub(this=raised, expression=literal(_MAGIC, "number")))
+
+    def constant(self, value: int) -> exp.Expression:
+        """A double."""
+        return literal(float(value), "number")
+
+    @staticmethod
+    def limit(node: Total) -> int:
+        """Up to how many rows of a cell the sum is exact; 0 where rounding is not."""
+        largest = int(node.args["largest"])
+        return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
+
+    def total(self, node: Total) -> exp.Expression:
+        """The sum, where COUNT(*)·largest ≤ 2⁵³."""
+        few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(self.limit(node)))
+        summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[literal(0.0, "number")])
+        return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
+
+
+def _tried(name: str, type_: str) -> exp.TryCast:
+    return exp.TryCast(this=column(name), to=data_type(type_))

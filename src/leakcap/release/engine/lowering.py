@@ -1,0 +1,165 @@
+"""From a statement in our own words to one in an engine's: what is the same for all engines.
+
+No value of a row may make the engine stop, because the stop would tell. Rounding is to the nearest integer,
+halves to even, on every engine, so that all of them return the same integers for the same doubles.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from sqlglot import exp
+
+from leakcap.release.typed import SOURCE, Read, Steps, Total, column, data_type, literal
+
+__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "null"]
+
+INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
+"""Types whose values all fit into 64 signed bits."""
+
+FLOATS = frozenset({"FLOAT", "DOUBLE"})
+
+
+class Lowering(ABC):
+    """How one engine says `Read`, `Steps` and `Total` for a table with columns of these `types`."""
+
+    dialect: ClassVar[str]
+
+    def __init__(self, types: Mapping[str, str], source: exp.Expression | None = None) -> None:
+        self._types = {name: type_.partition("(")[0].strip() for name, type_ in types.items()}
+        self._source = source
+
+    def text(self, tree: exp.Expression) -> str:
+        """The statement in the engine's dialect. The tree is used up."""
+        return self.lower(tree).sql(dialect=self.dialect, copy=False)
+
+    def lower(self, tree: exp.Expression) -> exp.Expression:
+        """The tree with all of our own words replaced, the innermost first."""
+        for node in reversed(list(tree.find_all(Read, Steps, Total, exp.Table))):
+            said = self._say(node)
+            if said is node:
+                continue
+            if node is tree:
+                tree = said
+            else:
+                node.replace(said)
+        return tree
+
+    def _say(self, node: exp.Expression) -> exp.Expression:
+        if isinstance(node, Steps):
+            return self.steps(node)
+        if isinstance(node, Total):
+            return self.total(node)
+        if isinstance(node, Read):
+            return self.read(node.this.name, str(node.args["kind"]))
+        if node.name == SOURCE and self._source is not None:
+            return self._source.copy()
+        return node
+
+    def type_of(self, name: str) -> str:
+        """The first word of the column's type, as DuckDB would call it; empty where it is not known."""
+        return self._types.get(name, "")
+
+    def read(self, name: str, kind: str) -> exp.Expression:
+        """The column as `kind`; NULL where it is missing or cannot be read so."""
+        if kind == "number":
+            return self._number(name)
+        if kind == "integer":
+            return self.integer(name)
+        if kind == "boolean":
+            return self.boolean(name)
+        return self.words(name) if kind == "text" else self.identity(name)
+
+    def _number(self, name: str) -> exp.Expression:
+        value = self.double(name)
+        if not self.may_be_nan(name):
+            return value
+        return exp.Case(ifs=[exp.If(this=self.is_nan(value.copy()), true=null())], default=value)
+
+    def steps(self, node: Steps) -> exp.Expression:
+        """The integer of one row. NaN is beyond every bound or none, so it is asked for before those."""
+        given, name = node.args, node.this.name
+        value = self.double(name)
+        low, high = literal(given["low"], "number"), literal(given["high"], "number")
+        centre = given.get("centre") or 0
+        scaled = self.scaled(value, given["exponent"], reaches_zero=given["low"] <= 0.0 <= given["high"])
+        rounded = self.rounded(scaled)
+        inside = exp.Between(this=value.copy(), low=low, high=high)
+        missing: exp.Expression = exp.Is(this=value.copy(), expression=exp.Null())
+        if self.may_be_nan(name):
+            missing = exp.Or(this=missing, expression=self.is_nan(value.copy()))
+        filled = given.get("missing")
+        above = exp.GT(this=value.copy(), expression=high.copy())
+        return exp.Case(
+            ifs=[
+                exp.If(this=inside, true=self.shifted(rounded, -centre)),
+                exp.If(this=missing, true=null() if filled is None else self.constant(filled - centre)),
+                exp.If(this=above, true=self.constant(given["most"] - centre)),
+            ],
+            default=self.constant(given["least"] - centre),
+        )
+
+    def scaled(self, value: exp.Expression, exponent: int, *, reaches_zero: bool) -> exp.Expression:
+        """value·2^exponent for a value within the bounds: exact, or far below one half where it is not."""
+        if exponent == 0:
+            return value.copy()
+        return exp.Mul(this=value.copy(), expression=literal(2.0**exponent, "number"))
+
+    def shifted(self, tree: exp.Expression, by: int) -> exp.Expression:
+        """tree + by."""
+        if by == 0:
+            return tree
+        kind = exp.Add if by > 0 else exp.Sub
+        return exp.Paren(this=kind(this=tree, expression=self.constant(abs(by))))
+
+    def constant(self, value: int) -> exp.Expression:
+        """An integer as the type in which this engine sums."""
+        return cast(exp.Literal.number(int(value)), "BIGINT")
+
+    def may_be_nan(self, name: str) -> bool:
+        """Whether `double(name)` can be NaN."""
+        return self.type_of(name) in FLOATS
+
+    @abstractmethod
+    def double(self, name: str) -> exp.Expression:
+        """The column as a double; NULL where it is missing, NaN where it is no number."""
+
+    @abstractmethod
+    def integer(self, name: str) -> exp.Expression:
+        """The column as an integer of 64 bits."""
+
+    @abstractmethod
+    def boolean(self, name: str) -> exp.Expression:
+        """The column as true or false."""
+
+    @abstractmethod
+    def words(self, name: str) -> exp.Expression:
+        """The column as text that is compared byte by byte."""
+
+    def identity(self, name: str) -> exp.Expression:
+        """The column as an id, two of which are equal only where they are the same value."""
+        return column(name)
+
+    def is_nan(self, value: exp.Expression) -> exp.Expression:
+        """Whether a double is NaN."""
+        return exp.Anonymous(this="ISNAN", expressions=[value])
+
+    @abstractmethod
+    def rounded(self, value: exp.Expression) -> exp.Expression:
+        """The integer nearest to a double of size up to 2⁵³, halves to even."""
+
+    @abstractmethod
+    def total(self, node: Total) -> exp.Expression:
+        """The exact sum, 0 where there is nothing to add."""
+
+
+def cast(tree: exp.Expression, type_: str) -> exp.Cast:
+    """CAST(tree AS type), the type by its DuckDB name."""
+    return exp.Cast(this=tree, to=data_type(type_))
+
+
+def null() -> exp.Null:
+    """NULL."""
+    return exp.Null()
