@@ -205,6 +205,14 @@ def test_what_does_not_follow_is_refused_with_a_counterexample(
     assert "reveals the secret" in text or "Gaussian mechanism" in text
 
 
+def test_what_may_follow_with_one_more_fact_says_so() -> None:
+    with pytest.raises(NoRoute, match="It may with `values=`"):
+        convert(MIDP(0.1), LevelCapacity, alpha=1.5)
+    assert convert(MIDP(0.1), LevelCapacity, alpha=1.5, values=3, centre="sibson").nats < math.log(3)
+    with pytest.raises(NoRoute, match="ApproxDP does not follow"):
+        convert(ApproxDP(1.0, 1e-3), ApproxDP, delta=1e-5)
+
+
 def test_the_counterexamples_are_real() -> None:
     """Erasure keeps MI-DP, δ-DP and maximal leakage with an infinite ε."""
     channel = Channel([[0.1, 0.0, 0.9], [0.0, 0.1, 0.9]])

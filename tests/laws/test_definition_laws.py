@@ -35,7 +35,7 @@ from leakcap.definition.binary import divergence_profile, shannon_profile
 Free = dict[str, Any]
 
 KEYWORDS: dict[str, tuple[Any, ...]] = {
-    "alpha": (0.4, 1.0, 1.7, 2.0, 9.0, math.inf),
+    "alpha": (0.4, 1.0, 2.0, 9.0, math.inf),
     "epsilon": (0.0, 0.2, 1.0),
     "delta": (1e-6, 0.05, 0.4),
 }

@@ -103,12 +103,20 @@ def _same(source: Definition, target: type[T], free: Mapping[str, Any]) -> T | N
 
 
 def _paths(start: type[Definition], target: type[Definition]) -> Iterator[tuple[Implication, ...]]:
-    """Simple paths of edges that are not superseded, shortest first."""
+    """Simple paths of edges that are not superseded, shortest first.
+
+    Where a tight edge leads straight to a guarantee about pairs, no detour can be stronger.
+    """
     outgoing: dict[type[Definition], list[Implication]] = {}
     for edge in edges():
         if not edge.loose:
             outgoing.setdefault(edge.source, []).append(edge)
     level: list[tuple[Implication, ...]] = [(edge,) for edge in outgoing.get(start, [])]
+    straight = {(e.source, e.target, e.required) for e in edges() if e.tight and e.target.of_a_pair}
+
+    def detour(path: tuple[Implication, ...], last: Implication) -> bool:
+        return any((e.source, last.target, last.required) in straight for e in path)
+
     for _ in range(_MOST_STEPS):
         yield from (path for path in level if path[-1].target is target)
         level = [
@@ -116,7 +124,7 @@ def _paths(start: type[Definition], target: type[Definition]) -> Iterator[tuple[
             for path in level
             if path[-1].target is not target
             for edge in outgoing.get(path[-1].target, [])
-            if edge.target not in {start, *(e.target for e in path)}
+            if edge.target not in {start, *(e.target for e in path)} and not detour(path, edge)
         ]
 
 
@@ -254,9 +262,11 @@ def _explain(
 ) -> None:
     """Raise the error that says why nothing was found."""
     needed = sorted({name for path in paths for name in path[-1].required if name not in given})
-    if needed and not counterexample(source, target):
+    ready = any(name in given for path in paths for name in path[-1].required)
+    if needed and not ready and not counterexample(source, target):
         raise InvalidParameter(
             f"the conversion from `{type(source).__name__}` to `{target.__name__}` needs "
             f"{' or '.join(f'`{n}=`' for n in needed)}. Those that fit: {', '.join(sorted(_fitting(paths)))}."
         )
-    raise NoRoute(refusal(source, target))
+    hint = "".join(f" It may with `{n}=`, {FACTS[n]}." for n in needed if n in FACTS)
+    raise NoRoute(refusal(source, target) + hint)
