@@ -25,8 +25,7 @@ __all__ = ["Certified", "Place", "Problem", "Search"]
 
 _ROUNDS = 60
 _STALL = 8
-_SHORT_WARM_UP = 6
-_WARM_UP = 30
+_WARM_UPS = (6, 30, 60, 60)
 _FAST = 0.3
 """The gap must fall to this share for the farthest rows alone to be believed."""
 _WORTH = 0.6
@@ -134,18 +133,22 @@ class Search:
         return place
 
     def run(self, gap: float, method: str, source: str) -> Certified:
-        """Newton steps after a short warm-up; after a longer one where they stall; else only such steps."""
+        """Newton steps after a short warm-up, after longer ones where they stall; at last without them."""
         how = "Newton on a working set of rows"
-        if not self._farthest(gap):
-            self.warm(_SHORT_WARM_UP, gap)
-            if not self.newton(gap):
-                self.warm(_WARM_UP, gap)
-                if not self.newton(gap):
-                    self.warm(_FALLBACK_STEPS, gap)
-                    how = "Blahut–Arimoto steps"
+        if not self._farthest(gap) and not self._alternate(gap):
+            self.warm(_FALLBACK_STEPS, gap)
+            how = "Blahut–Arimoto steps"
         text = f"{method}: {how}, certified by the duality gap"
         bound = Bound(self.lower, self.upper, text, source, witness=self.best)
         return Certified(bound, self.best, self.log_centre)
+
+    def _alternate(self, gap: float) -> bool:
+        """Multiplicative steps revive what a Newton step starved; most channels need one turn."""
+        for steps in _WARM_UPS:
+            self.warm(steps, gap)
+            if self.newton(gap):
+                return True
+        return False
 
     def warm(self, steps: int, gap: float) -> None:
         """Over-relaxed Blahut–Arimoto: π ∝ π·e^{βD}, β raised while the information rises."""
