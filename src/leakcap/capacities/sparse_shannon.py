@@ -24,10 +24,10 @@ __all__ = ["large_shannon_capacity"]
 
 _WARM = 60
 _ROUNDS = 150
-_CONJUGATE = 200
+_CONJUGATE = 80
 _STEPS = (1.0, 0.5, 0.1)
 _STIFFEST = 1e6
-_PRECISION = 1e-12
+_PRECISION = 1e-9
 
 
 def large_shannon_capacity(rows: SparseRows, *, gap: float = 1e-6) -> Bound:
