@@ -13,6 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from command_line import leakcap
+
 HOSPITAL = Path(__file__).parents[2] / "examples" / "hospital"
 POLICY = """
 dataset = "ward"
@@ -38,11 +40,6 @@ statistic = "count"
 where = "age >= 65"
 epsilon = 0.1
 """
-
-
-def leakcap(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "leakcap.cli.main", *map(str, args)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture
@@ -90,10 +87,10 @@ def test_the_hospital_end_to_end(tmp_path: Path) -> None:
 
 def test_ten_runs_at_a_cap_for_nine(ward: Path) -> None:
     for run in range(9):
-        done = leakcap("release", "release.toml", cwd=ward)
+        done = leakcap("release", "release.toml", "--fresh", cwd=ward)
         assert done.returncode == 0, (run, done.stderr)
     before, report = spent(ward), (ward / "report.html").read_bytes()
-    refused = leakcap("release", "release.toml", cwd=ward)
+    refused = leakcap("release", "release.toml", "--fresh", cwd=ward)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     for part in ("epsilon", "0 left of 0.9", "0.1 asked"):
@@ -179,6 +176,17 @@ def test_a_policy_with_an_unknown_field_and_a_foreign_ledger(ward: Path) -> None
     assert unknown.returncode == 2
     assert "speed" in unknown.stderr
     assert spent(ward) == before
+
+
+def test_the_console_script_in_a_process_of_its_own(ward: Path) -> None:
+    command = [sys.executable, "-m", "leakcap.cli.main", "release", "release.toml"]
+    done = subprocess.run(command, cwd=ward, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    (ward / "ward.parquet").write_text("no parquet")
+    failed = subprocess.run(command, cwd=ward, capture_output=True, text=True, timeout=120, check=False)
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("leakcap: ")
+    assert failed.stderr.count("\n") == 1
 
 
 def test_usage_errors_and_help(ward: Path) -> None:

@@ -86,7 +86,14 @@ def test_an_owner_that_is_none(opened: Any, file: Path, owner: dict[str, str]) -
     assert not file.exists()
 
 
-@pytest.mark.parametrize(("version", "message"), [(0, "older leakcap"), (2, "newer leakcap: upgrade")])
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (0, "No leakcap ever wrote"),
+        (1, "older leakcap: make a backup, then run `leakcap ledger migrate`"),
+        (3, "newer leakcap: upgrade"),
+    ],
+)
 def test_other_schemas_are_refused(opened: Any, sql: Any, file: Path, version: int, message: str) -> None:
     opened().close()
     sql(f"UPDATE leakcap_schema SET version = {version}")

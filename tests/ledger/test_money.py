@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap.errors import BudgetExceeded, InvalidParameter
-from leakcap.ledger import Caps, Charge, Ledger, Spend
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
 from leakcap.ledger.ticks import Ticks, cap_ticks, decimal, spend_ticks, total, units
 
 TICK = Fraction(1, 10**12)
@@ -46,7 +46,7 @@ def test_units_are_the_nearest_float(ticks: int) -> None:
 
 
 def test_three_tenths_are_the_float_three_tenths() -> None:
-    assert total([Spend(0.1).ticks] * 3) == Spend(0.3).ticks
+    assert total([Spend(0.1).ticks(None)] * 3).epsilon == Spend(0.3).ticks(None).epsilon
     assert 0.1 + 0.1 + 0.1 != 0.3
 
 
@@ -59,7 +59,8 @@ def test_three_tenths_are_the_float_three_tenths() -> None:
 def test_random_batches_against_a_brute_force_account(cap: int, spends: list[list[int]], places: int) -> None:
     unit = Fraction(1, 10**places)
     spent = Fraction(0)
-    caps = Caps(epsilon=float(cap * unit), nats_table=float(cap * unit))
+    limits = {"epsilon": float(cap * unit), "nats_table": float(cap * unit)}
+    caps = Caps(**limits, each_analyst=Limits(**limits), each_period=Limits(**limits), period="year")
     with Ledger.open("sqlite://", dataset="d", policy="0" * 8, caps=caps) as ledger:
         for batch in spends:
             asked = sum(batch) * unit
@@ -78,21 +79,25 @@ def test_random_batches_against_a_brute_force_account(cap: int, spends: list[lis
         ledger.verify()
 
 
-@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person", "nats_table"])
+@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person", "nats_table", "nats_level"])
 @pytest.mark.parametrize("value", [-1.0, -1e-300, math.nan, -math.inf, 1e300, "0.1", None, True])
 def test_spends_that_are_no_amount_are_refused(name: str, value: object) -> None:
     with pytest.raises(InvalidParameter, match=f"`{name}` of `Spend` must be a number from 0"):
         Spend(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person"])
-def test_only_the_table_may_be_spent_without_a_bound(name: str) -> None:
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_differential_privacy_is_not_spent_without_a_bound(name: str) -> None:
     with pytest.raises(InvalidParameter):
         Spend(**{name: math.inf})
-    assert Spend(nats_table=math.inf).ticks.nats_table is None
 
 
-@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person", "nats_table"])
+@pytest.mark.parametrize("name", ["nats_person", "nats_table", "nats_level"])
+def test_information_may_be_spent_without_a_bound(name: str) -> None:
+    assert getattr(Spend(**{name: math.inf}).ticks(2.0), name) is None
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "nats_person", "nats_table", "nats_level"])
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, 1e7])
 def test_caps_that_are_no_amount_are_refused(name: str, value: float) -> None:
     with pytest.raises(InvalidParameter, match=f"`{name}` of `Caps` .* Leave the cap out"):
@@ -101,7 +106,7 @@ def test_caps_that_are_no_amount_are_refused(name: str, value: float) -> None:
 
 def test_numpy_numbers_count_as_the_numbers_they_print() -> None:
     assert Spend(np.float64(0.1)) == Spend(0.1)
-    assert Spend(np.float64(0.1)).ticks.epsilon == 10**11
+    assert Spend(np.float64(0.1)).ticks(None).epsilon == 10**11
 
 
 @pytest.mark.parametrize("details", [{"scale": math.nan}, {"x": None}, {1: "a"}, {"x": "\0"}, {"x": [1]}])

@@ -18,8 +18,9 @@ SWAP = (
     "UPDATE leakcap_event SET seq = 4 WHERE seq = 100",
 )
 COPY = (
-    "INSERT INTO leakcap_event SELECT 9, kind, time, 9, batch, query, text, analyst, details, epsilon, "
-    "delta, nats_person, nats_table, software, previous, hash FROM leakcap_event WHERE seq = 7"
+    "INSERT INTO leakcap_event SELECT 9, format, kind, time, 9, batch, query, text, analyst, details, "
+    "epsilon, delta, nats_person, nats_table, nats_level, data, data_version, memo, answer, software, "
+    "previous, hash FROM leakcap_event WHERE seq = 7"
 )
 
 
@@ -43,7 +44,7 @@ def edited(column: str, value: str, seq: int = 4) -> tuple[str, ...]:
     [
         (edited("epsilon", "1"), "Row 4 .* was edited"),
         (edited("epsilon", "'much'"), "Row 4 .* was edited"),
-        (edited("nats_table", "NULL"), "Row 4 .* was edited"),
+        (edited("nats_table", "5"), "Row 4 .* was edited"),
         (edited("query", "'other'"), "Row 4 .* was edited"),
         (edited("time", "'2020-01-01T00:00:00.000000+00:00'"), "Row 4 .* was edited"),
         (edited("details", "x'ff'"), "Row 4 .* was edited"),
@@ -57,7 +58,7 @@ def edited(column: str, value: str, seq: int = 4) -> tuple[str, ...]:
         (SWAP, "Row 3 .* was edited"),
         ((COPY,), "Row 9 .* was edited"),
         (("UPDATE leakcap_state SET epsilon = 0",), "state of ledger .* was edited"),
-        (("UPDATE leakcap_state SET cap_epsilon = 9000000000000",), "state of ledger .* was edited"),
+        (("UPDATE leakcap_state SET caps = '{}'",), "state of ledger .* was edited"),
         (("DELETE FROM leakcap_state",), "state of ledger .* was edited"),
         (("DROP TABLE leakcap_event",), "lacks one of its tables"),
     ],
@@ -108,14 +109,16 @@ def reseal(sql: Any, **changes: Any) -> None:
     sql(f"UPDATE leakcap_state SET {pairs}, seal = '{rehash(state)}'")
 
 
-@pytest.mark.parametrize("changes", [{"epsilon": 0}, {"entries": 4}, {"time": "2020"}])
+@pytest.mark.parametrize("changes", [{"epsilon": 0}, {"queries": 4}, {"time": "2020"}])
 def test_resealed_totals_that_do_not_add_up(ledger: Ledger, sql: Any, changes: dict[str, Any]) -> None:
     reseal(sql, **changes)
     with pytest.raises(LedgerError, match="do not add up"):
         ledger.verify()
 
 
-@pytest.mark.parametrize("changes", [{"cap_epsilon": 9 * 10**12}, {"dataset": "other"}, {"policy": "ff"}])
+@pytest.mark.parametrize(
+    "changes", [{"caps": '{"epsilon":9000000000000}'}, {"dataset": "other"}, {"policy": "ff"}]
+)
 def test_resealed_caps_that_are_not_the_first_rows(ledger: Ledger, sql: Any, changes: dict[str, Any]) -> None:
     reseal(sql, **changes)
     with pytest.raises(LedgerError, match=r"data set, policy or caps .* were edited"):

@@ -89,8 +89,8 @@ def test_values_carry_their_noise_interval_and_price() -> None:
 
 def test_counts_keep_their_sign() -> None:
     private_ = private(SeededSource(1))
-    values = [row.value for row in private_.release([QUERY_BY] * 20)[0].rows]
-    values += [row.value for release in private_.release([QUERY_BY] * 20) for row in release.rows]
+    releases = private_.release([QUERY_BY] * 40, fresh=True)
+    values = [row.value for release in releases for row in release.rows]
     assert min(values) < 0
 
 
@@ -101,7 +101,7 @@ def test_ten_runs_at_a_cap_for_nine(tmp_path: Path) -> None:
     policy = policy_of(caps={"epsilon": 0.9})
     queries = [Query(name=f"q{i}", statistic="count", epsilon=0.05) for i in range(2)]
     for _ in range(9):  # a new process each time: only the file remembers
-        PrivateTable(rows_table(ROWS), policy=policy, ledger=tmp_path / "l.db").release(queries)
+        PrivateTable(rows_table(ROWS), policy=policy, ledger=tmp_path / "l.db").release(queries, fresh=True)
     drawn: list[int] = []
 
     def counting(n: int, /) -> bytes:
@@ -111,7 +111,7 @@ def test_ten_runs_at_a_cap_for_nine(tmp_path: Path) -> None:
     last = PrivateTable(rows_table(ROWS), policy=policy, ledger=tmp_path / "l.db", source=counting)
     before = last.ledger.head()
     with pytest.raises(BudgetExceeded, match="epsilon"):
-        last.release(queries)
+        last.release(queries, fresh=True)
     assert not drawn
     assert last.ledger.head() == before
     balance = last.budget()[0]
@@ -122,7 +122,7 @@ def test_ten_runs_at_a_cap_for_nine(tmp_path: Path) -> None:
 def test_a_batch_is_all_or_nothing() -> None:
     whole = private(caps={"epsilon": 1.0})
     with pytest.raises(BudgetExceeded):
-        whole.release([Query(name=f"q{i}", statistic="count", epsilon=0.4) for i in range(3)])
+        whole.release([Query(name=f"q{i}", statistic="count", epsilon=0.4) for i in range(3)], fresh=True)
     assert whole.budget()[0].spent == 0.0
 
 
@@ -276,14 +276,14 @@ def test_a_ledger_belongs_to_its_policy(tmp_path: Path) -> None:
 
 def test_a_ledger_opened_by_hand_must_be_the_policys() -> None:
     policy = policy_of(caps={"epsilon": 0.3, "nats_per_person": 0.1})
-    for dataset, text, caps in (
-        ("tests", policy.fingerprint(), Caps(epsilon=0.4, nats_person=0.1)),
-        ("tests", policy.fingerprint(), Caps(epsilon=0.3)),
-        ("tests", "ab" * 32, Caps(epsilon=0.3, nats_person=0.1)),
-        ("other", policy.fingerprint(), Caps(epsilon=0.3, nats_person=0.1)),
+    for dataset, text, caps, message in (
+        ("tests", policy.fingerprint(), Caps(epsilon=0.4, nats_person=0.1), "other caps"),
+        ("tests", policy.fingerprint(), Caps(epsilon=0.3), "other caps"),
+        ("tests", "ab" * 32, Caps(epsilon=0.3, nats_person=0.1), "another policy"),
+        ("other", policy.fingerprint(), Caps(epsilon=0.3, nats_person=0.1), "belongs to dataset `other`"),
     ):
         wrong = Ledger.open("sqlite://", dataset=dataset, policy=text, caps=caps)
-        with wrong, pytest.raises(LedgerError, match="belongs to another"):
+        with wrong, pytest.raises(LedgerError, match=message):
             PrivateTable(rows_table(ROWS), policy=policy, ledger=wrong)
     right = Caps(epsilon=0.3, nats_person=0.1)
     with Ledger.open("sqlite://", dataset="tests", policy=policy.fingerprint(), caps=right) as ledger:

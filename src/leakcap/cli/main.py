@@ -9,7 +9,8 @@ import typer
 
 from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
-from leakcap.cli.release import budget, preview, release
+from leakcap.cli.ledger import budget, ledger
+from leakcap.cli.release import preview, release
 from leakcap.errors import LeakcapError
 
 __all__ = ["app", "run"]
@@ -25,6 +26,7 @@ app.command()(release)
 app.command()(preview)
 app.command()(budget)
 app.command()(convert)
+app.add_typer(ledger)
 app.command()(channel)
 
 

@@ -1,4 +1,4 @@
-"""The commands of a release: `release`, `preview`, `budget`."""
+"""The commands of a release: `release`, `preview`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from leakcap.cli.printing import Json, console, finite, print_json
 
-__all__ = ["budget", "preview", "release"]
+__all__ = ["LedgerUrl", "preview", "release"]
 
 QueryPath = Annotated[Path, typer.Argument(help="The query file (TOML).", show_default=False)]
 LedgerUrl = Annotated[
@@ -34,12 +34,19 @@ def release(
         int, typer.Option(min=2, help="Equally likely possibilities of the one-in-k guess.")
     ] = 10,
     more: Annotated[int, typer.Option(min=1, help="How many further releases the outlook assumes.")] = 100,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer."),
+    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Give each number's formula and source.")
     ] = False,
     json_: Json = False,
 ) -> None:
     """Release the statistics of a query file, and state what they leak.
+
+    A query that was answered before, at the same price and about the same table, gets the recorded answer for
+    free, unless --fresh asks for new noise.
 
     Example: leakcap release examples/hospital/release.toml --explain
     """
@@ -55,7 +62,7 @@ def release(
     table = PrivateTable(
         queries.data, policy=policy, ledger=ledger or queries.ledger, table=queries.table, analyst=analyst
     )
-    releases = table.release(queries.queries)
+    releases = table.release(queries.queries, fresh=fresh)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
     publication = Publication.of(policy, releases, total, table.budget())
@@ -67,6 +74,10 @@ def release(
 
     out = console()
     print_publication(out, publication, explain=explain)
+    repeated = sum(release.repeated for release in releases)
+    if repeated:
+        out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.", end="")
+        out.print(" --fresh pays for new noise.")
     out.print(f"\nThe report is in {target}", highlight=False, soft_wrap=True)
 
 
@@ -103,58 +114,6 @@ def preview(file: QueryPath, json_: Json = False) -> None:
     from leakcap.report.terminal import print_preview
 
     print_preview(console(), previews)
-
-
-def budget(
-    file: Annotated[
-        Path | None, typer.Argument(help="A query file, for its ledger.", show_default=False)
-    ] = None,
-    ledger: LedgerUrl = None,
-    json_: Json = False,
-) -> None:
-    """What was spent, by which query, and what is left under each cap.
-
-    Example: leakcap budget examples/hospital/release.toml
-    """
-    from leakcap.errors import InvalidQuery
-    from leakcap.ledger import Ledger
-    from leakcap.release import load_queries
-
-    if ledger is None and file is None:
-        raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
-    url = ledger if ledger is not None or file is None else load_queries(file).ledger
-    assert url is not None
-    with Ledger.read(url if "://" in url else f"sqlite:///{url}") as book:
-        balances, entries, dataset = book.balances(), book.entries(), book.dataset
-    if json_:
-        print_json(
-            {
-                "dataset": dataset,
-                "caps": [
-                    {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
-                    for b in balances
-                ],
-                "entries": [
-                    {
-                        "id": e.id,
-                        "time": e.time.isoformat(timespec="seconds"),
-                        "name": e.query,
-                        "query": e.text,
-                        "analyst": e.analyst,
-                        "state": e.state,
-                        "epsilon": e.spend.epsilon,
-                        "delta": e.spend.delta,
-                        "nats_person": e.spend.nats_person,
-                        "nats_table": finite(e.spend.nats_table),
-                    }
-                    for e in entries
-                ],
-            }
-        )
-        return
-    from leakcap.report.terminal import print_budget
-
-    print_budget(console(), dataset, balances, entries)
 
 
 def _require_writable(target: Path) -> None:

@@ -3,7 +3,8 @@
     hash = SHA-256(canonical JSON of every column but `hash`; `previous` is one of them)
 
 Canonical JSON: keys sorted, no spaces, ASCII. The first row of a ledger, of kind ``open``, binds the data
-set, the policy and the caps; its `previous` is 64 zeros.
+set, the policy and the caps; its `previous` is 64 zeros. Rows of schema 1 (`format` 1) were hashed before
+there were other columns, and keep their hashes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,31 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["START", "fingerprint", "link"]
+__all__ = ["FORMAT", "START", "fingerprint", "link", "row_hash"]
+
+FORMAT = 2
+"""Of the rows that this leakcap writes."""
 
 START = "0" * 64
 """What the first row follows."""
+
+_FIRST = (
+    "seq",
+    "kind",
+    "time",
+    "entry",
+    "batch",
+    "query",
+    "text",
+    "analyst",
+    "details",
+    "epsilon",
+    "delta",
+    "nats_person",
+    "nats_table",
+    "software",
+    "previous",
+)
 
 
 def fingerprint(fields: Mapping[str, Any]) -> str:
@@ -30,11 +52,21 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def row_hash(row: Mapping[str, Any]) -> str:
+    """The hash that a row should carry, in the format that it was written in.
+
+    >>> row_hash({"format": 2, "seq": 1, "hash": "?"}) == fingerprint({"format": 2, "seq": 1})
+    True
+    """
+    names = _FIRST if row["format"] == 1 else [name for name in row if name != "hash"]
+    return fingerprint({name: row[name] for name in names})
+
+
 def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:
     """The row with its place in the chain.
 
-    >>> link({"seq": 1}, START)["hash"] == fingerprint({"seq": 1, "previous": START})
+    >>> link({"seq": 1}, START)["hash"] == fingerprint({"format": 2, "seq": 1, "previous": START})
     True
     """
-    fields = {**row, "previous": previous}
-    return {**fields, "hash": fingerprint(fields)}
+    fields = {**row, "format": FORMAT, "previous": previous}
+    return {**fields, "hash": row_hash(fields)}

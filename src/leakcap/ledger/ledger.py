@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from leakcap.errors import LedgerError, require
-from leakcap.ledger import events
+from leakcap.ledger import events, memo
+from leakcap.ledger.accounts import book
+from leakcap.ledger.caps import Caps
 from leakcap.ledger.database import Database, connect
-from leakcap.ledger.limits import balances, refuse_excess
+from leakcap.ledger.migrations import migrate
+from leakcap.ledger.reading import Book
+from leakcap.ledger.rules import Rules, rules_of
 from leakcap.ledger.schema import EVENT, create, require_version
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
-from leakcap.ledger.ticks import Ticks, total, units
-from leakcap.ledger.values import Balance, Caps, Charge, Entry, Head, Totals, require_text
+from leakcap.ledger.text import require_text
+from leakcap.ledger.ticks import NOTHING, Ticks
+from leakcap.ledger.values import Answer, Charge, Entry
 
 __all__ = ["Ledger"]
 
@@ -30,7 +34,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger:
+class Ledger(Book):
     """The durable record of what a data set's answers have given away.
 
     One ledger belongs to one data set under one policy, and every process that answers from that data
@@ -46,9 +50,8 @@ class Ledger:
     """
 
     def __init__(self, database: Database, *, read_only: bool, clock: Callable[[], datetime] = _now) -> None:
-        self._database = database
+        super().__init__(database, clock)
         self._read_only = read_only
-        self._clock = clock
 
     @classmethod
     def open(
@@ -64,15 +67,15 @@ class Ledger:
         require(bool(dataset), "dataset", "Ledger", "be a name", dataset)
         fingerprint = isinstance(policy, str) and _HEX.fullmatch(policy) is not None
         require(fingerprint, "policy", "Ledger", "be a fingerprint of 8 to 128 hex digits", policy)
-        database = connect(url)
+        database, rules = connect(url), rules_of(caps)
         try:
             with database.writing() as connection:
                 if create(connection):
                     time = events.stamp(clock, "", database.label)
-                    _begin(connection, dataset, policy, caps.ticks, time)
+                    _begin(connection, dataset, policy, rules, time)
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
-                _require_owner(state, dataset, policy, caps.ticks, database.label)
+                _require_owner(state, dataset, policy, rules, database.label)
             database.use_wal()
         except BaseException:
             database.close()
@@ -82,156 +85,156 @@ class Ledger:
     @classmethod
     def read(cls, url: str) -> Self:
         """Open an existing ledger for looking only. Creates nothing, and needs no permission to write."""
-        database = connect(url, read_only=True)
+        return cls(_existing(url, read_only=True), read_only=True)
+
+    @classmethod
+    def resume(cls, url: str) -> Self:
+        """Open an existing ledger under the caps that it has, to write notes into it: see `acknowledge`."""
+        return cls(_existing(url, read_only=False), read_only=False)
+
+    @classmethod
+    def migrate(cls, url: str, *, clock: Callable[[], datetime] = _now) -> tuple[int, int]:
+        """Bring a ledger written by an older leakcap to this one's schema: the version before and now.
+
+        All or nothing, in one transaction that ends by verifying the chain. Make a backup first.
+        """
+        connect(url, read_only=True).close()  # names a file that is not there, rather than making one
+        database = connect(url)
         try:
-            with database.reading() as connection:
-                require_version(connection, database.label)
-                load_state(connection, database.label)
-        except BaseException:
+            return migrate(database, clock)
+        finally:
             database.close()
-            raise
-        return cls(database, read_only=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the database. A ledger in memory is gone."""
-        self._database.close()
-
-    @property
-    def url(self) -> str:
-        """Where the ledger is, without a password."""
-        return self._database.label
-
-    @property
-    def dataset(self) -> str:
-        """Whose spending this records."""
-        return self._state().dataset
-
-    @property
-    def policy(self) -> str:
-        """The fingerprint of the policy that it was made for."""
-        return self._state().policy
 
     def require_owner(self, *, dataset: str, policy: str, caps: Caps) -> None:
         """Raise `LedgerError` unless the ledger was made for this data set, policy and caps.
 
         `open` asks this itself; whoever takes a ledger that another opened has to ask.
         """
-        _require_owner(self._state(), dataset, policy, caps.ticks, self.url)
+        _require_owner(self._state(), dataset, policy, rules_of(caps), self.url)
 
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
-        asked = _asked(tuple(charges))
-        state = self._state()
-        refuse_excess(state.spent, asked, state.caps, state.dataset)
+        batch = _batch(charges)
+        with self._database.reading() as connection:
+            state = load_state(connection, self.url)
+            time = events.stamp(self._clock, state.time, self.url)
+            book(connection, state, batch, _asked(batch, state), time, self.url)
 
-    def reserve(self, charges: Iterable[Charge]) -> list[Entry]:
+    def reserve(self, charges: Iterable[Charge], *, data: str = "") -> list[Entry]:
         """Commit the spends: all of them or, with `BudgetExceeded` naming every cap passed, none.
 
-        When this returns, the spend is on the disk; only then may noise be drawn.
+        When this returns, the spend is on the disk; only then may noise be drawn. `data` names the table as
+        it is now; a name that is new starts a new version of the table under the same budgets. Without a
+        name the answers are not remembered. It must not be computed from the table's contents: see
+        `docs/ledger.md`.
         """
-        batch = tuple(charges)
-        asked = _asked(batch)
+        batch = _batch(charges)
+        require_text(data, "data", "reserve")
         self._require_writable()
-        # Totals only grow: what does not fit now never will, so a refusal needs no turn among the writers.
+        # What does not fit now will not fit within this period: a refusal needs no turn among the writers.
         self.check(batch)
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)
-            spent = refuse_excess(state.spent, asked, state.caps, state.dataset)
             time = events.stamp(self._clock, state.time, self.url)
-            rows = events.reserve_rows(batch, state, time)
-            connection.execute(EVENT.insert(), rows)
-            after = replace(
-                state,
-                rows=state.rows + len(rows),
-                entries=state.entries + len(rows),
-                time=time,
-                head=rows[-1]["hash"],
-                spent=spent,
-            )
-            replace_state(connection, state, after)
-        return [events.entry_of(row, released=False) for row in rows]
+            asked = _asked(batch, state)
+            spent, accounts = book(connection, state, batch, asked, time, self.url)
+            version = memo.version_of(connection, state, data)
+            rows = events.reserve_rows(batch, asked, state, time, (data, version))
+            for account in accounts:
+                account.save(connection)
+            versions = max(version, state.data_versions)
+            _append(connection, state, rows, time, spent=spent, data_versions=versions)
+        return [events.entry_of(row) for row in rows]
 
-    def mark_released(self, ids: Iterable[int]) -> None:
+    def mark_released(
+        self, ids: Iterable[int], *, answers: Mapping[int, Sequence[Sequence[float]]] | None = None
+    ) -> None:
         """Record that the answers of these entries left, each once, in a transaction of its own.
 
-        Raises `LedgerError` for an entry that is not there or was released before.
+        `answers` are the released values, by entry, to be remembered: see `recall`. Raises `LedgerError`
+        for an entry that is not there, was released before or was acknowledged as lost.
         """
-        wanted = tuple(ids)
+        wanted, texts = tuple(ids), memo.texts_of(answers or {})
+        for id_ in wanted:
+            require(wanted.count(id_) == 1, "ids", "mark_released", "name each entry once", id_)
+
+        def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
+            self._require_reserved(entry)
+            answer = texts.get(entry.id, "")
+            return events.note_row("release", place, time, entry, analyst=entry.analyst, answer=answer)
+
+        self._note(wanted, note)
+
+    def recall(self, charges: Iterable[Charge], *, data: str) -> list[Answer | None]:
+        """For each charge the latest recorded answer to the same query at the same price, or None. Spends
+        nothing.
+
+        The same: normalised text, spend, details and table (`data`), and the same analyst where analysts have
+        caps of their own. What was reserved and never released has no answer.
+        """
+        with self._database.reading() as connection:
+            state = load_state(connection, self.url)
+            return [memo.find(connection, state, charge, data, self.url) for charge in charges]
+
+    def mark_repeated(self, ids: Iterable[int], *, analyst: str = "") -> None:
+        """Record that the recorded answers of these entries left once more, to whom and when. Costs
+        nothing."""
+        require_text(analyst, "analyst", "mark_repeated")
+
+        def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
+            return events.note_row("repeat", place, time, entry, analyst=analyst)
+
+        self._note(tuple(ids), note)
+
+    def acknowledge(self, ids: Iterable[int], *, note: str = "", analyst: str = "") -> None:
+        """Record that somebody looked into these reserved entries and that no answer of theirs left.
+
+        They stay spent, and can no longer be released. Raises `LedgerError` for an entry that is not there,
+        was released or acknowledged before.
+        """
+        require_text(note, "note", "acknowledge")
+        require_text(analyst, "analyst", "acknowledge")
+
+        def row(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
+            self._require_reserved(entry)
+            details = {"note": note}
+            return events.note_row("acknowledge", place, time, entry, analyst=analyst, details=details)
+
+        self._note(tuple(dict.fromkeys(ids)), row)
+
+    def _note(
+        self, ids: tuple[int, ...], make: Callable[[Entry, tuple[int, str], str], dict[str, Any]]
+    ) -> None:
+        """Append a row about each entry, in one transaction."""
         self._require_writable()
+        if not ids:
+            return
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
-            rows, head = [], state.head
-            for step, id_ in enumerate(wanted, 1):
-                entry = self._reserved(connection, id_)
-                require(wanted.count(id_) == 1, "ids", "mark_released", "name each entry once", id_)
-                rows.append(events.release_row(state.rows + step, head, time, entry))
-                head = rows[-1]["hash"]
-            if rows:
-                connection.execute(EVENT.insert(), rows)
-                after = replace(state, rows=state.rows + len(rows), time=time, head=head)
-                replace_state(connection, state, after)
+            rows: list[dict[str, Any]] = []
+            for step, id_ in enumerate(ids, 1):
+                place = (state.rows + step, rows[-1]["hash"] if rows else state.head)
+                rows.append(make(self._entry(connection, id_), place, time))
+            _append(connection, state, rows, time)
 
-    def entries(self) -> list[Entry]:
-        """Every committed spend, oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(events.entries_query()).mappings()
-            return [events.entry_of(row, released=row["released"] is not None) for row in rows]
-
-    def unreleased(self) -> list[Entry]:
-        """What was reserved and never released: paid for, and no answer known to have left."""
-        return [entry for entry in self.entries() if entry.state == "reserved"]
-
-    def totals(self) -> Totals:
-        """All that was ever committed."""
-        state = self._state()
-        epsilon, delta, person, table = (
-            float("inf") if sum_ is None else units(sum_) for sum_ in state.spent
-        )
-        return Totals(epsilon, delta, person, table, state.entries)
-
-    def balances(self) -> list[Balance]:
-        """For every currency its cap, what was spent and what is left."""
-        state = self._state()
-        return balances(state.spent, state.caps)
-
-    def head(self) -> Head:
-        """The chain's end. Kept elsewhere, it anchors the chain: see `verify`."""
-        state = self._state()
-        return Head(state.rows, state.head)
-
-    def verify(self, *, anchor: str | None = None) -> Head:
-        """Read the whole chain and return its end.
-
-        Raises `LedgerError` naming the first row that was edited, taken out, put in or moved, or the
-        totals when they do not add up. With `anchor`, the hash of an earlier `head` kept elsewhere, it
-        also finds a chain rewritten from before that row on.
-        """
-        with self._database.reading() as connection:
-            return events.walk(connection, self.url, anchor)
-
-    def _state(self) -> State:
-        with self._database.reading() as connection:
-            return load_state(connection, self.url)
-
-    def _reserved(self, connection: Connection, id_: int) -> Entry:
+    def _entry(self, connection: Connection, id_: int) -> Entry:
         query = events.entries_query().where(EVENT.c.entry == id_)
         row = connection.execute(query).mappings().one_or_none()
         if row is None:
             raise LedgerError(f"Ledger `{self.url}` has no entry {id_}. Release what `reserve` returned.")
-        if row["released"] is not None:
+        return events.entry_of(row)
+
+    def _require_reserved(self, entry: Entry) -> None:
+        if entry.state == "released":
             raise LedgerError(
-                f"Entry {id_} of ledger `{self.url}` was released before. An answer leaves once."
+                f"Entry {entry.id} of ledger `{self.url}` was released before. An answer leaves once."
             )
-        return events.entry_of(row, released=False)
+        if entry.state == "acknowledged":
+            raise LedgerError(
+                f"Entry {entry.id} of ledger `{self.url}` was acknowledged as lost. Its answer may not "
+                "leave; ask again."
+            )
 
     def _require_writable(self) -> None:
         if self._read_only:
@@ -240,19 +243,44 @@ class Ledger:
             )
 
 
-def _asked(charges: tuple[Charge, ...]) -> Ticks:
-    require(bool(charges), "charges", "Ledger", "hold at least one charge", list(charges))
-    return total(charge.spend.ticks for charge in charges)
+def _batch(charges: Iterable[Charge]) -> tuple[Charge, ...]:
+    batch = tuple(charges)
+    require(bool(batch), "charges", "Ledger", "hold at least one charge", list(batch))
+    return batch
 
 
-def _begin(connection: Connection, dataset: str, policy: str, caps: Ticks, time: str) -> None:
-    row = events.first_row(dataset, policy, caps, time)
+def _asked(charges: Sequence[Charge], state: State) -> list[Ticks]:
+    return [charge.spend.ticks(state.rules.alpha) for charge in charges]
+
+
+def _append(
+    connection: Connection, state: State, rows: list[dict[str, Any]], time: str, **changes: Any
+) -> None:
+    connection.execute(EVENT.insert(), rows)
+    after = replace(state, rows=rows[-1]["seq"], time=time, head=rows[-1]["hash"], **changes)
+    replace_state(connection, state, after)
+
+
+def _existing(url: str, *, read_only: bool) -> Database:
+    connect(url, read_only=True).close()  # names a file that is not there, rather than making one
+    database = connect(url, read_only=read_only)
+    try:
+        with database.reading() as connection:
+            require_version(connection, database.label)
+            load_state(connection, database.label)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _begin(connection: Connection, dataset: str, policy: str, rules: Rules, time: str) -> None:
+    row = events.first_row(dataset, policy, rules, time)
     connection.execute(EVENT.insert(), row)
-    nothing = Ticks(0, 0, 0, 0)
-    insert_state(connection, State(dataset, policy, caps, 1, 0, time, row["hash"], nothing))
+    insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
 
 
-def _require_owner(state: State, dataset: str, policy: str, caps: Ticks, label: str) -> None:
+def _require_owner(state: State, dataset: str, policy: str, rules: Rules, label: str) -> None:
     advice = "What it records stays spent; name another ledger only for other data."
     if state.dataset != dataset:
         raise LedgerError(
@@ -263,5 +291,5 @@ def _require_owner(state: State, dataset: str, policy: str, caps: Ticks, label: 
             f"The ledger `{label}` was made for another policy ({state.policy[:_SHOWN]}, "
             f"this one is {policy[:_SHOWN]}). Bring that policy back. {advice}"
         )
-    if state.caps != caps:
+    if state.rules.text != rules.text:
         raise LedgerError(f"The ledger `{label}` was made with other caps. Bring those back. {advice}")

@@ -3,60 +3,75 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from leakcap.errors import BudgetExceeded
 from leakcap.ledger.ticks import Ticks, decimal, total, units
 from leakcap.ledger.values import Balance
 
-__all__ = ["UNITS", "balances", "refuse_excess"]
+__all__ = ["UNITS", "balances", "excess", "refuse"]
 
 UNITS = {
     "epsilon": "nats of log-odds",
     "delta": "probability",
     "nats_person": "nats about a person",
     "nats_table": "nats about the table",
+    "nats_level": "nats at level α",
+    "queries": "queries",
 }
 """Each currency's unit, in the order of `Ticks`."""
 
+_ALWAYS = ("epsilon", "delta", "nats_person", "nats_table")
 _COLUMN = 2**63 - 1
 
 
-def refuse_excess(spent: Ticks, asked: Ticks, caps: Ticks, dataset: str) -> Ticks:
-    """The new totals, or `BudgetExceeded` naming every cap that they would pass.
+def excess(spent: Ticks, asked: Ticks, caps: Ticks, owner: str) -> list[str]:
+    """A sentence for each cap that would be passed.
 
     >>> tenth = Ticks(100_000_000_000, 0, 0, 0)
-    >>> refuse_excess(tenth, tenth, Ticks(150_000_000_000, None, None, None), "patients")
-    Traceback (most recent call last):
-    leakcap.errors.BudgetExceeded: `epsilon` cap of dataset `patients` would be exceeded: 0.05 left of
-    0.15, 0.1 asked. Nothing was spent. Ask for less, or ask the data's owner.
+    >>> excess(tenth, tenth, Ticks(150_000_000_000, None, None, None), "dataset `patients`")
+    ['`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.']
     """
-    after = total([spent, asked])
-    passed = [
-        _sentence(name, before, ask, cap, dataset)
-        for name, before, ask, cap, sum_ in zip(UNITS, spent, asked, caps, after, strict=True)
+    return [
+        _sentence(name, before, ask, cap, owner)
+        for name, before, ask, cap, sum_ in zip(UNITS, spent, asked, caps, total([spent, asked]), strict=True)
         if _passes(sum_, cap)
     ]
-    if passed:
-        raise BudgetExceeded(f"{' '.join(passed)} Nothing was spent. Ask for less, or ask the data's owner.")
-    return after
 
 
-def balances(spent: Ticks, caps: Ticks) -> list[Balance]:
-    """Every currency's account.
+def refuse(sentences: Sequence[str]) -> None:
+    """Raise `BudgetExceeded` if there is any sentence.
 
-    >>> balances(Ticks(100_000_000_000, 0, 0, None), Ticks(900_000_000_000, None, None, None))[0]
+    >>> refuse([])
+    """
+    if sentences:
+        text = " ".join(sentences)
+        raise BudgetExceeded(f"{text} Nothing was spent. Ask for less, or ask the data's owner.")
+
+
+def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Balance]:
+    """Every currency's account; level and number of queries only where they are capped.
+
+    >>> balances(Ticks(100_000_000_000, 0, 0, None), Ticks(900_000_000_000, None, None, None, None, None))[0]
     Balance(name='epsilon', unit='nats of log-odds', cap=0.9, spent=0.1, left=0.8)
     """
     return [
         Balance(
             name=name,
-            unit=unit,
-            cap=None if cap is None else units(cap),
-            spent=math.inf if sum_ is None else units(sum_),
-            left=None if cap is None or sum_ is None else units(cap - sum_),
+            unit=unit.replace("α", f"{alpha:g}") if alpha is not None else unit,
+            cap=_shown(name, cap),
+            spent=math.inf if sum_ is None else _shown(name, sum_) or 0.0,
+            left=None if cap is None or sum_ is None else _shown(name, cap - sum_),
         )
         for (name, unit), sum_, cap in zip(UNITS.items(), spent, caps, strict=True)
+        if cap is not None or name in _ALWAYS
     ]
+
+
+def _shown(name: str, amount: int | None) -> float | None:
+    if amount is None:
+        return None
+    return float(amount) if name == "queries" else units(amount)
 
 
 def _passes(sum_: int | None, cap: int | None) -> bool:
@@ -66,10 +81,9 @@ def _passes(sum_: int | None, cap: int | None) -> bool:
     return sum_ > (_COLUMN if cap is None else cap)
 
 
-def _sentence(name: str, spent: int | None, asked: int | None, cap: int | None, dataset: str) -> str:
+def _sentence(name: str, spent: int | None, asked: int | None, cap: int | None, owner: str) -> str:
+    say = str if name == "queries" else decimal
     ceiling = _COLUMN if cap is None else cap
-    left = "nothing" if spent is None else decimal(ceiling - spent)
-    wish = "and no bound is known for what was asked" if asked is None else f"{decimal(asked)} asked"
-    return (
-        f"`{name}` cap of dataset `{dataset}` would be exceeded: {left} left of {decimal(ceiling)}, {wish}."
-    )
+    left = "nothing" if spent is None else say(ceiling - spent)
+    wish = "and no bound is known for what was asked" if asked is None else f"{say(asked)} asked"
+    return f"`{name}` cap of {owner} would be exceeded: {left} left of {say(ceiling)}, {wish}."

@@ -1,7 +1,8 @@
-"""The three tables, and the version that says how to read them.
+"""The tables, and the version that says how to read them.
 
-`leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events;
-`leakcap_schema` is one number. A later schema gets its own step from the one before in `create`.
+`leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
+`leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number. An
+older schema is brought up to date by `migrations`.
 """
 
 from __future__ import annotations
@@ -10,34 +11,41 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Index,
     Integer,
     MetaData,
     Table,
     Text,
-    UniqueConstraint,
     inspect,
     select,
     text,
 )
 
 from leakcap.errors import LedgerError
+from leakcap.ledger.ticks import AMOUNTS
 
-__all__ = ["EVENT", "SCHEMA", "STATE", "VERSION", "create", "require_version"]
+__all__ = ["ACCOUNT", "EVENT", "METADATA", "SCHEMA", "STATE", "VERSION", "create", "require_version"]
 
-VERSION = 1
+VERSION = 2
 """Of the schema that this leakcap reads and writes."""
 
-_METADATA = MetaData()
-_TICKS = BigInteger
+METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 _CREATION_LOCK = 0x1EA6CA9
 
-SCHEMA = Table("leakcap_schema", _METADATA, Column("version", Integer, nullable=False))
+
+def _amounts() -> list[Column[int]]:
+    """The currencies in ticks; NULL where no bound is known."""
+    return [Column(name, BigInteger) for name in AMOUNTS]
+
+
+SCHEMA = Table("leakcap_schema", METADATA, Column("version", Integer, nullable=False))
 
 EVENT = Table(
     "leakcap_event",
-    _METADATA,
+    METADATA,
     Column("seq", _NUMBER, primary_key=True, autoincrement=False),
+    Column("format", Integer, nullable=False),
     Column("kind", Text, nullable=False),
     Column("time", Text, nullable=False),
     Column("entry", BigInteger, nullable=False),
@@ -46,35 +54,44 @@ EVENT = Table(
     Column("text", Text, nullable=False),
     Column("analyst", Text, nullable=False),
     Column("details", Text, nullable=False),
-    Column("epsilon", _TICKS, nullable=False),
-    Column("delta", _TICKS, nullable=False),
-    Column("nats_person", _TICKS, nullable=False),
-    Column("nats_table", _TICKS, nullable=True),
+    *_amounts(),
+    Column("data", Text, nullable=False),
+    Column("data_version", BigInteger, nullable=False),
+    Column("memo", Text, nullable=False),
+    Column("answer", Text, nullable=False),
     Column("software", Text, nullable=False),
     Column("previous", Text, nullable=False),
     Column("hash", Text, nullable=False),
-    # An entry is reserved once and released once.
-    UniqueConstraint("kind", "entry", name="leakcap_event_once"),
 )
+
+# An entry is reserved, released and acknowledged once; a repeat carries its own row's number as its batch.
+Index("leakcap_event_once_only", EVENT.c.kind, EVENT.c.entry, EVENT.c.batch, unique=True)
+for _name in ("memo", "data", "analyst"):
+    Index(f"leakcap_event_{_name}", EVENT.c[_name], EVENT.c.seq)
 
 STATE = Table(
     "leakcap_state",
-    _METADATA,
+    METADATA,
     Column("id", _NUMBER, primary_key=True, autoincrement=False),
     Column("dataset", Text, nullable=False),
     Column("policy", Text, nullable=False),
-    Column("cap_epsilon", _TICKS),
-    Column("cap_delta", _TICKS),
-    Column("cap_nats_person", _TICKS),
-    Column("cap_nats_table", _TICKS),
+    Column("caps", Text, nullable=False),
     Column("rows", BigInteger, nullable=False),
-    Column("entries", BigInteger, nullable=False),
     Column("time", Text, nullable=False),
     Column("head", Text, nullable=False),
-    Column("epsilon", _TICKS, nullable=False),
-    Column("delta", _TICKS, nullable=False),
-    Column("nats_person", _TICKS, nullable=False),
-    Column("nats_table", _TICKS),
+    Column("data_versions", BigInteger, nullable=False),
+    *_amounts(),
+    Column("queries", BigInteger, nullable=False),
+    Column("seal", Text, nullable=False),
+)
+
+ACCOUNT = Table(
+    "leakcap_account",
+    METADATA,
+    Column("scope", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    *_amounts(),
+    Column("queries", BigInteger, nullable=False),
     Column("seal", Text, nullable=False),
 )
 
@@ -93,26 +110,28 @@ def create(connection: Connection) -> bool:
         raise LedgerError(
             f"The ledger's file already holds other tables (`{tables[0]}`). Give the ledger its own file."
         )
-    _METADATA.create_all(connection)
+    METADATA.create_all(connection)
     connection.execute(SCHEMA.insert().values(version=VERSION))
     return True
 
 
-def require_version(connection: Connection, label: str) -> None:
-    """Refuse a database without a ledger, or with one of another schema."""
+def require_version(connection: Connection, label: str, *, older: bool = False) -> int:
+    """The schema's version; refuses a database without a ledger, or with one of another schema.
+
+    With `older` a schema that can be migrated passes.
+    """
     if not inspect(connection).has_table(SCHEMA.name):
         raise LedgerError(
             f"There is no ledger in `{label}`. Check the URL; a first release creates a ledger."
         )
     found = connection.execute(select(SCHEMA.c.version)).scalars().all()
-    if found == [VERSION]:
-        return
     if len(found) != 1:
         raise LedgerError(f"The ledger `{label}` does not say which schema it has. Restore it from a backup.")
-    older = found[0] < VERSION
-    remedy = (
-        "It was written by an older leakcap: go on with that release of leakcap."
-        if older
-        else "It was written by a newer leakcap: upgrade leakcap."
-    )
+    if found[0] == VERSION or (older and 1 <= found[0] < VERSION):
+        return int(found[0])
+    remedy = "It was written by a newer leakcap: upgrade leakcap."
+    if found[0] < 1:
+        remedy = "No leakcap ever wrote such a schema: restore it from a backup."
+    elif found[0] < VERSION:
+        remedy = "It was written by an older leakcap: make a backup, then run `leakcap ledger migrate`."
     raise LedgerError(f"The ledger `{label}` has schema {found[0]}, this leakcap reads {VERSION}. {remedy}")

@@ -1,18 +1,21 @@
-"""The state row: the sum of all events, so that a check costs the same at a hundred thousand entries."""
+"""The state rows: sums of all events, so that a check costs the same at a hundred thousand entries."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
-from leakcap.ledger.schema import EVENT, STATE
-from leakcap.ledger.ticks import Ticks
+from leakcap.ledger.rules import Rules, period_label, rules_read
+from leakcap.ledger.schema import ACCOUNT, EVENT, STATE
+from leakcap.ledger.ticks import NOTHING, Ticks
 
-__all__ = ["State", "insert_state", "load_state", "replace_state"]
+__all__ = ["State", "insert_state", "load_account", "load_state", "replace_state", "save_account"]
 
 
 @dataclass(frozen=True)
@@ -21,12 +24,17 @@ class State:
 
     dataset: str
     policy: str
-    caps: Ticks
+    rules: Rules
     rows: int
-    entries: int
     time: str
     head: str
+    data_versions: int
     spent: Ticks
+
+    @property
+    def entries(self) -> int:
+        """How many spends there are."""
+        return self.spent.queries or 0
 
 
 def load_state(connection: Connection, label: str, *, lock: bool = False) -> State:
@@ -37,9 +45,9 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     """
     query = select(STATE).with_for_update() if lock else select(STATE)
     found = connection.execute(query).mappings().all()
-    if len(found) != 1 or found[0]["seal"] != fingerprint({**found[0], "seal": None}):
+    if len(found) != 1 or not _sealed(dict(found[0])):
         raise LedgerError(f"The state of ledger `{label}` was edited. Restore the ledger from a backup.")
-    row = found[0]
+    row = dict(found[0])
     last = connection.execute(select(EVENT.c.hash).where(EVENT.c.seq == row["rows"])).scalar()
     if last != row["head"]:
         raise LedgerError(
@@ -49,12 +57,12 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     return State(
         dataset=row["dataset"],
         policy=row["policy"],
-        caps=Ticks(*(row[f"cap_{name}"] for name in Ticks._fields)),
+        rules=rules_read(row["caps"]),
         rows=row["rows"],
-        entries=row["entries"],
         time=row["time"],
         head=row["head"],
-        spent=Ticks(*(row[name] for name in Ticks._fields)),
+        data_versions=row["data_versions"],
+        spent=_spent(row),
     )
 
 
@@ -70,9 +78,60 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
         raise LedgerError("Another process spent at the same moment. Nothing was spent; try again.")
 
 
+def load_account(connection: Connection, scope: str, name: str, label: str) -> tuple[Ticks, bool]:
+    """What one analyst, or one period, has spent; and whether the account stands already."""
+    place = (ACCOUNT.c.scope == scope, ACCOUNT.c.name == name)
+    row = connection.execute(select(ACCOUNT).where(*place)).mappings().one_or_none()
+    if row is not None and _sealed(dict(row)):
+        return _spent(dict(row)), True
+    if row is not None or _has_spent(connection, scope, name):
+        raise LedgerError(
+            f"The account of {scope} `{name}` in ledger `{label}` is missing or was edited. "
+            "Restore the ledger from a backup."
+        )
+    return NOTHING, False
+
+
+def _has_spent(connection: Connection, scope: str, name: str) -> bool:
+    """Whether entries say that an account without a row must have one."""
+    spends = select(EVENT.c.seq).where(EVENT.c.kind == "reserve").limit(1)
+    if scope == "analyst":
+        return connection.execute(spends.where(EVENT.c.analyst == name)).scalar() is not None
+    # Time only rises, so a period that has begun would hold the last spend.
+    last = select(EVENT.c.time).where(EVENT.c.kind == "reserve").order_by(EVENT.c.seq.desc()).limit(1)
+    time = connection.execute(last).scalar()
+    return time is not None and period_label(scope, datetime.fromisoformat(time)) == name
+
+
+def save_account(connection: Connection, scope: str, name: str, spent: Ticks, *, stands: bool) -> None:
+    """Move an account on, or open it."""
+    row: dict[str, Any] = {"scope": scope, "name": name, **spent._asdict()}
+    row["seal"] = fingerprint({**row, "seal": None})
+    if not stands:
+        connection.execute(ACCOUNT.insert(), row)
+        return
+    mine = update(ACCOUNT).where(ACCOUNT.c.scope == scope, ACCOUNT.c.name == name)
+    connection.execute(mine.values(row))
+
+
 def _row(state: State) -> dict[str, Any]:
-    fields = asdict(state)
-    caps, spent = fields.pop("caps"), fields.pop("spent")
-    row = {"id": 1, **fields, **dict(zip(Ticks._fields, spent, strict=True))}
-    row |= {f"cap_{name}": cap for name, cap in zip(Ticks._fields, caps, strict=True)}
+    row = {
+        "id": 1,
+        "dataset": state.dataset,
+        "policy": state.policy,
+        "caps": state.rules.text,
+        "rows": state.rows,
+        "time": state.time,
+        "head": state.head,
+        "data_versions": state.data_versions,
+        **state.spent._asdict(),
+    }
     return {**row, "seal": fingerprint({**row, "seal": None})}
+
+
+def _sealed(row: Mapping[str, Any]) -> bool:
+    return bool(row["seal"] == fingerprint({**row, "seal": None}))
+
+
+def _spent(row: Mapping[str, Any]) -> Ticks:
+    return Ticks(*(row[name] for name in Ticks._fields))

@@ -1,8 +1,8 @@
 """Money without drift: every spend is a whole number of ticks, and integers add up exactly.
 
-A tick is 1e-12 of the unit (of ε, of δ, of a nat). A spend is rounded up to the next tick and a cap
-down, so rounding can only protect. A float counts as the decimal number that it prints as: 0.1 is a
-tenth, and nine of them are exactly 0.9.
+A tick is 1e-12 of the unit (of ε, of δ, of a nat); queries are counted one by one. A spend is rounded up to
+the next tick and a cap down, so rounding can only protect. A float counts as the decimal number that it
+prints as: 0.1 is a tenth, and nine of them are exactly 0.9.
 """
 
 from __future__ import annotations
@@ -12,7 +12,18 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["LARGEST", "TICKS_PER_UNIT", "Ticks", "cap_ticks", "decimal", "spend_ticks", "total", "units"]
+__all__ = [
+    "AMOUNTS",
+    "LARGEST",
+    "NOTHING",
+    "TICKS_PER_UNIT",
+    "Ticks",
+    "cap_ticks",
+    "decimal",
+    "spend_ticks",
+    "total",
+    "units",
+]
 
 TICKS_PER_UNIT = 10**12
 LARGEST = 1_000_000
@@ -26,6 +37,14 @@ class Ticks(NamedTuple):
     delta: int | None
     nats_person: int | None
     nats_table: int | None
+    nats_level: int | None = 0
+    queries: int | None = 0
+
+
+AMOUNTS = Ticks._fields[:-1]
+"""The currencies in ticks: all but the number of queries."""
+
+NOTHING = Ticks(0, 0, 0, 0)
 
 
 def spend_ticks(amount: float) -> int | None:
@@ -70,7 +89,7 @@ def total(amounts: Iterable[Ticks]) -> Ticks:
     """The sum, currency by currency; unbounded as soon as one term is.
 
     >>> total([Ticks(1, 0, 2, 3), Ticks(1, 0, 2, None)])
-    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None)
+    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None, nats_level=0, queries=0)
     """
     columns = zip(*amounts, strict=True)
     return Ticks(*(_sum(column) for column in columns))

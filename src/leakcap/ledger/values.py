@@ -1,4 +1,4 @@
-"""What the ledger takes and gives: spends, caps, charges, entries, balances."""
+"""What the ledger takes and gives: spends, charges, entries, balances."""
 
 from __future__ import annotations
 
@@ -11,73 +11,64 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
-from leakcap.ledger.ticks import LARGEST, Ticks, cap_ticks, spend_ticks
+from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.text import require_detail, require_text
+from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
 
-__all__ = ["Balance", "Caps", "Charge", "Entry", "Head", "Spend", "Totals"]
+__all__ = ["Account", "Answer", "Balance", "Charge", "Entry", "Head", "Spend", "Totals"]
+
+
+class _NotStated(float):
+    """Infinity, for want of a better bound: what a spend leaves to be implied by its ε and δ."""
+
+
+_NOT_STATED = _NotStated("inf")
 
 
 @dataclass(frozen=True)
 class Spend:
     """What one answer gives away at most.
 
-    `epsilon` and `delta` of differential privacy per privacy unit, `nats_person` of MI-DP, and
-    `nats_table`, the mutual information about the whole table; `math.inf` there says that no bound
-    is known, which a ledger accepts only while the table is not capped. Everything else is finite.
+    `epsilon` and `delta` of differential privacy per privacy unit, `nats_person` of MI-DP, `nats_level` of
+    level-α capacity at the ledger's order α (as a Rényi divergence, see `docs/ledger.md`), and
+    `nats_table`, the mutual information about the whole table. `math.inf` says that no bound is known,
+    which a ledger accepts only where that currency is not capped. A field left out never counts as nothing:
+    `nats_person` and `nats_level` become what follows from ε and δ, `nats_table` is without bound.
 
     >>> Spend(epsilon=0.1, nats_person=0.00125)
-    Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=0.0)
+    Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=inf, nats_level=inf)
     """
 
     epsilon: float = 0.0
     delta: float = 0.0
-    nats_person: float = 0.0
-    nats_table: float = 0.0
+    nats_person: float = _NOT_STATED
+    nats_table: float = _NOT_STATED
+    nats_level: float = _NOT_STATED
 
     def __post_init__(self) -> None:
-        for name, largest in (("epsilon", LARGEST), ("delta", 1), ("nats_person", LARGEST)):
-            _amount(self, name, largest)
-        if self.nats_table != math.inf:
-            _amount(self, "nats_table", LARGEST)
+        self._amount("epsilon", LARGEST)
+        self._amount("delta", 1)
+        if isinstance(self.nats_person, _NotStated):
+            object.__setattr__(self, "nats_person", implied_person(self.epsilon, self.delta))
+        for name in ("nats_person", "nats_table", "nats_level"):
+            if getattr(self, name) != math.inf:
+                self._amount(name, LARGEST)
 
-    @property
-    def ticks(self) -> Ticks:
-        """The spend in ticks, each rounded up."""
-        return Ticks(
-            spend_ticks(self.epsilon),
-            spend_ticks(self.delta),
-            spend_ticks(self.nats_person),
-            spend_ticks(self.nats_table),
-        )
+    def ticks(self, alpha: float | None) -> Ticks:
+        """The spend of one query in ticks, each rounded up, in a ledger whose level is `alpha`."""
+        level = self.nats_level
+        if alpha is None:
+            level = math.inf
+        elif isinstance(level, _NotStated) and self.delta == 0.0:
+            level = renyi_of_pure(2 * self.epsilon, alpha)
+        amounts = (self.epsilon, self.delta, self.nats_person, self.nats_table, level)
+        return Ticks._make([*map(spend_ticks, amounts), 1])
 
-
-@dataclass(frozen=True)
-class Caps:
-    """The most that may ever be spent, in each currency; None: not capped.
-
-    >>> Caps(epsilon=1.0, delta=0.0)
-    Caps(epsilon=1.0, delta=0.0, nats_person=None, nats_table=None)
-    """
-
-    epsilon: float | None = None
-    delta: float | None = None
-    nats_person: float | None = None
-    nats_table: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("epsilon", "delta", "nats_person", "nats_table"):
-            if getattr(self, name) is not None:
-                remedy = "Leave the cap out where there is none."
-                _amount(self, name, 1 if name == "delta" else LARGEST, remedy)
-
-    @property
-    def ticks(self) -> Ticks:
-        """The caps in ticks, each rounded down."""
-        return Ticks(
-            cap_ticks(self.epsilon),
-            cap_ticks(self.delta),
-            cap_ticks(self.nats_person),
-            cap_ticks(self.nats_table),
-        )
+    def _amount(self, name: str, largest: int) -> None:
+        value = getattr(self, name)
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        require(number and 0 <= value <= largest, name, "Spend", f"be a number from 0 to {largest:,}", value)
+        object.__setattr__(self, name, float(value))
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,7 @@ class Charge:
         object.__setattr__(self, "details", dict(self.details))
         for key, value in self.details.items():
             require_text(key, "details", "Charge")
-            _require_detail(key, value)
+            require_detail(key, value)
 
     @property
     def details_json(self) -> str:
@@ -117,7 +108,8 @@ class Entry:
     """One committed spend. `hash` is its link in the chain, `batch` the id of its batch's first entry.
 
     `spend` is what was charged: what was asked, rounded up to the tick. `state` is ``reserved`` from
-    the commit on, and ``released`` once the answer left.
+    the commit on, ``released`` once the answer left, and ``acknowledged`` where somebody looked into it and
+    found that none left; it stays spent in any case. `data_version` counts the versions of the table, from 1.
     """
 
     id: int
@@ -126,11 +118,20 @@ class Entry:
     text: str
     analyst: str
     spend: Spend
-    state: Literal["reserved", "released"]
+    state: Literal["reserved", "released", "acknowledged"]
     version: str
     hash: str
     batch: int
     details: Mapping[str, str | float | int] = field(default_factory=dict)
+    data_version: int = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A recorded answer: whose entry it was, and the released values."""
+
+    entry: int
+    values: list[list[float]]
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ class Totals:
     delta: float
     nats_person: float
     nats_table: float
+    nats_level: float
     entries: int
 
 
@@ -156,37 +158,17 @@ class Balance:
 
 
 @dataclass(frozen=True)
+class Account:
+    """All balances of one account. `scope` is ``everything``, ``analyst`` or a period such as ``month``."""
+
+    scope: str
+    name: str
+    balances: tuple[Balance, ...]
+
+
+@dataclass(frozen=True)
 class Head:
     """The chain's end: how many rows it has and the hash of the last. Publish it to anchor the chain."""
 
     rows: int
     hash: str
-
-
-def require_text(value: object, name: str, owner: str) -> None:
-    """Refuse what a database cannot store as text.
-
-    >>> require_text("a\\0b", "query", "Charge")
-    Traceback (most recent call last):
-    leakcap.errors.InvalidParameter: `query` of `Charge` must be text without null characters. Got 'a\\x00b'.
-    """
-    storable = (
-        isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
-    )
-    require(storable, name, owner, "be text without null characters", value)
-
-
-def _require_detail(key: str, value: object) -> None:
-    if isinstance(value, str):
-        require_text(value, f"details[{key!r}]", "Charge")
-        return
-    finite = isinstance(value, int | float) and math.isfinite(value)
-    require(finite, f"details[{key!r}]", "Charge", "be text or a finite number", value)
-
-
-def _amount(owner: Spend | Caps, name: str, largest: int, remedy: str = "") -> None:
-    value = getattr(owner, name)
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    rule = f"be a number from 0 to {largest:,}"
-    require(number and 0 <= value <= largest, name, type(owner).__name__, rule, value, remedy)
-    object.__setattr__(owner, name, float(value))

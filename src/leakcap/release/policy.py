@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -15,9 +16,20 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from leakcap.errors import InvalidPolicy
+from leakcap.ledger import Caps, Limits
 from leakcap.release.validation import complaints, read_toml
 
-__all__ = ["Column", "IdUnit", "Key", "Policy", "PolicyCaps", "load_policy"]
+__all__ = [
+    "Column",
+    "EachPeriod",
+    "IdUnit",
+    "Key",
+    "Policy",
+    "PolicyCaps",
+    "PolicyLimits",
+    "coin_flip_epsilon",
+    "load_policy",
+]
 
 Key: TypeAlias = str | int | bool
 
@@ -25,6 +37,7 @@ Key: TypeAlias = str | int | bool
 LARGEST = 1e90
 # More units than this is a typing error; it keeps whole-table totals far inside 128 bits.
 MOST_UNITS = 10**12
+_FIRST_CAPS = ("epsilon", "delta", "nats_per_person", "nats_table")
 _KEY_TYPES = {str: "text", int: "integer", bool: "boolean"}
 
 
@@ -106,13 +119,78 @@ class IdUnit(_Strict):
     max_rows: int = Field(default=1, ge=1, le=10**6)
 
 
-class PolicyCaps(_Strict):
-    """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them."""
+class PolicyLimits(_Strict):
+    """Caps on one account: an analyst's, a period's."""
+
+    epsilon: float | None = Field(default=None, gt=0.0, le=1e6)
+    delta: float | None = Field(default=None, ge=0.0, lt=1.0)
+    nats_per_person: float | None = Field(default=None, gt=0.0, le=1e6)
+    nats_table: float | None = Field(default=None, gt=0.0, le=1e6)
+    nats_level: float | None = Field(default=None, gt=0.0, le=1e6)
+    queries: int | None = Field(default=None, ge=0, le=10**15)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The caps under the ledger's names."""
+        named = {name: getattr(self, name) for name in PolicyLimits.model_fields}
+        return {"nats_person": named.pop("nats_per_person"), **named}
+
+
+class EachPeriod(PolicyLimits):
+    """Caps on what is spent within one calendar period (UTC); the next period starts afresh."""
+
+    length: Literal["day", "week", "month", "year"]
+
+
+class PolicyCaps(PolicyLimits):
+    """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them.
+
+    `coin_flip` says ε in odds: no guess between two equally likely possibilities about a person is right more
+    often than this. `nats_level` caps the level-α capacity about one person at order `alpha`.
+    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead,
+    `each_period` what is spent within a day, week, month or year. All hold at once.
+    """
 
     epsilon: float = Field(gt=0.0, le=1e6)
-    delta: float | None = Field(default=None, ge=0.0, lt=1.0)
-    nats_per_person: float | None = Field(default=None, gt=0.0)
-    nats_table: float | None = Field(default=None, gt=0.0)
+    coin_flip: float | None = Field(default=None, gt=0.5, lt=1.0)
+    alpha: float | None = Field(default=None, ge=1 + 1e-6, le=1e6)
+    each_analyst: PolicyLimits | None = None
+    analysts: dict[str, PolicyLimits] = Field(default_factory=dict)
+    each_period: EachPeriod | None = None
+
+    @model_validator(mode="after")
+    def _check_level(self) -> Self:
+        parts = [self, self.each_analyst, self.each_period, *self.analysts.values()]
+        capped = any(part is not None and part.nats_level is not None for part in parts)
+        if capped and self.alpha is None:
+            raise ValueError("`alpha`, the level of `nats_level`, is missing")
+        return self
+
+    def ledger_caps(self) -> Caps:
+        """The caps as the ledger keeps them."""
+        period = self.each_period
+        return Caps(
+            **self.limits,
+            alpha=self.alpha,
+            each_analyst=None if self.each_analyst is None else Limits(**self.each_analyst.limits),
+            analysts={name: Limits(**part.limits) for name, part in self.analysts.items()},
+            each_period=None if period is None else Limits(**period.limits),
+            period=None if period is None else period.length,
+        )
+
+
+def coin_flip_epsilon(success: float, *, contents_apart: int) -> float:
+    """The largest ε under which a coin-flip guess succeeds at most so often: ln(p/(1−p)) per step, rounded
+    down.
+
+    Under add/remove-one two possible contents of a person are two steps apart, so that each gets half.
+    Source: Tu 2013, the guessing game, sharpened.
+
+    >>> coin_flip_epsilon(0.6, contents_apart=1), coin_flip_epsilon(0.6, contents_apart=2)
+    (0.405465108108, 0.202732554054)
+    """
+    exact = math.log1p((2.0 * success - 1.0) / (1.0 - success)) / contents_apart
+    return math.floor(exact * 1e12 * (1 - 1e-15)) / 1e12
 
 
 class Policy(_Strict):
@@ -139,6 +217,24 @@ class Policy(_Strict):
     columns: Annotated[dict[str, Column], Field(min_length=1)]
     caps: PolicyCaps
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_odds(cls, content: object) -> object:
+        """Fill in the ε that `coin_flip` stands for; with both given they must agree."""
+        caps = content.get("caps") if isinstance(content, Mapping) else None
+        if not isinstance(content, Mapping) or not isinstance(caps, Mapping):
+            return content
+        success = caps.get("coin_flip")
+        if not isinstance(success, float) or not 0.5 < success < 1.0:
+            return content
+        apart = 2 if content.get("neighbours") == "add-remove-one" else 1
+        epsilon = coin_flip_epsilon(success, contents_apart=apart)
+        if caps.get("epsilon", epsilon) != epsilon:
+            raise ValueError(
+                f"`caps.coin_flip` = {success:g} means `caps.epsilon` = {epsilon}; give only one"
+            )
+        return {**content, "caps": {**caps, "epsilon": epsilon}}
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         names = [name.lower() for name in self.columns]
@@ -159,7 +255,8 @@ class Policy(_Strict):
             raise ValueError(
                 "`rows` is not public under add-remove-one neighbours; give `max_rows`, a public upper bound"
             )
-        if self.caps.nats_table is not None and self.units is None:
+        parts = [self.caps, self.caps.each_analyst, self.caps.each_period, *self.caps.analysts.values()]
+        if any(part is not None and part.nats_table is not None for part in parts) and self.units is None:
             raise ValueError("`max_rows` is required when `caps.nats_table` is set")
 
     @property
@@ -180,6 +277,11 @@ class Policy(_Strict):
     def fingerprint(self) -> str:
         """SHA-256 of the policy's canonical JSON: it binds a ledger to the policy."""
         content = self.model_dump(mode="json")
+        # What came later counts only where it is used, so that older policies keep their fingerprints.
+        caps = content["caps"]
+        content["caps"] = {
+            name: cap for name, cap in caps.items() if name in _FIRST_CAPS or cap not in (None, {})
+        }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

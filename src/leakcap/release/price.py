@@ -9,9 +9,11 @@ from fractions import Fraction
 from leakcap.bound import Bound
 from leakcap.capacities import geometric_capacity
 from leakcap.ledger import Spend
+from leakcap.ledger.implied import renyi_of_pure
 from leakcap.numeric import up
 from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.plan import Part, Plan
+from leakcap.release.policy import Policy
 
 __all__ = ["MECHANISM", "Price", "price_of", "tight_mutual_information"]
 
@@ -27,6 +29,8 @@ class Price:
     mechanism: the Shannon capacity from one unit's data to the answer, everything else known. `nats_table`
     bounds the information about the whole table (∞ where the number of units has no public bound).
     `noise_scales` are the scales of the noisy sums and counts, in the column's unit and in rows.
+    `nats_level` is the Rényi divergence between any two contents, at the order of the policy's level cap (∞
+    without such a cap).
     """
 
     epsilon: float
@@ -41,6 +45,7 @@ class Price:
     cells: int
     mechanism: str
     noise_scales: dict[str, float]
+    nats_level: float = math.inf
 
     @property
     def spend(self) -> Spend:
@@ -50,6 +55,7 @@ class Price:
             delta=self.delta,
             nats_person=self.nats_person.upper,
             nats_table=self.nats_table,
+            nats_level=self.nats_level,
         )
 
 
@@ -85,7 +91,13 @@ def price_of(plan: Plan) -> Price:
         cells=plan.cells.size,
         mechanism=MECHANISM,
         noise_scales={part.role: _scale(part, plan) for part in plan.parts},
+        nats_level=_level(policy, epsilon_contents),
     )
+
+
+def _level(policy: Policy, epsilon_contents: float) -> float:
+    alpha = policy.caps.alpha
+    return math.inf if alpha is None else renyi_of_pure(epsilon_contents, alpha)
 
 
 def _float_up(value: Fraction | int) -> float:

@@ -34,7 +34,8 @@ class Release:
     """One private statistic. A count is an integer and keeps its sign: a negative one is honest noise.
 
     `noise_scale` is the discrete Laplace scale of the sum, or of the count where there is only that, in the
-    unit of the column; `price.noise_scales` has both for a mean.
+    unit of the column; `price.noise_scales` has both for a mean. `repeated` says that the ledger remembered
+    the answer, which cost nothing.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Release:
     rows: tuple[Row, ...]
     noise_scale: float
     price: Price
+    repeated: bool = False
 
     @property
     def grouped(self) -> bool:

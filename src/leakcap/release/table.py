@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from leakcap.errors import DataError, InvalidQuery, LeakcapError, LedgerError
-from leakcap.ledger import Balance, Caps, Charge, Ledger
+from leakcap.errors import DataError, InvalidQuery, LeakcapError
+from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.engine import Engine, attach
+from leakcap.release.identity import Identity
 from leakcap.release.plan import Plan, count_units, plan_query, read_totals
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import MECHANISM, Price, price_of
 from leakcap.release.queries import Query, query_from
+from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
 from leakcap.release.schema import check_schema
 from leakcap.sampling import ByteSource, discrete_laplace, system_bytes
@@ -30,7 +31,9 @@ class PrivateTable:
 
     Every answer is planned, priced, checked against every cap and committed to the ledger, in this order,
     before any statistic of the data is computed and any noise drawn. A failure after the commit costs budget,
-    never privacy.
+    never privacy. The same query at the same price about the same table is answered once: after that the
+    ledger repeats its answer for free, unless fresh noise is asked for. `version` is a public name for the
+    state of a table that is no file (or is better known by it); it must not be read off the data.
 
     >>> import pyarrow
     >>> ages = pyarrow.table({"age": [31.0, 45.0, 72.0]})
@@ -50,9 +53,11 @@ class PrivateTable:
         ledger: Ledger | str | Path,
         table: str | None = None,
         analyst: str = "",
+        version: str | None = None,
         source: ByteSource = system_bytes,
     ) -> None:
         self.policy = load_policy(policy)
+        self._identity = Identity(data, table=table, version=version)
         self._engine: Engine = attach(data, table=table)
         self.ledger = open_ledger(ledger, self.policy)
         self._analyst = analyst
@@ -65,9 +70,10 @@ class PrivateTable:
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
+        fresh: bool = False,
     ) -> Release:
         """How many rows, those with missing values included, each group for itself."""
-        return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name)
+        return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
 
     def sum(
         self,
@@ -77,9 +83,10 @@ class PrivateTable:
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
+        fresh: bool = False,
     ) -> Release:
         """The sum of a column, its values clamped to the policy's bounds."""
-        return self._one("sum", column, epsilon=epsilon, where=where, by=by, name=name)
+        return self._one("sum", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
 
     def mean(
         self,
@@ -89,9 +96,10 @@ class PrivateTable:
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
+        fresh: bool = False,
     ) -> Release:
         """The mean of a column, its values clamped to the policy's bounds."""
-        return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name)
+        return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
 
     def histogram(
         self,
@@ -103,18 +111,28 @@ class PrivateTable:
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
+        fresh: bool = False,
     ) -> Release:
         """How many rows in each bin of a number, or with each key of a key column."""
         extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one("histogram", column, epsilon=epsilon, where=where, by=by, name=name, **extra)
+        return self._one(
+            "histogram", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+        )
 
     def _one(
-        self, statistic: str, column: str | None, *, name: str | None, by: str | Sequence[str], **fields: Any
+        self,
+        statistic: str,
+        column: str | None,
+        *,
+        name: str | None,
+        by: str | Sequence[str],
+        fresh: bool,
+        **fields: Any,
     ) -> Release:
         by = by if isinstance(by, str) else tuple(by)
         default = statistic if column is None else f"{statistic} of {column}"
         content = {"statistic": statistic, "column": column, "by": by, "name": name or default, **fields}
-        return self.release([query_from(content)])[0]
+        return self.release([query_from(content)], fresh=fresh)[0]
 
     def preview(self, queries: Query | Sequence[Query]) -> list[Preview]:
         """The accuracy and the price of each query. Touches neither data nor ledger."""
@@ -124,11 +142,12 @@ class PrivateTable:
         """What was spent and what is left, in each currency."""
         return self.ledger.balances()
 
-    def release(self, queries: Sequence[Query]) -> list[Release]:
+    def release(self, queries: Sequence[Query], *, fresh: bool = False) -> list[Release]:
         """Answer all of the queries, or none.
 
-        Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent; or a `DataError` that says
-        that the spend stays, when the engine fails after the commit.
+        What was answered before is repeated for free; `fresh` draws new noise and pays again. Raises
+        `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent; or a `DataError` that says that
+        the spend stays, when the engine fails after the commit.
         """
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
@@ -140,15 +159,39 @@ class PrivateTable:
         # Written out before the commit, so that nothing after it can fail because of the query.
         statements = [plan.tree.sql(dialect=self._engine.dialect) for plan in plans]
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
+        data = self._identity.now()
+        recalls = [None] * len(plans) if fresh else self.ledger.recall(charges, data=data)
+        steps = list(zip(plans, prices, statements, strict=True))
+        first = list(range(len(plans))) if fresh else _first_alike(charges)
+        paid = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
+        answers = dict(
+            zip(paid, self._pay([steps[i] for i in paid], [charges[i] for i in paid], data), strict=True)
+        )
+        known = {i: recall for i, recall in enumerate(recalls) if recall is not None}
+        known |= {i: answers[first[i]][1] for i in range(len(plans)) if i not in known and i not in answers}
+        self.ledger.mark_repeated([answer.entry for answer in known.values()], analyst=self._analyst)
+        return [
+            recalled(plan, price, known[i]) if i in known else answers[i][0]
+            for i, (plan, price, _) in enumerate(steps)
+        ]
+
+    def _pay(
+        self, steps: Sequence[tuple[Plan, Price, str]], charges: Sequence[Charge], data: str
+    ) -> list[tuple[Release, Answer]]:
+        """Check, commit, compute, record; in this order. Each release with its answer as it is remembered."""
+        if not steps:
+            return []
         self.ledger.check(charges)
         self._check_units()
-        entries = self.ledger.reserve(charges)
+        ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
         try:
-            releases = [self._answer(*step) for step in zip(plans, prices, statements, strict=True)]
+            releases = [self._answer(*step) for step in steps]
         except LeakcapError as error:
             raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
-        self.ledger.mark_released([entry.id for entry in entries])
-        return releases
+        values = values_of(releases, ids)
+        # Until here nobody has seen an answer: what cannot be recorded does not leave.
+        self.ledger.mark_released(ids, answers=values)
+        return [(release, Answer(id_, values[id_])) for release, id_ in zip(releases, ids, strict=True)]
 
     def _check_units(self) -> None:
         """Under replace-one the number of units is public by definition, so that to compare it tells nothing:
@@ -186,12 +229,7 @@ class PrivateTable:
 
 def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
     """The ledger of a policy: a URL, the path of an SQLite file, or one that is open already."""
-    caps = Caps(
-        epsilon=policy.caps.epsilon,
-        delta=policy.caps.delta,
-        nats_person=policy.caps.nats_per_person,
-        nats_table=policy.caps.nats_table,
-    )
+    caps = policy.caps.ledger_caps()
     if isinstance(ledger, Ledger):
         return _owned(ledger, policy, caps)
     text = str(ledger)
@@ -201,10 +239,17 @@ def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
 
 def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:
     """The ledger, if it is this policy's: one opened by hand could hold other caps."""
-    held = {balance.name: balance.cap for balance in ledger.balances()}
-    if (ledger.dataset, ledger.policy, held) != (policy.dataset, policy.fingerprint(), asdict(caps)):
-        raise LedgerError(f"The ledger `{ledger.url}` belongs to another data set, policy or other caps.")
+    ledger.require_owner(dataset=policy.dataset, policy=policy.fingerprint(), caps=caps)
     return ledger
+
+
+def _first_alike(charges: Sequence[Charge]) -> list[int]:
+    """For each charge the place of the first one that asks the same at the same price."""
+    places: dict[tuple[str, Spend, str], int] = {}
+    return [
+        places.setdefault((charge.text, charge.spend, charge.details_json), i)
+        for i, charge in enumerate(charges)
+    ]
 
 
 def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:

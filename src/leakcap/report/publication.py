@@ -17,6 +17,8 @@ CAPS = {
     "delta": "δ per person",
     "nats_person": "nats per person",
     "nats_table": "nats, whole table",
+    "nats_level": "nats at level α per person",
+    "queries": "queries",
 }
 """What a person calls the ledger's currencies."""
 

@@ -1,0 +1,218 @@
+"""The commands of the ledger: `budget`, and `ledger verify`, `repair`, `export`, `migrate`."""
+
+from __future__ import annotations
+
+import getpass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from leakcap.cli.printing import Json, console, finite, print_json
+from leakcap.cli.release import LedgerUrl
+
+__all__ = ["budget", "ledger"]
+
+ledger = typer.Typer(
+    name="ledger",
+    help="Check, repair, export and migrate a ledger.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+Url = Annotated[
+    str, typer.Argument(help="A ledger's URL or path, or a query file (.toml).", show_default=False)
+]
+
+
+class Form(StrEnum):
+    """What an export is written as."""
+
+    csv = "csv"
+    json = "json"
+
+
+def budget(
+    file: Annotated[
+        Path | None, typer.Argument(help="A query file, for its ledger.", show_default=False)
+    ] = None,
+    ledger: LedgerUrl = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="List every spend; without it the latest twenty.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """What was spent over time, by whom and on what, and what is left under each cap.
+
+    Example: leakcap budget examples/hospital/release.toml
+    """
+    from leakcap.errors import InvalidQuery
+    from leakcap.ledger import Ledger
+
+    url = ledger if ledger is not None else None if file is None else str(file)
+    if url is None:
+        raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
+    with Ledger.read(_url(url, query_file=ledger is None)) as book:
+        accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
+    if json_:
+        listed = [
+            {
+                "scope": account.scope,
+                "name": account.name,
+                "caps": [
+                    {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
+                    for b in account.balances
+                ],
+            }
+            for account in accounts
+        ]
+        print_json(
+            {
+                "dataset": dataset,
+                "caps": listed[0]["caps"],
+                "accounts": listed[1:],
+                "entries": [_entry(entry) for entry in entries],
+            }
+        )
+        return
+    from leakcap.report.spending import print_accounts, print_entries, print_spending
+
+    out, latest = console(), entries if all_ else entries[-20:]
+    print_accounts(out, dataset, accounts)
+    print_spending(out, entries)
+    print_entries(out, latest)
+    if len(latest) < len(entries):
+        out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
+
+
+@ledger.command()
+def verify(
+    url: Url,
+    anchor: Annotated[
+        str | None,
+        typer.Option(help="The head of an earlier verify, kept elsewhere.", show_default=False),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Read the whole chain: was anything edited, taken out, put in or moved?
+
+    Keep the printed head where nobody who can write the ledger can write: as --anchor it later shows that the
+    chain was not rewritten.
+
+    Example: leakcap ledger verify hospital.db --anchor 5269631469ae…
+    """
+    from leakcap.ledger import Ledger
+
+    with Ledger.read(_url(url)) as book:
+        head = book.verify(anchor=anchor)
+        entries = book.totals().entries
+    if json_:
+        print_json({"rows": head.rows, "entries": entries, "head": head.hash, "anchored": anchor is not None})
+        return
+    met = " It contains the anchor." if anchor is not None else ""
+    typer.echo(f"The chain holds: {head.rows:,} rows, {entries:,} spends.{met}\nhead {head.hash}")
+
+
+@ledger.command()
+def repair(
+    url: Url,
+    acknowledge: Annotated[
+        list[int] | None,
+        typer.Option(help="The number of an entry whose answer never left; may be repeated."),
+    ] = None,
+    note: Annotated[str, typer.Option(help="What was found out; recorded.")] = "",
+    json_: Json = False,
+) -> None:
+    """List what was paid for without an answer known to have left, and acknowledge what is settled.
+
+    What was spent stays spent: nobody can prove that an answer did not leave. An acknowledged entry is no
+    longer listed, and its answer may not leave any more.
+
+    Example: leakcap ledger repair hospital.db --acknowledge 7 --note "power cut on 3 March"
+    """
+    from leakcap.ledger import Ledger
+
+    target = _url(url)
+    if acknowledge:
+        with Ledger.resume(target) as book:
+            book.acknowledge(acknowledge, note=note, analyst=getpass.getuser())
+    with Ledger.read(target) as book:
+        lost = book.unreleased()
+    if json_:
+        print_json([_entry(entry) for entry in lost])
+        return
+    if not lost:
+        typer.echo("Nothing to repair: every spend was released or acknowledged.")
+        return
+    from leakcap.report.spending import print_entries
+
+    out = console()
+    print_entries(out, lost)
+    out.print(
+        "\nThese are spent, and no answer is known to have left; one may still be on its way. "
+        "When you know that none will come: leakcap ledger repair … --acknowledge NUMBER",
+        style="dim",
+    )
+
+
+@ledger.command("export")
+def export_(
+    url: Url,
+    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.csv,
+    output: Annotated[
+        Path | None, typer.Option(help="The file; without it, standard output.", show_default=False)
+    ] = None,
+) -> None:
+    """The audit trail: who, when, which query, what it cost, which software. No answers, no data, no noise.
+
+    Example: leakcap ledger export hospital.db --format csv --output spends.csv
+    """
+    from leakcap.ledger import Ledger, export
+
+    with Ledger.read(_url(url)) as book:
+        text = export(book.entries(), form.value)
+    if output is None:
+        typer.echo(text, nl=not text.endswith("\n"))
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+@ledger.command()
+def migrate(url: Url) -> None:
+    """Bring a ledger of an older leakcap to this one's schema. Make a backup first.
+
+    All or nothing: the chain is verified before anything is kept, and keeps its hashes.
+
+    Example: leakcap ledger migrate hospital.db
+    """
+    from leakcap.ledger import Ledger
+
+    before, now = Ledger.migrate(_url(url))
+    same = before == now
+    typer.echo(f"The ledger has schema {now} already." if same else f"From schema {before} to {now}.")
+
+
+def _url(text: str, *, query_file: bool | None = None) -> str:
+    """A URL, a path, or the ledger that a query file names."""
+    from leakcap.release import load_queries
+
+    if query_file or (query_file is None and text.endswith(".toml")):
+        text = load_queries(text).ledger
+    return text if "://" in text else f"sqlite:///{text}"
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "time": entry.time.isoformat(timespec="seconds"),
+        "name": entry.query,
+        "query": entry.text,
+        "analyst": entry.analyst,
+        "state": entry.state,
+        "data_version": entry.data_version,
+        "epsilon": entry.spend.epsilon,
+        "delta": entry.spend.delta,
+        "nats_person": finite(entry.spend.nats_person),
+        "nats_table": finite(entry.spend.nats_table),
+        "nats_level": finite(entry.spend.nats_level),
+    }

@@ -1,0 +1,101 @@
+"""The most that may ever be spent: by all, by one analyst, within one period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from numbers import Real
+from typing import Literal, TypeAlias
+
+from leakcap.errors import require
+from leakcap.ledger.text import require_text
+from leakcap.ledger.ticks import LARGEST
+
+__all__ = ["Caps", "Limits", "Period"]
+
+Period: TypeAlias = Literal["day", "week", "month", "year"]
+_REMEDY = "Leave the cap out where there is none."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A cap in each currency; None: not capped.
+
+    `epsilon` and `delta` of differential privacy and `nats_person` of MI-DP, per privacy unit; `nats_table`
+    about the whole table; `nats_level`, the level-α capacity about one person; `queries`, how many may be
+    answered.
+
+    >>> Limits(epsilon=1.0, queries=20).queries
+    20
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    nats_person: float | None = None
+    nats_table: float | None = None
+    nats_level: float | None = None
+    queries: int | None = None
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for name in ("epsilon", "delta", "nats_person", "nats_table", "nats_level"):
+            value, largest = getattr(self, name), 1 if name == "delta" else LARGEST
+            if value is not None:
+                number = isinstance(value, Real) and not isinstance(value, bool)
+                rule = f"be a number from 0 to {largest:,}"
+                require(number and 0 <= value <= largest, name, owner, rule, value, _REMEDY)
+                object.__setattr__(self, name, float(value))
+        if self.queries is not None:
+            count = isinstance(self.queries, int) and not isinstance(self.queries, bool)
+            rule = "be a whole number from 0 to 10¹⁵"
+            require(count and 0 <= self.queries <= 10**15, "queries", owner, rule, self.queries, _REMEDY)
+
+
+@dataclass(frozen=True)
+class Caps(Limits):
+    """All caps of a ledger, which hold at once.
+
+    The fields of `Limits` cap all spending together. `alpha` is the order of every `nats_level`.
+    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead, and
+    `each_period` what is spent within one calendar `period` (UTC). A period's account starts afresh with
+    the next: only the caps on everything limit what a person risks in the end.
+
+    >>> monthly = Caps(epsilon=1.0, period="month", each_period=Limits(epsilon=0.2))
+    >>> monthly.epsilon, monthly.each_analyst
+    (1.0, None)
+    """
+
+    alpha: float | None = None
+    each_analyst: Limits | None = None
+    analysts: Mapping[str, Limits] = field(default_factory=dict)
+    each_period: Limits | None = None
+    period: Period | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.analysts:
+            require_text(name, "analysts", "Caps")
+        object.__setattr__(self, "analysts", dict(self.analysts))
+        known = self.period in (None, "day", "week", "month", "year")
+        require(known, "period", "Caps", "be day, week, month or year", self.period)
+        both = (self.period is None) == (self.each_period is None)
+        require(both, "period", "Caps", "be given together with `each_period`", self.period)
+        self._check_level()
+
+    def _check_level(self) -> None:
+        parts = [self, *self.analysts.values()]
+        parts += [part for part in (self.each_analyst, self.each_period) if part is not None]
+        if self.alpha is None:
+            capped = any(part.nats_level is not None for part in parts)
+            require(not capped, "alpha", "Caps", "be given with `nats_level`: it is the level", self.alpha)
+            return
+        number = isinstance(self.alpha, Real) and not isinstance(self.alpha, bool)
+        rule = "be above 1 (by at least 10⁻⁶) and at most 1,000,000"
+        remedy = "Level 1 is `nats_person`, level ∞ is `epsilon`."
+        require(number and 1 + 1e-6 <= self.alpha <= LARGEST, "alpha", "Caps", rule, self.alpha, remedy)
+        object.__setattr__(self, "alpha", float(self.alpha))
+
+    @property
+    def whole(self) -> Limits:
+        """The caps on everything, without those of analysts and periods."""
+        return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})

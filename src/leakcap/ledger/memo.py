@@ -1,0 +1,67 @@
+"""Recorded answers and versions of the table: what may be said again for free.
+
+Only released values are recorded, in the row that says that they left, so that the chain covers them too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Connection, func, select
+
+from leakcap.errors import LedgerError, require
+from leakcap.ledger.chain import row_hash
+from leakcap.ledger.events import memo_key
+from leakcap.ledger.schema import EVENT
+from leakcap.ledger.state import State
+from leakcap.ledger.values import Answer, Charge
+
+__all__ = ["find", "texts_of", "version_of"]
+
+
+def texts_of(answers: Mapping[int, Sequence[Sequence[float]]]) -> dict[int, str]:
+    """The answers as they are stored: JSON lists of finite numbers.
+
+    >>> texts_of({1: [[212, 182, 242]]})
+    {1: '[[212,182,242]]'}
+    """
+    for rows in answers.values():
+        finite = all(math.isfinite(number) for row in rows for number in row)
+        require(finite, "answers", "mark_released", "be finite numbers", "a number that is not")
+    lists = {id_: [list(row) for row in rows] for id_, rows in answers.items()}
+    return {id_: json.dumps(rows, separators=(",", ":")) for id_, rows in lists.items()}
+
+
+def find(connection: Connection, state: State, charge: Charge, data: str, label: str) -> Answer | None:
+    """The latest recorded answer to the same query at the same price about the same table."""
+    key = memo_key(charge, charge.spend.ticks(state.rules.alpha), data, state.rules)
+    if not key:
+        return None
+    left = EVENT.alias("released_row")
+    query = (
+        select(left)
+        .select_from(EVENT.join(left, left.c.entry == EVENT.c.entry))
+        .where(EVENT.c.kind == "reserve", EVENT.c.memo == key, left.c.kind == "release", left.c.answer != "")
+        .order_by(EVENT.c.seq.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        return None
+    if row_hash(dict(row)) != row["hash"]:
+        raise LedgerError(
+            f"Row {row['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
+        )
+    return Answer(entry=row["entry"], values=json.loads(row["answer"]))
+
+
+def version_of(connection: Connection, state: State, data: str) -> int:
+    """The number of the table's version: the one it had before, or the next."""
+    same = select(func.max(EVENT.c.data_version)).where(EVENT.c.data == data, EVENT.c.kind == "reserve")
+    known = connection.execute(same.where(EVENT.c.data_version > 0)).scalar() if data else None
+    if known is not None:
+        return int(known)
+    # A table without a name is taken to be the latest version.
+    return state.data_versions + 1 if data else max(state.data_versions, 1)

@@ -1,0 +1,121 @@
+"""What a ledger says to whoever may only look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import select
+
+from leakcap.ledger.database import Database
+from leakcap.ledger.events import entries_query, entry_of
+from leakcap.ledger.limits import balances
+from leakcap.ledger.rules import period_label
+from leakcap.ledger.schema import ACCOUNT
+from leakcap.ledger.state import State, load_account, load_state
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, units
+from leakcap.ledger.values import Account, Balance, Entry, Head, Totals
+from leakcap.ledger.walk import walk
+
+__all__ = ["Book"]
+
+
+class Book:
+    """A ledger's answers to questions about itself; `Ledger` adds what writes."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database. A ledger in memory is gone."""
+        self._database.close()
+
+    @property
+    def url(self) -> str:
+        """Where the ledger is, without a password."""
+        return self._database.label
+
+    @property
+    def dataset(self) -> str:
+        """Whose spending this records."""
+        return self._state().dataset
+
+    @property
+    def policy(self) -> str:
+        """The fingerprint of the policy that it was made for."""
+        return self._state().policy
+
+    def entries(self) -> list[Entry]:
+        """Every committed spend, oldest first."""
+        with self._database.reading() as connection:
+            return [entry_of(row) for row in connection.execute(entries_query()).mappings()]
+
+    def unreleased(self) -> list[Entry]:
+        """What was reserved, never released and not acknowledged: paid for, no answer known to have left."""
+        return [entry for entry in self.entries() if entry.state == "reserved"]
+
+    def totals(self) -> Totals:
+        """All that was ever committed."""
+        state = self._state()
+        spent = state.spent._asdict()
+        amounts = {n: float("inf") if spent[n] is None else units(spent[n]) for n in AMOUNTS}
+        return Totals(**amounts, entries=state.entries)
+
+    def balances(self) -> list[Balance]:
+        """For every currency its cap, what was spent and what is left, all spending together."""
+        state = self._state()
+        return balances(state.spent, state.rules.whole, state.rules.alpha)
+
+    def accounts(self) -> list[Account]:
+        """Every account: everything, then each analyst's with caps of its own, then the present period's."""
+        with self._database.reading() as connection:
+            state = load_state(connection, self.url)
+            rules, spent = state.rules, {("everything", ""): state.spent}
+            caps = {("everything", ""): rules.whole}
+            mine = select(ACCOUNT.c.name).where(ACCOUNT.c.scope == "analyst").order_by(ACCOUNT.c.name)
+            names = {*rules.analysts, *connection.execute(mine).scalars()}
+            for name in sorted(names):
+                limits = rules.of_analyst(name)
+                if limits is not None:
+                    caps["analyst", name] = limits
+                    spent["analyst", name] = load_account(connection, "analyst", name, self.url)[0]
+            if rules.period is not None and rules.each_period is not None:
+                # Never before the last entry's, so that a clock that lags a little shows no fresh account.
+                now = max(self._clock().astimezone(UTC), datetime.fromisoformat(state.time))
+                place = (rules.period, period_label(rules.period, now))
+                caps[place] = rules.each_period
+                spent[place] = load_account(connection, *place, self.url)[0]
+        return [
+            Account(scope, name, tuple(balances(spent.get((scope, name), NOTHING), limits, rules.alpha)))
+            for (scope, name), limits in caps.items()
+        ]
+
+    def head(self) -> Head:
+        """The chain's end. Kept elsewhere, it anchors the chain: see `verify`."""
+        state = self._state()
+        return Head(state.rows, state.head)
+
+    def verify(self, *, anchor: str | None = None) -> Head:
+        """Read the whole chain and return its end.
+
+        Raises `LedgerError` naming the first row that was edited, taken out, put in or moved, or the
+        totals when they do not add up. With `anchor`, the hash of an earlier `head` kept elsewhere, it
+        also finds a chain rewritten from before that row on.
+        """
+        with self._database.reading() as connection:
+            return walk(connection, self.url, anchor)
+
+    def _state(self) -> State:
+        with self._database.reading() as connection:
+            return load_state(connection, self.url)

@@ -1,0 +1,109 @@
+"""The caps as the ledger keeps them: in ticks, and as the JSON of its first row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leakcap.ledger.caps import Caps, Limits, Period
+from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
+
+__all__ = ["Rules", "period_label", "rules_of", "rules_read"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Caps in ticks: on everything, on each analyst's account, on a period's."""
+
+    whole: Ticks
+    alpha: float | None
+    each_analyst: Ticks | None
+    analysts: Mapping[str, Ticks]
+    each_period: Ticks | None
+    period: Period | None
+
+    @property
+    def by_analyst(self) -> bool:
+        """Whether analysts have accounts of their own."""
+        return self.each_analyst is not None or bool(self.analysts)
+
+    def of_analyst(self, name: str) -> Ticks | None:
+        """The caps of one analyst's account; None where there are none."""
+        return self.analysts.get(name, self.each_analyst)
+
+    @property
+    def text(self) -> str:
+        """Canonical JSON, without what is not capped."""
+        content: dict[str, Any] = _content(self.whole)
+        if self.alpha is not None:
+            content["alpha"] = self.alpha
+        if self.each_analyst is not None:
+            content["each_analyst"] = _content(self.each_analyst)
+        if self.analysts:
+            content["analysts"] = {name: _content(caps) for name, caps in self.analysts.items()}
+        if self.each_period is not None:
+            content |= {"period": self.period, "each_period": _content(self.each_period)}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def rules_of(caps: Caps) -> Rules:
+    """The caps in ticks, rounded down.
+
+    >>> rules_of(Caps(epsilon=0.9)).text
+    '{"epsilon":900000000000}'
+    """
+    return Rules(
+        whole=_ticks(caps),
+        alpha=caps.alpha,
+        each_analyst=None if caps.each_analyst is None else _ticks(caps.each_analyst),
+        analysts={name: _ticks(limits) for name, limits in caps.analysts.items()},
+        each_period=None if caps.each_period is None else _ticks(caps.each_period),
+        period=caps.period,
+    )
+
+
+def rules_read(text: str) -> Rules:
+    """The rules that `Rules.text` wrote, in this version or an older one.
+
+    >>> rules_read('{"delta":null,"epsilon":900000000000}') == rules_of(Caps(epsilon=0.9))
+    True
+    """
+    content = json.loads(text)
+    analyst, period = content.get("each_analyst"), content.get("each_period")
+    return Rules(
+        whole=_read(content),
+        alpha=content.get("alpha"),
+        each_analyst=None if analyst is None else _read(analyst),
+        analysts={name: _read(caps) for name, caps in content.get("analysts", {}).items()},
+        each_period=None if period is None else _read(period),
+        period=content.get("period"),
+    )
+
+
+def period_label(period: str, moment: datetime) -> str:
+    """The name of the calendar period (UTC) that holds a moment.
+
+    >>> from datetime import UTC
+    >>> new_year = datetime(2027, 1, 1, tzinfo=UTC)
+    >>> [period_label(period, new_year) for period in ("day", "week", "month", "year")]
+    ['2027-01-01', '2026-W53', '2027-01', '2027']
+    """
+    if period == "week":
+        year, week, _ = moment.isocalendar()
+        return f"{year}-W{week:02d}"
+    return moment.date().isoformat()[: {"day": 10, "month": 7, "year": 4}[period]]
+
+
+def _ticks(limits: Limits) -> Ticks:
+    return Ticks._make([*(cap_ticks(getattr(limits, name)) for name in AMOUNTS), limits.queries])
+
+
+def _content(caps: Ticks) -> dict[str, Any]:
+    return {name: cap for name, cap in caps._asdict().items() if cap is not None}
+
+
+def _read(content: Mapping[str, Any]) -> Ticks:
+    return Ticks(*(content.get(name) for name in Ticks._fields))

@@ -1,0 +1,56 @@
+"""Which table it is, and in which state, without looking at what is in it.
+
+A digest of the contents would be a value of the data: whoever reads the ledger and can guess all but one
+record could test the guesses, keyed or not, since the key would have to lie where the ledger's users are. So
+the name of a state is made of what the file system says (which file, when it was last written), or of the
+version that the owner gives. A wrong "changed" costs budget; a wrong "unchanged" repeats an answer that has
+left already. Neither costs privacy: budgets belong to the people and carry over from version to version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from pathlib import Path
+
+__all__ = ["Identity"]
+
+
+class Identity:
+    """The state of a table, named before the engine opens it.
+
+    >>> by_hand = Identity(object(), version="2026-03")
+    >>> by_hand.now() == Identity(object(), version="2026-03").now() != Identity(object()).now()
+    True
+    """
+
+    def __init__(self, data: object, *, table: str | None = None, version: str | None = None) -> None:
+        self._path = Path(data) if isinstance(data, str | Path) and version is None else None
+        self._table = table
+        self._attached = self._file_state() if version is None else _digest("version", version, table)
+        # Data frames, servers: this object is all that is known to stay the same.
+        self._name = self._attached or secrets.token_hex(32)
+
+    def now(self) -> str:
+        """The name of the state that a query asked now would see.
+
+        A file that was written to since the engine opened it may be seen in either state, or between: it
+        gets a name that never comes back.
+        """
+        if self._path is not None and self._attached is not None and self._file_state() != self._attached:
+            return secrets.token_hex(32)
+        return self._name
+
+    def _file_state(self) -> str | None:
+        if self._path is None:
+            return None
+        try:
+            state = self._path.stat()
+        except (OSError, ValueError):
+            return None
+        return _digest("file", state.st_ino, state.st_mtime_ns, self._table)
+
+
+def _digest(*parts: str | int | None) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,0 +1,118 @@
+"""What was spent over time, by analyst and by kind, in bars for the terminal (Rich). It computes sums
+only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from leakcap.ledger import Account, Balance, Entry
+from leakcap.report.publication import CAPS
+
+__all__ = ["print_accounts", "print_entries", "print_spending"]
+
+_WIDTH = 24
+_SOFT, _WARM, _FILL = "dim", "red", "cyan"
+_MOST = 12
+
+
+def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) -> None:
+    """Every account under its caps: everything, then analysts and the present period."""
+    console.print(Text(dataset, style="bold"))
+    for account in accounts:
+        title = "" if account.scope == "everything" else f"{account.scope} {account.name or '(unnamed)'}"
+        if title:
+            console.print(Text(f"\n{title}", style="bold"))
+        console.print(_balances([b for b in account.balances if b.cap is not None or not title]))
+
+
+def print_spending(console: Console, entries: Sequence[Entry]) -> None:
+    """ε over time, by analyst and by kind of statistic."""
+    if not entries:
+        console.print(Text("\nNothing was spent yet.", style=_SOFT))
+        return
+    _bars(console, "ε over time", entries, _moment(entries), in_order=True)
+    _bars(console, "by analyst", entries, lambda entry: entry.analyst or "(unnamed)")
+    _bars(console, "by kind", entries, lambda entry: entry.text.partition(" ")[0] or entry.query)
+
+
+def print_entries(console: Console, entries: Sequence[Entry]) -> None:
+    """One line for each spend, its query and who asked."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for title in ("#", "query", "ε", "δ", "nats, person", "nats, table", ""):
+        table.add_column(title, justify="left" if title == "query" else "right", no_wrap=title != "query")
+    for entry in entries:
+        query = Text(entry.query)
+        who = f", {entry.analyst}" if entry.analyst else ""
+        query.append(f"\n{entry.text}\n{entry.time:%Y-%m-%d %H:%M} UTC{who}", style=_SOFT)
+        state = {"released": "", "reserved": "not released", "acknowledged": "lost"}[entry.state]
+        spend = entry.spend
+        amounts = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
+        table.add_row(str(entry.id), query, *map(_amount, amounts), Text(state, style=_WARM))
+    console.print()
+    console.print(table)
+
+
+def _bars(
+    console: Console,
+    title: str,
+    entries: Sequence[Entry],
+    group: Callable[[Entry], str],
+    *,
+    in_order: bool = False,
+) -> None:
+    sums: dict[str, list[float]] = {}
+    for entry in entries:
+        sums.setdefault(group(entry), []).append(entry.spend.epsilon)
+    rows = [(name, math.fsum(amounts), len(amounts)) for name, amounts in sums.items()]
+    rows = rows[-_MOST:] if in_order else sorted(rows, key=lambda row: -row[1])[:_MOST]
+    largest = max(amount for _, amount, _ in rows)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for justify in ("left", "left", "right", "right"):
+        table.add_column(justify=justify, no_wrap=True)
+    for name, amount, count in rows:
+        full = max(1, round(amount / largest * _WIDTH)) if amount else 0
+        many = f"{count:,} quer{'y' if count == 1 else 'ies'}"
+        table.add_row(Text(name), Text("█" * full, style=_FILL), f"{amount:.6g}", Text(many, style=_SOFT))
+    console.print(Text(f"\n{title}", style="bold"))
+    console.print(table)
+    if len(sums) > len(rows):
+        which = "earlier" if in_order else "smaller"
+        console.print(Text(f"and {len(sums) - len(rows)} {which}", style=_SOFT))
+
+
+def _moment(entries: Sequence[Entry]) -> Callable[[Entry], str]:
+    """Days, months or years, so that the bars are few."""
+    span = entries[-1].time - entries[0].time
+    form = "%Y-%m-%d" if span <= timedelta(days=_MOST) else "%Y-%m"
+    return lambda entry: entry.time.strftime(form if span <= timedelta(days=30 * _MOST) else "%Y")
+
+
+def _balances(balances: Sequence[Balance]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for title in ("cap", "spent", "left", "of", ""):
+        table.add_column(title, justify="left" if title in ("cap", "") else "right", no_wrap=True)
+    for balance in balances:
+        name = CAPS.get(balance.name, balance.name)
+        if balance.unit.startswith("nats at level"):
+            name = f"{balance.unit} per person"
+        if balance.cap is None:
+            table.add_row(name, _amount(balance.spent), "", Text("not capped", style=_SOFT), "")
+            continue
+        share = min(balance.spent / balance.cap, 1.0) if balance.cap else 1.0
+        # Nothing is drawn full, or empty, that is not.
+        full = _WIDTH if share == 1.0 else min(_WIDTH - 1, math.ceil(share * _WIDTH))
+        bar = Text("█" * full, style=_WARM if share > 0.8 else _FILL)
+        bar.append("░" * (_WIDTH - full), style=_SOFT)
+        left = "" if balance.left is None else f"{balance.left:.6g}"
+        table.add_row(name, _amount(balance.spent), left, f"{balance.cap:.6g}", bar)
+    return table
+
+
+def _amount(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else "no bound"

@@ -1,0 +1,51 @@
+BEGIN TRANSACTION;
+CREATE TABLE leakcap_event (
+	seq INTEGER NOT NULL, 
+	kind TEXT NOT NULL, 
+	time TEXT NOT NULL, 
+	entry BIGINT NOT NULL, 
+	batch BIGINT NOT NULL, 
+	"query" TEXT NOT NULL, 
+	text TEXT NOT NULL, 
+	analyst TEXT NOT NULL, 
+	details TEXT NOT NULL, 
+	epsilon BIGINT NOT NULL, 
+	delta BIGINT NOT NULL, 
+	nats_person BIGINT NOT NULL, 
+	nats_table BIGINT, 
+	software TEXT NOT NULL, 
+	previous TEXT NOT NULL, 
+	hash TEXT NOT NULL, 
+	PRIMARY KEY (seq), 
+	CONSTRAINT leakcap_event_once UNIQUE (kind, entry)
+);
+INSERT INTO "leakcap_event" VALUES(1,'open','2026-02-01T00:00:00.000000+00:00',0,0,'','','','{"caps":{"delta":null,"epsilon":900000000000,"nats_person":500000000000,"nats_table":null},"dataset":"patients","policy":"ab12cd34ef56ab78"}',0,0,0,0,'0.1.0','0000000000000000000000000000000000000000000000000000000000000000','5269631469ae13891d57dfa522c7b34217d56cc50486ba5bc8b4c6313486c373');
+INSERT INTO "leakcap_event" VALUES(2,'reserve','2026-02-01T01:00:00.000000+00:00',1,1,'malignant','count where diagnosis = ''malignant''','Dr. Ng','{"mechanism":"discrete Laplace","noise_scale_count":10.0}',100000000000,0,1250000000,NULL,'0.1.0','5269631469ae13891d57dfa522c7b34217d56cc50486ba5bc8b4c6313486c373','2204e9b949fa2143442f6a25315acec020c21af2d6b85b5644b4e656a45979e6');
+INSERT INTO "leakcap_event" VALUES(3,'reserve','2026-02-01T01:00:00.000000+00:00',2,1,'all','count','','{}',200000000000,0,5000000000,3500000000000,'0.1.0','2204e9b949fa2143442f6a25315acec020c21af2d6b85b5644b4e656a45979e6','df740b3811920e93a3eafc1011543b34b16384b51f2be87f0e9770ea78bf3d5a');
+INSERT INTO "leakcap_event" VALUES(4,'release','2026-02-01T02:00:00.000000+00:00',1,1,'malignant','','Dr. Ng','{}',0,0,0,0,'0.1.0','df740b3811920e93a3eafc1011543b34b16384b51f2be87f0e9770ea78bf3d5a','a54d778713d4753a7361d04338e7ef02810655b8008e472bf8ac042034e6bc4b');
+INSERT INTO "leakcap_event" VALUES(5,'reserve','2026-02-01T03:00:00.000000+00:00',3,3,'radius','mean of radius','räume','{}',300000000000,100000,10000000000,2000000000000,'0.1.0','a54d778713d4753a7361d04338e7ef02810655b8008e472bf8ac042034e6bc4b','d55358223dc98b90a38f0cb6bd34e01966b3aa8c4f06216f356edae3c332811d');
+CREATE TABLE leakcap_schema (
+	version INTEGER NOT NULL
+);
+INSERT INTO "leakcap_schema" VALUES(1);
+CREATE TABLE leakcap_state (
+	id INTEGER NOT NULL, 
+	dataset TEXT NOT NULL, 
+	policy TEXT NOT NULL, 
+	cap_epsilon BIGINT, 
+	cap_delta BIGINT, 
+	cap_nats_person BIGINT, 
+	cap_nats_table BIGINT, 
+	rows BIGINT NOT NULL, 
+	entries BIGINT NOT NULL, 
+	time TEXT NOT NULL, 
+	head TEXT NOT NULL, 
+	epsilon BIGINT NOT NULL, 
+	delta BIGINT NOT NULL, 
+	nats_person BIGINT NOT NULL, 
+	nats_table BIGINT, 
+	seal TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "leakcap_state" VALUES(1,'patients','ab12cd34ef56ab78',900000000000,NULL,500000000000,NULL,5,3,'2026-02-01T03:00:00.000000+00:00','d55358223dc98b90a38f0cb6bd34e01966b3aa8c4f06216f356edae3c332811d',600000000000,100000,16250000000,NULL,'5c4df1722b85fe0eb7a0421a15f87efe7f5a1bfb360bc1b9929bee6a4257c16a');
+COMMIT;
