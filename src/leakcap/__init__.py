@@ -17,13 +17,19 @@ from leakcap import definition, gain, leakage, mechanism, utility
 from leakcap.adversary import (
     Adversary,
     AllPriors,
+    AllPriorsJoint,
+    BayesianAdversary,
+    BayesianNeighbours,
+    DependentRecords,
     EntropyFloor,
     GivenPrior,
+    InputCost,
     Neighbours,
+    StrongAdversary,
 )
 from leakcap.bound import Bound
-from leakcap.capacities import capacity
-from leakcap.channel import Channel
+from leakcap.capacities import BatchBound, batch_capacity, capacity
+from leakcap.channel import Channel, ChannelBatch
 from leakcap.definition import (
     KLDP,
     MIDP,
@@ -58,17 +64,24 @@ __all__ = [
     "MIDP",
     "Adversary",
     "AllPriors",
+    "AllPriorsJoint",
     "ApproxDP",
+    "BatchBound",
+    "BayesianAdversary",
+    "BayesianNeighbours",
     "Bound",
     "Channel",
+    "ChannelBatch",
     "Definition",
     "DeltaDP",
+    "DependentRecords",
     "Divergence",
     "EntropyFloor",
     "GaussianDP",
     "GivenPrior",
     "HockeyStick",
     "InformationPrivacy",
+    "InputCost",
     "LeakcapError",
     "LevelCapacity",
     "LocalInformationPrivacy",
@@ -80,8 +93,10 @@ __all__ = [
     "Relation",
     "Renyi",
     "RenyiDP",
+    "StrongAdversary",
     "TotalVariation",
     "ZeroConcentratedDP",
+    "batch_capacity",
     "capacity",
     "convert",
     "definition",

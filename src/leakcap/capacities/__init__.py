@@ -4,11 +4,15 @@ One solver a file, each registered with `solve` for the adversary that it answer
 """
 
 from leakcap.capacities import cost, databases, dependence, diameter, floor, given, level, radius
+from leakcap.capacities.batch import BatchBound, batch_capacity
+from leakcap.capacities.databases import hamming_neighbours, personal_capacities
 from leakcap.capacities.geometric import geometric_capacity
 from leakcap.capacities.verb import HasExact, capacity, solve
 
 __all__ = [
+    "BatchBound",
     "HasExact",
+    "batch_capacity",
     "capacity",
     "cost",
     "databases",
@@ -17,7 +21,9 @@ __all__ = [
     "floor",
     "geometric_capacity",
     "given",
+    "hamming_neighbours",
     "level",
+    "personal_capacities",
     "radius",
     "solve",
 ]
