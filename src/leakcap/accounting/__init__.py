@@ -1,5 +1,36 @@
 """The accountant: what many queries tell together, in every algebra."""
 
+from leakcap.accounting.algebra import (
+    best_orders,
+    compose,
+    compose_approximate,
+    dominating_loss,
+    whole_table,
+)
+from leakcap.accounting.answers import guess_success, odds_quantile, shannon_capacity, trade_off
 from leakcap.accounting.loss import PrivacyLoss
+from leakcap.accounting.partition import Partition, group, parallel
+from leakcap.accounting.personal import Filter, Odometer, PersonalBudgets
+from leakcap.accounting.price import InformationPrice, information_price, information_total
 
-__all__ = ["PrivacyLoss"]
+__all__ = [
+    "Filter",
+    "InformationPrice",
+    "Odometer",
+    "Partition",
+    "PersonalBudgets",
+    "PrivacyLoss",
+    "best_orders",
+    "compose",
+    "compose_approximate",
+    "dominating_loss",
+    "group",
+    "guess_success",
+    "information_price",
+    "information_total",
+    "odds_quantile",
+    "parallel",
+    "shannon_capacity",
+    "trade_off",
+    "whole_table",
+]

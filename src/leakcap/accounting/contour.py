@@ -6,8 +6,8 @@ Laplace transform of (1 − e^{−x})₊. With nodes c + ikh the trapezoid rule 
     Σ_n e^{−cTn} E[(1 − e^{−(L−ε+nT)})₊],   T = 2π/h,
 
 exactly: δ and aliases that are all non-negative, at most e^{−cT}/(1−e^{−cT}) together for n > 0, and for
-n < 0 bounded by Chernoff. Losses on a lattice need one period only. Source: Lugannani & Rice 1980; Trefethen &
-Weideman 2014 for the rule; the alias bounds are derived here.
+n < 0 bounded by Chernoff. Losses on a lattice need one period only.
+Source: Lugannani & Rice 1980; Trefethen & Weideman 2014 for the rule; the alias bounds are derived here.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _curvature(parts: Parts, c: float) -> float:
     gap = 0.05 * c
     z = np.array([c - gap, c, c + gap])
     low, middle, high = total_transform(parts, z)[0].tolist()
-    return max((low - 2.0 * middle + high) / gap**2, 1e-30)
+    return max(float(low - 2.0 * middle + high) / gap**2, 1e-30)
 
 
 def _log_estimate(parts: Parts, c: float, epsilon: float) -> float:

@@ -35,10 +35,12 @@ class FiniteLoss(Part):
 
     @property
     def infinite(self) -> float:
+        """P's mass at +∞."""
         return self.at_infinity
 
     @property
     def lost(self) -> float:
+        """Q's mass at −∞."""
         return self.at_minus_infinity
 
     def log_transform(self, z: Numbers) -> Numbers:
@@ -59,6 +61,7 @@ class FiniteLoss(Part):
         return result.reshape(z.shape)
 
     def error(self, z: Numbers) -> Floats:
+        """Relative rounding of M."""
         reach = max((abs(loss) for loss in self.losses), default=0.0)
         return np.asarray(UNIT * (24.0 + len(self.losses) + 8.0 * np.abs(z) * reach))
 
@@ -67,6 +70,7 @@ class FiniteLoss(Part):
         return float(self.log_transform(np.array(c)))
 
     def support(self) -> tuple[float, float]:
+        """Least and largest finite loss."""
         return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -74,6 +78,7 @@ class FiniteLoss(Part):
         return np.zeros(edges.size - 1), np.zeros(edges.size - 1)
 
     def atoms(self) -> Atoms:
+        """Losses of positive probability."""
         return Atoms(np.array(self.losses), np.array(self.p), np.array(self.q))
 
     def renyi(self, alpha: float) -> float:
@@ -84,6 +89,7 @@ class FiniteLoss(Part):
 
     @property
     def reverse(self) -> Part:
+        """The other direction."""
         return FiniteLoss(
             tuple(-loss for loss in self.losses[::-1]),
             self.q[::-1],

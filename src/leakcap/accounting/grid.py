@@ -1,8 +1,8 @@
 """One loss on a grid, certified from above and from below, both to second order in the step.
 
 Above: the mass of each cell is split to the cell's two ends so that P and Q are kept, which spreads the
-ratio P/Q out; δ(ε) as a function of e^ε becomes its chords (*connect the dots*). Below: masses on both sides of
-a grid point are merged until their mean is that point, which is post-processing.
+ratio P/Q out; δ(ε) as a function of e^ε becomes its chords (*connect the dots*). Below: masses on both
+sides of a grid point are merged until their mean is that point, which is post-processing.
 Source: Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022 (above); below: derived here.
 """
 
@@ -37,7 +37,8 @@ class GridLoss:
     @property
     def losses(self) -> Floats:
         """Where the masses lie."""
-        return self.offset + (self.first + np.arange(self.masses.size)) * self.step
+        places = self.first + np.arange(self.masses.size)
+        return np.asarray(self.offset + places * self.step, dtype=np.float64)
 
     def log_mean(self, s: float) -> float:
         """ln Σ p e^{sx}."""
@@ -72,7 +73,7 @@ def _cells(part: Part, step: float, low: float, high: float) -> _Cells:
     bottom, top = part.support()
     first = math.floor((max(bottom, low) - offset) / step - _ON_GRID)
     last = max(math.ceil((min(top, high) - offset) / step + _ON_GRID), first + 1)
-    edges = offset + np.arange(first, last + 1) * step
+    edges = np.asarray(offset + np.arange(first, last + 1) * step, dtype=np.float64)
     p, q = part.masses(edges)
     tails = [part.masses(np.array(ends)) for ends in ((-np.inf, edges[0]), (edges[-1], np.inf))]
     left, right = ((float(a[0]), float(b[0])) for a, b in tails)

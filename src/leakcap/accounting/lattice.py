@@ -59,6 +59,7 @@ def common_lattice(parts: Sequence[tuple[Part, int]]) -> Lattice | None:
         return Lattice(sum(count * float(losses[0]) for losses, count in rows), 1.0, 0.0)
     for divisor in range(1, _FINEST + 1):
         step = float(gaps.min()) / divisor
+        step = float(gaps.max()) / round(float(gaps.max()) / step)
         slack = _misfit(rows, step)
         if slack is not None:
             return Lattice(sum(count * float(losses[0]) for losses, count in rows), step, slack)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -17,26 +17,28 @@ from leakcap.accounting.contour import (
     saddle_for_delta,
     saddle_for_epsilon,
 )
-from leakcap.accounting.convolve import Bracket, bracket_around
+from leakcap.accounting.convolve import bracket_around
 from leakcap.accounting.exact import Enumeration, enumerate_losses
 from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.lattice import Lattice, common_lattice
-from leakcap.accounting.part import Part
 from leakcap.accounting.pairs import loss_of
+from leakcap.accounting.part import Part
 from leakcap.accounting.sampled import sampled
 from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
 
-__all__ = ["PrivacyLoss"]
+__all__ = ["Curve", "PrivacyLoss", "curve_near"]
 
-_WIDE = 1e-9
+_WIDE = 1e-8
 _FINE = 1e-9
+_ROUGH = 1e-6
+_ULPS = 1e-14
 _CONTOUR = "saddle-point contour"
 _GRID = "FFT on a grid"
 
 
-class _Curve(Protocol):
+class _Enclosure(Protocol):
     def delta(self, epsilon: float) -> tuple[float, float]: ...
 
 
@@ -74,13 +76,13 @@ class PrivacyLoss:
         return PrivacyLoss(((finite_loss(p, q), 1),))
 
     @staticmethod
-    def of_channel(channel: Channel, first: object, second: object) -> PrivacyLoss:
+    def of_channel(channel: Channel, first: Hashable, second: Hashable) -> PrivacyLoss:
         """The loss between two inputs of a channel, by label: `first` holds.
 
         >>> PrivacyLoss.of_channel(Channel([[1.0, 0.0], [0.5, 0.5]]), 0, 1).reverse.infinite
         0.5
         """
-        rows = channel.restricted([first, second]).matrix  # type: ignore[list-item]
+        rows = channel.restricted([first, second]).matrix
         return PrivacyLoss.of_rows(rows[0], rows[1])
 
     @staticmethod
@@ -161,8 +163,8 @@ class PrivacyLoss:
     def sampled_fixed(self, rate: float) -> PrivacyLoss:
         """One query on a sample of fixed size, the fraction `rate` of a table of public size.
 
-        For replace-one, both directions at once: above ε = 0 the profile is that of (1−rate)Q + rate·P against
-        Q, below it that of P against (1−rate)P + rate·Q. For finite losses.
+        For replace-one, both directions at once: above ε = 0 the profile is that of (1−rate)Q + rate·P
+        against Q, below it that of P against (1−rate)P + rate·Q. For finite losses.
         Source: Zhu, Dong & Wang 2022, theorem 11; Balle, Barthe & Gaboardi 2018.
         """
         from leakcap.accounting.fixed_size import fixed_size
@@ -172,41 +174,20 @@ class PrivacyLoss:
     def _single(self, verb: str) -> Part:
         if self.queries != 1:
             raise InvalidParameter(
-                f"`{verb}` takes the loss of one query. Got {self!r}. Sample each query, then compose; queries "
-                "on one shared sample are one query: give its rows."
+                f"`{verb}` takes the loss of one query. Got {self!r}. Sample each query, then compose; "
+                "queries on one shared sample are one query: give its rows."
             )
         return self.parts[0][0]
 
     def delta(self, epsilon: float) -> Bound:
         """δ(ε) = sup over events of P − e^ε Q: the hockey-stick divergence, of any real ε.
 
-        The contour, or brute force where it is small, or the grid where the transform does not fall off.
+        By the contour; by every combination of outcomes where they are few, by the grid where the transform
+        does not fall off. The interval holds aliases, truncation and rounding.
         """
         require(math.isfinite(epsilon), "epsilon", "PrivacyLoss.delta", "be finite", epsilon)
-        infinite = self.infinite
-        lattice, few = _structure(self)
-        if few is not None:
-            low, high = few.delta(epsilon)
-            return _probability(low + infinite, high + infinite, "every combination of outcomes")
-        if all(part.infinite >= 1.0 or not _has_finite(part) for part, _ in self.parts):
-            return _probability(infinite, infinite, "no finite loss")
-        closed = self.parts[0][0].hockey_stick(epsilon) if self.queries == 1 else None
-        if closed is not None:
-            return _probability(closed, closed, "closed form")
-        low, high = self._contour_delta(epsilon, lattice)
-        low, high = low + infinite, high + infinite
-        method = _CONTOUR
-        if high - low > 1e-6 * high:
-            grid = bracket_around(self.parts, epsilon=epsilon, width=_FINE).delta(epsilon)
-            if grid[1] - grid[0] < high - low:
-                method = _GRID
-            low, high = max(low, grid[0]), min(high, grid[1])
-        return _probability(low, high, method)
-
-    def _contour_delta(self, epsilon: float, lattice: Lattice | None) -> tuple[float, float]:
-        c = saddle_for_epsilon(self.parts, epsilon)
-        ends = [make_contour(self.parts, c, epsilon, lattice)]
-        return _slackened(ends[0], lattice, epsilon)
+        curve = curve_near(self, epsilon)
+        return _probability(*curve.delta(epsilon), curve.method)
 
     def delta_by_grid(self, epsilon: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """δ(ε) by the FFT alone, a certified bracket; `width` in ε is what the step is chosen for."""
@@ -218,29 +199,14 @@ class PrivacyLoss:
         edge = self._edge(delta)
         if edge is not None:
             return edge
-        lattice, few = _structure(self)
-        finite = delta - self.infinite
-        if few is not None:
-            return _inverse(few, finite, "every combination of outcomes", max(float(few.losses[0]), 0.0))
-        c, start = saddle_for_delta(self.parts, finite)
-        if self.queries == 1 and self.parts[0][0].hockey_stick(start) is not None:
-            return _inverse(_Closed(self.parts[0][0]), finite, "closed form", max(start, 0.0), self._pure())
-        contour = make_contour(self.parts, c, start, lattice)
-        curve = _Slackened(contour, lattice)
-        found = _inverse(curve, finite, _CONTOUR, max(start, 0.0), self._pure())
-        if found.width <= _WIDE * max(1.0, found.upper) or found.upper == 0.0:
-            return found
-        again = min(max(found.midpoint, 0.0), start)
-        c = saddle_for_epsilon(self.parts, again)
-        better = _inverse(
-            _Slackened(make_contour(self.parts, c, again, lattice), lattice),
-            finite,
-            _CONTOUR,
-            max(start, 0.0),
-            self._pure(),
-        )
-        found = _meet(found, better)
-        return found if found.width <= 1e-6 else _meet(found, self.epsilon_by_grid(delta, width=_FINE))
+        start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
+        found = _inverse(curve_near(self, start), delta, start, self._pure())
+        for _ in range(2):
+            if found.width <= _WIDE * min(1.0, found.upper):
+                break
+            better = _inverse(curve_near(self, found.midpoint), delta, start, self._pure())
+            found = _meet(found, better)
+        return found
 
     def epsilon_by_grid(self, delta: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """ε(δ) by the FFT alone, a certified bracket."""
@@ -249,7 +215,7 @@ class PrivacyLoss:
             return edge
         bracket = bracket_around(self.parts, delta=delta - self.infinite, width=width, points=points)
         start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
-        return _inverse(bracket, delta, _GRID, start, self._pure())
+        return _inverse(Curve(bracket, _GRID), delta, start, self._pure())
 
     def _pure(self) -> float:
         return sum(count * max(part.support()[1], 0.0) for part, count in self.parts)
@@ -298,13 +264,22 @@ class PrivacyLoss:
         return log_mean(self.parts, z)
 
 
-def _has_finite(part: Part) -> bool:
-    return not isinstance(part, FiniteLoss) or bool(part.losses)
+@dataclass(frozen=True)
+class Curve:
+    """δ(ε) enclosed, infinite losses included; losses are uncertain by `slack`."""
 
+    finite: _Enclosure
+    method: str
+    infinite: float = 0.0
+    slack: float = 0.0
 
-@lru_cache(maxsize=512)
-def _structure(loss: PrivacyLoss) -> tuple[Lattice | None, Enumeration | None]:
-    return common_lattice(loss.parts), enumerate_losses(loss.parts)
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """An enclosure of δ(ε)."""
+        if self.slack == 0.0:
+            low, high = self.finite.delta(epsilon)
+        else:
+            low, high = self.finite.delta(epsilon + self.slack)[0], self.finite.delta(epsilon - self.slack)[1]
+        return min(low + self.infinite, 1.0), min(high + self.infinite, 1.0)
 
 
 @dataclass(frozen=True)
@@ -315,24 +290,44 @@ class _Closed:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         value = self.part.hockey_stick(epsilon) or 0.0
-        return value * (1.0 - 1e-14), value * (1.0 + 1e-14)
+        return value * (1.0 - _ULPS), value * (1.0 + _ULPS)
 
 
 @dataclass(frozen=True)
-class _Slackened:
-    """A curve whose losses are uncertain by the lattice's slack."""
-
-    curve: _Curve
-    lattice: Lattice | None
+class _Nothing:
+    """No finite loss at all."""
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        return _slackened(self.curve, self.lattice, epsilon)
+        return 0.0, 0.0
 
 
-def _slackened(curve: _Curve, lattice: Lattice | None, epsilon: float) -> tuple[float, float]:
-    if lattice is None or lattice.slack == 0.0:
-        return curve.delta(epsilon)
-    return curve.delta(epsilon + lattice.slack)[0], curve.delta(epsilon - lattice.slack)[1]
+def curve_near(loss: PrivacyLoss, epsilon: float) -> Curve:
+    """The narrowest enclosure of δ near one ε; valid for all.
+
+    >>> curve_near(PrivacyLoss.of_rows([0.75, 0.25], [0.25, 0.75]), 0.0).method
+    'every combination of outcomes'
+    """
+    lattice, few = _structure(loss)
+    if few is not None:
+        return Curve(few, "every combination of outcomes", loss.infinite)
+    if any(isinstance(part, FiniteLoss) and not part.losses for part, _ in loss.parts):
+        return Curve(_Nothing(), "no finite loss", loss.infinite)
+    if loss.queries == 1 and loss.parts[0][0].hockey_stick(epsilon) is not None:
+        return Curve(_Closed(loss.parts[0][0]), "closed form", loss.infinite)
+    c = saddle_for_epsilon(loss.parts, epsilon)
+    contour = make_contour(loss.parts, c, epsilon, lattice)
+    curve = Curve(contour, _CONTOUR, loss.infinite, lattice.slack if lattice is not None else 0.0)
+    low, high = curve.delta(epsilon)
+    if high - low <= _ROUGH * high:
+        return curve
+    grid = bracket_around(loss.parts, epsilon=epsilon, width=_FINE)
+    grid_low, grid_high = grid.delta(epsilon)
+    return curve if grid_high - grid_low > high - low else Curve(grid, _GRID)
+
+
+@lru_cache(maxsize=512)
+def _structure(loss: PrivacyLoss) -> tuple[Lattice | None, Enumeration | None]:
+    return common_lattice(loss.parts), enumerate_losses(loss.parts)
 
 
 def _probability(low: float, high: float, method: str) -> Bound:
@@ -349,11 +344,11 @@ def _meet(a: Bound, b: Bound) -> Bound:
     return replace(best, lower=max(a.lower, b.lower), upper=min(a.upper, b.upper))
 
 
-def _inverse(curve: _Curve, delta: float, method: str, start: float, pure: float = math.inf) -> Bound:
+def _inverse(curve: Curve, delta: float, start: float, pure: float) -> Bound:
     """Both ends of ε(δ): `start` is known to be large enough."""
     upper = _crossing(lambda e: curve.delta(e)[1], delta, start, upward=True)
     lower = _crossing(lambda e: curve.delta(e)[0], delta, start, upward=False)
-    return Bound(min(lower, upper, start, pure), min(upper, start, pure), method)
+    return Bound(min(lower, upper, start, pure), min(upper, start, pure), curve.method)
 
 
 def _crossing(value: Callable[[float], float], delta: float, start: float, *, upward: bool) -> float:
@@ -361,7 +356,7 @@ def _crossing(value: Callable[[float], float], delta: float, start: float, *, up
     high, at_high = start, _log(value(start) / delta)
     if at_high > 0.0:
         return math.inf if upward else start
-    width = 1e-3 * max(start, 1e-3)
+    width = 1e-11 * max(start, 1e-3)
     low, at_low = _lower_end(value, delta, start, width)
     if at_low <= 0.0:
         return 0.0
@@ -388,7 +383,7 @@ def _lower_end(
         at_low = _log(value(low) / delta)
         if at_low > 0.0 or low == 0.0:
             return low, at_low
-        width *= 2.0
+        width *= 4.0
 
 
 def _log(ratio: float) -> float:

@@ -115,38 +115,48 @@ class Reversed(Part):
 
     @property
     def infinite(self) -> float:
+        """P's mass at +∞."""
         return self.part.lost
 
     @property
     def lost(self) -> float:
+        """Q's mass at −∞."""
         return self.part.infinite
 
     @property
     def reverse(self) -> Part:
+        """The other direction."""
         return self.part
 
     def log_transform(self, z: Numbers) -> Numbers:
+        """K(z)."""
         return self.part.log_transform(-1.0 - z)
 
     def error(self, z: Numbers) -> Floats:
+        """Relative rounding of M."""
         return self.part.error(-1.0 - z)
 
     def envelope(self, c: float, t: float) -> float:
+        """At the mirrored abscissa."""
         return self.part.envelope(-1.0 - c, t)
 
     def support(self) -> tuple[float, float]:
+        """Least and largest finite loss."""
         low, high = self.part.support()
         return -high, -low
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """P and Q of each cell."""
         p, q = self.part.masses(-edges[::-1])
         return q[::-1], p[::-1]
 
     def atoms(self) -> Atoms:
+        """Losses of positive probability."""
         losses, p, q = self.part.atoms()
         return Atoms(-losses[::-1], q[::-1], p[::-1])
 
     def renyi(self, alpha: float) -> float:
+        """D_α in nats."""
         # (1−α)·D_α(Q‖P) = α·D_{1−α}(P‖Q) for α < 1; above one from the transform itself.
         if alpha < 1.0:
             return self.part.renyi(1.0 - alpha) * alpha / (1.0 - alpha)

@@ -80,6 +80,7 @@ class SampledGaussianLoss(Part):
     rate: float
 
     def log_transform(self, z: Numbers) -> Numbers:
+        """K(z)."""
         z = np.asarray(z)
         flat = z.reshape(-1)
         if flat.dtype.kind != "c":
@@ -100,7 +101,9 @@ class SampledGaussianLoss(Part):
         low, high = float(w.real.min()), float(w.real.max())
         left, right = self._window(low, high)
         step = self._step(low, high, float(np.abs(w.imag).max()))
-        u = np.arange(math.floor(left / step), math.ceil(right / step) + 1) * step
+        u: Floats = np.asarray(
+            np.arange(math.floor(left / step), math.ceil(right / step) + 1) * step, dtype=np.float64
+        )
         log_ratio = mixed_log(self.mu * u - 0.5 * self.mu**2, self.rate)
         log_weight = -0.5 * u * u + math.log(step / math.sqrt(2.0 * math.pi))
         result = np.empty(z.shape, dtype=z.dtype)
@@ -148,6 +151,7 @@ class SampledGaussianLoss(Part):
         return np.asarray(UNIT * (32.0 + 8.0 * np.abs(z + 1.0) * tilt))
 
     def support(self) -> tuple[float, float]:
+        """Least and largest finite loss."""
         return math.log1p(-self.rate), math.inf
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -157,6 +161,7 @@ class SampledGaussianLoss(Part):
         return (1.0 - self.rate) * q + self.rate * p, q
 
     def renyi(self, alpha: float) -> float:
+        """D_α in nats."""
         if math.isinf(alpha):
             return math.inf
         if alpha == 1.0:
@@ -173,10 +178,18 @@ class SampledGaussianLoss(Part):
         return min(levels[-1], math.log(head + math.exp(slope) / t))
 
 
+def _grid(left: float, right: float, step: float) -> Floats:
+    return np.asarray(
+        np.arange(math.floor(left / step), math.ceil(right / step) + 1) * step, dtype=np.float64
+    )
+
+
 @lru_cache(maxsize=256)
 def _kullback_leibler(mu: float, rate: float) -> float:
     step = 1.0 / 64.0
-    u = np.arange(math.floor(-11.0 / step), math.ceil((mu + 11.0) / step)) * step
+    u: Floats = np.asarray(
+        np.arange(math.floor(-11.0 / step), math.ceil((mu + 11.0) / step)) * step, dtype=np.float64
+    )
     loss = mixed_log(mu * u - 0.5 * mu * mu, rate)
     # E_Q[R ln R − R + 1]: no term is negative.
     rest = np.where(
@@ -215,7 +228,9 @@ def _scan(part: SampledGaussianLoss, c: float) -> tuple[list[float], list[float]
     peak = math.exp(base)
     goal = 0.5 * (peak + head)
     far = math.exp(slope - math.log(goal - head))
-    times, tops, t = [], [], 1e-2 / spread
+    times: list[float] = []
+    tops: list[float] = []
+    t = 1e-2 / spread
     while t < far and len(times) < 600:
         size = math.exp(min(float(part.log_transform(np.array([complex(c, t)]))[0].real) - base, 0.0))
         stride = max(0.5 * (1.0 - size), 1e-9) / spread
@@ -244,6 +259,7 @@ class SampledLaplaceLoss(Part):
     rate: float
 
     def log_transform(self, z: Numbers) -> Numbers:
+        """K(z)."""
         z = np.asarray(z)
         flat = z.reshape(-1)
         losses, weights = self._nodes(float(np.abs(flat).max(initial=1.0)))
@@ -274,10 +290,12 @@ class SampledLaplaceLoss(Part):
         return np.concatenate([losses, ends]), np.concatenate([weights, [0.5, 0.5 * math.exp(-self.epsilon)]])
 
     def error(self, z: Numbers) -> Floats:
+        """Relative rounding of M."""
         reach = max(abs(v) for v in self.support())
         return np.asarray(UNIT * (48.0 + 16.0 * np.abs(z + 1.0) * reach))
 
     def support(self) -> tuple[float, float]:
+        """Least and largest finite loss."""
         ends = mixed_log(np.array([-self.epsilon, self.epsilon]), self.rate)
         return float(ends[0]), float(ends[1])
 
@@ -288,6 +306,7 @@ class SampledLaplaceLoss(Part):
         return Atoms(np.array(self.support()), q * ratios, q)
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """P and Q of each cell."""
         p, q = LaplaceLoss(self.epsilon).masses(unmixed(edges, self.rate))
         return (1.0 - self.rate) * q + self.rate * p, q
 
@@ -304,6 +323,7 @@ class SampledLaplaceLoss(Part):
         return min(trivial, math.log(size + variation / t)) if t > 0.0 else trivial
 
     def renyi(self, alpha: float) -> float:
+        """D_α in nats."""
         if math.isinf(alpha):
             return self.support()[1]
         if alpha == 1.0:
