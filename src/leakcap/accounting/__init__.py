@@ -8,6 +8,7 @@ from leakcap.accounting.algebra import (
     whole_table,
 )
 from leakcap.accounting.answers import guess_success, odds_quantile, shannon_capacity, trade_off
+from leakcap.accounting.events import from_event, to_event
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.partition import Partition, group, parallel
 from leakcap.accounting.personal import Filter, Odometer, PersonalBudgets
@@ -24,6 +25,7 @@ __all__ = [
     "compose",
     "compose_approximate",
     "dominating_loss",
+    "from_event",
     "group",
     "guess_success",
     "information_price",
@@ -31,6 +33,7 @@ __all__ = [
     "odds_quantile",
     "parallel",
     "shannon_capacity",
+    "to_event",
     "trade_off",
     "whole_table",
 ]

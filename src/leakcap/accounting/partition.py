@@ -203,9 +203,8 @@ def _(definition: RenyiDP, k: int) -> RenyiDP:
     doublings = math.ceil(math.log2(k))
     if definition.alpha < 2.0 ** (doublings + 1):
         raise NoRoute(
-            f"{definition!r} says nothing about {k} records: its order must be at least {2 ** (doublings "
-            f"+ 1)}. Ask "
-            "at a higher order."
+            f"{definition!r} says nothing about {k} records: its order must be at least "
+            f"{2 ** (doublings + 1)}. Ask at a higher order."
         )
     return RenyiDP(definition.alpha / 2.0**doublings, 3.0**doublings * definition.epsilon)
 
