@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow bench chromium wheel clean
+.PHONY: help demo test check test-slow bench chromium postgresql wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,15 +30,18 @@ demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and
 chromium: ## what the browser tests need (Debian's package; nothing if it is there)
 	@scripts/ensure-chromium
 
+postgresql: ## what the tests of a team's ledger need (Debian's package; nothing if it is there)
+	@scripts/ensure-postgresql
+
 check: $(VENV)/.dev ## style, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(VENV)/.dev chromium check ## everything that must hold (with CI set, the slow suites too)
+test: $(VENV)/.dev chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=15 $(if $(CI),,-m "not slow")
 
-test-slow: $(VENV)/.dev ## the slow suites alone
+test-slow: $(VENV)/.dev chromium postgresql ## the slow suites alone
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
 bench: $(VENV)/.dev ## the measured targets, against the peers that are installed

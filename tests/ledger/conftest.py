@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import subprocess
 import sys
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 
 from leakcap.ledger import Caps, Charge, Ledger, Spend
+from ledger.server import execute, running
 
 POLICY = "ab12cd34ef56ab78"
+NUMBERS = itertools.count(1)
 Open = Callable[..., Ledger]
 
 
@@ -34,6 +37,27 @@ def opened(file: Path) -> Iterator[Open]:
     yield open_
     for ledger in ledgers:
         ledger.close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server that runs as long as the tests do."""
+    with running() as url:
+        yield url
+
+
+@pytest.fixture
+def database(server: str) -> str:
+    """The URL of a fresh, empty database."""
+    name = f"ledger_{next(NUMBERS)}"
+    execute(f"{server}/postgres", f"CREATE DATABASE {name}")
+    return f"{server}/{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, file: Path) -> str:
+    """Both kinds of place that a ledger can have."""
+    return f"sqlite:///{file}" if request.param == "sqlite" else str(request.getfixturevalue("database"))
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from leakcap.ledger import Caps
+from leakcap.ledger import Caps, Ledger
 
+OWNER = {"dataset": "patients", "policy": "ab12cd34ef56ab78"}
 ATTEMPTS = """
 from leakcap.errors import BudgetExceeded
 print("ready", flush=True)
@@ -17,7 +18,7 @@ done, longest = 0, 0.0
 for _ in range({attempts}):
     start = time.perf_counter()
     try:
-        entry, = ledger.reserve([Charge("q", "count", Spend(epsilon=0.1))])
+        entry, = ledger.reserve([Charge("q", "count", Spend(epsilon=0.1), "ng")])
         done += 1
     except BudgetExceeded:
         pass
@@ -26,9 +27,9 @@ print(done, longest, flush=True)
 """
 
 
-def crowd(started: Any, processes: int, attempts: int, caps: str, **options: str) -> tuple[int, float]:
+def crowd(started: Any, processes: int, attempts: int, caps: str, url: str) -> tuple[int, float]:
     code = ATTEMPTS.format(attempts=attempts)
-    running = [started(code, caps, **options) for _ in range(processes)]
+    running = [started(code, caps, url) for _ in range(processes)]
     for process in running:
         assert process.stdout.readline() == "ready\n"
     for process in running:
@@ -38,22 +39,39 @@ def crowd(started: Any, processes: int, attempts: int, caps: str, **options: str
     return sum(int(done) for done, _ in results), max(float(longest) for _, longest in results)
 
 
-def test_eight_processes_spend_a_hundred_exactly(started: Any, opened: Any) -> None:
-    done, _ = crowd(started, 8, 25, "Caps(epsilon=10.0)")
-    ledger = opened(Caps(epsilon=10.0))
+def test_eight_processes_spend_a_hundred_exactly(started: Any, url: str) -> None:
+    done, _ = crowd(started, 8, 25, "Caps(epsilon=10.0)", url)
     assert done == 100
-    assert ledger.totals().epsilon == 10.0
-    assert len(ledger.entries()) == 100
-    ledger.verify()
+    with Ledger.open(url, caps=Caps(epsilon=10.0), **OWNER) as ledger:
+        assert ledger.totals().epsilon == 10.0
+        assert len(ledger.entries()) == 100
+        ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "caps",
+    [
+        "Caps(queries=30)",
+        "Caps(each_analyst=Limits(epsilon=3.0))",
+        "Caps(period='year', each_period=Limits(queries=30))",
+    ],
+)
+def test_the_other_accounts_hold_in_a_crowd(started: Any, url: str, caps: str) -> None:
+    done, _ = crowd(started, 4, 15, caps, url)
+    assert done == 30
+    with Ledger.read(url) as ledger:
+        assert ledger.totals().epsilon == 3.0
+        ledger.verify()
 
 
 @pytest.mark.slow
-def test_thirty_two_processes_spend_a_thousand_exactly(started: Any, opened: Any) -> None:
-    done, longest = crowd(started, 32, 200, "Caps(epsilon=100.0)")
-    ledger = opened(Caps(epsilon=100.0))
+def test_thirty_two_processes_spend_a_thousand_exactly(started: Any, url: str) -> None:
+    done, longest = crowd(started, 32, 200, "Caps(epsilon=100.0)", url)
     assert done == 1000
-    assert ledger.totals().epsilon == 100.0
-    ledger.verify()
+    with Ledger.open(url, caps=Caps(epsilon=100.0), **OWNER) as ledger:
+        assert ledger.totals().epsilon == 100.0
+        assert len(ledger.entries()) == 1000
+        ledger.verify()
     assert longest < 5.0
 
 
@@ -78,3 +96,10 @@ for round in range({rounds}):
 def test_processes_that_create_the_ledger_at_once_make_one(started: Any, tmp_path: Path) -> None:
     process = started(FIRST.format(rounds=10, directory=tmp_path), url="sqlite://")
     assert process.communicate()[0].split() == ["7"] * 10
+
+
+def test_processes_that_create_the_ledger_on_a_server_at_once_make_one(started: Any, database: str) -> None:
+    children = [started("ledger.reserve([Charge('q', '', Spend(0.1))])", url=database) for _ in range(6)]
+    assert [child.wait() for child in children] == [0] * 6
+    with Ledger.read(database) as ledger:
+        assert (ledger.verify().rows, ledger.totals().epsilon) == (7, 0.6)

@@ -43,7 +43,12 @@ _PLAIN = (
     ("disk i/o", "cannot be written or read: the disk reports an error."),
     ("locked", f"is busy: another process held it for more than {BUSY_SECONDS} seconds. Try again."),
     ("decode to utf-8", "was edited: it holds text that leakcap never writes. Restore it from a backup."),
+    ("permission denied", "cannot be written: the user may only look, or not even that."),
     ("no such table", "lacks one of its tables. Restore it from a backup."),
+    (
+        "does not exist",
+        "is not as leakcap made it, or not there. Check the URL, or restore it from a backup.",
+    ),
     ("no such column", "lacks one of its columns. Restore it from a backup."),
     ("password", "cannot be opened: the server refuses the user or the password."),
     ("connect", "cannot be reached. Check the URL and that the server runs."),
@@ -121,12 +126,13 @@ def connect(url: str, *, read_only: bool = False) -> Database:
         return _sqlite(parsed, read_only)
     label = parsed.render_as_string(hide_password=True)
     try:
-        engine = create_engine(parsed, hide_parameters=True)
+        # A connection that the server dropped while it lay idle is replaced before it is used.
+        engine = create_engine(parsed, hide_parameters=True, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError) as error:
         driver = getattr(error, "name", None) or parsed.drivername.partition("+")[2]
         raise LedgerError(
             f"The ledger `{label}` needs the driver `{driver}`, which is not installed. "
-            "Run `pip install psycopg` and write `postgresql+psycopg://`."
+            "Run `pip install 'leakcap[postgresql]'` and write `postgresql+psycopg://`."
         ) from error
     return Database(engine, label, memory=False)
 

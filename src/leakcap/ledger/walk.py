@@ -25,12 +25,14 @@ def walk(connection: Connection, label: str, anchor: str | None) -> Head:
     """Read the chain from the first row to the last, and `LedgerError` at the first row that is wrong."""
     query = select(EVENT).order_by(EVENT.c.seq).execution_options(yield_per=1000)
     seen = _Seen(label)
-    for row in map(dict, connection.execute(query).mappings()):
-        try:
-            seen.add(row)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise LedgerError(f"Row {seen.seq + 1} of ledger `{label}` holds no ledger's values.") from error
-        anchor = None if row["hash"] == anchor else anchor
+    with connection.execute(query) as result:
+        for row in map(dict, result.mappings()):
+            try:
+                seen.add(row)
+            except (TypeError, ValueError, AttributeError) as error:
+                message = f"Row {seen.seq + 1} of ledger `{label}` holds no ledger's values."
+                raise LedgerError(message) from error
+            anchor = None if row["hash"] == anchor else anchor
     state = load_state(connection, label)
     seen.meet(state)
     accounts = connection.execute(select(ACCOUNT)).mappings().all()
