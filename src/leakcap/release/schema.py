@@ -14,7 +14,8 @@ _INTEGERS = {
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
 }
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL"}
-_TEXTS = {"VARCHAR", "ENUM"}
+# TEXT is what servers call text that is read as text only: there, to read it as a number could fail.
+_TEXTS = {"VARCHAR", "ENUM", "TEXT"}
 _READABLE = {
     "number": _NUMBERS | {"BOOLEAN", "VARCHAR"},
     "integer": _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},

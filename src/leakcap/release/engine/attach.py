@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release import csvlines
-from leakcap.release.engine.base import READING, withheld
+from leakcap.release.engine.base import READING, Engine, withheld
 from leakcap.release.engine.duck import DuckDB, connect, quoted
+from leakcap.release.engine.spark import Spark, is_spark_frame, is_spark_url, spark_table
 from leakcap.release.frames import is_frame, readable
 from leakcap.release.typed import SOURCE
 
@@ -21,15 +22,18 @@ __all__ = ["attach"]
 
 T = TypeVar("T")
 
+_POSTGRESQL = ("postgresql://", "postgresql+", "postgres://")
+
 
 def _safely(action: Callable[[], T], message: str = READING) -> T:
     return withheld(action, duckdb.Error, message)
 
 
-def attach(data: object, *, table: str | None = None) -> DuckDB:
-    """An engine over a Parquet or CSV path, a DuckDB file and its `table`, or a data frame.
+def attach(data: object, *, table: str | None = None) -> Engine:
+    """An engine over a file, a data frame, or the `table` of a DuckDB file or of a server.
 
-    A data frame is a pandas, Polars or Arrow table.
+    A file is Parquet or CSV, a data frame a pandas, Polars, Arrow or Spark table; a server's URL is `postgresql+psycopg://…`,
+    `spark://…` or `sc://…`.
 
     Raises `DataError` when there is no such file, table or kind of table.
 
@@ -37,19 +41,35 @@ def attach(data: object, *, table: str | None = None) -> DuckDB:
     >>> attach(pyarrow.table({"age": [1.5, 2.5]})).columns()
     {'age': 'DOUBLE'}
     """
+    if isinstance(data, str) and (is_spark_url(data) or data.startswith(_POSTGRESQL)):
+        return _attach_server(data, table)
     if isinstance(data, str | Path):
         return _attach_file(Path(data), table)
     if table is not None:
-        raise DataError("`table` goes with a DuckDB file only.")
+        raise DataError("`table` goes with a DuckDB file or a server only.")
+    if is_spark_frame(data):
+        return Spark(data)
     if not is_frame(data):
         raise DataError(
-            f"`data` must be a path or a pandas, Polars or Arrow table. Got a {type(data).__name__}."
+            "`data` must be a path, a URL, or a pandas, Polars, Arrow or Spark table. "
+            f"Got a {type(data).__name__}."
         )
     connection = connect()
     _safely(
         lambda: connection.register(SOURCE, readable(data)), "The table could not be handed to the engine."
     )
     return DuckDB(connection)
+
+
+def _attach_server(url: str, table: str | None) -> Engine:
+    if is_spark_url(url):
+        return spark_table(url, table)
+    if table is None:
+        raise DataError("`table` is missing: which table of the server is meant?")
+    # SQLAlchemy takes a while to import, and files do not need it.
+    from leakcap.release.engine.postgresql import PostgreSQL
+
+    return PostgreSQL(url, table=table)
 
 
 def _attach_file(path: Path, table: str | None) -> DuckDB:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 
-__all__ = ["READING", "Cell", "Engine", "Statement", "plain", "withheld"]
+__all__ = ["READING", "Cell", "Engine", "Statement", "foreign", "plain", "withheld"]
 
 READING = "The data could not be read to the end. What the engine said is withheld: it may quote values."
 
@@ -76,6 +76,27 @@ def withheld(action: Callable[[], T], kind: type[Exception], message: str = READ
     except (kind, RuntimeError, ValueError, TypeError, UnicodeError, OverflowError):
         pass
     raise DataError(message)
+
+
+def foreign(action: Callable[[], T], libraries: tuple[str, ...], message: str = READING) -> T:
+    """`withheld` for libraries that may not be there, and whose errors have no root that could be named.
+
+    >>> foreign(lambda: __import__("no_such_library"), ("no_such_library",), "It is not there.")
+    Traceback (most recent call last):
+    leakcap.errors.DataError: It is not there.
+    """
+
+    def translated() -> T:
+        try:
+            return action()
+        except ImportError:
+            raise ValueError from None
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] in libraries:
+                raise ValueError from None
+            raise
+
+    return withheld(translated, ValueError, message)
 
 
 def plain(rows: list[Cell]) -> list[Cell]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 import duckdb
 from sqlglot import exp
@@ -21,6 +22,10 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     # With a sample the types of a pandas column would hang on its rows; without one, objects are text.
     "pandas_analyze_sample": "0",
+    # Parquet's own minima and maxima leave NaN out, and the optimiser believes them: ISNAN(x) became FALSE where
+    # other rows' values looked harmless, so that one row decided how all others were read. No statement may be
+    # simplified by what some rows hold.
+    "disabled_optimizers": "statistics_propagation,filter_pushdown",
 }
 # Fewer rows than this are not worth a second way to add them up.
 _FEW = 100_000
@@ -33,6 +38,8 @@ class DuckDB:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, readable: Path | None = None) -> None:
         self._connection = connection
+        # One connection has one pending result: two threads would fetch each other's exact totals.
+        self._turn = Lock()
         _check_arithmetic()
         if readable is not None:
             connection.execute(f"SET allowed_paths = [{quoted(str(readable))}]")
@@ -42,7 +49,7 @@ class DuckDB:
 
     def columns(self) -> dict[str, str]:
         """Column names and DuckDB types, from the schema alone."""
-        rows = withheld(lambda: self._connection.execute(f"DESCRIBE {SOURCE}").fetchall(), duckdb.Error)
+        rows = self._fetch(f"DESCRIBE {SOURCE}")
         return {str(row[0]): str(row[1]) for row in rows}
 
     def write(self, tree: exp.Expression) -> Statement:
@@ -62,7 +69,11 @@ class DuckDB:
 
     def aggregate(self, statement: str) -> list[Cell]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""
-        return withheld(lambda: list(self._connection.execute(statement).fetchall()), duckdb.Error)
+        return self._fetch(statement)
+
+    def _fetch(self, statement: str) -> list[Cell]:
+        with self._turn:
+            return withheld(lambda: list(self._connection.execute(statement).fetchall()), duckdb.Error)
 
 
 def connect() -> duckdb.DuckDBPyConnection:

@@ -84,8 +84,7 @@ class Lowering(ABC):
         value = self.double(name)
         low, high = literal(given["low"], "number"), literal(given["high"], "number")
         centre = given.get("centre") or 0
-        scaled = self.scaled(value, given["exponent"], reaches_zero=given["low"] <= 0.0 <= given["high"])
-        rounded = self.rounded(scaled)
+        rounded = self.rounded(self.scaled(value, given["exponent"]))
         inside = exp.Between(this=value.copy(), low=low, high=high)
         missing: exp.Expression = exp.Is(this=value.copy(), expression=exp.Null())
         if self.may_be_nan(name):
@@ -101,7 +100,7 @@ class Lowering(ABC):
             default=self.constant(given["least"] - centre),
         )
 
-    def scaled(self, value: exp.Expression, exponent: int, *, reaches_zero: bool) -> exp.Expression:
+    def scaled(self, value: exp.Expression, exponent: int) -> exp.Expression:
         """value·2^exponent for a value within the bounds: exact, or far below one half where it is not."""
         if exponent == 0:
             return value.copy()

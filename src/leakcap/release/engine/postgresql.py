@@ -1,0 +1,145 @@
+"""PostgreSQL over one stored table, by URL: `postgresql+psycopg://user@host/database`.
+
+Every connection is read-only and sees the built-in functions and casts alone. A view, a foreign table, a
+table with row-level security or a column computed at reading could raise errors that hang on a row, and is
+refused.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import create_engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlglot import exp
+
+from leakcap.errors import DataError
+from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
+from leakcap.release.engine.postgresql_sql import PostgreSQL15
+
+__all__ = ["PostgreSQL"]
+
+T = TypeVar("T")
+
+_TYPES = {
+    **{"int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT", "numeric": "DECIMAL", "bool": "BOOLEAN"},
+    **{
+        "float4": "FLOAT",
+        "float8": "DOUBLE",
+        "text": "TEXT",
+        "varchar": "TEXT",
+        "date": "DATE",
+        "uuid": "UUID",
+    },
+}
+_SETTINGS = (
+    "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL REPEATABLE READ",
+    "SET search_path = pg_catalog",
+    "SET datestyle = 'ISO'",
+    "SET standard_conforming_strings = on",
+    "SET client_min_messages = error",
+)
+_FIND = """
+SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.relrowsecurity
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %s AND n.nspname = %s AND c.relkind IN ('r', 'p', 'm', 'v', 'f')
+"""
+_COLUMNS = """
+SELECT a.attname, CASE WHEN a.attgenerated::text = 'v' THEN 'computed'
+  WHEN t.typnamespace = 'pg_catalog'::regnamespace AND a.attndims = 0 THEN t.typname::text ELSE 'other' END
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_ROUNDING = "SELECT x::bigint FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), (-1.5)) AS given (x)"
+
+
+class PostgreSQL:
+    """One table of a PostgreSQL server. `table` is its name, or schema.name; without a schema, `public`.
+
+    Raises `DataError` where the server cannot be reached, or the table is not one that can be read safely.
+    """
+
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, table: str) -> None:
+        parsed = _url(url)
+        self._where = parsed.render_as_string(hide_password=True)
+        self._pool = _safely(
+            lambda: create_engine(parsed, pool_pre_ping=True, hide_parameters=True),
+            f"`{self._where}` needs the driver psycopg: pip install 'leakcap[postgresql]'.",
+        )
+        weakref.finalize(self, self._pool.dispose)
+        schema, _, name = table.rpartition(".")
+        self._oid, source = self._table(schema or "public", name)
+        self._source = source
+        if self._fetch(_ROUNDING) != [(0,), (2,), (2,), (0,), (-2,)]:
+            raise DataError("This PostgreSQL rounds in a way that leakcap's proofs do not cover.")
+
+    def _table(self, schema: str, name: str) -> tuple[int, exp.Table]:
+        found = self._fetch(
+            _FIND, (name, schema), message=f"`{self._where}` cannot be reached, or is no PostgreSQL server."
+        )
+        if not found:
+            raise DataError(f"`{self._where}` has no table `{schema}.{name}`.")
+        oid, schema, name, kind, secured = found[0]
+        if kind not in ("r", "p", "m"):
+            raise DataError(f"`{schema}.{name}` is a view or a foreign table; only stored tables are read.")
+        if secured:
+            raise DataError(f"`{schema}.{name}` has row-level security, whose rules could tell rows apart.")
+        return int(oid), exp.Table(this=_named(name), db=_named(schema))
+
+    def columns(self) -> dict[str, str]:
+        """Column names and types as DuckDB calls them; text is TEXT, which is read as text only."""
+        rows = self._fetch(_COLUMNS, (self._oid,))
+        return {str(name): _TYPES.get(str(type_), str(type_).upper()) for name, type_ in rows}
+
+    def write(self, tree: exp.Expression) -> Statement:
+        """The statement for this table."""
+        return Statement(PostgreSQL15(self.columns(), self._source).text(tree))
+
+    def run(self, statement: Statement) -> list[Cell]:
+        """The rows of an aggregate, with integers for numerics."""
+        return self.aggregate(statement.text)
+
+    def aggregate(self, statement: str) -> list[Cell]:
+        """Run a statement; raises `DataError` without PostgreSQL's words."""
+        return plain(self._fetch(statement))
+
+    def _fetch(
+        self, statement: str, values: tuple[Any, ...] | None = None, *, message: str = READING
+    ) -> list[Cell]:
+        return _safely(lambda: self._fetched(statement, values), message)
+
+    def _fetched(self, statement: str, values: tuple[Any, ...] | None) -> list[Cell]:
+        # The driver's own cursor: without values it sends the text as it is, percent signs included.
+        connection = self._pool.raw_connection()
+        try:
+            cursor = connection.cursor()
+            for setting in _SETTINGS:
+                cursor.execute(setting)
+            connection.commit()
+            cursor.execute(statement, values)
+            return [tuple(row) for row in cursor.fetchall()]
+        finally:
+            connection.close()
+
+
+def _safely(action: Callable[[], T], message: str) -> T:
+    return foreign(action, ("psycopg", "psycopg_pool", "sqlalchemy"), message)
+
+
+def _url(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        parsed = None
+    if parsed is None or parsed.get_backend_name() != "postgresql":
+        raise DataError("`data` must be a URL like postgresql+psycopg://user@host/database.")
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def _named(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)

@@ -1,0 +1,106 @@
+"""How PostgreSQL says it, where there is no TRY_CAST and doubles stop at overflow *and* at underflow.
+
+So nothing is cast that could fail: text is read as text only (a column of text with bounds is refused when
+the schema is checked), decimals are compared before they become doubles, and a value too small to reach half
+a step becomes 0 before a multiplication could underflow. SUM over bigint is a numeric: exact, without limit.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, null
+from leakcap.release.typed import Total, column, literal
+
+__all__ = ["PostgreSQL15"]
+
+# Decimals beyond these are no doubles; they count as infinite, and as zero.
+_HUGE, _TINY = "1e300", "1e-300"
+_LARGEST, _SMALLEST = 2**63 - 1, -(2**63)
+
+
+class PostgreSQL15(Lowering):
+    """SQL for PostgreSQL from version 15 on."""
+
+    dialect = "postgres"
+
+    def double(self, name: str) -> exp.Expression:
+        """Floats and integers by casts that cannot fail; decimals after a look at their size."""
+        type_ = self.type_of(name)
+        if type_ == "DOUBLE":
+            return column(name)
+        if type_ == "DECIMAL":
+            return _decimal(name)
+        if type_ == "BOOLEAN":
+            return cast(cast(column(name), "INTEGER"), "DOUBLE")
+        return cast(column(name), "DOUBLE") if type_ in INTEGERS | FLOATS else null()
+
+    def integer(self, name: str) -> exp.Expression:
+        """Integers as they are; decimals where they fit, rounded."""
+        type_ = self.type_of(name)
+        if type_ == "BOOLEAN":
+            return cast(column(name), "INTEGER")
+        if type_ != "DECIMAL":
+            return column(name)
+        low, high = (exp.Literal.number(end) for end in (_SMALLEST, _LARGEST))
+        fits = exp.Between(this=column(name), low=low, high=high)
+        return exp.Case(ifs=[exp.If(this=fits, true=cast(column(name), "BIGINT"))], default=null())
+
+    def boolean(self, name: str) -> exp.Expression:
+        """Booleans as they are; an integer is true where it is not zero."""
+        if self.type_of(name) == "BOOLEAN":
+            return column(name)
+        return exp.Paren(this=exp.NEQ(this=column(name), expression=exp.Literal.number(0)))
+
+    def words(self, name: str) -> exp.Expression:
+        """Text without the column's collation, under which two keys could be one."""
+        text = column(name) if self.type_of(name) == "TEXT" else cast(column(name), "TEXT")
+        return exp.Collate(this=text, expression=exp.Identifier(this="C", quoted=True))
+
+    def identity(self, name: str) -> exp.Expression:
+        """Text without the column's collation, under which two people could be one."""
+        return self.words(name) if self.type_of(name) == "TEXT" else column(name)
+
+    def is_nan(self, value: exp.Expression) -> exp.Expression:
+        """In PostgreSQL NaN equals itself."""
+        return exp.EQ(this=value, expression=cast(exp.Literal.string("NaN"), "DOUBLE"))
+
+    def scaled(self, value: exp.Expression, exponent: int) -> exp.Expression:
+        """value·2^exponent, or 0 where that is below a quarter and could underflow, which is an error."""
+        product = super().scaled(value, exponent)
+        if exponent >= 0:
+            return product
+        small = exp.LT(this=exp.Abs(this=value.copy()), expression=literal(2.0 ** (-exponent - 2), "number"))
+        return exp.Case(ifs=[exp.If(this=small, true=literal(0.0, "number"))], default=product)
+
+    def rounded(self, value: exp.Expression) -> exp.Expression:
+        """The cast rounds halves to even; the engine checks that it does."""
+        return cast(value, "BIGINT")
+
+    def total(self, node: Total) -> exp.Expression:
+        """SUM over bigint is numeric."""
+        return exp.Coalesce(this=exp.Sum(this=node.this), expressions=[exp.Literal.number(0)])
+
+
+def _decimal(name: str) -> exp.Expression:
+    """NaN is the largest numeric there is, so it is asked for first."""
+    value = column(name)
+
+    def number(text: str) -> exp.Expression:
+        unbounded = exp.DataType(this=exp.DataType.Type.DECIMAL)
+        return exp.Cast(this=exp.Literal.string(text), to=unbounded)
+
+    def double(text: str) -> exp.Expression:
+        return cast(exp.Literal.string(text), "DOUBLE")
+
+    nan = exp.EQ(this=value.copy(), expression=number("NaN"))
+    above = exp.GT(this=value.copy(), expression=number(_HUGE))
+    below = exp.LT(this=value.copy(), expression=number("-" + _HUGE))
+    small = exp.LT(this=exp.Abs(this=value.copy()), expression=number(_TINY))
+    ifs = [
+        exp.If(this=nan, true=null()),
+        exp.If(this=above, true=double("Infinity")),
+        exp.If(this=below, true=double("-Infinity")),
+        exp.If(this=small, true=literal(0.0, "number")),
+    ]
+    return exp.Case(ifs=ifs, default=cast(value, "DOUBLE"))

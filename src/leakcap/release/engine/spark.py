@@ -1,0 +1,146 @@
+"""Apache Spark, over a DataFrame, or a table of the catalog or a Parquet path by the URL of a cluster.
+
+What is given must only read: a DataFrame's own computations (a division, a Python function) run with every
+statement, and where they stop at a row, that stop would tell. Nothing but the cells of an answer comes to the
+driver.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+from sqlglot import exp
+
+from leakcap.errors import DataError
+from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
+from leakcap.release.engine.spark_sql import SparkSQL
+
+__all__ = ["Spark", "is_spark_frame", "is_spark_url", "local_session", "spark_table"]
+
+_LIBRARIES = ("pyspark", "py4j", "grpc", "google")
+_TYPES = {
+    **{"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "date": "DATE"},
+    **{"float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "string": "TEXT"},
+}
+_ROUNDING = "SELECT CAST(RINT(x) AS BIGINT) FROM VALUES (0.5D), (1.5D), (2.5D), (-0.5D), (-1.5D) AS given (x)"
+_numbers = itertools.count(1)
+
+
+class Spark:
+    """A Spark DataFrame, classic or of Spark Connect. Raises `DataError` where it cannot be used safely."""
+
+    dialect = "spark"
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._session = frame.sparkSession
+        # Each engine has its own name for its table, so that two of them can share a session.
+        self._name = f"leakcap_source_{next(_numbers)}"
+        foreign(lambda: frame.createOrReplaceTempView(self._name), _LIBRARIES, "Spark cannot be reached.")
+        rounded = [row[0] for row in self.aggregate(_ROUNDING)]
+        if rounded != [0, 2, 2, 0, -2]:
+            raise DataError("This Spark rounds in a way that leakcap's proofs do not cover.")
+        backslash = exp.Length(this=exp.Literal.string("\\")).sql(self.dialect)
+        if self.aggregate(f"SELECT {backslash}") != [(1,)]:
+            raise DataError("Spark must run with spark.sql.parser.escapedStringLiterals = false.")
+
+    def columns(self) -> dict[str, str]:
+        """Column names and types as DuckDB calls them; text is TEXT, which is read as text only."""
+        pairs: list[tuple[str, str]] = foreign(lambda: list(self._frame.dtypes), _LIBRARIES)
+        if len({name.lower() for name, _ in pairs}) < len(pairs):
+            raise DataError("Two columns of the DataFrame differ only in upper and lower case.")
+        return {name: _type(type_) for name, type_ in pairs}
+
+    def write(self, tree: exp.Expression) -> Statement:
+        """The statement for this DataFrame."""
+        source = exp.Table(this=exp.Identifier(this=self._name, quoted=True))
+        return Statement(SparkSQL(self.columns(), source).text(tree))
+
+    def run(self, statement: Statement) -> list[Cell]:
+        """The rows of an aggregate, with integers for whole decimals."""
+        return self.aggregate(statement.text)
+
+    def aggregate(self, statement: str) -> list[Cell]:
+        """Run a statement; raises `DataError` without Spark's words."""
+        return plain(
+            foreign(lambda: [tuple(row) for row in self._session.sql(statement).collect()], _LIBRARIES)
+        )
+
+
+def _type(name: str) -> str:
+    return (
+        f"DECIMAL{name.removeprefix('decimal')}"
+        if name.startswith("decimal(")
+        else _TYPES.get(name, name.upper())
+    )
+
+
+def is_spark_frame(data: object) -> TypeGuard[Any]:
+    """Whether this is a DataFrame of Spark, classic or Connect.
+
+    >>> is_spark_frame([1, 2])
+    False
+    """
+    return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "createOrReplaceTempView")
+
+
+def is_spark_url(text: str) -> bool:
+    """Whether this names a cluster: spark://host:port, sc://host:port (Spark Connect), local or local[n].
+
+    >>> is_spark_url("sc://cluster:15002"), is_spark_url("local.parquet")
+    (True, False)
+    """
+    return text.startswith(("spark://", "sc://", "local[")) or text == "local"
+
+
+def spark_table(url: str, table: str | None) -> Spark:
+    """The engine over `table` of a cluster: a table of the catalog, or the path of a Parquet file or folder.
+
+    Raises `DataError` where PySpark is not installed, the cluster not reached, or the table a view.
+    """
+    if table is None:
+        raise DataError("`table` is missing: a table of Spark's catalog, or the path of a Parquet file.")
+    session = foreign(lambda: _session(url), _LIBRARIES, _unreachable(url))
+    if table.endswith((".parquet", ".pq")) or "://" in table or table.startswith("/"):
+        frame = foreign(
+            lambda: session.read.parquet(table), _LIBRARIES, f"`{table}` is no Parquet that Spark can read."
+        )
+        return Spark(frame)
+    kind = foreign(
+        lambda: str(session.catalog.getTable(table).tableType), _LIBRARIES, f"Spark has no table `{table}`."
+    )
+    if kind not in ("MANAGED", "EXTERNAL"):
+        raise DataError(f"`{table}` is a view; only stored tables are read.")
+    return Spark(foreign(lambda: session.table(table), _LIBRARIES, READING))
+
+
+def _unreachable(url: str) -> str:
+    return f"Spark at `{url}` cannot be used. Is it running, and is pip install 'leakcap[spark]' done?"
+
+
+def local_session(cores: int) -> Any:
+    """A Spark of this process alone, without its web page.
+
+    Raises `ImportError` where PySpark is not installed.
+    """
+    return _built(lambda builder: builder.master(f"local[{cores}]"))
+
+
+def _session(url: str) -> Any:
+    if url.startswith("sc://"):
+        return _built(lambda builder: builder.remote(url))
+    return _built(lambda builder: builder.master(url))
+
+
+def _built(place: Callable[[Any], Any]) -> Any:
+    with warnings.catch_warnings():
+        # PySpark warns of the versions of libraries that leakcap does not use with it.
+        warnings.simplefilter("ignore")
+        from pyspark.sql import SparkSession
+
+        return place(
+            SparkSession.builder.appName("leakcap").config("spark.ui.enabled", "false")
+        ).getOrCreate()

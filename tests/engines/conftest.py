@@ -1,0 +1,27 @@
+"""Servers that the tests of engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from postgresql import cluster
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    with cluster() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    from leakcap.release.engine.spark import local_session
+
+    session = local_session(2)
+    session.sparkContext.setLogLevel("OFF")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()

@@ -1,0 +1,143 @@
+"""PostgreSQL: the same integers as DuckDB, no value that can stop it, and nothing but stored tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from engines.adversarial import FLOATS, POLICIES, QUERIES, arrow_table, random_rows
+from leakcap.errors import DataError
+from leakcap.release import PrivateTable, attach
+from leakcap.release.engine.postgresql import PostgreSQL
+from release.world import exact, planned, policy_of
+
+CREATE = "CREATE TABLE odd (id int8, x float8, y float8, s float4, d text, k int8, f bool)"
+
+
+def sql(server: str, *statements: str) -> None:
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.fixture(scope="module")
+def engine(server: str) -> PostgreSQL:
+    sql(server, CREATE)
+    return PostgreSQL(server, table="odd")
+
+
+def fill(server: str, rows: list[dict[str, Any]]) -> None:
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("TRUNCATE odd")
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO odd VALUES (%s, %s, %s, %s, %s, %s, %s)", [tuple(row.values()) for row in rows]
+            )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_agrees_with_duckdb_on_odd_tables(server: str, engine: PostgreSQL, seed: int) -> None:
+    rows = random_rows(seed, [0, 1, 3, 40][seed % 4])
+    fill(server, rows)
+    duck = attach(arrow_table(rows))
+    for policy in POLICIES:
+        for query in QUERIES:
+            plan = planned(policy, **query)
+            assert exact(plan, engine) == exact(plan, duck), (query, rows)
+
+
+def test_every_single_value_is_read_without_an_error(server: str, engine: PostgreSQL) -> None:
+    """An error at one row would tell that it is there."""
+    for value in FLOATS:
+        rows = [{"id": 1, "x": value, "y": value, "s": None, "d": None, "k": None, "f": None}]
+        fill(server, rows)
+        duck = attach(arrow_table(rows))
+        for policy in POLICIES:
+            plan = planned(policy, statistic="sum", column="x")
+            assert exact(plan, engine) == exact(plan, duck), value
+
+
+def test_a_plain_product_would_stop_at_a_subnormal(server: str, engine: PostgreSQL) -> None:
+    """What the guard against underflow is for: without it one row in the table makes the query fail."""
+    with pytest.raises(psycopg.Error, match="underflow"):
+        sql(server, "SELECT 5e-324::float8 * 2::float8 ^ (-101)")
+    plan = planned(POLICIES[2], statistic="sum", column="x")
+    assert plan.grid is not None
+    assert plan.grid.exponent < 0
+
+
+@pytest.mark.parametrize(
+    "value", ["1e400", "-1e400", "1e-400", "'NaN'", "'Infinity'", "'-Infinity'", "3.5", "NULL"]
+)
+def test_decimals_of_any_size(server: str, value: str) -> None:
+    sql(server, "DROP TABLE IF EXISTS decimals", "CREATE TABLE decimals (x numeric, k numeric)")
+    sql(server, f"INSERT INTO decimals VALUES ({value}, {value}), (1, 2)")
+    engine = attach(server, table="public.decimals")
+    clamped = {"1e400": 10, "'Infinity'": 10, "-1e400": -3, "'-Infinity'": -3, "3.5": 3.5}.get(value, 0)
+    plan = planned(policy_of(), statistic="sum", column="x")
+    assert plan.grid is not None
+    assert plan.grid.step * exact(plan, engine)[0][0] == 1 + clamped
+    assert exact(planned(policy_of(), statistic="count", by=("k",)), engine) == [[0, 1]]
+
+
+def test_types_that_a_cast_could_stop_at_are_refused(server: str) -> None:
+    sql(server, "DROP TABLE IF EXISTS loose", "CREATE TABLE loose (x text, d char(3), k text, f timestamp)")
+    for query in (
+        {"statistic": "sum", "column": "x"},
+        {"statistic": "count", "by": "d"},
+        {"statistic": "count", "by": "k"},
+        {"statistic": "count", "by": "f"},
+    ):
+        table = PrivateTable(server, table="loose", policy=policy_of(), ledger="sqlite://")
+        with pytest.raises(DataError, match="cannot be read as"):
+            getattr(table, query["statistic"])(**{"epsilon": 1.0, **without(query, "statistic")})
+        assert table.budget()[0].spent == 0.0
+
+
+def without(fields: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != name}
+
+
+def test_what_is_no_stored_table_is_refused(server: str) -> None:
+    sql(
+        server,
+        "CREATE VIEW trap AS SELECT 1 / x AS x FROM odd",
+        'CREATE TABLE "Secured" (x float8)',
+        'ALTER TABLE "Secured" ENABLE ROW LEVEL SECURITY',
+    )
+    for table, match in (("nothing", "no table"), ("trap", "a view"), ("Secured", "row-level security")):
+        with pytest.raises(DataError, match=match):
+            attach(server, table=table)
+    with pytest.raises(DataError, match="`table` is missing"):
+        attach(server)
+    closed = "postgresql+psycopg://somebody:hidden@127.0.0.1:1/none"
+    with pytest.raises(DataError, match="cannot be reached") as caught:
+        attach(closed, table="t")
+    assert "hidden" not in str(caught.value)
+    with pytest.raises(DataError, match="must be a URL"):
+        attach("postgresql+psycopg://h:port/x", table="t")
+
+
+def test_what_the_server_says_is_withheld_and_nothing_is_written(server: str, engine: PostgreSQL) -> None:
+    fill(server, random_rows(1, 3))
+    for statement in ("SELECT d::int4 FROM public.odd", "DELETE FROM public.odd", "CREATE TABLE n (x int4)"):
+        with pytest.raises(DataError, match="withheld") as caught:
+            engine.aggregate(statement)
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
+    assert exact(planned(policy_of(), statistic="count"), engine) == [[3]]
+
+
+def test_a_collation_does_not_merge_people_or_groups(server: str) -> None:
+    sql(
+        server,
+        "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "CREATE TABLE collated (id text COLLATE folded, d text COLLATE folded, x float8)",
+        "INSERT INTO collated VALUES ('p', 'A', 1), ('P', 'a', 1), ('q', 'a', 1), ('q', 'b', 1)",
+    )
+    engine = attach(server, table="collated")
+    people = policy_of(unit={"id": "id", "max_rows": 1}, columns={"d": {"keys": ["a", "b"]}})
+    assert exact(planned(people, statistic="count"), engine) == [[3]]
+    assert exact(planned(policy_of(), statistic="count", by=("d",)), engine) == [[2, 1, 0]]
