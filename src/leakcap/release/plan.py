@@ -147,7 +147,9 @@ def _base(policy: Policy) -> exp.Expression:
     unit = Read(this=column(policy.id_column), kind="id")
     number = exp.Window(this=exp.RowNumber(), partition_by=[unit], order=order)
     known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
-    ranked = exp.Select(expressions=[exp.Star(), aliased(number, ROW_NUMBER)]).from_(source).where(known)
+    # By name: under a star, a column of the table could bear the name of the row number and replace it.
+    seen = [column(name) for name in dict.fromkeys((policy.id_column, *policy.columns))]
+    ranked = exp.Select(expressions=[*seen, aliased(number, ROW_NUMBER)]).from_(source).where(known)
     kept = exp.LTE(this=column(ROW_NUMBER), expression=exp.Literal.number(policy.rows_per_unit))
     return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
 
