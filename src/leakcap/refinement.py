@@ -15,6 +15,7 @@ from leakcap.gain import Gain, matrix
 from leakcap.leakage.vulnerability import posterior_vulnerability
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.programs import diagonal, kron, minimise_linear, stack
+from leakcap.progress import tracked
 
 __all__ = ["Refinement", "refines"]
 
@@ -189,7 +190,7 @@ def _posteriors(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _mixtures(corners: Floats, points: Floats) -> tuple[Floats, Floats]:
-    found = [_mixture(corners, point) for point in points]
+    found = [_mixture(corners, point) for point in tracked(points, "mixtures of posteriors")]
     return np.array([weights for weights, _ in found]), np.array([slope for _, slope in found])
 
 

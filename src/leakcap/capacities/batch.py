@@ -13,6 +13,7 @@ from leakcap.capacities.verb import solve
 from leakcap.channel import ChannelBatch, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.numeric.logspace import Floats
+from leakcap.progress import tracked
 
 __all__ = ["BatchBound", "batch_capacity"]
 
@@ -39,7 +40,8 @@ def batch_capacity(
     value = _closed(batch.matrices, divergence, adversary)
     if value is not None:
         return BatchBound(value, value, divergence.unit)
-    bounds = [solve(adversary, channel, divergence) for channel in batch]
+    channels = tracked(batch, "channels of a batch", len(batch.matrices))
+    bounds = [solve(adversary, channel, divergence) for channel in channels]
     lower, upper = np.array([b.lower for b in bounds]), np.array([b.upper for b in bounds])
     return BatchBound(lower, upper, bounds[0].unit)
 

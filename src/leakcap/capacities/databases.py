@@ -27,6 +27,7 @@ from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidChannel, InvalidParameter
 from leakcap.numeric.logspace import Floats
+from leakcap.progress import tracked
 
 __all__ = ["Known", "hamming_neighbours", "personal_capacities", "record_codes", "strong_adversary"]
 
@@ -100,7 +101,7 @@ def strong_adversary(adversary: StrongAdversary, channel: Channel, divergence: D
     solved: dict[bytes, Bound] = {}
     best, where, upper = None, None, 0.0
     for unknown in combinations(allowed, adversary.size):
-        for members in _contexts(codes, unknown):
+        for members in tracked(_contexts(codes, unknown), f"databases, records {unknown} unknown"):
             part = _part(channel, members)
             key = part.matrix.tobytes()
             if key not in solved:
@@ -150,7 +151,7 @@ def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergenc
         return _any_belief(channel, divergence)
     prior = as_prior(adversary.prior, channel.shape[0])
     best, where = 0.0, (0, frozenset[int]())
-    for record, known in _record_and_known(channel):
+    for record, known in tracked(_record_and_known(channel), "records and known subsets"):
         total = 0.0
         for mass, belief, rows in _conditionals(channel, prior, record, known):
             total += mass * float(belief @ divergence.between(rows, belief @ rows))
@@ -165,7 +166,7 @@ def bayesian_neighbours(adversary: BayesianNeighbours, channel: Channel, diverge
     """max over records i, known subsets S and values of D(P_{Y|x_i,x_S} ‖ P_{Y|x_i',x_S}); witness (i, S)."""
     prior = as_prior(adversary.prior, channel.shape[0])
     best, where = 0.0, (0, frozenset[int]())
-    for record, known in _record_and_known(channel):
+    for record, known in tracked(_record_and_known(channel), "records and known subsets"):
         for _, _, rows in _conditionals(channel, prior, record, known):
             value = diameter(Neighbours(), Channel(rows), divergence).upper
             if value > best:
@@ -186,7 +187,7 @@ def _any_belief(channel: Channel, divergence: Divergence) -> Bound:
     for record in range(codes.shape[1]):
         groups = [np.flatnonzero(codes[:, record] == value) for value in np.unique(codes[:, record])]
         _check_choices(math.prod(len(group) for group in groups))
-        for chosen in product(*groups):
+        for chosen in tracked(product(*groups), f"databases, beliefs about record {record}"):
             part = _part(channel, np.array(chosen, dtype=np.intp))
             key = frozenset(row.tobytes() for row in part.matrix)
             if key not in solved:

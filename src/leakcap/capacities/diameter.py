@@ -18,6 +18,7 @@ from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
+from leakcap.progress import tracked
 
 __all__ = ["diameter"]
 
@@ -87,7 +88,7 @@ def _largest_ratio(channel: Channel) -> tuple[float, Pair]:
 
 def _every_pair(rows: Floats, divergence: Divergence) -> tuple[float, Pair]:
     best, pair = 0.0, (0, 0)
-    for x, row in enumerate(rows):
+    for x, row in enumerate(tracked(rows, "all pairs of secrets")):
         values = divergence.between(row[None, :], rows)
         other = int(np.argmax(values))
         if values[other] > best:
@@ -108,7 +109,7 @@ def _every_sparse_pair(channel: Channel, divergence: Divergence) -> tuple[float,
             f"Got all pairs of {count}. List the neighbouring ones, or ask `Renyi(math.inf)`."
         )
     best, pair = 0.0, (0, 0)
-    for x in range(count):
+    for x in tracked(range(count), "all pairs of secrets"):
         value, found = _listed(channel, divergence, tuple((x, other) for other in range(x + 1, count)))
         if value > best:
             best, pair = value, found

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from leakcap.capacities.gaussian_line import Line
 from leakcap.numeric.logspace import Floats
+from leakcap.progress import tracked
 
 __all__ = ["best_atoms"]
 
@@ -25,7 +26,8 @@ def best_atoms(line: Line, tolerance: float) -> tuple[Floats, Floats]:
     grid = np.linspace(0.0, line.half, max(40, int(line.half / _GRID)))
     expected = round(1.0 + 2.0 * float(np.interp(line.half, *_ladder())))
     best = (np.inf, np.array([line.half]), np.array([1.0]))
-    for count in sorted(range(max(2, expected - 2), expected + 4), key=lambda k: abs(k - expected)):
+    counts = sorted(range(max(2, expected - 2), expected + 4), key=lambda k: abs(k - expected))
+    for count in tracked(counts, "capacity of Gaussian noise"):
         if best[0] > tolerance:
             x, p = _settle(line, *_start(line.half, count))
             best = min(best, (_gap(line, grid, x, p), x, p), key=lambda found: found[0])

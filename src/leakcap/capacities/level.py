@@ -25,6 +25,7 @@ from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import up
+from leakcap.progress import tracked
 
 __all__ = ["level"]
 
@@ -78,7 +79,7 @@ def _bracket(channel: Channel, order: Renyi) -> Bound:
     objective = LevelObjective(channel.matrix, order.alpha)
     steps = int(min(max(_WORK / channel.matrix.size, 20), 300))
     best, lower = np.full(channel.shape[0], 1.0 / channel.shape[0]), 0.0
-    for start in _starts(channel, order):
+    for start in tracked(_starts(channel, order), f"level-{order.alpha:g} capacity, ascents", 7):
         found = objective.ascend(start, steps)
         value = objective.lower(found)
         if value > lower:

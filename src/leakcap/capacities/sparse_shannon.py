@@ -19,6 +19,7 @@ from leakcap.bound import Bound
 from leakcap.capacities.certificate import ShannonCertificate
 from leakcap.capacities.sparse_rows import SparseRows
 from leakcap.numeric.logspace import Floats
+from leakcap.progress import Progress, progress
 
 __all__ = ["large_shannon_capacity"]
 
@@ -54,8 +55,16 @@ class _Descent:
 
     def run(self, gap: float) -> Bound:
         """Over-relaxed Blahut–Arimoto steps first, then Newton."""
+        with progress("Shannon capacity of a sparse channel") as tick:
+            self._approach(tick)
+            self._refine(gap, tick)
+        method = "Shannon capacity: projected Newton by conjugate gradients, certified by the duality gap"
+        return Bound(self.lower, self.upper, method, "Blahut 1972; Arimoto 1972", witness=self.best)
+
+    def _approach(self, tick: Progress) -> None:
         relax = 1.0
-        for _ in range(_WARM):
+        for step in range(_WARM):
+            tick(None, f"step {step}, {self._width()}")
             before, value = self.weight, self.value
             tilted = self.weight * np.exp(relax * (self.distance - self.distance.max()))
             self._stand(tilted * np.exp(self.level) / tilted.sum())
@@ -64,13 +73,17 @@ class _Descent:
                 relax /= 4.0
             else:
                 relax *= 1.5
-        for _ in range(_ROUNDS):
+
+    def _refine(self, gap: float, tick: Progress) -> None:
+        for step in range(_ROUNDS):
+            tick(None, f"Newton step {step}, {self._width()}")
             if self.upper - self.lower <= gap or self.ridge > _STIFFEST:
                 break
             eased = self._newton()
             self.ridge = self.ridge / 10.0 if eased else max(100.0 * self.ridge, 1e-6)
-        method = "Shannon capacity: projected Newton by conjugate gradients, certified by the duality gap"
-        return Bound(self.lower, self.upper, method, "Blahut 1972; Arimoto 1972", witness=self.best)
+
+    def _width(self) -> str:
+        return f"interval {self.upper - self.lower:.0e} nats"
 
     def _stand(self, weight: Floats) -> None:
         """Evaluate μ: the objective, D(W_x ‖ q) for all rows, and the interval that the prior μ/Σμ proves."""

@@ -21,7 +21,7 @@ __all__ = ["ChannelBatch"]
 class ChannelBatch:
     """Channels of one shape with the same labels: an array of shape (batch, x, y), or several of them.
 
-    `capacities(batch, divergence, adversary)` answers for all at once. Errors are `InvalidChannel`.
+    `batch_capacity(batch, divergence, adversary)` answers for all at once. Errors are `InvalidChannel`.
 
     >>> batch = ChannelBatch([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.5, 0.5]]])
     >>> len(batch), batch[1].shape

@@ -8,6 +8,7 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import up
+from leakcap.progress import tracked
 
 __all__ = ["additive_bayes_capacity"]
 
@@ -53,7 +54,7 @@ def _every_set(rows: Floats) -> tuple[float, Floats]:
     covered, sizes = np.zeros(1 << count), np.zeros(1)
     for _ in range(count):
         sizes = np.concatenate([sizes, sizes + 1.0])
-    for column in rows.T:
+    for column in tracked(rows.T, "additive Bayes capacity, all sets", rows.shape[1]):
         best = np.zeros(1)
         for value in column:
             best = np.concatenate([best, np.maximum(best, value)])
@@ -71,7 +72,7 @@ def _greedy(rows: Floats) -> tuple[float, float, Floats]:
     best, best_set = 0.0, np.eye(count)[0]
     sizes = np.arange(1, count + 1)
     limits = np.full(count, float(rows.max(axis=0).sum()))
-    for size in sizes:
+    for size in tracked(sizes, "additive Bayes capacity, greedy sets", count):
         additions = np.maximum(rows - covered, 0.0).sum(axis=1)
         tallest = np.cumsum(-np.sort(-additions))
         limits = np.minimum(limits, covered.sum() + tallest)

@@ -14,6 +14,7 @@ from leakcap.divergence import Renyi
 from leakcap.leakage.information import live_rows, order_of
 from leakcap.numeric.logspace import Floats, logsumexp, safe_log
 from leakcap.numeric.rounding import down, up
+from leakcap.progress import tracked
 
 __all__ = ["csiszar"]
 
@@ -72,7 +73,7 @@ class _Search:
             value = self._value(theta, 1.0)
             return theta, value, value
         best = (theta, *self._interval(theta, self.alpha))
-        for order in self._path():
+        for order in tracked(self._path(), "Csiszár's information"):
             theta = self._newton(theta, order, _TARGET if order == self.alpha else _ON_THE_WAY)
             lower, upper = self._interval(theta, order)
             # Every point gives a valid interval; at ∞ the sharpest point need not give the best one.

@@ -15,6 +15,7 @@ from leakcap.leakage.worst_priors import useful, worst_case, worst_guess
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.programs import minimise_linear
 from leakcap.numeric.rounding import up
+from leakcap.progress import tracked
 
 __all__ = ["g_capacity"]
 
@@ -85,7 +86,7 @@ def _ratio(rows: Floats, table: Floats, prior: Floats) -> float:
 
 
 def _best_of(rows: Floats, table: Floats, priors: list[Floats]) -> tuple[float, Floats]:
-    values = [_ratio(rows, table, prior) for prior in priors]
+    values = [_ratio(rows, table, prior) for prior in tracked(priors, "g-leakage over priors")]
     place = int(np.argmax(values))
     return max(values[place], 1.0), priors[place]
 
@@ -100,7 +101,8 @@ def _vertices(table: Floats) -> list[Floats]:
     unit = table / scale
     for size in range(1, min(table.shape) + 1):
         tight = np.array(list(itertools.combinations(range(len(table)), size)))
-        for support in itertools.combinations(range(count), size):
+        supports = itertools.combinations(range(count), size)
+        for support in tracked(supports, f"vertices on {size} secrets", math.comb(count, size)):
             systems = unit[tight][:, :, support]
             systems = systems[np.abs(np.linalg.det(systems)) > _SINGULAR]
             found = np.linalg.solve(systems, np.ones((len(systems), size, 1)))[:, :, 0]
@@ -117,7 +119,7 @@ def _climb(rows: Floats, table: Floats) -> tuple[float, Floats]:
     pool = [np.full(count, 1.0 / count), *rng.dirichlet(np.full(count, 0.5), _POOL)]
     pool += [p / p.sum() for p in (rng.random((_POOL, count)) < 0.4).astype(np.float64) if p.any()]
     starts = sorted(pool, key=lambda prior: -_ratio(rows, table, prior))[:_STARTS]
-    found = [_ascend(rows, table, start) for start in starts]
+    found = [_ascend(rows, table, start) for start in tracked(starts, "g-leakage, local maxima")]
     return _best_of(rows, table, [*starts, *found])
 
 
@@ -142,7 +144,8 @@ def _ceiling(rows: Floats, table: Floats) -> float:
     bayes = float(rows.max(axis=0).sum())
     if table.shape[0] * rows.shape[1] > _PRICED:
         return bayes
-    total = sum(max(_pair_bound(table, action * column) for action in table) for column in rows.T)
+    columns = tracked(rows.T, "g-leakage, upper end", rows.shape[1])
+    total = sum(max(_pair_bound(table, action * column) for action in table) for column in columns)
     return min(bayes, up(total, rows.size, 1.0))
 
 

@@ -12,11 +12,14 @@ from leakcap.gain import Diagonal, Gain
 from leakcap.leakage.limits import lift_capacity
 from leakcap.leakage.vulnerability import g_leakage
 from leakcap.numeric.logspace import Floats
+from leakcap.progress import tracked
 
 __all__ = ["useful", "worst_case", "worst_guess"]
 
 _SOURCE = "Fernandes, McIver & Sadeghi 2022, corollary 2"
 _TRIED = 64
+_ALL_PAIRS = 40
+"""Secrets up to which every pair of them is tried."""
 
 
 def useful(live: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -80,11 +83,25 @@ def worst_case(channel: Channel, gain: Gain) -> Bound:
     count = channel.shape[0]
     live = useful(np.asarray((gain.table > 0).any(axis=0)))
     rng = np.random.default_rng(0)
-    pairs = (np.eye(count)[:, None, :] + np.eye(count)[None, :, :]).reshape(-1, count)
-    tried = [np.full(count, 1.0 / count), *rng.dirichlet(np.full(count, 0.5), _TRIED), *pairs / 2.0]
+    pairs = _pairs(channel.matrix)
+    tried = [np.full(count, 1.0 / count), *rng.dirichlet(np.full(count, 0.5), _TRIED), *pairs]
     priors = [prior for prior in tried if (prior[live] > 0).any()]
-    values = [g_leakage(channel, prior, gain, max_case=True) for prior in priors]
+    title = "g-leakage of the worst output"
+    values = [g_leakage(channel, prior, gain, max_case=True) for prior in tracked(priors, title)]
     place = int(np.argmax(values))
     upper = max(values[place], lift_capacity(channel).upper)
     method = "best of many priors below, lift capacity above"
     return Bound(values[place], upper, method, _SOURCE, "ratio", priors[place])
+
+
+def _pairs(rows: Floats) -> Floats:
+    """Even beliefs in one or two secrets: all of them, or those that some output tells apart best."""
+    count = len(rows)
+    if count <= _ALL_PAIRS:
+        left, right = np.triu_indices(count)
+    else:
+        left, right = rows.argmax(axis=0), rows.argmin(axis=0)
+    beliefs = np.zeros((len(left), count))
+    np.add.at(beliefs, (np.arange(len(left)), left), 0.5)
+    np.add.at(beliefs, (np.arange(len(left)), right), 0.5)
+    return beliefs

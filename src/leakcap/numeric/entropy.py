@@ -27,7 +27,8 @@ def entropy(distribution: ArrayLike, axis: int = -1) -> Floats:
     >>> round(float(entropy([0.5, 0.5])), 12)
     0.69314718056
     """
-    return -np.sum(xlogx(distribution), axis=axis) + 0.0
+    value: Floats = -np.sum(xlogx(distribution), axis=axis) + 0.0
+    return value
 
 
 def binary_entropy(p: float) -> float:

@@ -56,6 +56,6 @@ def floor_to(value: float, digits: int) -> float:
 def _snap(value: float, digits: int, *, upward: bool) -> float:
     if not math.isfinite(value):
         return value
-    scale = 10**digits
+    scale: int = 10**digits
     snapped = math.ceil(value * scale) if upward else math.floor(value * scale)
     return snapped / scale

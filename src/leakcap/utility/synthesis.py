@@ -13,6 +13,7 @@ from leakcap.channel import Channel, as_prior
 from leakcap.errors import InvalidParameter, LeakcapError, require
 from leakcap.numeric.logspace import Floats, safe_log
 from leakcap.numeric.programs import LinearSolution, diagonal, kron, minimise_linear, stack
+from leakcap.progress import progress
 from leakcap.utility.distortion import least_distortion, loss_matrix
 
 __all__ = ["least_epsilon", "optimal_mechanism"]
@@ -91,13 +92,15 @@ def least_epsilon(prior: ArrayLike, loss: ArrayLike, *, max_loss: float, toleran
     while (best := within(high)) is None:
         low, high = high, 2.0 * high
         require(high <= 64.0, "max_loss", "least_epsilon", "be reached at an ε below 64", max_loss)
-    while high - low > tolerance:
-        middle = 0.5 * (low + high)
-        channel = within(middle)
-        if channel is None:
-            low = middle
-        else:
-            high, best = middle, channel
+    with progress("least ε") as tick:
+        while high - low > tolerance:
+            tick(None, f"ε in [{low:.6g}, {high:.6g}]")
+            middle = 0.5 * (low + high)
+            channel = within(middle)
+            if channel is None:
+                low = middle
+            else:
+                high, best = middle, channel
     return Bound(low, high, "halving between linear programs", "Ghosh et al. 2009", witness=best)
 
 
