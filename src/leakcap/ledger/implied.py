@@ -31,25 +31,21 @@ def renyi_of_pure(epsilon: float, alpha: float) -> float:
     """(1/(α−1)) ln[(sinh αε − sinh((α−1)ε))/sinh ε], the Rényi divergence at order α that ε-DP allows, in
     nats.
 
-    Written as ln[1 + 2 sinh(αε/2) sinh((α−1)ε/2)/cosh(ε/2)], which loses no digits, and rounded up. It
-    bounds the level-α capacity (the diameter is never below it) and, unlike that capacity, adds up over
-    adaptive queries at one order. Source: Mironov 2017, proposition 9 and proposition 1.
+    Written as ln[1 + 2 sinh r (sinh r + tanh(ε/2) cosh r)] with r = (α−1)ε/2, which loses no digits, and
+    rounded up. It bounds the level-α capacity (the diameter is never below it) and, unlike that capacity,
+    adds up over adaptive queries at one order. Source: Mironov 2017, proposition 9 and proposition 1.
 
     >>> round(renyi_of_pure(1.0, 2.0), 6)
     0.735326
     """
     if epsilon == 0.0:
         return 0.0
-    half, rise = epsilon / 2, (alpha - 1) * epsilon / 2
-    logs = math.log(2.0) + _log_sinh(half + rise) + _log_sinh(rise) - _log_cosh(half)
-    # ln(1 + e^x), without overflow
-    inner = logs + math.log1p(math.exp(-logs)) if logs > 0 else math.log1p(math.exp(logs))
+    rise, slope = (alpha - 1) * epsilon / 2, math.tanh(epsilon / 2)
+    if rise < 20.0:
+        inner = math.log1p(2 * math.sinh(rise) * (math.sinh(rise) + slope * math.cosh(rise)))
+    else:
+        # 2 sinh r · e^{−r} and so on; what is left out of the logarithm is below its last digit
+        rest = math.exp(-2 * rise)
+        inner = 2 * rise + math.log((1 - rest) * ((1 - rest) + slope * (1 + rest)) / 2)
+        inner += math.exp(-inner)
     return min(up(inner / (alpha - 1), 64), epsilon)
-
-
-def _log_sinh(x: float) -> float:
-    return math.log(math.sinh(x)) if x < 20.0 else x - math.log(2.0) + math.log1p(-math.exp(-2 * x))
-
-
-def _log_cosh(x: float) -> float:
-    return x - math.log(2.0) + math.log1p(math.exp(-2 * x))

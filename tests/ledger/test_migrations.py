@@ -1,0 +1,137 @@
+"""A ledger that the first version wrote, brought to this schema; and what is not migrated."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.ledger import Caps, Charge, Ledger, Spend, migrations
+from ledger.server import execute
+
+DUMP = (Path(__file__).parent / "data" / "schema_1.sql").read_text(encoding="utf-8")
+HEAD = "d55358223dc98b90a38f0cb6bd34e01966b3aa8c4f06216f356edae3c332811d"  # as schema 1 left it
+OWNER: dict[str, Any] = {
+    "dataset": "patients",
+    "policy": "ab12cd34ef56ab78",
+    "caps": Caps(epsilon=0.9, nats_person=0.5),
+}
+
+
+@pytest.fixture
+def old(url: str, file: Path) -> str:
+    """The ledger of schema 1, in a file or on a server."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(file)) as connection:
+            connection.executescript(DUMP)
+    else:
+        body = DUMP.replace("BEGIN TRANSACTION;", "").replace("COMMIT;", "")
+        execute(url, *(statement for statement in body.split(";\n") if statement.strip()))
+    return url
+
+
+def do(url: str, file: Path, statement: str) -> None:
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            connection.execute(statement)
+    else:
+        execute(url, statement)
+
+
+def test_an_older_schema_is_refused_without_permission(old: str) -> None:
+    for opening in (lambda: Ledger.open(old, **OWNER), lambda: Ledger.read(old), lambda: Ledger.resume(old)):
+        with pytest.raises(
+            LedgerError, match=r"has schema 1, this leakcap reads 2\. .* `leakcap ledger migrate`"
+        ):
+            opening()
+
+
+def test_a_migrated_ledger_goes_on_where_it_stood(old: str) -> None:
+    assert Ledger.migrate(old) == (1, 2)
+    assert Ledger.migrate(old) == (2, 2)
+    with Ledger.open(old, **OWNER) as ledger:
+        assert ledger.verify(anchor=HEAD).rows == 6  # old hashes stand, old anchors are good
+        totals = ledger.totals()
+        assert (totals.epsilon, totals.delta, totals.nats_person) == (0.6, 1e-7, 0.01625)
+        assert (totals.nats_table, totals.entries) == (math.inf, 3)
+        first, second, third = ledger.entries()
+        assert (first.query, first.analyst, first.state) == ("malignant", "Dr. Ng", "released")
+        assert first.details == {"mechanism": "discrete Laplace", "noise_scale_count": 10.0}
+        assert (second.spend.nats_table, second.state) == (3.5, "reserved")
+        assert (third.analyst, third.batch, third.data_version) == ("räume", 3, 1)
+        (new,) = ledger.reserve([Charge("q", "count", Spend(0.3, nats_person=0.1))], data="now")
+        assert (new.id, new.data_version) == (4, 2)
+        with pytest.raises(BudgetExceeded, match=r"0 left of 0\.9"):
+            ledger.reserve([Charge("q", "count", Spend(0.1))])
+        ledger.verify(anchor=HEAD)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE leakcap_event SET epsilon = 1 WHERE seq = 3",
+        "DELETE FROM leakcap_event WHERE seq = 5",
+        "DELETE FROM leakcap_event WHERE seq = 2",
+        "UPDATE leakcap_state SET cap_epsilon = 9000000000000",
+        "UPDATE leakcap_state SET policy = 'ff'",
+    ],
+)
+def test_an_edited_ledger_is_not_migrated(old: str, file: Path, edit: str) -> None:
+    do(old, file, edit)
+    with pytest.raises(LedgerError):
+        Ledger.migrate(old)
+    with pytest.raises(LedgerError, match="has schema 1"):
+        Ledger.read(old)
+
+
+def test_a_migration_that_fails_halfway_leaves_everything(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = migrations.STEPS[1]
+
+    def broken(connection: Any) -> None:
+        whole(connection)
+        raise OSError("no space left on device")
+
+    monkeypatch.setitem(migrations.STEPS, 1, broken)
+    with pytest.raises(LedgerError, match="disk is full"):
+        Ledger.migrate(old)
+    monkeypatch.undo()
+    assert Ledger.migrate(old) == (1, 2)
+
+
+def test_steps_lead_from_one_version_to_the_next(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schema yet to come, made up: its step runs after the first one's."""
+    ran: list[int] = []
+    monkeypatch.setattr(migrations, "VERSION", 3)
+    monkeypatch.setattr("leakcap.ledger.schema.VERSION", 3)
+    monkeypatch.setitem(migrations.STEPS, 2, lambda connection: ran.append(2))
+    assert Ledger.migrate(old) == (1, 3)
+    assert ran == [2]
+    with Ledger.read(old) as ledger:
+        ledger.verify(anchor=HEAD)
+
+
+def test_what_is_not_there_is_not_made(file: Path) -> None:
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        Ledger.migrate(f"sqlite:///{file}")
+    assert not file.exists()
+
+
+def test_a_clock_that_goes_back_stops_a_migration(old: str) -> None:
+    with pytest.raises(LedgerError, match="clock"):
+        Ledger.migrate(old, clock=lambda: datetime(2020, 1, 1, tzinfo=UTC))
+
+
+def test_a_copy_can_be_kept(tmp_path: Path) -> None:
+    """What the refusal advises: the backup is as good as the original."""
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.executescript(DUMP)
+    shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+    Ledger.migrate(f"sqlite:///{tmp_path}/a.db")
+    assert Ledger.migrate(f"sqlite:///{tmp_path}/b.db") == (1, 2)
