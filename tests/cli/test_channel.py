@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import Done, leakcap
+
 SURVEY = Path(__file__).parents[2] / "examples" / "survey.csv"
 
 
-def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "leakcap.cli.main", "channel", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def run(*args: str | Path) -> Done:
+    return leakcap("channel", *args)
 
 
 def test_the_survey() -> None:

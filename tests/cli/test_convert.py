@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from command_line import Done, leakcap
 from leakcap.cli.expressions import guarantee, target
 from leakcap.definition import ApproxDP, LevelCapacity, PureDP
 from leakcap.errors import InvalidParameter
 
 
-def run(*args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "leakcap.cli.main", "convert", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def run(*args: str) -> Done:
+    return leakcap("convert", *args)
 
 
 def test_a_conversion_with_its_route() -> None:

@@ -72,7 +72,9 @@ def run() -> None:
 
 
 def _stop(message: str, code: int) -> None:
-    typer.echo(f"leakcap: {' '.join(message.split())}", err=True)
+    from leakcap.report.plain import plain
+
+    typer.echo(plain(f"leakcap: {' '.join(message.split())}"), err=True)
     sys.exit(code)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from leakcap.cli.printing import Json, console, finite, print_json
+from leakcap.cli.targets import require_durable, require_report
 
 __all__ = ["LedgerUrl", "preview", "release"]
+
+MOST = 1_000_000
+"""The largest family, number of guesses or of further releases that a statement speaks of."""
 
 QueryPath = Annotated[Path, typer.Argument(help="The query file (TOML).", show_default=False)]
 LedgerUrl = Annotated[
@@ -29,11 +32,15 @@ def release(
         typer.Option(help="Where the HTML report goes, in place of the query file's.", show_default=False),
     ] = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
-    family: Annotated[int, typer.Option(min=2, help="How many people's records may move together.")] = 5,
+    family: Annotated[
+        int, typer.Option(min=2, max=MOST, help="How many people's records may move together.")
+    ] = 5,
     guesses: Annotated[
-        int, typer.Option(min=2, help="Equally likely possibilities of the one-in-k guess.")
+        int, typer.Option(min=2, max=MOST, help="Equally likely possibilities of the one-in-k guess.")
     ] = 10,
-    more: Annotated[int, typer.Option(min=1, help="How many further releases the outlook assumes.")] = 100,
+    more: Annotated[
+        int, typer.Option(min=1, max=MOST, help="How many further releases the outlook assumes.")
+    ] = 100,
     fresh: Annotated[
         bool,
         typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer."),
@@ -58,10 +65,9 @@ def release(
     queries = load_queries(file)
     policy = load_policy(queries.policy)
     target = report or queries.report or Path(f"{file.stem}.html")
-    _require_writable(target)
-    table = PrivateTable(
-        queries.data, policy=policy, ledger=ledger or queries.ledger, table=queries.table, analyst=analyst
-    )
+    url = require_durable(queries.ledger if ledger is None else ledger)
+    require_report(target, url, file, queries.policy, Path(queries.data))
+    table = PrivateTable(queries.data, policy=policy, ledger=url, table=queries.table, analyst=analyst)
     releases = table.release(queries.queries, fresh=fresh)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
@@ -78,7 +84,7 @@ def release(
     if repeated:
         out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.", end="")
         out.print(" --fresh pays for new noise.")
-    out.print(f"\nThe report is in {target}", highlight=False, soft_wrap=True)
+    out.print(f"\nThe report is in {target}", markup=False, soft_wrap=True)
 
 
 def preview(file: QueryPath, json_: Json = False) -> None:
@@ -114,15 +120,3 @@ def preview(file: QueryPath, json_: Json = False) -> None:
     from leakcap.report.terminal import print_preview
 
     print_preview(console(), previews)
-
-
-def _require_writable(target: Path) -> None:
-    """A report that cannot be written should be known before anything is spent; nothing is made here."""
-    from leakcap.errors import InvalidQuery
-
-    place = target
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    usable = not target.is_dir() and (place == target or place.is_dir()) and os.access(place, os.W_OK)
-    if not usable:
-        raise InvalidQuery(f"The report cannot be written to `{target}`. Nothing was spent.")

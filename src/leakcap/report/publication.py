@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,7 +54,7 @@ class Publication:
             "releases": [_release(r, s) for r, s in zip(self.releases, self.statements, strict=True)],
             "so_far": self.total.to_dict(),
             "caps": [
-                {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": b.spent, "left": b.left}
+                {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": _finite(b.spent), "left": b.left}
                 for b in self.balances
             ],
             "assumptions": assumptions(self.policy),
@@ -76,10 +77,14 @@ def _release(release: Release, statement: Statement) -> dict[str, object]:
             "epsilon": price.epsilon,
             "delta": price.delta,
             "nats_person": price.nats_person.upper,
-            "nats_table": price.spend.nats_table if price.units is not None else None,
+            "nats_table": _finite(price.nats_table),
         },
         "statement": statement.to_dict(),
     }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def number(value: float) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leakcap.ledger import Account, Balance, Entry
+from leakcap.report.plain import plain
 from leakcap.report.publication import CAPS
 
 __all__ = ["print_accounts", "print_entries", "print_spending"]
@@ -23,11 +24,11 @@ _MOST = 12
 
 def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) -> None:
     """Every account under its caps: everything, then analysts and the present period."""
-    console.print(Text(dataset, style="bold"))
+    console.print(Text(plain(dataset), style="bold"))
     for account in accounts:
         title = "" if account.scope == "everything" else f"{account.scope} {account.name or '(unnamed)'}"
         if title:
-            console.print(Text(f"\n{title}", style="bold"))
+            console.print(Text(plain(f"\n{title}"), style="bold"))
         console.print(_balances([b for b in account.balances if b.cap is not None or not title]))
 
 
@@ -47,9 +48,9 @@ def print_entries(console: Console, entries: Sequence[Entry]) -> None:
     for title in ("#", "query", "ε", "δ", "nats, person", "nats, table", ""):
         table.add_column(title, justify="left" if title == "query" else "right", no_wrap=title != "query")
     for entry in entries:
-        query = Text(entry.query)
+        query = Text(plain(entry.query))
         who = f", {entry.analyst}" if entry.analyst else ""
-        query.append(f"\n{entry.text}\n{entry.time:%Y-%m-%d %H:%M} UTC{who}", style=_SOFT)
+        query.append(plain(f"\n{entry.text}\n{entry.time:%Y-%m-%d %H:%M} UTC{who}"), style=_SOFT)
         state = {"released": "", "reserved": "not released", "acknowledged": "lost"}[entry.state]
         spend = entry.spend
         amounts = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
@@ -75,11 +76,11 @@ def _bars(
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for justify in ("left", "left", "right", "right"):
         table.add_column(justify=justify, no_wrap=True)
-    for name, amount, count in rows:
+    for name, amount, count in ((plain(n), a, c) for n, a, c in rows):
         full = max(1, round(amount / largest * _WIDTH)) if amount else 0
         many = f"{count:,} quer{'y' if count == 1 else 'ies'}"
         table.add_row(Text(name), Text("█" * full, style=_FILL), f"{amount:.6g}", Text(many, style=_SOFT))
-    console.print(Text(f"\n{title}", style="bold"))
+    console.print(Text(plain(f"\n{title}"), style="bold"))
     console.print(table)
     if len(sums) > len(rows):
         which = "earlier" if in_order else "smaller"

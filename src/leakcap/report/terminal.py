@@ -10,14 +10,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Balance, Entry
+from leakcap.ledger import Balance
 from leakcap.release import Preview, Release
 from leakcap.report.channel import Finding
+from leakcap.report.plain import plain
 from leakcap.report.plots import label
 from leakcap.report.publication import CAPS, Publication, figures, number, protects, scales
 from leakcap.statement import Statement
 
-__all__ = ["print_budget", "print_findings", "print_preview", "print_publication", "print_statement"]
+__all__ = ["print_findings", "print_preview", "print_publication", "print_statement"]
 
 MOST_ROWS = 20
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
@@ -26,8 +27,8 @@ _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
 def print_publication(console: Console, publication: Publication, *, explain: bool = False) -> None:
     """The released values and what everything so far leaks."""
     console.print()
-    console.print(Text(publication.policy.dataset, style="bold"))
-    console.print(Text(protects(publication.policy), style=_SOFT))
+    console.print(Text(plain(publication.policy.dataset), style="bold"))
+    console.print(Text(plain(protects(publication.policy)), style=_SOFT))
     console.print()
     console.print(_values(publication.releases))
     console.print()
@@ -42,12 +43,12 @@ def _values(releases: Sequence[Release]) -> Table:
         price = (scales(release), f"{release.price.epsilon:g}")
         if not release.grouped:
             table.add_row(
-                Text(release.name), *_cells(release.rows[0].value, release.rows[0].interval), *price
+                Text(plain(release.name)), *_cells(release.rows[0].value, release.rows[0].interval), *price
             )
             continue
-        table.add_row(Text(release.name), "", "", *price)
+        table.add_row(Text(plain(release.name)), "", "", *price)
         for row in release.rows[:MOST_ROWS]:
-            table.add_row(Text("  " + label(row.keys)), *_cells(row.value, row.interval), "", "")
+            table.add_row(Text("  " + plain(label(row.keys))), *_cells(row.value, row.interval), "", "")
         if len(release.rows) > MOST_ROWS:
             table.add_row(
                 Text(f"  … {len(release.rows) - MOST_ROWS} more, in the report and in --json", style=_SOFT)
@@ -69,7 +70,7 @@ def print_statement(console: Console, statement: Statement, *, explain: bool = F
         if explain:
             text.append(f"\n    {line.formula}\n    {line.source}", style=_SOFT)
         parts.append(text)
-    title = f"What {statement.exposure.title} lets an attacker do"
+    title = Text(plain(f"What {statement.exposure.title} lets an attacker do"))
     console.print(Panel(Group(*parts), title=title, title_align="left", border_style=_SOFT, padding=(1, 2)))
 
 
@@ -79,7 +80,7 @@ def print_preview(console: Console, previews: Sequence[Preview]) -> None:
     for p in previews:
         price = p.price
         table_nats = "no bound" if price.nats_table == float("inf") else f"{price.nats_table:.4g}"
-        name = Text(p.name)
+        name = Text(plain(p.name))
         name.append(f"\n{p.remark}" if p.remark else "", style=_SOFT)
         table.add_row(
             name,
@@ -93,32 +94,9 @@ def print_preview(console: Console, previews: Sequence[Preview]) -> None:
     console.print(Text(f"All together ε = {total:g}. Nothing was read and nothing was spent.", style=_SOFT))
 
 
-def print_budget(
-    console: Console, dataset: str, balances: Sequence[Balance], entries: Sequence[Entry]
-) -> None:
-    """What was spent, by which query, and what is left under each cap."""
-    console.print(Text(dataset, style="bold"))
-    console.print()
-    console.print(_balances(balances))
-    console.print()
-    table = _table("#", "query", "ε", "δ", "nats, person", "nats, table", "")
-    for e in entries:
-        query = Text(e.query)
-        query.append(
-            f"\n{e.text}\n{e.time:%Y-%m-%d %H:%M} UTC{f', {e.analyst}' if e.analyst else ''}", style=_SOFT
-        )
-        state = Text("") if e.state == "released" else Text("not released", style=_WARM)
-        spend = e.spend
-        numbers = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
-        table.add_row(
-            str(e.id), query, *(f"{v:.4g}" if math.isfinite(v) else "no bound" for v in numbers), state
-        )
-    console.print(table)
-
-
 def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:
     """What a channel leaks, section by section."""
-    console.print(Text(title, style="bold"))
+    console.print(Text(plain(title), style="bold"))
     section = ""
     table = _table("", "value", "bits", "unit")
     table.columns[0].no_wrap = True
