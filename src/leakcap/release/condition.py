@@ -20,6 +20,7 @@ __all__ = [
     "Negation",
     "Operator",
     "Scalar",
+    "named",
     "to_text",
     "to_tree",
 ]
@@ -119,7 +120,7 @@ def to_text(condition: Condition) -> str:
         return f"({f' {condition.word} '.join(to_text(part) for part in condition.parts)})"
     if isinstance(condition, Negation):
         return f"NOT ({to_text(condition.part)})"
-    name = _name(condition.column)
+    name = named(condition.column)
     if isinstance(condition, Missing):
         return f"{name} IS NULL"
     if isinstance(condition, Among):
@@ -129,7 +130,12 @@ def to_text(condition: Condition) -> str:
     return f"{name} {condition.operator} {_show(condition.value)}"
 
 
-def _name(column: str) -> str:
+def named(column: str) -> str:
+    """A column's name as it stands in a query's text: quoted unless it is a plain word.
+
+    >>> named("age"), named("p, q")
+    ('age', '"p, q"')
+    """
     return column if column.isidentifier() else '"' + column.replace('"', '""') + '"'
 
 

@@ -4,7 +4,8 @@ Ordinary CSV readers guess types from the rows, let an open quote swallow the li
 first line that does not fit. Each of these lets one person move the answer by more than one person's worth.
 Here **a line is a row**: the file is cut at line feeds before anything else, each line is taken apart by
 itself, every field is text until the policy says otherwise, a field that is not there is missing, and fields
-too many are ignored. Bytes that are no UTF-8 become the replacement character. Empty lines are no rows.
+too many are ignored. Bytes that are no UTF-8 become the replacement character. Empty lines are no rows,
+except in a file of one column, where an empty line is a row whose value is missing.
 A quoted value may hold the delimiter and doubled quotes, but no line break: use Parquet for such values.
 """
 
@@ -38,9 +39,10 @@ def header(path: Path, delimiter: str) -> list[str]:
 
 def chunks(path: Path, delimiter: str) -> Iterator[list[str]]:
     """The lines below the header, with the delimiter in front of each, many at a time."""
+    alone = len(header(path, delimiter)) == 1
     with path.open("rb") as file:
         file.readline()
-        lines = (delimiter + text for text in map(_text, file) if text)
+        lines = (delimiter + text for text in map(_text, file) if text or alone)
         while chunk := list(islice(lines, _CHUNK)):
             yield chunk
 

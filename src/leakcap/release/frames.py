@@ -35,7 +35,11 @@ def readable(data: Any) -> Any:
 
 
 def _holds_objects(type_: Any) -> bool:
-    return type_.kind == "O" and (type_ == "object" or getattr(type_, "storage", "") == "python")
+    if type_.kind != "O":
+        return False
+    # A category's own values may be objects as well.
+    values = getattr(getattr(type_, "categories", None), "dtype", type_)
+    return bool(values == "object" or getattr(values, "storage", "") == "python")
 
 
 def _text(value: object) -> str | None:

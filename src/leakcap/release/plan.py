@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidParameter, InvalidQuery
 from leakcap.release.cells import Cells, cells_of
-from leakcap.release.condition import Condition, to_text, to_tree
+from leakcap.release.condition import Condition, named, to_text, to_tree
 from leakcap.release.engine import Integers
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.policy import Policy
@@ -63,11 +63,11 @@ class Plan:
         """The query in one normal form, for the ledger."""
         query = self.query
         words: list[str] = [query.statistic]
-        words += [f"of {query.column}"] if query.column else []
+        words += [f"of {named(query.column)}"] if query.column else []
         words += [f"in {query.bins} bins"] if query.bins is not None else []
         words += [f"with edges {list(query.edges)}"] if query.edges is not None else []
         words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
-        words += [f"by {', '.join(query.by)}"] if query.by else []
+        words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
         return " ".join(words)
 
     @cached_property
@@ -125,8 +125,10 @@ def statement_of(plans: Sequence[Plan]) -> exp.Select:
     totals = [total for plan, name in zip(plans, names, strict=True) for total in plan.totals(column(name))]
     outer = exp.Select(expressions=[*(code.copy() for code in codes), *totals])
     outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
+    # Keys that are not public are dropped after they were added up: a test per group, not per row. Engines
+    # that move such a test in front of the addition by themselves may.
     for axis, code in zip(axes, codes, strict=True):
-        outer = outer.where(axis.listed(code.copy()), copy=False)
+        outer = outer.having(axis.listed(code.copy()), copy=False)
     return outer.group_by(*codes, copy=False) if codes else outer
 
 

@@ -108,8 +108,14 @@ def _check_keys(keys: tuple[Key, ...]) -> None:
         raise ValueError("`keys` must not repeat a key")
     if any(isinstance(key, int) and abs(key) >= 2**63 for key in keys):
         raise ValueError("`keys` that are integers must fit in 64 bits")
-    if any(isinstance(key, str) and "\0" in key for key in keys):
-        raise ValueError("`keys` must not contain null characters")
+    if any(isinstance(key, str) and not _storable(key) for key in keys):
+        raise ValueError(
+            "`keys` must be text that a database can hold: no null characters, no half surrogates"
+        )
+
+
+def _storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 class IdUnit(_Strict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,14 +53,16 @@ class Query:
     edges: tuple[Number, ...] | None = None
 
     def __post_init__(self) -> None:
-        _require(
-            bool(self.name.strip()) and self.name.isprintable(), "name", self.name[:40], "be printable text"
-        )
+        named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
+        _require(named, "name", str(self.name)[:40], "be printable text")
+        _check_types(self)
         known = self.statistic in ("count", "sum", "mean", "histogram")
         _require(known, "statistic", self.name, "be count, sum, mean or histogram")
         number = isinstance(self.epsilon, int | float) and not isinstance(self.epsilon, bool)
-        positive = number and math.isfinite(self.epsilon) and self.epsilon > 0.0
-        _require(positive, "epsilon", self.name, "be a positive finite number", f"Got {self.epsilon!r}.")
+        # Compared, not converted: an integer of a thousand digits is no float.
+        positive = number and 0.0 < self.epsilon <= sys.float_info.max
+        got = f"Got {self.epsilon!r}."[:60] if number else ""
+        _require(positive, "epsilon", self.name, "be a positive finite number", got)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
         if self.statistic == "count":
             _require(
@@ -68,6 +71,16 @@ class Query:
         else:
             _require(self.column is not None, "column", self.name, f"name what the {self.statistic} is of")
         _check_bins(self)
+
+
+def _check_types(query: Query) -> None:
+    for field in ("column", "where"):
+        value = getattr(query, field)
+        _require(value is None or isinstance(value, str), field, query.name, "be text")
+    listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)
+    _require(listed, "by", query.name, "be a tuple of column names")
+    whole = query.bins is None or (isinstance(query.bins, int) and not isinstance(query.bins, bool))
+    _require(whole, "bins", query.name, "be a whole number")
 
 
 def _check_bins(query: Query) -> None:
