@@ -6,7 +6,8 @@
     │   ├── InvalidChannel      a matrix that is no channel
     │   ├── InvalidPrior        a vector that is no distribution
     │   ├── InvalidPolicy       the owner's policy file
-    │   └── InvalidQuery        the analyst's query
+    │   ├── InvalidQuery        the analyst's query
+    │   └── NotFitted           a model asked before it was fitted
     ├── NoRoute                 a conversion that does not follow
     ├── DataError               the table cannot be read as the policy says
     ├── BudgetExceeded          a cap would be passed; nothing was spent
@@ -31,6 +32,7 @@ __all__ = [
     "LeakcapError",
     "LedgerError",
     "NoRoute",
+    "NotFitted",
     "SourceError",
     "require",
 ]
@@ -61,7 +63,16 @@ class InvalidPolicy(InvalidInput):
 
 
 class InvalidQuery(InvalidInput):
-    """A query that the policy does not allow or that does not parse."""
+    """A query that the policy does not allow or that does not parse.
+
+    `start` says where in the text of a condition the refused part begins, when that is known.
+    """
+
+    start: int | None = None
+
+
+class NotFitted(InvalidInput, AttributeError):
+    """A model that was asked for something before it was fitted."""
 
 
 class NoRoute(LeakcapError):

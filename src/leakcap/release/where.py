@@ -90,6 +90,16 @@ def _parse(text: str) -> exp.Expression:
 
 
 def _condition(node: exp.Expression, policy: Policy, depth: int) -> Condition:
+    """The condition; a refusal has a `start`, which says where in the text the refused part begins."""
+    try:
+        return _part(node, policy, depth)
+    except InvalidQuery as error:
+        if error.start is None:
+            error.start = min((part.meta["start"] for part in node.walk() if "start" in part.meta), default=0)
+        raise
+
+
+def _part(node: exp.Expression, policy: Policy, depth: int) -> Condition:
     _no_comments(node)
     if depth > _DEEPEST:
         raise InvalidQuery(f"`where` must not nest more than {_DEEPEST} deep.")

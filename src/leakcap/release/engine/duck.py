@@ -22,13 +22,11 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     # With a sample the types of a pandas column would hang on its rows; without one, objects are text.
     "pandas_analyze_sample": "0",
-    # Parquet's own minima and maxima leave NaN out, and the optimiser believes them: ISNAN(x) became FALSE where
-    # other rows' values looked harmless, so that one row decided how all others were read. No statement may be
-    # simplified by what some rows hold.
+    # Parquet's own minima and maxima leave NaN out, and the optimiser believes them: ISNAN(x) became FALSE
+    # where other rows' values looked harmless, so that one row decided how all others were read. No statement
+    # may be simplified by what some rows hold.
     "disabled_optimizers": "statistics_propagation,filter_pushdown",
 }
-# Fewer rows than this are not worth a second way to add them up.
-_FEW = 100_000
 
 
 class DuckDB:

@@ -1,0 +1,221 @@
+"""A SELECT statement as queries of ours.
+
+    SELECT ward, COUNT(*), AVG(stay) FROM visits WHERE year = 2024 GROUP BY ward
+
+The statement is cut into words by sqlglot and read word by word: what is not in this small grammar is refused
+where it stands. Nothing of the text goes further than this file: what comes out are names of the policy's
+columns, statistics, and a condition that `parse_where` reads into a tree of its own.
+
+    statement  = SELECT item {"," item} FROM table [[AS] alias]
+                 [WHERE condition] [GROUP BY column {"," column}] [";"]
+    item       = column [[AS] alias] | aggregate [[AS] alias]
+    aggregate  = COUNT(*) | COUNT(column) | SUM(column) | AVG(column)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.plan import plan_query
+from leakcap.release.policy import Policy
+from leakcap.release.queries import Query, Statistic
+from leakcap.release.sqlwords import Words
+from leakcap.release.where import parse_where
+
+__all__ = ["sql_queries"]
+
+_AGGREGATES: dict[str, Statistic] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEAN": "mean"}
+_ALLOWED = "Allowed are COUNT, SUM and AVG"
+# So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
+_DIGITS = Context(prec=12, rounding=ROUND_FLOOR)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One of the things that are selected: a column, or an aggregate of one or of rows."""
+
+    statistic: Statistic | None
+    column: str | None
+    alias: str | None
+    start: int
+
+
+def sql_queries(
+    text: str,
+    policy: Policy,
+    epsilon: float,
+    *,
+    tables: Collection[str] = (),
+    weights: Sequence[float] | None = None,
+) -> list[Query]:
+    """The queries of a SELECT statement, which share `epsilon` equally or by `weights`.
+
+    `FROM` names the policy's data set, or one of `tables`. A name that is not an SQL word of its own may
+    stand as it is, any other in double quotes; names are matched exactly, words of SQL in either case.
+    Raises `InvalidQuery` that says what is refused, and at which line and column.
+
+    >>> from leakcap.release.policy import load_policy
+    >>> policy = load_policy({"dataset": "visits", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"stay": {"bounds": [0.0, 60.0]}, "ward": {"keys": ["a", "b"]}}})
+    >>> text = "SELECT ward, COUNT(*), AVG(stay) AS days FROM visits WHERE stay > 1 GROUP BY ward"
+    >>> [(q.name, q.statistic, q.by, q.epsilon) for q in sql_queries(text, policy, 0.5)]
+    [('count', 'count', ('ward',), 0.25), ('days', 'mean', ('ward',), 0.25)]
+    >>> sql_queries("SELECT stay FROM visits ORDER BY stay", policy, 0.5)
+    Traceback (most recent call last):
+    leakcap.errors.InvalidQuery: Line 1, column 25: ORDER BY is not supported. ...
+    """
+    words = Words(text)
+    words.expect("SELECT")
+    items = [_item(words, policy)]
+    while words.take("COMMA"):
+        items.append(_item(words, policy))
+    names = _table(words, {policy.dataset, *tables})
+    condition = _condition(words, policy, names)
+    by = _group_by(words, policy, items)
+    words.take("SEMICOLON")
+    words.end()
+    _check_columns(words, items, by)
+    asked = [item for item in items if item.statistic is not None]
+    if not asked:
+        raise words.refusal("nothing is counted, added up or averaged", items[0].start, f"{_ALLOWED}.")
+    shares = _shares(epsilon, weights, len(asked))
+    queries = []
+    for item, share, name in zip(asked, shares, _query_names(asked), strict=True):
+        queries.append(_query(item, share, name, condition, by))
+        _plan(words, queries[-1], policy, item.start)
+    return queries
+
+
+def _item(words: Words, policy: Policy) -> _Item:
+    start = words.start
+    called = words.peek_call()
+    if called is None:
+        column = _column(words, policy)
+        return _Item(None, column, words.alias(), start)
+    statistic = _AGGREGATES.get(called.upper())
+    if statistic is None:
+        raise words.refusal(f"{called.upper()} is not supported", start, f"{_ALLOWED}.")
+    words.call()
+    argument = None if statistic == "count" and words.take("STAR") else _column(words, policy)
+    words.close(f"{called.upper()} takes one column" + (" or *" if statistic == "count" else ""))
+    return _Item(statistic, argument, words.alias(), start)
+
+
+def _column(words: Words, policy: Policy) -> str:
+    start = words.start
+    name = words.name("a column")
+    if words.take("DOT"):
+        words.qualified(name, start)
+        start = words.start
+        name = words.name("a column")
+    if name not in policy.columns:
+        raise words.refusal(f"`{name}` is not a column of the policy", start, _meant(name, policy))
+    return name
+
+
+def _meant(name: str, policy: Policy) -> str:
+    close = [known for known in policy.columns if known.lower() == name.lower()]
+    return f"Did you mean `{close[0]}`?" if close else f"It has {', '.join(policy.columns)}."
+
+
+def _table(words: Words, known: Collection[str]) -> set[str]:
+    """FROM: the names by which columns may be qualified."""
+    words.expect("FROM")
+    start = words.start
+    name = words.name("a table")
+    if name not in known:
+        remedy = f"Here the table is called {' or '.join(f'`{one}`' for one in sorted(known))}."
+        raise words.refusal(f"`{name}` is not the table", start, remedy)
+    alias = words.alias()
+    names = {alias or name}
+    words.check_qualifiers(names)
+    return names
+
+
+def _condition(words: Words, policy: Policy, names: Collection[str]) -> str | None:
+    if not words.take("WHERE"):
+        return None
+    start = words.start
+    text = words.until("GROUP_BY", names=names)
+    try:
+        parse_where(text, policy)
+    except InvalidQuery as error:
+        raise words.refusal(str(error).rstrip("."), start + (error.start or 0)) from None
+    return text.strip()
+
+
+def _group_by(words: Words, policy: Policy, items: Sequence[_Item]) -> tuple[str, ...]:
+    if not words.take("GROUP_BY"):
+        return ()
+    aliases = {item.alias: item.column for item in items if item.alias and item.statistic is None}
+    by: list[str] = []
+    while True:
+        start, name = words.start, words.peek_name() or ""
+        column = None if name in policy.columns else aliases.get(name)
+        column = words.name("a column") and column if column else _column(words, policy)
+        if column in by:
+            raise words.refusal(f"GROUP BY names `{column}` twice", start)
+        by.append(column)
+        if not words.take("COMMA"):
+            return tuple(by)
+
+
+def _check_columns(words: Words, items: Sequence[_Item], by: Sequence[str]) -> None:
+    for item in items:
+        if item.statistic is None and item.column not in by:
+            remedy = "Rows never leave the table; only what is counted, added up or averaged does."
+            raise words.refusal(f"`{item.column}` is selected but not in GROUP BY", item.start, remedy)
+
+
+def _query_names(items: Sequence[_Item]) -> list[str]:
+    names: list[str] = []
+    for item in items:
+        name = base = item.alias or (f"{item.statistic} of {item.column}" if item.column else "count")
+        number = 2
+        while name in names:
+            name, number = f"{base} {number}", number + 1
+        names.append(name)
+    return names
+
+
+def _query(item: _Item, epsilon: float, name: str, condition: str | None, by: tuple[str, ...]) -> Query:
+    assert item.statistic is not None
+    column = item.column
+    if item.statistic == "count" and column is not None:
+        quoted = '"' + column.replace('"', '""') + '"'
+        present = f"{quoted} IS NOT NULL"
+        condition, column = (f"({condition}) AND {present}" if condition else present), None
+    return Query(name=name, statistic=item.statistic, epsilon=epsilon, column=column, where=condition, by=by)
+
+
+def _plan(words: Words, query: Query, policy: Policy, start: int) -> None:
+    """What the policy does not allow is said with the place of the aggregate that asks for it."""
+    try:
+        plan_query(query, policy)
+    except InvalidQuery as error:
+        raise words.refusal(str(error).rstrip("."), start) from None
+
+
+def _shares(epsilon: float, weights: Sequence[float] | None, parts: int) -> list[float]:
+    """ε in decimals that add up to no more than it."""
+    weights = [1.0] * parts if weights is None else list(weights)
+    if len(weights) != parts:
+        raise InvalidQuery(f"`weights` must be one for each aggregate. Got {len(weights)} for {parts}.")
+    if not all(0.0 < weight < float("inf") for weight in weights):
+        raise InvalidQuery("`weights` must be positive finite numbers.")
+    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+    if not (number and 0.0 < epsilon < float("inf")):
+        raise InvalidQuery(f"`epsilon` must be a positive finite number. Got {epsilon!r}.")
+    if parts == 1:
+        return [float(epsilon)]
+    whole, total = Fraction(Decimal(repr(float(epsilon)))), sum(map(Fraction, weights))
+    return [_floor(whole * Fraction(weight) / total) for weight in weights]
+
+
+def _floor(share: Fraction) -> float:
+    """The share with twelve digits, rounded down."""
+    return float(_DIGITS.divide(Decimal(share.numerator), Decimal(share.denominator)))
