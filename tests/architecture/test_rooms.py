@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ledger",),
     ("statement",),
     ("release",),
+    ("models",),
     ("report",),
     ("cli",),
 )

@@ -1,0 +1,136 @@
+"""What a model pays: prices in every currency, and a reservation that comes before any noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leakcap.errors import DataError, InvalidParameter, LeakcapError, require
+from leakcap.ledger import Charge, Entry, Ledger, Spend
+from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.numeric import up
+from leakcap.release import Policy, load_policy
+from leakcap.release.price import tight_mutual_information
+from leakcap.release.table import open_ledger
+
+__all__ = ["Account", "approximate_spend", "check_epsilon", "gaussian_spend", "pure_spend"]
+
+
+def pure_spend(epsilon: float, policy: Policy, *, nats_table: float = math.inf) -> Spend:
+    """The spend of an ε-DP fit: two contents of one person are ε apart, or 2ε under add/remove-one.
+
+    >>> from leakcap.release import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "replace-one", "rows": 9,
+    ...     "caps": {"epsilon": 1.0}, "columns": {"x": {"bounds": [0.0, 1.0]}}})
+    >>> round(pure_spend(1.0, policy).nats_person, 6)
+    0.123302
+    """
+    replace = policy.neighbours == "replace-one"
+    contents = epsilon if replace else 2 * epsilon
+    if replace and policy.units is not None:
+        nats_table = min(nats_table, tight_mutual_information(up(policy.units * epsilon)))
+    alpha = policy.caps.alpha
+    return Spend(
+        epsilon=epsilon,
+        nats_person=min(tight_mutual_information(contents), implied_person(epsilon, 0.0)),
+        nats_table=nats_table,
+        nats_level=math.inf if alpha is None else renyi_of_pure(contents, alpha),
+    )
+
+
+def gaussian_spend(
+    epsilon: float, delta: float, rho: float, policy: Policy, *, nats_table: float = math.inf
+) -> Spend:
+    """The spend of ρ-zCDP kept as (ε, δ): about one person ρ nats, the divergence from any one content's
+    answer; at level α αρ, and 4αρ between two contents that are two steps apart; n²ρ about a table of n.
+
+    Source: Bun & Steinke 2016, definition 1.1 and proposition 1.9; Cuff & Yu 2016, lemma 1.
+    """
+    replace = policy.neighbours == "replace-one"
+    if replace and policy.units is not None:
+        nats_table = min(nats_table, up(policy.units**2 * rho, 4))
+    alpha = policy.caps.alpha
+    level = math.inf if alpha is None else up((1 if replace else 4) * alpha * rho, 4)
+    return Spend(epsilon=epsilon, delta=delta, nats_person=rho, nats_table=nats_table, nats_level=level)
+
+
+def approximate_spend(epsilon: float, delta: float) -> Spend:
+    """The spend of an (ε, δ)-DP fit of which no more is known: no bound in nats follows for any alphabet."""
+    return Spend(epsilon=epsilon, delta=delta, nats_person=math.inf, nats_table=math.inf, nats_level=math.inf)
+
+
+def check_epsilon(epsilon: object, delta: object, owner: str) -> None:
+    """Raise `InvalidParameter` unless 0 < ε < ∞ and 0 ≤ δ < 1."""
+    number = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
+    good = number and 0 < epsilon < math.inf  # type: ignore[operator]
+    require(good, "epsilon", owner, "be positive and finite", epsilon)
+    number = isinstance(delta, (int, float)) and not isinstance(delta, bool)
+    require(number and 0 <= delta < 1, "delta", owner, "lie in [0, 1)", delta)  # type: ignore[operator]
+
+
+@dataclass(frozen=True)
+class Account:
+    """A policy with its ledger, open for one fit."""
+
+    policy: Policy
+    ledger: Ledger
+    analyst: str = ""
+
+    @property
+    def replace(self) -> bool:
+        """Whether neighbours differ in the contents of one unit, rather than in its presence."""
+        return self.policy.neighbours == "replace-one"
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls,
+        policy: Policy | str | Path | Mapping[str, Any] | None,
+        ledger: Ledger | str | Path | None,
+        analyst: str,
+        owner: str,
+    ) -> Iterator[Account]:
+        """The account of a model; a ledger given by its URL is closed again."""
+        require(policy is not None, "policy", owner, "be given: it says who is protected", policy)
+        require(ledger is not None, "ledger", owner, "be given: it holds the caps", ledger)
+        assert policy is not None
+        assert ledger is not None
+        checked = load_policy(policy)
+        if isinstance(ledger, Ledger):
+            yield cls(checked, open_ledger(ledger, checked), analyst)
+            return
+        if str(ledger) == "sqlite://" or ":memory:" in str(ledger):
+            raise InvalidParameter(
+                f"`ledger` of `{owner}` must outlive a fit: each would open an empty one in memory. Give "
+                "a file, or a `Ledger` that is open."
+            )
+        with open_ledger(ledger, checked) as held:
+            yield cls(checked, held, analyst)
+
+    def check_rows(self, rows: int) -> None:
+        """Refuse arrays that are not the table of the policy. Under replace-one the number is public."""
+        if self.policy.id_column is not None:
+            raise DataError(
+                "Arrays have no id: under a policy whose unit is a person use `fit_table`, which bounds the "
+                "rows of each, or a policy whose unit is the row. Nothing was spent."
+            )
+        if self.replace and rows != self.policy.rows:
+            raise DataError(
+                "The arrays do not have as many rows as `rows` of the policy says. Correct the policy, or "
+                "choose add-remove-one neighbours if the number is not public. Nothing was spent."
+            )
+
+    @contextmanager
+    def paid(self, query: str, text: str, spend: Spend, details: Mapping[str, Any]) -> Iterator[Entry]:
+        """Reserve, do, and mark as released. What fails in between stays spent."""
+        facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
+        entry = self.ledger.reserve([Charge(query, text, spend, self.analyst, facts)])[0]
+        try:
+            yield entry
+        except LeakcapError as error:
+            raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
+        self.ledger.mark_released([entry.id])

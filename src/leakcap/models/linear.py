@@ -1,0 +1,193 @@
+"""Linear regression from noisy second moments: one aggregate over any table, then nothing but arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leakcap.errors import InvalidParameter, require
+from leakcap.ledger import Ledger, Spend
+from leakcap.models.budget import Account, check_epsilon
+from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
+from leakcap.models.integers import exact_products
+from leakcap.models.least_squares import Intervals, coefficients, frame_of, noise_level, possible
+from leakcap.models.moment_query import MomentQuery
+from leakcap.models.moments import Moments
+from leakcap.models.scores import r_squared
+from leakcap.release import Policy, PrivateTable
+from leakcap.sampling import ByteSource, system_bytes
+
+__all__ = ["LinearRegression", "box_of"]
+
+
+class LinearRegression(Estimator):
+    """Least squares by noisy sufficient statistics; (ε, 0) by discrete Laplace, (ε, δ) by Gaussian noise.
+
+    `bounds` are the public bounds of the features, one pair for all or one for each, `target_bounds` those of
+    the target; values outside are clamped. With a table, both come from its policy. After `fit`: `coef_`,
+    `intercept_`, `ridge_` (λ, chosen as in AdaSSP), `coef_intervals_` (95 %, of the population's
+    coefficients), `moments_` (the release itself), `spend_`, `entry_` (of the ledger).
+    Source: Vu & Slavkovic 2009; Foulds et al. 2016; Wang 2018, algorithm 2.
+
+    >>> from leakcap.ledger import Caps
+    >>> from leakcap.release import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
+    ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
+    >>> x = np.linspace(0.0, 1.0, 40_000)[:, None]
+    >>> with Ledger.open("sqlite://", dataset="d", policy=policy.fingerprint(),
+    ...         caps=Caps(epsilon=9.0)) as ledger:
+    ...     model = LinearRegression(policy=policy, ledger=ledger, epsilon=2.0, bounds=(0.0, 1.0),
+    ...         target_bounds=(0.0, 4.0)).fit(x, 1.0 + 2.0 * x[:, 0])
+    >>> bool(abs(model.coef_[0] - 2.0) < 0.2), model.spend_.epsilon
+    (True, 2.0)
+    """
+
+    coef_: Floats
+    intercept_: float
+    ridge_: float
+    moments_: Floats
+    noise_scale_: float
+    coef_intervals_: Floats
+    intercept_interval_: tuple[float, float]
+    spend_: Spend
+    entry_: int
+
+    def __init__(
+        self,
+        *,
+        policy: Policy | str | Path | Mapping[str, Any] | None = None,
+        ledger: Ledger | str | Path | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
+        target_bounds: tuple[float, float] | None = None,
+        fit_intercept: bool = True,
+        analyst: str = "",
+        source: ByteSource = system_bytes,
+    ) -> None:
+        self.policy = policy
+        self.ledger = ledger
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.fit_intercept = fit_intercept
+        self.analyst = analyst
+        self.source = source
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen."""
+        check_epsilon(self.epsilon, self.delta, "LinearRegression")
+        rows = table_of(X, "LinearRegression")
+        targets = table_of(targets_of(y, rows.shape[0], "LinearRegression")[:, None], "LinearRegression")
+        pairs = box_of(self.bounds, rows.shape[1], "LinearRegression")
+        if self.target_bounds is None:
+            raise InvalidParameter("`target_bounds` of `LinearRegression` must be given: they are public.")
+        with Account.opened(self.policy, self.ledger, self.analyst, "LinearRegression") as account:
+            account.check_rows(rows.shape[0])
+            bounds = [*pairs, self.target_bounds]
+            plan = Moments.plan(bounds, account.policy, epsilon=self.epsilon, delta=self.delta)
+            text = f"second moments of {rows.shape[1]} features and a target within {bounds}"
+            with account.paid("linear regression", text, plan.spend, _details(plan)) as entry:
+                totals = _totals(plan, np.hstack([rows, targets]))
+                moments = plan.noisy(totals, self.source)
+        self._solve(plan, moments)
+        self.entry_ = entry.id
+        return self
+
+    def fit_table(
+        self,
+        table: PrivateTable,
+        *,
+        features: Sequence[str],
+        target: str,
+        where: str | None = None,
+    ) -> Self:
+        """Fit to a table behind a policy: one aggregate in its engine, whatever its size; paid by its ledger.
+
+        A unit may have several rows, bounded as the policy says. Rows with a missing value are left out,
+        unless the policy has a `fill` for it.
+        """
+        check_epsilon(self.epsilon, self.delta, "LinearRegression")
+        query = MomentQuery(table.policy, [*features, target], where)
+        plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
+        account = Account(table.policy, table.ledger, self.analyst)
+        engine = table._engine
+        query.check(engine)
+        with account.paid("linear regression", query.text, plan.spend, _details(plan)) as entry:
+            moments = plan.noisy(query.run(plan, engine), self.source)
+        self._solve(plan, moments)
+        self.entry_ = entry.id
+        return self
+
+    def _solve(self, plan: Moments, moments: Floats) -> None:
+        frame = frame_of(plan, fit_intercept=self.fit_intercept)
+        theta, ridge = coefficients(moments, frame, noise_level(plan, frame))
+        named = frame.named(theta)
+        self.intercept_, self.coef_ = float(named[0]), named[1:]
+        self.ridge_, self.moments_, self.noise_scale_ = ridge, moments, plan.relative_scale
+        self._possible = possible(moments, plan, frame)
+        self.spend_ = plan.spend
+        intervals = self.population_intervals()
+        self.coef_intervals_ = intervals[1:]
+        self.intercept_interval_ = (float(intervals[0, 0]), float(intervals[0, 1]))
+        self.n_features_in_ = plan.factors - 2
+
+    def population_intervals(self, *, level: float = 0.95) -> Floats:
+        """Intervals of the population's (intercept, coef₁, …): noise and sampling error.
+
+        They speak of the best linear prediction of the clamped target from the clamped features, and take
+        the error to have the same variance everywhere and rows to be independent.
+        """
+        return self._intervals(lambda draws: draws.population, level)
+
+    def table_intervals(self, *, level: float = 0.95) -> Floats:
+        """Intervals of what least squares would give on this table's clamped rows: noise alone."""
+        return self._intervals(lambda draws: draws.table, level)
+
+    def _intervals(self, which: Any, level: float) -> Floats:
+        require(0 < level < 1, "level", "LinearRegression", "lie between 0 and 1", level)
+        draws: Intervals = self._possible
+        return draws.of(which(draws), level)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """X·coef + intercept."""
+        return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """R² on data that is public or your own: it is not private."""
+        return r_squared(np.asarray(y, dtype=np.float64), self.predict(X))
+
+
+def box_of(
+    bounds: tuple[float, float] | Sequence[tuple[float, float]] | None, features: int, owner: str
+) -> list[tuple[float, float]]:
+    """One pair of bounds for each feature.
+
+    >>> box_of((0.0, 1.0), 2, "LinearRegression")
+    [(0.0, 1.0), (0.0, 1.0)]
+    """
+    if bounds is None:
+        raise InvalidParameter(f"`bounds` of `{owner}` must be given: they are public facts.")
+    pairs = np.asarray(bounds, dtype=np.float64)
+    if pairs.shape == (2,):
+        pairs = np.tile(pairs, (features, 1))
+    require(pairs.shape == (features, 2), "bounds", owner, f"be one pair, or {features} pairs", bounds)
+    return [(float(low), float(high)) for low, high in pairs]
+
+
+def _totals(plan: Moments, data: Floats) -> list[int]:
+    """The exact totals of arrays."""
+    complete = data[np.isfinite(data).all(axis=1)]
+    columns = [axis.integers(complete[:, n]) for n, axis in enumerate(plan.axes)]
+    values = np.column_stack([np.ones(complete.shape[0]), *columns])
+    products = exact_products(values, values, largest=max(plan.largest) ** 2)
+    return [int(products[i, j]) for i, j in plan.pairs]
+
+
+def _details(plan: Moments) -> dict[str, str | float | int]:
+    return {"mechanism": plan.mechanism, "factors": plan.factors, "relative_scale": plan.relative_scale}

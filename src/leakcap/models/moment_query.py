@@ -1,0 +1,113 @@
+"""The moments of a table behind a policy: one aggregate statement, run by whatever engine holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from leakcap.errors import DataError, InvalidQuery
+from leakcap.models.integers import Axis
+from leakcap.models.moments import Moments
+from leakcap.release import Policy
+from leakcap.release.engine import Engine
+from leakcap.release.plan import Plan, plan_query, units_statement
+from leakcap.release.queries import Query
+from leakcap.release.schema import check_schema
+from leakcap.release.typed import Steps, Total, aliased, column
+
+__all__ = ["MomentQuery"]
+
+
+class MomentQuery:
+    """Σ vᵢvⱼ over the rows that have all columns, of at most `rows_per_unit` of each unit."""
+
+    def __init__(self, policy: Policy, names: Sequence[str], where: str | None) -> None:
+        for name in names:
+            known = policy.columns.get(name)
+            if known is None or known.bounds is None:
+                raise InvalidQuery(
+                    f"`{name}` is not a column of the policy with `bounds`, which a regression needs."
+                )
+        if len(set(names)) < len(names):
+            raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
+        self.policy, self.names = policy, tuple(names)
+        # The rows that count are those of a count: bounded per unit, and under the same `where`.
+        self._count: Plan = plan_query(
+            Query(name="rows", statistic="count", where=where, epsilon=1.0), policy
+        )
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The public bounds of features and target."""
+        pairs = [self.policy.columns[name].bounds for name in self.names]
+        return [pair for pair in pairs if pair is not None]
+
+    @property
+    def text(self) -> str:
+        """The query in one normal form, for the ledger."""
+        rows = self._count.text.removeprefix("count").strip()
+        return f"second moments of {', '.join(self.names)} {rows}".strip()
+
+    def tree(self, plan: Moments) -> exp.Select:
+        """The statement in our own words."""
+        logical = self._count.logical()
+        inner = logical.find(exp.Subquery)
+        assert inner is not None
+        rows = inner.this.copy()
+        values = [aliased(self._steps(name, axis), f"v{n}") for n, (name, axis) in self._columns(plan)]
+        rows.set("expressions", values)
+        outer = exp.Select(expressions=[self._total(plan, i, j) for i, j in plan.pairs])
+        outer = outer.from_(rows.subquery("integers", copy=False), copy=False)
+        for n, _ in self._columns(plan):
+            known = exp.Not(this=exp.Is(this=column(f"v{n}"), expression=exp.Null()))
+            outer = outer.where(known, copy=False)
+        return outer
+
+    def _columns(self, plan: Moments) -> list[tuple[int, tuple[str, Axis]]]:
+        return list(enumerate(zip(self.names, plan.axes, strict=True), 1))
+
+    def _steps(self, name: str, axis: Axis) -> Steps:
+        fill = self.policy.columns[name].fill
+        missing = None
+        if fill is not None:
+            missing = max(axis.least, min(axis.most, round(fill * 2.0**axis.exponent)))
+        return Steps(
+            this=column(name),
+            low=axis.bounds[0],
+            high=axis.bounds[1],
+            exponent=axis.exponent,
+            least=axis.least,
+            most=axis.most,
+            centre=axis.centre,
+            missing=missing,
+        )
+
+    def _total(self, plan: Moments, i: int, j: int) -> exp.Expression:
+        if j == 0:
+            return exp.Count(this=exp.Star())
+        value: exp.Expression = column(f"v{j}")
+        if i > 0:
+            value = exp.Mul(this=column(f"v{i}"), expression=value)
+        return Total(this=value, largest=plan.largest[i] * plan.largest[j])
+
+    def check(self, engine: Engine) -> None:
+        """Refuse a table without these columns, from its schema; and one of the wrong public size."""
+        used = (*self.names, *(n for n in self._count.used_columns if n not in self.names))
+        check_schema(engine.columns(), used, self.policy)
+        if self.policy.neighbours == "replace-one":
+            counted = engine.run(engine.write(units_statement(self.policy)))[0][0]
+            if counted != self.policy.rows:
+                raise DataError(
+                    "The table does not have as many units as `rows` of the policy says. Correct the policy, "
+                    "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
+                )
+
+    def run(self, plan: Moments, engine: Engine) -> list[int]:
+        """The exact totals, in integers. Sums of products soon pass what doubles hold: no quick way here."""
+        statement = replace(engine.write(self.tree(plan)), quick=None)
+        row = engine.run(statement)[0]
+        if not all(isinstance(total, int) for total in row):
+            raise DataError("The engine did not return integers.")
+        return [int(total) for total in row]

@@ -1,0 +1,146 @@
+"""Linear regression from noisy moments: coefficients, intervals that cover, what it pays, and the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from scipy.stats import binom
+
+from leakcap.errors import BudgetExceeded, DataError, InvalidParameter, NotFitted
+from leakcap.models import LinearRegression
+from leakcap.models.moments import Moments
+from leakcap.release import PrivateTable
+from models.world import ALARM, ledger_of, policy_of
+from seeded import SeededSource
+
+TRUTH = np.array([0.5, 1.0, -0.5])
+
+
+def sample(seed: int, n: int) -> tuple[Any, Any]:
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(-1, 1, (n, 2))
+    return X, TRUTH[0] + X @ TRUTH[1:] + generator.normal(0, 0.4, n)
+
+
+def model(seed: int, ledger: Any, policy: Any, **changes: Any) -> LinearRegression:
+    options: dict[str, Any] = {"bounds": (-1, 1), "target_bounds": (-3, 3), "epsilon": 1.0, **changes}
+    return LinearRegression(policy=policy, ledger=ledger, source=SeededSource(seed), **options)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_much_budget_gives_least_squares(delta: float, intercept: bool) -> None:
+    policy = policy_of()
+    X, y = sample(1, 800)
+    with ledger_of(policy) as ledger:
+        fitted = model(1, ledger, policy, epsilon=1e4, delta=delta, fit_intercept=intercept).fit(X, y)
+    design = np.column_stack([np.full(800, float(intercept)), X])
+    expected = np.linalg.lstsq(design, y, rcond=None)[0]
+    assert np.allclose([fitted.intercept_, *fitted.coef_], expected, atol=2e-3)
+    assert fitted.ridge_ == 0.0
+    residual, spread = y - design @ expected, y - y.mean()
+    assert fitted.score(X, y) == pytest.approx(1 - (residual @ residual) / (spread @ spread), abs=1e-3)
+
+
+@pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 0.0), (1000, 1.0, 1e-6), (300, 0.5, 0.0)])
+def test_intervals_cover(n: int, epsilon: float, delta: float) -> None:
+    """100 tables: fewer than the lower 10⁻⁶/12 quantile of binomial(100, 0.95) covered is an alarm.
+
+    Both targets, each coefficient; intervals of a third the width fall below it.
+    """
+    policy, runs = policy_of(), 100
+    least = binom.ppf(ALARM / 12, runs, 0.95)
+    population, table, narrow = np.zeros(3), np.zeros(3), np.zeros(3)
+    with ledger_of(policy) as ledger:
+        for seed in range(runs):
+            X, y = sample(seed, n)
+            fitted = model(seed, ledger, policy, epsilon=epsilon, delta=delta).fit(X, y)
+            design = np.column_stack([np.ones(n), X])
+            own = np.linalg.lstsq(design, np.clip(y, -3, 3), rcond=None)[0]
+            population += inside(fitted.population_intervals(), TRUTH)
+            table += inside(fitted.table_intervals(), own)
+            ends = fitted.population_intervals()
+            if np.isfinite(ends).all():
+                middle, half = ends.mean(axis=1), np.diff(ends)[:, 0] / 6
+                narrow += inside(np.column_stack([middle - half, middle + half]), TRUTH)
+    assert (population >= least).all()
+    assert (table >= least).all()
+    assert (narrow < least).any()
+
+
+def inside(intervals: Any, truth: Any) -> Any:
+    return (intervals[:, 0] <= truth) & (truth <= intervals[:, 1])
+
+
+def test_where_noise_hides_everything_intervals_say_so() -> None:
+    policy = policy_of()
+    X, y = sample(2, 5)
+    with ledger_of(policy) as ledger:
+        fitted = model(9, ledger, policy, epsilon=1e-3).fit(X, y)
+    assert np.isfinite([fitted.intercept_, *fitted.coef_]).all()
+    assert fitted.ridge_ > 0.0
+    width = np.diff(fitted.coef_intervals_)
+    assert (width > 6.0).all()
+
+
+def test_it_is_paid_before_noise_and_refused_beyond_the_cap() -> None:
+    policy = policy_of(caps={"epsilon": 1.5})
+    X, y = sample(3, 50)
+
+    def no_bytes(n: int, /) -> bytes:
+        raise AssertionError("noise was drawn")
+
+    with ledger_of(policy) as ledger:
+        fitted = model(1, ledger, policy).fit(X, y)
+        assert [entry.state for entry in ledger.entries()] == ["released"]
+        assert fitted.entry_ == ledger.entries()[0].id
+        twin = fitted.__sklearn_clone__().set_params(source=no_bytes)
+        with pytest.raises(BudgetExceeded):
+            twin.fit(X, y)
+        assert ledger.totals().epsilon == 1.0
+        with pytest.raises(NotFitted):
+            twin.predict(X)
+
+
+def test_prices_in_every_currency() -> None:
+    """Nats about a person as in theory; about a table of 9 units at most 9ε."""
+    policy = policy_of(neighbours="replace-one", rows=9, caps={"epsilon": 1.0, "alpha": 8.0})
+    spend = Moments.plan([(0.0, 1.0)] * 2, policy, epsilon=1.0, delta=0.0).spend
+    assert spend.nats_person == pytest.approx(0.12330156148, abs=1e-9)
+    assert spend.nats_table < 9.0
+    assert spend.nats_level < 1.0
+    approximate = Moments.plan([(0.0, 1.0)] * 2, policy, epsilon=1.0, delta=1e-6).spend
+    assert approximate.nats_person < 0.03
+    assert approximate.delta == 1e-6
+
+
+def test_a_table_is_fitted_in_its_engine_and_paid_by_its_ledger() -> None:
+    policy = policy_of()
+    X, y = sample(4, 3000)
+    data = pyarrow.table({"x": X[:, 0], "z": X[:, 1], "y": y})
+    with ledger_of(policy) as ledger:
+        table = PrivateTable(data, policy=policy, ledger=ledger)
+        here = LinearRegression(epsilon=5.0, source=SeededSource(7))
+        here.fit_table(table, features=["x", "z"], target="y", where="x > -2")
+        there = model(7, ledger, policy, epsilon=5.0).fit(X, y)
+        assert np.array_equal(here.moments_, there.moments_)
+        assert "x > -2" in ledger.entries()[0].text
+        assert [entry.spend.epsilon for entry in ledger.entries()] == [5.0, 5.0]
+
+
+def test_missing_rows_are_left_out_unseen_and_wrong_tables_refused() -> None:
+    policy = policy_of(neighbours="replace-one", rows=40)
+    X, y = sample(5, 40)
+    X[3, 0], y[5] = np.nan, np.inf
+    with ledger_of(policy) as ledger:
+        model(1, ledger, policy).fit(X, y)
+        with pytest.raises(DataError, match="as many rows"):
+            model(1, ledger, policy).fit(X[:-1], y[:-1])
+        with pytest.raises(InvalidParameter, match="bounds"):
+            model(1, ledger, policy, bounds=None).fit(X, y)
+        with pytest.raises(InvalidParameter, match="outlive"):
+            model(1, "sqlite://", policy).fit(X, y)
+        assert len(ledger.entries()) == 1
