@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.printing import Json, console, finite, print_json
 
 __all__ = ["convert"]
 
@@ -39,7 +39,7 @@ def convert(
             {
                 "from": repr(given),
                 "to": repr(found.target),
-                "value": found.target.threshold,
+                "value": finite(found.target.threshold),
                 "tight": found.tight,
                 "steps": [
                     {

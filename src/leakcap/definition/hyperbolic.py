@@ -103,11 +103,11 @@ def level_of_pure(epsilon: float, alpha: float) -> float:
 
 
 def _level_series(x: float, alpha: float, t: float) -> float:
-    def weight(n: int) -> float:
-        rise = math.expm1(2 * n * math.log1p(t)) / t
-        return rise + alpha ** (2 * n) - t ** (2 * n)
-
-    return _series(x, weight)
+    if t <= 1.0:
+        return _series(x, lambda n: math.expm1(2 * n * math.log1p(t)) / t + alpha ** (2 * n) - t ** (2 * n))
+    # The same terms divided by α^{2n}, which overflows where x is tiny and α huge.
+    rise, fall = math.log1p(t), math.log1p(-1.0 / alpha)
+    return _series(alpha * x, lambda n: -math.expm1(-2 * n * rise) / t - math.expm1(2 * n * fall))
 
 
 def _rise(x: float, t: float) -> float:

@@ -93,7 +93,7 @@ def log_normal_profile(mu: float, epsilon: float) -> float:
     >>> round(math.exp(log_normal_profile(1.0, 0.0)), 12) == round(math.erf(0.5 / _ROOT_TWO), 12)
     True
     """
-    if mu == 0.0:
+    if mu == 0.0 or math.isinf(epsilon):
         return -math.inf
     if math.isinf(mu):
         return 0.0

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from leakcap.definition.base import Definition, Relation
 from leakcap.definition.graph import FACTS, Implication, edges, target_fields
+from leakcap.definition.keywords import check_ranges
 from leakcap.definition.refusals import counterexample, refusal
 from leakcap.definition.steps import Route, Step
 from leakcap.errors import InvalidParameter, NoRoute
@@ -51,6 +52,7 @@ def route(source: Definition, target: type[T], **free: Any) -> Route[T]:
     MIDP(nats=0.0693147...)
     """
     _check_kinds(source, target)
+    check_ranges(target, free)
     given = dict(free)
     if source.neighbours is not None and source.neighbours.relation is Relation.ADD_REMOVE_ONE:
         _presence_has_two_values(given)
