@@ -37,9 +37,10 @@ def print_spending(console: Console, entries: Sequence[Entry]) -> None:
     if not entries:
         console.print(Text("\nNothing was spent yet.", style=_SOFT))
         return
-    _bars(console, "ε over time", entries, _moment(entries), in_order=True)
-    _bars(console, "by analyst", entries, lambda entry: entry.analyst or "(unnamed)")
-    _bars(console, "by kind", entries, lambda entry: entry.text.partition(" ")[0] or entry.query)
+    when, every = _moments(entries)
+    _bars(console, "ε over time", entries, when, every=every)
+    _bars(console, "ε by analyst", entries, lambda entry: entry.analyst or "(unnamed)")
+    _bars(console, "ε by kind", entries, lambda entry: entry.text.partition(" ")[0] or entry.query)
 
 
 def print_entries(console: Console, entries: Sequence[Entry]) -> None:
@@ -65,13 +66,14 @@ def _bars(
     entries: Sequence[Entry],
     group: Callable[[Entry], str],
     *,
-    in_order: bool = False,
+    every: Sequence[str] = (),
 ) -> None:
-    sums: dict[str, list[float]] = {}
+    """A bar for each group, largest first; or for `every` one of them in this order, the empty ones too."""
+    sums: dict[str, list[float]] = {name: [] for name in every}
     for entry in entries:
         sums.setdefault(group(entry), []).append(entry.spend.epsilon)
     rows = [(name, math.fsum(amounts), len(amounts)) for name, amounts in sums.items()]
-    rows = rows[-_MOST:] if in_order else sorted(rows, key=lambda row: -row[1])[:_MOST]
+    rows = rows[-_MOST:] if every else sorted(rows, key=lambda row: -row[1])[:_MOST]
     largest = max(amount for _, amount, _ in rows)
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for justify in ("left", "left", "right", "right"):
@@ -83,15 +85,17 @@ def _bars(
     console.print(Text(plain(f"\n{title}"), style="bold"))
     console.print(table)
     if len(sums) > len(rows):
-        which = "earlier" if in_order else "smaller"
+        which = "earlier" if every else "smaller"
         console.print(Text(f"and {len(sums) - len(rows)} {which}", style=_SOFT))
 
 
-def _moment(entries: Sequence[Entry]) -> Callable[[Entry], str]:
-    """Days, months or years, so that the bars are few."""
-    span = entries[-1].time - entries[0].time
-    form = "%Y-%m-%d" if span <= timedelta(days=_MOST) else "%Y-%m"
-    return lambda entry: entry.time.strftime(form if span <= timedelta(days=30 * _MOST) else "%Y")
+def _moments(entries: Sequence[Entry]) -> tuple[Callable[[Entry], str], list[str]]:
+    """Days, months or years, so that the bars are few; and all of them, also those without a spend."""
+    first, last = entries[0].time.date(), entries[-1].time.date()
+    days = (last - first).days
+    form = "%Y-%m-%d" if days < _MOST else "%Y-%m" if days < 30 * _MOST else "%Y"
+    names = dict.fromkeys((first + timedelta(days=day)).strftime(form) for day in range(days + 1))
+    return lambda entry: entry.time.strftime(form), list(names)
 
 
 def _balances(balances: Sequence[Balance]) -> Table:
@@ -105,7 +109,8 @@ def _balances(balances: Sequence[Balance]) -> Table:
         if balance.cap is None:
             table.add_row(name, _amount(balance.spent), "", Text("not capped", style=_SOFT), "")
             continue
-        share = min(balance.spent / balance.cap, 1.0) if balance.cap else 1.0
+        # A cap of nothing of which nothing was spent is not used up: it is kept.
+        share = min(balance.spent / balance.cap, 1.0) if balance.cap else float(balance.spent > 0)
         # Nothing is drawn full, or empty, that is not.
         full = _WIDTH if share == 1.0 else min(_WIDTH - 1, math.ceil(share * _WIDTH))
         bar = Text("█" * full, style=_WARM if share > 0.8 else _FILL)

@@ -1,0 +1,191 @@
+"""The ledger's commands as a person meets them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from command_line import leakcap
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+
+SCHEMA_1 = Path(__file__).parents[1] / "ledger" / "data" / "schema_1.sql"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A ledger of a few months: two analysts, three kinds, one answer that never left."""
+    now = [datetime(2026, 1, 30, 12, tzinfo=UTC)]
+    caps = Caps(
+        epsilon=1.0,
+        delta=0.0,
+        queries=9,
+        nats_level=1.0,
+        alpha=2.0,
+        each_analyst=Limits(epsilon=0.5),
+        each_period=Limits(epsilon=0.2),
+        period="month",
+    )
+    url = f"sqlite:///{tmp_path / 'ward.db'}"
+    with Ledger.open(url, dataset="ward", policy="0" * 8, caps=caps, clock=lambda: now[0]) as ledger:
+        for text, analyst in (("count", "ng"), ("mean of age", "räume"), ("count where age > 5", "=ng")):
+            (entry,) = ledger.reserve([Charge(f"my {text}", text, Spend(epsilon=0.1), analyst)], data="1")
+            if analyst != "räume":
+                ledger.mark_released([entry.id], answers={entry.id: [[987654321, 0, 0]]})
+            now[0] += timedelta(days=40)
+    return tmp_path
+
+
+def test_the_budget_draws_time_analysts_and_kinds(folder: Path) -> None:
+    shown = leakcap("budget", "--ledger", "ward.db", cwd=folder).stdout
+    for part in (
+        "ε over time",
+        "2026-01",
+        "2026-02",
+        "2026-03",
+        "2026-04",
+        "ε by analyst",
+        "räume",
+        "ε by kind",
+    ):
+        assert part in shown
+    for part in ("nats at level 2", "queries", "analyst ng", "not released", "█"):
+        assert part in shown
+    bars = shown[shown.index("ε over time") : shown.index("nats, person")]
+    lines = {line.split()[0]: line for line in bars.splitlines() if line.strip()}
+    assert "2 queries" in lines["count"]
+    assert "0 queries" in lines["2026-02"]  # a month without a spend is shown as such
+    assert "█" not in lines["2026-02"]
+
+
+def test_the_budget_as_json_has_every_account(folder: Path) -> None:
+    told = json.loads(leakcap("budget", "--ledger", "ward.db", "--json", cwd=folder).stdout)
+    caps = {cap["cap"]: cap for cap in told["caps"]}
+    assert caps["epsilon"] == {
+        "cap": "epsilon",
+        "unit": "nats of log-odds",
+        "limit": 1.0,
+        "spent": 0.3,
+        "left": 0.7,
+    }
+    assert caps["queries"]["left"] == 6.0
+    scopes = [(account["scope"], account["name"]) for account in told["accounts"]]
+    assert scopes[:3] == [("analyst", "=ng"), ("analyst", "ng"), ("analyst", "räume")]
+    assert scopes[3][0] == "month"
+    assert [entry["state"] for entry in told["entries"]] == ["released", "reserved", "released"]
+
+
+def test_verify_prints_a_head_that_is_an_anchor(folder: Path) -> None:
+    done = leakcap("ledger", "verify", "ward.db", cwd=folder)
+    assert done.returncode == 0
+    head = done.stdout.split()[-1]
+    assert len(head) == 64
+    assert (
+        "contains the anchor" in leakcap("ledger", "verify", "ward.db", "--anchor", head, cwd=folder).stdout
+    )
+    told = json.loads(leakcap("ledger", "verify", "ward.db", "--anchor", head, "--json", cwd=folder).stdout)
+    assert told == {"rows": 6, "entries": 3, "head": head, "anchored": True}
+    with closing(sqlite3.connect(folder / "ward.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE leakcap_event SET analyst = 'x' WHERE seq = 2")
+    edited = leakcap("ledger", "verify", "ward.db", cwd=folder)
+    assert (edited.returncode, edited.stdout, edited.stderr.count("\n")) == (2, "", 1)
+    assert "Row 2" in edited.stderr
+
+
+def test_repair_lists_and_acknowledges(folder: Path) -> None:
+    assert "my mean of age" in leakcap("ledger", "repair", "ward.db", cwd=folder).stdout
+    (lost,) = json.loads(leakcap("ledger", "repair", "ward.db", "--json", cwd=folder).stdout)
+    assert (lost["id"], lost["analyst"], lost["state"]) == (2, "räume", "reserved")
+    again = leakcap("ledger", "repair", "ward.db", "--acknowledge", "1", cwd=folder)
+    assert again.returncode == 2
+    assert "released before" in again.stderr
+    done = leakcap("ledger", "repair", "ward.db", "--acknowledge", "2", "--note", "power cut", cwd=folder)
+    assert "Nothing to repair" in done.stdout
+    assert leakcap("ledger", "verify", "ward.db", cwd=folder).returncode == 0
+    assert "lost" in leakcap("budget", "--ledger", "ward.db", cwd=folder).stdout
+    told = json.loads(leakcap("budget", "--ledger", "ward.db", "--json", cwd=folder).stdout)
+    assert told["caps"][0]["spent"] == 0.3
+
+
+def test_the_export_has_who_when_what_and_no_answer(folder: Path) -> None:
+    done = leakcap("ledger", "export", "ward.db", cwd=folder)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["analyst"] for row in rows] == ["ng", "räume", "'=ng"]  # no formula in a spreadsheet
+    assert [(row["state"], row["epsilon"], row["nats_table"]) for row in rows][1] == (
+        "reserved",
+        "0.1",
+        "inf",
+    )
+    assert (
+        leakcap(
+            "ledger", "export", "ward.db", "--format", "json", "--output", "a.json", cwd=folder
+        ).returncode
+        == 0
+    )
+    listed = json.loads((folder / "a.json").read_text(encoding="utf-8"))
+    assert listed[2]["analyst"] == "=ng"
+    assert listed[0]["nats_table"] is None
+    assert listed[0]["software"]
+    with closing(sqlite3.connect(folder / "ward.db")) as connection:
+        names = [name for (name,) in connection.execute("SELECT DISTINCT data || memo FROM leakcap_event")]
+    for text in (done.stdout, json.dumps(listed)):
+        assert "987654321" not in text
+        assert not [name for name in names if name and name in text]
+
+
+def test_an_older_ledger_is_migrated_only_when_asked(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        connection.executescript(SCHEMA_1.read_text(encoding="utf-8"))
+    for command in (
+        ["budget", "--ledger", "old.db"],
+        ["ledger", "verify", "old.db"],
+        ["ledger", "repair", "old.db"],
+    ):
+        refused = leakcap(*command, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "leakcap ledger migrate" in refused.stderr
+    assert leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout == "From schema 1 to 2.\n"
+    assert "already" in leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout
+    assert "6 rows, 3 spends" in leakcap("ledger", "verify", "old.db", cwd=tmp_path).stdout
+
+
+def files(folder: Path) -> list[Path]:
+    """All but SQLite's own, which stand beside a file while somebody who may not write reads it."""
+    return sorted(path for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm")))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["verify", "none.db"],
+        ["repair", "none.db"],
+        ["repair", "none.db", "--acknowledge", "1"],
+        ["export", "none.db"],
+        ["migrate", "none.db"],
+        ["verify", "nosuch://x"],
+        ["verify", "none.toml"],
+        ["export", "ward.db", "--format", "xml"],
+        ["export", "ward.db", "--output", "no/such/folder.csv"],
+        ["repair", "ward.db", "--acknowledge", "77"],
+        ["verify", "ward.db", "--anchor", "ab"],
+    ],
+)
+def test_one_clear_line_and_nothing_made(folder: Path, command: list[str]) -> None:
+    before = files(folder)
+    done = leakcap("ledger", *command, cwd=folder)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert files(folder) == before
+
+
+def test_every_command_shows_an_example() -> None:
+    for command in ("verify", "repair", "export", "migrate"):
+        assert "Example" in leakcap("ledger", command, "--help").stdout
+    assert "Example" in leakcap("budget", "--help").stdout
