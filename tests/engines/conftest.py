@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from postgresql import cluster
+from ledger.server import running
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    with cluster() as url:
-        yield url
+    with running() as url:
+        yield f"{url}/postgres"
 
 
 @pytest.fixture(scope="session")

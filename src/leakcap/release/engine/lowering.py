@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from leakcap.release.typed import SOURCE, Read, Steps, Total, column, data_type, literal
 
-__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "null"]
+__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null"]
 
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 """Types whose values all fit into 64 signed bits."""
@@ -157,6 +157,13 @@ class Lowering(ABC):
 def cast(tree: exp.Expression, type_: str) -> exp.Cast:
     """CAST(tree AS type), the type by its DuckDB name."""
     return exp.Cast(this=tree, to=data_type(type_))
+
+
+def fitting(name: str, value: exp.Expression) -> exp.Expression:
+    """A decimal column's `value` as BIGINT where the column lies in the range of 64 bits, else NULL."""
+    low, high = exp.Literal.number(-(2**63)), exp.Literal.number(2**63 - 1)
+    fits = exp.Between(this=column(name), low=low, high=high)
+    return exp.Case(ifs=[exp.If(this=fits, true=cast(value, "BIGINT"))], default=null())
 
 
 def null() -> exp.Null:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, null
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null
 from leakcap.release.typed import Total, column, literal
 
 __all__ = ["PostgreSQL15"]
 
 # Decimals beyond these are no doubles; they count as infinite, and as zero.
 _HUGE, _TINY = "1e300", "1e-300"
-_LARGEST, _SMALLEST = 2**63 - 1, -(2**63)
 
 
 class PostgreSQL15(Lowering):
@@ -40,11 +39,7 @@ class PostgreSQL15(Lowering):
         type_ = self.type_of(name)
         if type_ == "BOOLEAN":
             return cast(column(name), "INTEGER")
-        if type_ != "DECIMAL":
-            return column(name)
-        low, high = (exp.Literal.number(end) for end in (_SMALLEST, _LARGEST))
-        fits = exp.Between(this=column(name), low=low, high=high)
-        return exp.Case(ifs=[exp.If(this=fits, true=cast(column(name), "BIGINT"))], default=null())
+        return fitting(name, column(name)) if type_ == "DECIMAL" else column(name)
 
     def boolean(self, name: str) -> exp.Expression:
         """Booleans as they are; an integer is true where it is not zero."""

@@ -1,0 +1,114 @@
+"""Spark: the same integers as DuckDB, sums that cannot overflow, and nothing but aggregates on the driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from sqlglot import exp
+
+from engines.adversarial import POLICIES, QUERIES, arrow_table, random_rows
+from leakcap.errors import DataError
+from leakcap.release import attach
+from leakcap.release.engine.spark import Spark, spark_table
+from leakcap.release.engine.spark_sql import SparkSQL
+from leakcap.release.typed import Total, column, data_type
+from release.world import exact, planned, policy_of
+
+SCHEMA = "id bigint, x double, y double, s float, d string, k bigint, f boolean"
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("size", [0, 60])
+def test_it_agrees_with_duckdb_on_odd_tables(spark: Any, size: int) -> None:
+    rows = random_rows(size, size)
+    duck = attach(arrow_table(rows))
+    engine = attach(spark.createDataFrame([tuple(row.values()) for row in rows], SCHEMA))
+    assert isinstance(engine, Spark)
+    for policy in POLICIES:
+        for query in QUERIES if size and policy in POLICIES[1:3] else QUERIES[2:3]:
+            plan = planned(policy, **query)
+            assert exact(plan, engine) == exact(plan, duck), query
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_sums_do_not_overflow(spark: Any, ansi: str) -> None:
+    """2⁵³ added up 3,000 times is beyond 64 bits; a plain SUM over BIGINT stops there, or wraps."""
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    for largest in (2**53, -(2**53)):
+        spark.range(3000).selectExpr(f"{largest}L AS v").createOrReplaceTempView("large")
+        total = Total(this=column("v"), largest=2**53)
+        text = SparkSQL({}).lower(total).sql("spark")
+        assert spark.sql(f"SELECT {text} FROM large").collect()[0][0] == 3000 * largest
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+
+
+def test_decimals_and_ids(spark: Any) -> None:
+    engine = attach(
+        spark.sql(
+            "SELECT * FROM VALUES (1BD, 1.5BD, 1e37BD), (1BD, 2.5BD, 1BD), (2BD, 99BD, 2BD), (NULL, 1BD, 1BD)"
+            " AS given (id, x, k)"
+        )
+    )
+    people = policy_of(unit={"id": "id", "max_rows": 1}, columns={"x": {"bounds": [-3.0, 10.0]}})
+    plan = planned(people, statistic="sum", column="x")
+    assert plan.grid is not None
+    assert plan.grid.step * exact(plan, engine)[0][0] == 11.5
+    by_key = planned(policy_of(columns={"k": {"keys": [1, 2]}}), statistic="count", by=("k",))
+    assert exact(by_key, engine) == [[2, 1]]
+
+
+def check(engine: Any, plan: Any) -> None:
+    from leakcap.release.schema import check_schema
+
+    check_schema(engine.columns(), plan.used_columns, plan.policy)
+
+
+def test_a_path_by_the_url_of_a_cluster(spark: Any, tmp_path: Path) -> None:
+    assert spark is not None  # the cluster of the URL is the session that runs already
+    rows = random_rows(3, 20)
+    pyarrow.parquet.write_table(arrow_table(rows), tmp_path / "t.parquet")
+    engine = attach("local[2]", table=str(tmp_path / "t.parquet"))
+    plan = planned(POLICIES[0], statistic="mean", column="x", by=("f",))
+    assert exact(plan, engine) == exact(plan, attach(tmp_path / "t.parquet"))
+
+
+def test_what_is_refused(spark: Any, tmp_path: Path) -> None:
+    spark.sql("SELECT 1 / id AS x FROM range(3)").createOrReplaceTempView("trap")
+    (tmp_path / "bad.parquet").write_bytes(b"secret 12345")
+    for table, match in (
+        (None, "`table` is missing"),
+        ("nothing", "no table"),
+        ("trap", "a view"),
+        (str(tmp_path / "bad.parquet"), "no Parquet"),
+    ):
+        with pytest.raises(DataError, match=match) as caught:
+            spark_table("local[2]", table)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__context__ is None
+    with pytest.raises(DataError, match="upper and lower case"):
+        Spark(spark.sql("SELECT 1 AS x, 2 AS X")).columns()
+    loose = Spark(spark.sql("SELECT '1' AS x, timestamp'2020-01-01' AS d, 'a' COLLATE UNICODE_CI AS k"))
+    for query in (
+        {"statistic": "sum", "column": "x"},
+        {"statistic": "count", "by": ("d",)},
+        {"statistic": "count", "by": ("k",)},
+    ):
+        with pytest.raises(DataError, match="cannot be read as"):
+            check(loose, planned(policy_of(), **query))
+
+
+def test_no_cast_may_stop(spark: Any) -> None:
+    """What stands behind the rule that there is no TRY_CAST: sqlglot would write a CAST, and that stops."""
+    assert exp.TryCast(this=column("x"), to=data_type("BIGINT")).sql("spark") == "CAST(`x` AS BIGINT)"
+    with pytest.raises(Exception, match="CAST_OVERFLOW"):
+        spark.sql("SELECT CAST(1e30BD AS BIGINT)").collect()
+
+
+def test_what_spark_says_is_withheld(spark: Any) -> None:
+    engine = Spark(spark.sql("SELECT 'secret' AS d"))
+    with pytest.raises(DataError, match="withheld") as caught:
+        engine.aggregate(f"SELECT CAST(d AS INT) FROM {engine._name}")
+    assert caught.value.__context__ is None
