@@ -103,7 +103,7 @@ def bracket_around(
     step = _fit(parts, _step(parts, c, total, width, right - left, points))
     low, high = _single_reach(parts, c, goal - c * epsilon - math.log(total))
     widths = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in _dense(parts)]
-    step = max(step, sum(widths) / _MOST_CELLS)
+    step = max(step, sum(widths) / _MOST_CELLS, (high - low) / points)
     uppers = [(above(part, step, low, high), count) for part, count in parts]
     lowers = [(below(part, step, low, high), count) for part, count in parts]
     left, right = _widened(parts, uppers, left - 2.0 * step, right + 2.0 * step)
@@ -228,7 +228,9 @@ def _convolve(
         offset += count * row.offset
         finite += count * math.log1p(-row.infinite) if row.infinite < 1.0 else -math.inf
         count_all += count
-    tilted.extend((values, 1, noise + error) for values, error in _multiplied(singles, size))
+    merged = _multiplied(singles, size)
+    alone = len(merged) == 1 and not tilted
+    tilted.extend((values, 1, noise + error * values.size) for values, error in merged)
     for values, count, inexact in tilted:
         transform = np.fft.rfft(_wrapped(values, size))
         magnitude = np.abs(transform)
@@ -242,6 +244,8 @@ def _convolve(
         )
     error = float(2.0 * errors.mean()) + noise * float(2.0 * np.abs(values).mean())
     masses = np.fft.irfft(values, size)
+    if alone:
+        masses, error = _wrapped(merged[0][0], size), merged[0][1] * (1.0 + merged[0][0].size / size)
     origin = math.floor((left - offset) / step)
     masses = np.roll(masses, (shift - origin) % size)
     start = offset + origin * step
@@ -251,9 +255,10 @@ def _convolve(
 
 
 def _multiplied(rows: list[Floats], size: int) -> list[tuple[Floats, float]]:
-    """Convolutions of short rows two by two, shortest first, up to `size`; with bounds on Σ|error|.
+    """Convolutions of short rows two by two, shortest first, up to `size`; with bounds on max |error|.
 
-    An FFT's output errs by at most 8u·log₂N·Σ|x|, and the mean over frequencies of |âb̂| is at most ‖a‖₂‖b‖₂.
+    An FFT's output errs by at most 8u·log₂N·Σ|x|; the mean over frequencies of |â| is at most ‖a‖₂, and
+    that of |âb̂| at most ‖a‖₂‖b‖₂. Rows sum to one, so entrywise errors add up.
     """
     heap = [(row.size, index, row, 0.0) for index, row in enumerate(rows)]
     heapq.heapify(heap)
@@ -268,11 +273,9 @@ def _multiplied(rows: list[Floats], size: int) -> list[tuple[Floats, float]]:
         fast = 1 << math.ceil(math.log2(max(length, 2)))
         both = np.fft.irfft(np.fft.rfft(a, fast) * np.fft.rfft(b, fast), fast)[:length]
         noise = 8.0 * UNIT * math.log2(fast)
-        each = noise * (2.0 + noise) * fast**-0.5 * (float(np.linalg.norm(a)) + float(np.linalg.norm(b)))
-        each = min(each * fast**0.5, 4.0 * noise) + noise * float(np.linalg.norm(a)) * float(
-            np.linalg.norm(b)
-        )
-        error = error_a + error_b + error_a * error_b + length * each
+        norm_a, norm_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+        each = 1.01 * noise * (norm_a + norm_b + 2.0 * norm_a * norm_b)
+        error = (error_a + error_b) * (1.0 + 1e-9) + error_a * error_b * length + each
         heapq.heappush(heap, (length, index, np.maximum(both, 0.0), error))
         index += 1
     return [*done, *((row, error) for _, _, row, error in heap)]
