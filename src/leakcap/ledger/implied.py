@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from leakcap.definition import hyperbolic
 from leakcap.numeric import up
 
 __all__ = ["implied_person", "renyi_of_pure"]
@@ -28,24 +29,12 @@ def implied_person(epsilon: float, delta: float) -> float:
 
 
 def renyi_of_pure(epsilon: float, alpha: float) -> float:
-    """(1/(α−1)) ln[(sinh αε − sinh((α−1)ε))/sinh ε], the Rényi divergence at order α that ε-DP allows, in
-    nats.
+    """The Rényi divergence at order α that ε-DP allows, in nats, rounded up.
 
-    Written as ln[1 + 2 sinh r (sinh r + tanh(ε/2) cosh r)] with r = (α−1)ε/2, which loses no digits, and
-    rounded up. It bounds the level-α capacity (the diameter is never below it) and, unlike that capacity,
-    adds up over adaptive queries at one order. Source: Mironov 2017, proposition 9 and proposition 1.
+    It bounds the level-α capacity (the diameter is never below it) and, unlike that capacity, adds up over
+    adaptive queries at one order. Source: Mironov 2017, proposition 9 and proposition 1.
 
     >>> round(renyi_of_pure(1.0, 2.0), 6)
     0.735326
     """
-    if epsilon == 0.0:
-        return 0.0
-    rise, slope = (alpha - 1) * epsilon / 2, math.tanh(epsilon / 2)
-    if rise < 20.0:
-        inner = math.log1p(2 * math.sinh(rise) * (math.sinh(rise) + slope * math.cosh(rise)))
-    else:
-        # 2 sinh r · e^{−r} and so on; what is left out of the logarithm is below its last digit
-        rest = math.exp(-2 * rise)
-        inner = 2 * rise + math.log((1 - rest) * ((1 - rest) + slope * (1 + rest)) / 2)
-        inner += math.exp(-inner)
-    return min(up(inner / (alpha - 1), 64), epsilon)
+    return min(up(hyperbolic.renyi_of_pure(epsilon, alpha), 64), epsilon)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from leakcap.bound import Bound
 from leakcap.capacities import geometric_capacity
+from leakcap.definition.hyperbolic import shannon_of_pure
 from leakcap.ledger import Spend
 from leakcap.ledger.implied import renyi_of_pure
 from leakcap.numeric import up
 from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.plan import Part, Plan
 from leakcap.release.policy import Policy
+from leakcap.release.reach import every_content_occurs
 
 __all__ = ["MECHANISM", "Price", "price_of", "tight_mutual_information"]
 
@@ -114,23 +116,17 @@ def _scale(part: Part, plan: Plan) -> float:
 def tight_mutual_information(epsilon: float) -> float:
     """D − 1 − ln D with D = ε/(1−e^{−ε}): no ε-DP mechanism tells more about one record, in nats. Rounded up.
 
-    Below ε = 10⁻³, where the digits cancel, ε²/8, which is above it by less than one part in 10⁷.
     Source: Dong, Durfee & Rogers 2020 (bounded range).
 
     >>> round(tight_mutual_information(1.0), 11)
     0.12330156148
     """
-    if epsilon < 1e-3:
-        return up(epsilon * epsilon / 8, 4)
-    if epsilon > 700.0:
-        return up(epsilon - 1.0 - math.log(epsilon), 8)
-    excess = (epsilon + math.expm1(-epsilon)) / -math.expm1(-epsilon)
-    return min(up(excess - math.log1p(excess), 8, 1.0 + epsilon), up(epsilon * epsilon / 8, 4))
+    return up(shannon_of_pure(epsilon), 64)
 
 
 def _person(plan: Plan, epsilon_contents: float) -> Bound:
     """The parts' capacities add up (fresh noise each); the tight bound for ε may still be lower."""
-    parts = [_part_capacity(part) for part in plan.parts]
+    parts = [_attained(plan, part, _part_capacity(part)) for part in plan.parts]
     upper = up(sum(part.upper for part in parts), len(parts))
     lower = max(part.lower for part in parts)
     ceiling = tight_mutual_information(epsilon_contents)
@@ -144,6 +140,13 @@ def _person(plan: Plan, epsilon_contents: float) -> Bound:
     if len(parts) == 1:
         return parts[0]
     return Bound(lower, upper, method="sum of the parts", source="Cuff & Yu 2016, corollaries 5 and 6")
+
+
+def _attained(plan: Plan, part: Part, capacity: Bound) -> Bound:
+    """The capacity, with a lower end only where a unit's data can make every content that it speaks of."""
+    if every_content_occurs(plan, part):
+        return capacity
+    return replace(capacity, lower=0.0, method=f"{capacity.method}, at most", witness=None)
 
 
 def _part_capacity(part: Part) -> Bound:
