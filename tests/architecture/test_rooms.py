@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ledger",),
     ("statement",),
     ("release",),
-    ("models",),
+    ("models", "audit"),
     ("report",),
     ("cli",),
 )
