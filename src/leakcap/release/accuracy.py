@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from leakcap.release.plan import Plan
 from leakcap.release.price import Price, price_of
@@ -20,6 +21,7 @@ LEVEL = 0.95
 REFERENCE_ROWS = 1000
 
 
+@cache
 def laplace_error(scale: Fraction, *, beyond: float) -> int:
     """The smallest integer a with P(|Z| > a) ≤ `beyond` for discrete Laplace noise of this scale.
 

@@ -41,6 +41,8 @@ def attach(data: object, *, table: str | None = None) -> Engine:
     >>> attach(pyarrow.table({"age": [1.5, 2.5]})).columns()
     {'age': 'DOUBLE'}
     """
+    if isinstance(data, DuckDB | Spark):
+        return data
     if isinstance(data, str) and (is_spark_url(data) or data.startswith(_POSTGRESQL)):
         return _attach_server(data, table)
     if isinstance(data, str | Path):

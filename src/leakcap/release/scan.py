@@ -1,0 +1,66 @@
+"""Several statistics from one reading of the table.
+
+Plans over the same cells and the same condition are answered by one statement, which returns the totals of
+all of them side by side. What each plan gets, and what noise is added to it, is the same as if it were alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leakcap.release.condition import to_text
+from leakcap.release.engine import Engine, Statement
+from leakcap.release.plan import Plan, read_totals, statement_of
+
+__all__ = ["Scan", "scans_of"]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One statement, and the places in a batch of the plans that it answers."""
+
+    places: tuple[int, ...]
+    plans: tuple[Plan, ...]
+    statement: Statement
+
+    def run(self, engine: Engine) -> dict[int, list[list[int]]]:
+        """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
+        rows = engine.run(self.statement)
+        first, totals = len(self.plans[0].cells.axes), {}
+        for place, plan in zip(self.places, self.plans, strict=True):
+            width, past = len(plan.cells.axes), first + len(plan.parts)
+            totals[place] = read_totals(plan, [(*row[:width], *row[first:past]) for row in rows])
+            first = past
+        return totals
+
+
+def scans_of(plans: Sequence[Plan], engine: Engine) -> list[Scan]:
+    """The plans in as few statements as can be, written out for this engine. Touches no rows.
+
+    >>> import pyarrow
+    >>> from leakcap.release import Query, attach, load_policy
+    >>> from leakcap.release.plan import plan_query
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 128.0]}}})
+    >>> plans = [plan_query(Query(name=s, statistic=s, column=c, epsilon=0.5), policy)
+    ...     for s, c in (("count", None), ("sum", "age"))]
+    >>> engine = attach(pyarrow.table({"age": [31.0, 45.0]}))
+    >>> [scan.places for scan in scans_of(plans, engine)]
+    [(0, 1)]
+    """
+    alike: dict[object, list[int]] = {}
+    for place, plan in enumerate(plans):
+        alike.setdefault(_sort(plan), []).append(place)
+    return [_scan(places, [plans[place] for place in places], engine) for places in alike.values()]
+
+
+def _scan(places: Sequence[int], plans: Sequence[Plan], engine: Engine) -> Scan:
+    return Scan(tuple(places), tuple(plans), engine.write(statement_of(plans)))
+
+
+def _sort(plan: Plan) -> object:
+    """What plans must have in common to share a statement."""
+    condition = None if plan.condition is None else to_text(plan.condition)
+    axes = tuple((axis.column, axis.kind, tuple(axis.labels.items())) for axis in plan.cells.axes)
+    return condition, axes, plan.query.edges if plan.query.statistic == "histogram" else None
