@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.errors import InvalidPrior, require
+from leakcap.errors import InvalidPrior, require, require_number
 
 __all__ = [
     "Adversary",
@@ -89,6 +89,7 @@ class EntropyFloor(Adversary):
     nats: float
 
     def __post_init__(self) -> None:
+        require_number("nats", "EntropyFloor", self.nats)
         ok = self.nats >= 0 and math.isfinite(self.nats)
         require(ok, "nats", "EntropyFloor", "be a finite number ≥ 0", self.nats)
 
@@ -105,6 +106,8 @@ class InputCost(Adversary):
     at_most: float
 
     def __post_init__(self) -> None:
+        for value in (*self.costs, self.at_most):
+            require_number("costs", "InputCost", value)
         finite = all(math.isfinite(c) for c in self.costs) and len(self.costs) > 0
         require(finite, "costs", "InputCost", "be finite numbers, one a secret", self.costs)
         require(math.isfinite(self.at_most), "at_most", "InputCost", "be a finite number", self.at_most)
@@ -171,7 +174,10 @@ class DependentRecords(Adversary):
 
 
 def _vector(prior: ArrayLike) -> tuple[float, ...]:
-    vector = np.asarray(prior, dtype=np.float64)
+    try:
+        vector = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidPrior("a prior must be a vector of numbers, one a secret.") from None
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidPrior(f"a prior must be a non-empty vector. Got shape {vector.shape}.")
     return tuple(float(v) for v in vector)

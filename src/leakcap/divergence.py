@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.errors import require
+from leakcap.errors import require, require_number
 from leakcap.numeric.logspace import Floats, logsumexp, safe_log
 
 __all__ = ["Divergence", "HockeyStick", "Renyi", "TotalVariation"]
@@ -56,6 +56,7 @@ class Renyi(Divergence):
 
     def __post_init__(self) -> None:
         alpha = self.alpha
+        require_number("alpha", "Renyi", alpha)
         require(alpha > 0 and not math.isnan(alpha), "alpha", "Renyi", "be positive, ∞ allowed", alpha)
 
     def between(self, p: ArrayLike, q: ArrayLike) -> Floats:
@@ -128,6 +129,7 @@ class HockeyStick(Divergence):
     exp_epsilon: float
 
     def __post_init__(self) -> None:
+        require_number("exp_epsilon", "HockeyStick", self.exp_epsilon)
         ok = self.exp_epsilon >= 0 and math.isfinite(self.exp_epsilon)
         require(ok, "exp_epsilon", "HockeyStick", "be a finite number ≥ 0 (it is e^ε)", self.exp_epsilon)
 

@@ -20,6 +20,8 @@ The command line prints it as one line and exits with code 2.
 
 from __future__ import annotations
 
+from numbers import Real
+
 __all__ = [
     "BudgetExceeded",
     "DataError",
@@ -35,6 +37,7 @@ __all__ = [
     "NotFitted",
     "SourceError",
     "require",
+    "require_number",
 ]
 
 
@@ -105,3 +108,13 @@ def require(holds: bool, name: str, owner: str, rule: str, got: object, remedy: 
     if not holds:
         text = f"`{name}` of `{owner}` must {rule}. Got {got!r}."
         raise InvalidParameter(f"{text} {remedy}".rstrip())
+
+
+def require_number(name: str, owner: str, got: object) -> None:
+    """Raise `InvalidParameter` for what is not a real number: text, None, a list, true and false.
+
+    >>> require_number("alpha", "Renyi", "2")
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `alpha` of `Renyi` must be a real number. Got '2'.
+    """
+    require(isinstance(got, Real) and not isinstance(got, bool), name, owner, "be a real number", got)

@@ -67,6 +67,9 @@ def refines(a: Channel, b: Channel, *, max_case: bool = False) -> Refinement:
     >>> refines(a, a >> post).holds, refines(a >> post, a).holds
     (True, False)
     """
+    for channel in (a, b):
+        if not isinstance(channel, Channel):
+            raise InvalidChannel(f"`refines` compares two channels. Got {type(channel).__name__}.")
     if a.inputs != b.inputs:
         raise InvalidChannel(
             "refinement compares channels with the same inputs. "

@@ -162,8 +162,14 @@ def _keys(table: Any) -> NDArray[np.int64]:
 def _check_pairs(pairs: tuple[Pair, ...] | None, count: int) -> None:
     if not pairs:
         return
-    index = np.array(pairs, dtype=np.int64)
-    if index.ndim != 2 or index.shape[1] != 2 or index.min() < 0 or index.max() >= count:
+    index = np.array(pairs)
+    if (
+        index.dtype.kind not in "iu"
+        or index.ndim != 2
+        or index.shape[1] != 2
+        or index.min() < 0
+        or index.max() >= count
+    ):
         raise InvalidParameter(
             "`pairs` of `Neighbours` must be pairs of secrets from "
             f"0 to {count - 1}. Got others among {len(pairs)}."

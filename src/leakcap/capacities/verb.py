@@ -47,6 +47,10 @@ def capacity(
     1.098612288668
     """
     adversary = Neighbours() if adversary is None else adversary
+    if not isinstance(divergence, Divergence):
+        raise InvalidParameter(
+            f"`divergence` of `capacity` must be a ruler such as `Renyi(1)`. Got {divergence!r}."
+        )
     if isinstance(channel, Channel):
         return solve(adversary, channel, divergence)
     if not isinstance(channel, HasExact):

@@ -91,6 +91,8 @@ def labels_of(name: str, labels: Iterable[Hashable] | None, size: int) -> tuple[
         return tuple(range(size))
     if isinstance(labels, range) and len(labels) == size:
         return tuple(labels)
+    if not isinstance(labels, Iterable):
+        raise InvalidChannel(f"`{name}` of `Channel` must be labels, one a place. Got {labels!r}.")
     result = tuple(labels)
     if len(result) != size:
         raise InvalidChannel(f"`{name}` of `Channel` must have {size} labels. Got {len(result)}.")
@@ -108,7 +110,10 @@ def labels_of(name: str, labels: Iterable[Hashable] | None, size: int) -> tuple[
 def probability_of(value: float | Fraction, name: str) -> float | Fraction:
     """A number in [0, 1]; a fraction (or 0 or 1 as an integer) stays exact."""
     exact = isinstance(value, (Fraction, int)) and not isinstance(value, bool)
-    number: float | Fraction = Fraction(value) if exact else float(value)
+    try:
+        number: float | Fraction = Fraction(value) if exact else float(value)
+    except (TypeError, ValueError):
+        raise InvalidChannel(f"`{name}` must be a number between 0 and 1. Got {value!r}.") from None
     if not 0 <= number <= 1:
         raise InvalidChannel(f"`{name}` must be a probability between 0 and 1. Got {value!r}.")
     return number

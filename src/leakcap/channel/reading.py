@@ -64,7 +64,8 @@ def stochastic(rows: Floats) -> Floats:
     """Check a fresh matrix of doubles, scale its rows to one and freeze it."""
     width = max(rows.shape[-1], 1)
     check_entries(rows, lambda index: divmod(index, width))
-    totals = rows.sum(axis=-1)
+    with np.errstate(over="ignore"):  # what overflows does not sum to one
+        totals = rows.sum(axis=-1)
     off = check_totals(totals.ravel()).reshape(totals.shape)
     if off.any():
         rows[off] /= totals[off][:, None]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact
 from leakcap.channel import Channel
-from leakcap.errors import require
+from leakcap.errors import require, require_number
 
 __all__ = ["Definition", "Neighbourhood", "Relation"]
 
@@ -97,23 +97,28 @@ class Definition(ABC):
             shown.append(f"neighbours={self.neighbours.relation.value!r} of one {self.neighbours.unit}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def _number(self, name: str) -> float:
+        value: float = getattr(self, name)
+        require_number(name, type(self).__name__, value)
+        return value
+
     def _require_level(self, name: str) -> None:
-        value = getattr(self, name)
+        value = self._number(name)
         ok = value >= 0 and not math.isnan(value)
         require(ok, name, type(self).__name__, "be ≥ 0 (∞ stands for no guarantee)", value)
 
     def _require_finite(self, name: str) -> None:
-        value = getattr(self, name)
+        value = self._number(name)
         require(
             value >= 0 and math.isfinite(value), name, type(self).__name__, "be a finite number ≥ 0", value
         )
 
     def _require_probability(self, name: str) -> None:
-        value = getattr(self, name)
+        value = self._number(name)
         require(0 <= value <= 1, name, type(self).__name__, "be a probability in [0, 1]", value)
 
     def _require_order(self, name: str) -> None:
-        value = getattr(self, name)
+        value = self._number(name)
         require(
             value > 0 and not math.isnan(value), name, type(self).__name__, "be positive, ∞ allowed", value
         )

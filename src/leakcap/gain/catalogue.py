@@ -6,7 +6,7 @@ inputs otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,7 +120,10 @@ def distribution_reciprocal(prior: ArrayLike) -> Gain:
     >>> distribution_reciprocal([0.25, 0.75]).table.round(4).tolist()
     [[4.0, 0.0], [0.0, 1.3333]]
     """
-    vector = np.array(prior, dtype=np.float64)
+    try:
+        vector = np.array(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidPrior("a prior must be a vector of numbers, one a secret.") from None
     if vector.ndim != 1 or not np.isfinite(vector).all() or (vector < 0).any() or vector.sum() <= 0:
         raise InvalidPrior("a prior must be a vector of probabilities, not all zero. Got something else.")
     total = vector.sum()
@@ -157,6 +160,9 @@ def _count(owner: str, secrets: Secrets) -> tuple[int, tuple[Hashable, ...] | No
     if isinstance(secrets, int):
         require(secrets >= 1, "secrets", owner, "be at least 1", secrets)
         return secrets, None
+    require(
+        isinstance(secrets, Iterable), "secrets", owner, "be a number of secrets, or their labels", secrets
+    )
     labels = tuple(secrets)
     require(len(labels) >= 1, "secrets", owner, "name at least one secret", labels)
     require(len(set(labels)) == len(labels), "secrets", owner, "be distinct labels", labels)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from leakcap.capacities.given import sibson_information
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
-from leakcap.errors import require
+from leakcap.errors import require, require_number
 from leakcap.leakage.cells import allowed, cells_of
 from leakcap.numeric.logspace import Floats, logsumexp
 
@@ -102,6 +102,7 @@ def order_of(owner: str, alpha: float) -> float:
     >>> order_of("sibson", 2)
     2.0
     """
+    require_number("alpha", owner, alpha)
     ok = alpha > 0 and not math.isnan(alpha)
     require(ok, "alpha", owner, "be positive, ∞ allowed", alpha)
     return float(alpha)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
 from leakcap.channel import Channel, as_prior
-from leakcap.errors import InvalidParameter, LeakcapError, require
+from leakcap.errors import InvalidParameter, LeakcapError, require, require_number
 from leakcap.numeric.logspace import Floats, safe_log
 from leakcap.numeric.programs import LinearSolution, diagonal, kron, minimise_linear, stack
 from leakcap.progress import progress
@@ -46,6 +46,7 @@ def optimal_mechanism(
     """
     table = loss_matrix("optimal_mechanism", loss)
     weights = as_prior(prior, table.shape[0])
+    require_number("epsilon", "optimal_mechanism", epsilon)
     ok = epsilon >= 0 and math.isfinite(epsilon)
     require(ok, "epsilon", "optimal_mechanism", "be a finite number ≥ 0", epsilon)
     distances = _all_alike(len(weights)) if metric is None else _as_metric(metric, len(weights))
@@ -115,7 +116,10 @@ def _all_alike(count: int) -> Floats:
 
 
 def _as_metric(metric: ArrayLike, count: int) -> Floats:
-    d = np.array(metric, dtype=np.float64)
+    try:
+        d = np.array(metric, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter("`metric` must be a square matrix of numbers.") from None
     if d.shape != (count, count):
         raise InvalidParameter(f"`metric` must be a matrix of shape ({count}, {count}). Got {d.shape}.")
     if np.isnan(d).any() or not np.array_equal(d, d.T) or np.diag(d).any():
