@@ -11,6 +11,7 @@ from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
 from leakcap.cli.ledger import budget, ledger
 from leakcap.cli.release import preview, release
+from leakcap.cli.sql import sql
 from leakcap.errors import LeakcapError
 
 __all__ = ["app", "run"]
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(release)
 app.command()(preview)
+app.command()(sql)
 app.command()(budget)
 app.command()(convert)
 app.add_typer(ledger)

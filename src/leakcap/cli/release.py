@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakcap.cli.printing import Json, console, finite, print_json
+from leakcap.cli.printing import Json, console, print_json
 from leakcap.cli.targets import require_durable, require_report
 
 __all__ = ["LedgerUrl", "preview", "release"]
@@ -98,24 +98,7 @@ def preview(file: QueryPath, json_: Json = False) -> None:
     queries = load_queries(file)
     previews = preview_queries(queries.queries, policy=load_policy(queries.policy))
     if json_:
-        print_json(
-            [
-                {
-                    "name": p.name,
-                    "query": p.text,
-                    "error_95": p.error,
-                    "rows": p.rows,
-                    "price": {
-                        "epsilon": p.price.epsilon,
-                        "delta": p.price.delta,
-                        "nats_person": p.price.nats_person.upper,
-                        "nats_table": finite(p.price.nats_table),
-                    },
-                    "noise_scales": p.price.noise_scales,
-                }
-                for p in previews
-            ]
-        )
+        print_json([preview.to_dict() for preview in previews])
         return
     from leakcap.report.terminal import print_preview
 

@@ -14,7 +14,7 @@ from functools import cache
 from leakcap.release.plan import Plan
 from leakcap.release.price import Price, price_of
 
-__all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview_of"]
+__all__ = ["LEVEL", "Preview", "errors_of", "interval_of", "laplace_error", "preview_of"]
 
 LEVEL = 0.95
 # For a mean whose number of rows is neither public nor known: the error is quoted at this many rows.
@@ -36,10 +36,13 @@ def laplace_error(scale: Fraction, *, beyond: float) -> int:
     return max(0, math.ceil(tail / decay * (1 + 1e-12)) - 1)
 
 
-def interval_of(plan: Plan, noisy: tuple[int, ...]) -> tuple[float, float]:
+def interval_of(
+    plan: Plan, noisy: tuple[int, ...], errors: tuple[int, ...] | None = None
+) -> tuple[float, float]:
     """An interval that covers the truth with 95 % probability, from one cell's noisy integers.
 
-    For a mean each of its two parts is given half of the 5 %, so it covers more often than it says.
+    For a mean each of its two parts is given half of the 5 %, so it covers more often than it says. `errors`
+    is `errors_of(plan)`, for those who have many cells.
 
     >>> from leakcap.release.policy import load_policy
     >>> from leakcap.release.plan import plan_query
@@ -49,7 +52,7 @@ def interval_of(plan: Plan, noisy: tuple[int, ...]) -> tuple[float, float]:
     >>> interval_of(plan_query(Query(name="n", statistic="count", epsilon=1.0), policy), (7,))
     (4.0, 10.0)
     """
-    errors = _errors(plan)
+    errors = errors_of(plan) if errors is None else errors
     ends = [(total - error, total + error) for total, error in zip(noisy, errors, strict=True)]
     if plan.grid is None:
         return float(ends[0][0]), float(ends[0][1])
@@ -67,7 +70,8 @@ def as_mean(plan: Plan, steps: Fraction) -> float:
     return plan.grid.value(inside)
 
 
-def _errors(plan: Plan) -> tuple[int, ...]:
+def errors_of(plan: Plan) -> tuple[int, ...]:
+    """For each part how far its noise goes; together they go further with 5 % probability at most."""
     beyond = (1.0 - LEVEL) / len(plan.parts)
     return tuple(laplace_error(part.scale, beyond=beyond) for part in plan.parts)
 
@@ -87,10 +91,27 @@ class Preview:
     remark: str
     price: Price
 
+    def to_dict(self) -> dict[str, object]:
+        """The preview as JSON; None where a bound does not exist."""
+        table = self.price.nats_table
+        return {
+            "name": self.name,
+            "query": self.text,
+            "error_95": self.error,
+            "rows": self.rows,
+            "price": {
+                "epsilon": self.price.epsilon,
+                "delta": self.price.delta,
+                "nats_person": self.price.nats_person.upper,
+                "nats_table": table if math.isfinite(table) else None,
+            },
+            "noise_scales": self.price.noise_scales,
+        }
+
 
 def preview_of(plan: Plan) -> Preview:
     """The preview of a planned query."""
-    query, errors = plan.query, _errors(plan)
+    query, errors = plan.query, errors_of(plan)
     rows, remark = None, "for each group" if plan.cells.size > 1 else ""
     if plan.grid is None:
         error = float(errors[0])

@@ -140,10 +140,13 @@ class _Contents(BaseModel):
 
 @dataclass(frozen=True)
 class QueryFile:
-    """A query file with its paths resolved: relative ones start at the file's own folder."""
+    """A query file with its paths resolved: relative ones start at the file's own folder.
+
+    `data` is a path, or the URL of a server.
+    """
 
     policy: Path
-    data: Path
+    data: Path | str
     table: str | None
     ledger: str
     report: Path | None
@@ -167,12 +170,17 @@ def load_queries(path: str | Path) -> QueryFile:
     folder = path.resolve().parent
     return QueryFile(
         policy=folder / contents.policy,
-        data=folder / contents.data,
+        data=contents.data if _is_server(contents.data) else folder / contents.data,
         table=contents.table,
         ledger=_ledger_url(contents.ledger, folder),
         report=None if contents.report is None else folder / contents.report,
         queries=queries,
     )
+
+
+def _is_server(data: str) -> bool:
+    """A URL, or a local Spark: what does not start at the query file's folder."""
+    return "://" in data or data == "local" or data.startswith("local[")
 
 
 def _ledger_url(text: str, folder: Path) -> str:

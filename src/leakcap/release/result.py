@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from leakcap.release.accuracy import as_mean, interval_of
+from leakcap.release.accuracy import as_mean, errors_of, interval_of
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
@@ -68,8 +68,9 @@ class Release:
 
 def release_of(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
+    errors = errors_of(plan)
     rows = tuple(
-        Row(keys, _value(plan, totals), interval_of(plan, totals))
+        Row(keys, _value(plan, totals), interval_of(plan, totals, errors))
         for keys, totals in zip(plan.cells.labels(), zip(*noisy, strict=True), strict=True)
     )
     scale = price.noise_scales[plan.parts[0].role]

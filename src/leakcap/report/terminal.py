@@ -18,7 +18,7 @@ from leakcap.report.plots import label
 from leakcap.report.publication import CAPS, Publication, figures, number, protects, scales
 from leakcap.statement import Statement
 
-__all__ = ["print_findings", "print_preview", "print_publication", "print_statement"]
+__all__ = ["print_findings", "print_preview", "print_publication", "print_statement", "print_values"]
 
 MOST_ROWS = 20
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
@@ -35,6 +35,11 @@ def print_publication(console: Console, publication: Publication, *, explain: bo
     print_statement(console, publication.total, explain=explain)
     console.print()
     console.print(_balances(publication.balances))
+
+
+def print_values(console: Console, releases: Sequence[Release]) -> None:
+    """The values alone, with their intervals."""
+    console.print(_values(releases))
 
 
 def _values(releases: Sequence[Release]) -> Table:

@@ -1,0 +1,139 @@
+"""The command `sql`: a SELECT statement, answered in private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.release import LedgerUrl
+from leakcap.cli.targets import require_durable
+
+if TYPE_CHECKING:
+    from leakcap.release import Policy, Preview, Query, Release
+
+__all__ = ["sql"]
+
+
+def sql(
+    text: Annotated[str, typer.Argument(metavar="SELECT", help="The statement.", show_default=False)],
+    epsilon: Annotated[float, typer.Option(help="The ε that the statement's aggregates share.")],
+    file: Annotated[
+        Path,
+        typer.Option("--in", help="The query file (TOML) whose policy, data and ledger are used."),
+    ] = Path("release.toml"),
+    weights: Annotated[
+        str | None,
+        typer.Option(help="How ε is shared, e.g. 2,1,1. Equally by default.", show_default=False),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Show accuracy and price. Touches neither data nor ledger.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Answer on a dummy table made from the policy alone. Costs nothing."),
+    ] = False,
+    ledger: LedgerUrl = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.
+
+    Example: leakcap sql "SELECT ward, COUNT(*) FROM visits GROUP BY ward" --epsilon 0.5 --preview
+    """
+    asked = _asked(text, epsilon, file, weights)
+    if preview:
+        from leakcap.release import preview as preview_queries
+
+        _print_previews(preview_queries(asked.queries, policy=asked.policy), json_)
+        return
+    if dry_run:
+        from leakcap.release.dummy import dry_run as on_dummy
+
+        _print_dry_run(on_dummy(asked.queries, asked.policy), json_)
+        return
+    _answer(asked, require_durable(asked.ledger if ledger is None else ledger), analyst, fresh, json_)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A statement's queries, and what they are about."""
+
+    queries: Sequence[Query]
+    policy: Policy
+    data: Path | str
+    table: str | None
+    ledger: str
+
+
+def _asked(text: str, epsilon: float, file: Path, weights: str | None) -> _Asked:
+    from leakcap.release import load_policy, load_queries
+    from leakcap.release.sql import sql_queries
+
+    place = load_queries(file)
+    policy = load_policy(place.policy)
+    tables = () if place.table is None else (place.table.rpartition(".")[2],)
+    queries = sql_queries(text, policy, epsilon, tables=tables, weights=_numbers(weights))
+    return _Asked(queries, policy, place.data, place.table, place.ledger)
+
+
+def _numbers(weights: str | None) -> list[float] | None:
+    from leakcap.errors import InvalidQuery
+
+    if weights is None:
+        return None
+    try:
+        return [float(part) for part in weights.split(",")]
+    except ValueError:
+        raise InvalidQuery(f"`--weights` must be numbers with commas between. Got {weights!r}.") from None
+
+
+def _print_previews(previews: Sequence[Preview], json_: bool) -> None:
+    from leakcap.report.terminal import print_preview
+
+    if json_:
+        print_json([one.to_dict() for one in previews])
+        return
+    print_preview(console(), previews)
+
+
+def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
+    from leakcap.report.terminal import print_values
+
+    if json_:
+        print_json(
+            {
+                "dry_run": True,
+                "releases": [
+                    {"name": one.name, "rows": [{"keys": r.keys, "value": r.value} for r in one.rows]}
+                    for one in releases
+                ],
+            }
+        )
+        return
+    out = console()
+    out.print("A dry run on a dummy table: these numbers say nothing about the data, and cost nothing.\n")
+    print_values(out, releases)
+
+
+def _answer(asked: _Asked, ledger: str, analyst: str, fresh: bool, json_: bool) -> None:
+    from leakcap.release import PrivateTable, exposure_so_far
+    from leakcap.report.publication import Publication
+    from leakcap.report.terminal import print_publication
+    from leakcap.statement import statement_of
+
+    table = PrivateTable(asked.data, policy=asked.policy, ledger=ledger, table=asked.table, analyst=analyst)
+    releases = table.release(asked.queries, fresh=fresh)
+    total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
+    publication = Publication.of(asked.policy, releases, total, table.budget())
+    if json_:
+        print_json(publication.to_dict())
+        return
+    print_publication(console(), publication)
