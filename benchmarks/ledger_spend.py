@@ -1,48 +1,74 @@
-"""The time of one checked, committed spend in a file with 100 and with 100,000 entries.
+"""The time of one checked, committed spend with 100 and with 100,000 entries, all kinds of caps set.
 
-Run: python benchmarks/ledger_spend.py
+Run: python benchmarks/ledger_spend.py [postgresql+psycopg://user@host/an-empty-database]
 """
 
 from __future__ import annotations
 
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from leakcap.errors import BudgetExceeded
-from leakcap.ledger import Caps, Charge, Ledger, Spend
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
 
 SPENDS = 200
 BATCH = 5_000
+ANALYSTS = 20
 
 
 def main() -> None:
-    tenth = Charge(
-        "malignant", "count where diagnosis = 'malignant'", Spend(epsilon=0.1, nats_person=0.00125)
-    )
     with tempfile.TemporaryDirectory() as directory:
         print(f"one write and fsync of 4 KiB here: {_fsync(directory):.2f} ms")
-        print(f"{'entries':>8} {'spend':>9} {'worst':>9} {'refusal':>9} {'verify':>9}")
+        titles = ("spend", "worst", "release", "recall", "refusal", "verify")
+        print(f"{'entries':>8} " + " ".join(f"{title:>9}" for title in titles))
+        if sys.argv[1:]:
+            _row(sys.argv[1], 100_000)
+            return
         for entries in (100, 100_000):
-            url = f"sqlite:///{Path(directory, f'{entries}.db')}"
-            caps = Caps(epsilon=(entries + SPENDS) / 10)
-            with Ledger.open(url, dataset="patients", policy="0" * 8, caps=caps) as ledger:
-                for start in range(0, entries, BATCH):
-                    ledger.reserve([tenth] * min(BATCH, entries - start))
-                spends = [_spend(ledger, tenth) for _ in range(SPENDS)]
-                refusals = [_refusal(ledger, tenth) for _ in range(SPENDS)]
-                verify = _milliseconds(ledger.verify)
-            middle, refused = statistics.median(spends), statistics.median(refusals)
-            print(
-                f"{entries:>8,} {middle:>6.2f} ms {max(spends):>6.2f} ms {refused:>6.2f} ms {verify:>6.0f} ms"
-            )
+            _row(f"sqlite:///{Path(directory, f'{entries}.db')}", entries)
 
 
-def _spend(ledger: Ledger, charge: Charge) -> float:
-    return _milliseconds(lambda: ledger.reserve([charge]))
+def _row(url: str, entries: int) -> None:
+    most = (entries + SPENDS) / 10
+    caps = Caps(
+        most,
+        nats_level=most,
+        alpha=2.0,
+        queries=entries + SPENDS,
+        each_analyst=Limits(epsilon=most),
+        each_period=Limits(epsilon=most),
+        period="year",
+    )
+    with Ledger.open(url, dataset="patients", policy="0" * 8, caps=caps) as ledger:
+        for start in range(0, entries, BATCH):
+            ledger.reserve([_charge(start + n) for n in range(min(BATCH, entries - start))], data="monday")
+        spends = [
+            _milliseconds(lambda n=n: ledger.reserve([_charge(n)], data="monday")) for n in range(SPENDS)
+        ]
+        releases = [
+            _milliseconds(lambda n=n: ledger.mark_released([n], answers={n: [[1, 0, 2]]}))
+            for n in range(1, 101)
+        ]
+        recalls = [
+            _milliseconds(lambda n=n: ledger.recall([_charge(n)], data="monday")) for n in range(SPENDS)
+        ]
+        refusals = [_refusal(ledger, _charge(0)) for _ in range(SPENDS)]
+        verify = _milliseconds(ledger.verify)
+    middle = [statistics.median(times) for times in (spends, releases, recalls, refusals)]
+    print(
+        f"{entries:>8,} {middle[0]:>6.2f} ms {max(spends):>6.2f} ms {middle[1]:>6.2f} ms {middle[2]:>6.2f} ms"
+        f" {middle[3]:>6.2f} ms {verify:>7.0f} ms"
+    )
+
+
+def _charge(number: int) -> Charge:
+    spend = Spend(epsilon=0.1, nats_person=0.00125, nats_table=1.0, nats_level=0.01)
+    return Charge("malignant", f"count where age > {number}", spend, f"analyst {number % ANALYSTS}")
 
 
 def _refusal(ledger: Ledger, charge: Charge) -> float:

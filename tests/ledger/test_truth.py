@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap import AllPriors, Channel, Renyi, capacity
+from leakcap.accounting.personal import PersonalBudgets
+from leakcap.definition import PureDP
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from leakcap.ledger.implied import renyi_of_pure
 from leakcap.release.price import tight_mutual_information
@@ -234,6 +236,58 @@ def test_a_maximum_where_the_sum_is_due_is_caught() -> None:
     require_truth_below(rows, [step.spend, step.spend], rng)
     with pytest.raises(AssertionError, match="epsilon, delta"):
         require_truth_below(rows, [dearest([step.spend, step.spend])], rng)
+
+
+def personal_ratio(rows: Rows, person: int) -> float:
+    """The exact ε of one person alone."""
+    pairs = [(i, j) for i, j in NEIGHBOURS if TABLES[i][1 - person] == TABLES[j][1 - person]]
+    return max(float(np.log(rows[i] / rows[j]).max()) for i, j in pairs)
+
+
+def left_out(rows: Rows, counted: frozenset[Hashable]) -> Rows:
+    """The channel on those who are counted: whoever is not is taken for somebody with record 0."""
+    kept = [
+        tuple(value if person in counted else 0 for person, value in enumerate(table)) for table in TABLES
+    ]
+    return rows[[TABLES.index(table) for table in kept]]
+
+
+def personally(caps: tuple[float, float], strengths: list[float], seed: int, *, forget: bool = False) -> None:
+    """Queries until the budgets end; with `forget` those without budget left stay counted."""
+    rng = np.random.default_rng(seed)
+    budgets = PersonalBudgets({person: PureDP(cap) for person, cap in enumerate(caps)})
+    seen, spends = np.ones((len(TABLES), 1)), []
+    for strength in strengths:
+        rows = random_rows(rng, 2, strength)
+        own = {person: PureDP(personal_ratio(rows, person) * (1 + 1e-12)) for person in (0, 1)}
+        budgets, counted = budgets.charge(own)
+        asked = rows if forget else left_out(rows, counted)
+        seen = observe(seen, [asked])
+        # The ledger knows the query, not who was counted: it is charged for the person who pays most.
+        spends.append(Spend(max(price.epsilon for price in own.values()), nats_table=certified(rows)))
+    for person, cap in enumerate(caps):
+        true = personal_ratio(seen, person)
+        assert true <= cap - budgets.left(person) + SLACK, "personal"
+        assert true <= cap + SLACK, "personal"
+    require_truth_below(seen, spends, rng)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.tuples(st.floats(0.05, 3), st.floats(0.05, 3)),
+    st.lists(st.floats(0.1, 2.0), min_size=1, max_size=5),
+    st.integers(0, 2**32),
+)
+def test_nobody_loses_more_than_their_own_budget(
+    caps: tuple[float, float], strengths: list[float], seed: int
+) -> None:
+    personally(caps, strengths, seed)
+
+
+def test_somebody_counted_beyond_the_budget_is_caught() -> None:
+    personally((0.5, 5.0), [1.0, 1.0, 1.0], 1)
+    with pytest.raises(AssertionError, match="personal"):
+        personally((0.5, 5.0), [1.0, 1.0, 1.0], 1, forget=True)
 
 
 def test_a_forgotten_delta_is_caught() -> None:

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import row_hash
@@ -59,8 +59,8 @@ def find(connection: Connection, state: State, charge: Charge, data: str, label:
 
 def version_of(connection: Connection, state: State, data: str) -> int:
     """The number of the table's version: the one it had before, or the next."""
-    same = select(func.max(EVENT.c.data_version)).where(EVENT.c.data == data, EVENT.c.kind == "reserve")
-    known = connection.execute(same.where(EVENT.c.data_version > 0)).scalar() if data else None
+    same = select(EVENT.c.data_version).where(EVENT.c.data == data).order_by(EVENT.c.seq.desc()).limit(1)
+    known = connection.execute(same).scalar() if data else None
     if known is not None:
         return int(known)
     # A table without a name is taken to be the latest version.

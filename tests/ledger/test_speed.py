@@ -1,0 +1,92 @@
+"""A spend costs the same at a hundred thousand entries: no statement reads the table of events through."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event, text
+
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+from leakcap.ledger.schema import EVENT
+
+CAPS = Caps(
+    1e5,
+    nats_level=1e5,
+    alpha=2.0,
+    queries=10**6,
+    each_analyst=Limits(epsilon=1e5),
+    each_period=Limits(epsilon=1e5),
+    period="year",
+)
+
+
+def charge(number: int) -> Charge:
+    spend = Spend(epsilon=0.1, nats_person=0.00125, nats_table=1.0)
+    return Charge("q", f"count where age > {number % 200}", spend, f"analyst {number % 20}")
+
+
+def filled(path: Path, entries: int) -> Ledger:
+    ledger = Ledger.open(f"sqlite:///{path}", dataset="d", policy="0" * 8, caps=CAPS)
+    for start in range(0, entries, 5000):
+        count = min(5000, entries - start)
+        ids = [e.id for e in ledger.reserve([charge(start + n) for n in range(count)], data="monday")]
+        ledger.mark_released(ids[:200], answers={id_: [[1, 0, 2]] for id_ in ids[:200]})
+    return ledger
+
+
+def use(ledger: Ledger, number: int) -> None:
+    (entry,) = ledger.reserve([charge(number)], data="monday")
+    ledger.mark_released([entry.id], answers={entry.id: [[1, 0, 2]]})
+    assert ledger.recall([charge(number)], data="monday") != [None]
+    assert ledger.recall([charge(number)], data="tuesday") == [None]
+    ledger.mark_repeated([entry.id])
+    ledger.reserve([charge(number)], data=f"day {number}")
+
+
+def test_no_statement_of_a_spend_reads_all_events(tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+
+    def note(_c: object, _cursor: object, statement: str, parameters: Any, _x: object, many: bool) -> None:
+        if EVENT.name in statement and not many and not statement.startswith("INSERT"):
+            seen[statement] = parameters
+
+    with filled(tmp_path / "l.db", 300) as ledger:
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            for number in range(3):
+                use(ledger, number)
+            event.remove(Engine, "before_cursor_execute", note)
+            plans = {}
+            with ledger._database.reading() as connection:
+                for statement, parameters in seen.items():
+                    found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+                    plans[statement] = [str(row[3]) for row in found]
+                whole = connection.execute(text(f"EXPLAIN QUERY PLAN SELECT * FROM {EVENT.name}")).all()
+        finally:
+            if event.contains(Engine, "before_cursor_execute", note):
+                event.remove(Engine, "before_cursor_execute", note)
+    assert any("SCAN" in str(row[3]) for row in whole)  # that is how reading all of it would look
+    assert len(plans) >= 4
+    for statement, plan in plans.items():
+        assert not [step for step in plan if "SCAN" in step], (statement, plan)
+
+
+@pytest.mark.slow
+def test_a_spend_at_a_hundred_thousand_entries(tmp_path: Path) -> None:
+    """Under 5 ms, beside what the disk takes for one write that is to last."""
+    with filled(tmp_path / "l.db", 100_000) as ledger, (tmp_path / "probe").open("wb", buffering=0) as probe:
+        spends, disk = [], []
+        for number in range(100):
+            start = time.perf_counter()
+            probe.write(b"\0" * 4096)
+            os.fsync(probe.fileno())
+            between = time.perf_counter()
+            ledger.reserve([charge(number)], data="monday")
+            spends.append(time.perf_counter() - between)
+            disk.append(between - start)
+    assert statistics.median(spends) < 0.005 + statistics.median(disk)
