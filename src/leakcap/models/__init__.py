@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from leakcap.models.linear import LinearRegression
+from leakcap.models.output import RidgeRegression
 
-__all__ = ["LinearRegression"]
+__all__ = ["LinearRegression", "RidgeRegression"]

@@ -12,6 +12,7 @@ from typing import Any
 from leakcap.errors import DataError, InvalidParameter, LeakcapError, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.ticks import LARGEST
 from leakcap.numeric import up
 from leakcap.release import Policy, load_policy
 from leakcap.release.price import tight_mutual_information
@@ -34,11 +35,12 @@ def pure_spend(epsilon: float, policy: Policy, *, nats_table: float = math.inf) 
     if replace and policy.units is not None:
         nats_table = min(nats_table, tight_mutual_information(up(policy.units * epsilon)))
     alpha = policy.caps.alpha
-    return Spend(
-        epsilon=epsilon,
-        nats_person=min(tight_mutual_information(contents), implied_person(epsilon, 0.0)),
-        nats_table=nats_table,
-        nats_level=math.inf if alpha is None else renyi_of_pure(contents, alpha),
+    return _spend(
+        epsilon,
+        0.0,
+        min(tight_mutual_information(contents), implied_person(epsilon, 0.0)),
+        nats_table,
+        math.inf if alpha is None else renyi_of_pure(contents, alpha),
     )
 
 
@@ -55,7 +57,13 @@ def gaussian_spend(
         nats_table = min(nats_table, up(policy.units**2 * rho, 4))
     alpha = policy.caps.alpha
     level = math.inf if alpha is None else up((1 if replace else 4) * alpha * rho, 4)
-    return Spend(epsilon=epsilon, delta=delta, nats_person=rho, nats_table=nats_table, nats_level=level)
+    return _spend(epsilon, delta, rho, nats_table, level)
+
+
+def _spend(epsilon: float, delta: float, person: float, table: float, level: float) -> Spend:
+    """A bound beyond what a ledger counts is none."""
+    nats = [amount if amount <= LARGEST else math.inf for amount in (person, table, level)]
+    return Spend(epsilon=epsilon, delta=delta, nats_person=nats[0], nats_table=nats[1], nats_level=nats[2])
 
 
 def approximate_spend(epsilon: float, delta: float) -> Spend:
