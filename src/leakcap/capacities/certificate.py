@@ -38,10 +38,8 @@ class ShannonCertificate:
 
     @classmethod
     def of(cls, rows: RowOperator) -> ShannonCertificate:
-        """One pass of W ln W and one product."""
-        negentropy, residue = rows.negentropies()
-        count = rows.shape[0]
-        return cls(rows, negentropy, residue, rows.mix(np.full(count, 1.0 / count)))
+        """One pass of W ln W."""
+        return cls(rows, *rows.negentropies())
 
     def smooth(self, centre: Floats) -> Floats:
         """q mixed with a little of the average row, so that D(W_x ‖ q) is finite for all x."""
@@ -66,12 +64,12 @@ class ShannonCertificate:
 
     def upper(self, centre: Floats, divergences: Floats) -> float:
         """A number that is not below max_x D(W_x ‖ q/Σq), given the divergences as computed from q."""
-        total = math.fsum(centre)
+        total = float(centre.sum())  # of positive terms: it errs by a factor 1 ± γ of their number
         # |W ln q| summed is negentropy − divergence where q ≤ 1, and at most ln Σq more.
         magnitude = np.abs(self.negentropy) + np.abs(self.negentropy - divergences) + 1.0
         terms = self.rows.longest + _LOG_ULPS
         slack = (terms * _UNIT * 1.01 + 2.0 * self.residue_bound) * magnitude
-        return float(np.max(divergences + slack)) + math.log(total) + 8 * _UNIT + _TINY
+        return float(np.max(divergences + slack)) + math.log(total) + (centre.size + 8) * 1.01 * _UNIT + _TINY
 
     @property
     def residue_bound(self) -> float:

@@ -30,6 +30,11 @@ _FAST = 0.3
 """The gap must fall to this share for the farthest rows alone to be believed."""
 _WORTH = 0.6
 """An old curvature is kept while each step takes the gap to this share: a step is cheap, a curvature not."""
+_NEAR = 0.3
+"""Rows short of the value by this share of the gap join too: the next step may want them."""
+_POLISH = 6
+_ROUGH = 1e-7
+"""Gaps below this are not for single precision to tell."""
 _FALLBACK_STEPS = 400
 _RIDGE = 1e-11
 """A proximal term, relative to the curvature's diagonal: it makes A definite and moves no fixed point."""
@@ -37,8 +42,10 @@ _LARGEST = 400
 _MEMORY = 4096
 """No more rows than this in a working set: a curvature of 128 MiB."""
 _LARGE = 128
-"""Working sets for which a curvature costs much more than a step; single precision does for it."""
-_FEW = 160
+"""Working sets for which a curvature costs much more than a step."""
+_SINGLE = 64
+"""Working sets for which single precision does, and is quicker."""
+_FEW = 144
 _NEGLIGIBLE = 1e-13
 _STEPS = (1.0, 0.5, 0.2, 0.05, 0.01, 1e-3)
 
@@ -95,12 +102,16 @@ class Problem(Protocol):
     def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
         """A π for those rows, A the whole curvature: known without a product."""
 
+    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+        """The gradient at a prior on those rows alone, roughly, from their scaled copies; None if dear."""
+
 
 @dataclass(frozen=True)
 class _Frame:
     """A working set with its curvature, and the inverse of that."""
 
     index: NDArray[np.intp]
+    scaled: Floats
     curvature: Floats
     inverse: Inverse | None
 
@@ -108,11 +119,12 @@ class _Frame:
 class Search:
     """Where the search stands and the best interval so far."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, average: Floats | None = None) -> None:
+        """Stand at the uniform prior, whose image may be known: the average row."""
         self.problem = problem
         count = problem.shape[0]
         uniform = np.full(count, 1.0 / count)
-        self.here = problem.place(uniform, problem.image(uniform))
+        self.here = problem.place(uniform, problem.image(uniform) if average is None else average)
         self.lower, self.upper = self.here.lower, self.here.upper
         self.best, self.log_centre = uniform, self.here.log_centre
         self.single = True
@@ -135,7 +147,7 @@ class Search:
     def run(self, gap: float, method: str, source: str) -> Certified:
         """Newton steps after a short warm-up, after longer ones where they stall; at last without them."""
         how = "Newton on a working set of rows"
-        if not self._farthest(gap) and not self._alternate(gap):
+        if self.gap > gap and not self._farthest(gap) and not self._alternate(gap):
             self.warm(_FALLBACK_STEPS, gap)
             how = "Blahut–Arimoto steps"
         text = f"{method}: {how}, certified by the duality gap"
@@ -173,7 +185,7 @@ class Search:
             before, here = self.gap, self.here.upper - self.here.lower
             fresh = frame is None
             frame = frame or self._frame(self._working_set())
-            moved = self._step(frame)
+            moved = self._step(frame, polish=fresh and here > 1000.0 * _ROUGH)
             if fresh and not moved:
                 break
             if not moved or self.here.upper - self.here.lower > _WORTH * here or not self._lasting(frame):
@@ -198,23 +210,27 @@ class Search:
     def _frame(self, index: NDArray[np.intp]) -> _Frame:
         scaled = self.problem.scaled(self.here, index)
         # Single precision is enough for a direction; the place it leads to is evaluated in double.
-        if self.single and index.size >= _LARGE:
+        if self.single and index.size >= _SINGLE:
             scaled = scaled.astype(np.float32)
         curvature = scaled @ scaled.T
         curvature[np.diag_indices_from(curvature)] += _RIDGE * curvature.diagonal().mean()
         try:
-            return _Frame(index, curvature, Inverse(curvature))
+            return _Frame(index, scaled, curvature, Inverse(curvature))
         except np.linalg.LinAlgError:
             self.single = False
-            return _Frame(index, curvature, None) if curvature.dtype == np.float64 else self._frame(index)
+            return (
+                _Frame(index, scaled, curvature, None)
+                if curvature.dtype == np.float64
+                else self._frame(index)
+            )
 
     def _lasting(self, frame: _Frame) -> bool:
         """Whether a frame serves again: it was dear, and no row outside it would raise the value."""
         excess = self.here.distance - self.here.value
         excess[frame.index] = 0.0
-        return frame.index.size >= _LARGE and float(excess.max()) <= 0.0
+        return frame.index.size >= _SINGLE and float(excess.max()) <= 0.0
 
-    def _step(self, frame: _Frame) -> bool:
+    def _step(self, frame: _Frame, *, polish: bool = False) -> bool:
         """Solve the model on the rows of the frame and go there."""
         index = frame.index
         old, pull = self.here.prior[index], self.problem.pull(self.here, index)
@@ -224,8 +240,11 @@ class Search:
             pull = pull + self.problem.met(self.here, index) - frame.curvature @ old
         if frame.inverse is not None:
             solution = pivoting_step(frame.inverse, pull, old)
-            if solution is not None and self._towards(self._spread(index, solution)):
-                return True
+            if solution is not None:
+                if polish and frame.scaled.dtype == np.float32:
+                    solution = self._polished(frame, frame.inverse, solution)
+                if self._towards(self._spread(index, solution)):
+                    return True
             if frame.curvature.dtype == np.float32:
                 self.single = False
                 return self._step(self._frame(index))
@@ -239,6 +258,23 @@ class Search:
         goal = self.here.prior.copy()
         goal[index] = share * part
         return self._towards(goal)
+
+    def _polished(self, frame: _Frame, inverse: Inverse, part: Floats) -> Floats:
+        """More steps with the same inverse on the frame's rows alone, while they close the gap there."""
+        least, best = np.inf, part
+        for _ in range(_POLISH):
+            pull = self.problem.glimpse(self.here, frame.index, frame.scaled, part)
+            if pull is None:
+                break
+            spread = float(pull.max() - part @ pull)
+            if not spread < least:
+                break
+            worth, least, best = spread < _WORTH * least and spread > _ROUGH, spread, part
+            step = pivoting_step(inverse, pull, part) if worth else None
+            if step is None:
+                break
+            part = step
+        return best
 
     def _spread(self, index: NDArray[np.intp], part: Floats) -> Floats:
         whole = np.zeros_like(self.here.prior)
@@ -263,9 +299,10 @@ class Search:
         return False
 
     def _working_set(self) -> NDArray[np.intp]:
-        """Rows with a share in the prior, and those that would raise the value."""
+        """Rows with a share in the prior, and those that would raise the value, or nearly."""
         prior, excess = self.here.prior, self.here.distance - self.here.value
-        index = np.flatnonzero((prior > 1e-7 / prior.size) | (excess > -1e-12))
+        near = max(_NEAR * (self.here.upper - self.here.value), 1e-12)
+        index = np.flatnonzero((prior > 1e-7 / prior.size) | (excess > -near))
         most = min(max(4 * self.problem.shape[1] + 8, _LARGEST), _MEMORY)
         if index.size > most:
             score = prior[index] + np.maximum(excess[index], 0.0)

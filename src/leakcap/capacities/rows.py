@@ -30,8 +30,8 @@ class RowOperator(Protocol):
     def longest(self) -> int:
         """The largest number of terms in a row's inner product, for error bounds."""
 
-    def negentropies(self) -> tuple[Floats, float]:
-        """Σ_y W_xy ln W_xy for each row, and max_x |Σ_y W_xy − 1| as computed."""
+    def negentropies(self) -> tuple[Floats, float, Floats]:
+        """Σ_y W_xy ln W_xy for each row, max_x |Σ_y W_xy − 1| as computed, and the average row."""
 
     def times(self, vector: Floats) -> Floats:
         """W·v: one number a row."""
@@ -63,20 +63,25 @@ class DenseRows:
         """The number of columns."""
         return int(self.matrix.shape[1])
 
-    def negentropies(self) -> tuple[Floats, float]:
-        """Σ_y W ln W for each row, block by block, and the largest |row sum − 1|."""
+    def negentropies(self) -> tuple[Floats, float, Floats]:
+        """Σ_y W ln W for each row, the largest |row sum − 1| and the average row, block by block."""
         count, width = self.matrix.shape
-        result = np.empty((count, 1, 1))
-        step = max(1, _BLOCK // width)
-        logs = np.empty((min(step, count), width))
-        for start in range(0, count, step):
-            block = self.matrix[start : start + step]
-            scratch = logs[: len(block)]
-            # What lies below e^{−690} weighs nothing; the test saves a pass where nothing does.
-            np.log(block if block.min() >= _LEAST else np.maximum(block, _LEAST, out=scratch), out=scratch)
-            np.matmul(scratch[:, None, :], block[:, :, None], out=result[start : start + step])
-        off = float(np.max(np.abs(self.matrix @ np.ones(width) - 1.0)))
-        return result[:, 0, 0], off
+        energies, sums, total = np.empty((count, 1, 1)), np.empty(count), np.zeros(width)
+        step = min(max(1, _BLOCK // width), count)
+        logs, ones, zeros = np.empty((step, width)), np.ones(max(width, step)), False
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for start in range(0, count, step):
+                block = self.matrix[start : start + step]
+                scratch, part = logs[: len(block)], energies[start : start + step]
+                if not zeros:
+                    _row_products(block, np.log(block, out=scratch), part)
+                    zeros = bool(np.isnan(part).any())
+                if zeros:  # 0·ln 0 is 0; what lies below e^{−690} weighs nothing
+                    np.log(np.maximum(block, _LEAST, out=scratch), out=scratch)
+                    _row_products(block, scratch, part)
+                np.matmul(block, ones[:width], out=sums[start : start + step])
+                total += ones[: len(block)] @ block
+        return energies[:, 0, 0], float(np.max(np.abs(sums - 1.0))), total / count
 
     def times(self, vector: Floats) -> Floats:
         """W·v."""
@@ -92,3 +97,8 @@ class DenseRows:
     def take(self, index: NDArray[np.intp]) -> Floats:
         """Some rows."""
         return self.matrix[index]
+
+
+def _row_products(left: Floats, right: Floats, out: Floats) -> None:
+    """The inner product of each row with its like."""
+    np.matmul(right[:, None, :], left[:, :, None], out=out)

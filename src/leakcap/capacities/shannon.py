@@ -6,12 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.certificate import ShannonCertificate
+from leakcap.capacities.certificate import FLOOR, ShannonCertificate
+from leakcap.capacities.mirror import folded, unfolded
 from leakcap.capacities.newton import Certified, Place, Search
+from leakcap.capacities.pivots import shannon_prior
 from leakcap.capacities.rows import DenseRows, RowOperator
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["certified_shannon", "shannon_capacity"]
+
+_SMALL = 128
+"""Secrets up to which one table holds the whole problem."""
 
 
 def shannon_capacity(rows: Floats, *, gap: float = 1e-9) -> Bound:
@@ -27,8 +32,32 @@ def shannon_capacity(rows: Floats, *, gap: float = 1e-9) -> Bound:
 
 def certified_shannon(rows: RowOperator, *, gap: float = 1e-9) -> Certified:
     """The same for any operator, with the prior and the centre that prove it."""
-    search = Search(_Shannon(ShannonCertificate.of(rows)))
+    certificate = ShannonCertificate.of(rows)
+    search = Search(_Shannon(certificate), certificate.average)
+    if search.gap > gap and isinstance(rows, DenseRows):
+        _leap(search, certificate, gap)
     return search.run(gap, "Shannon capacity", "Blahut 1972; Arimoto 1972")
+
+
+def _leap(search: Search, certificate: ShannonCertificate, gap: float) -> None:
+    """Try the priors that symmetry or small size make cheap to find; the search goes on if they fail."""
+    half = folded(certificate)
+    if half is not None:
+        prior = _small(half, gap)
+        if prior is None:
+            prior = Search(_Shannon(half), half.average).run(0.9 * gap, "", "").prior
+        search.visit(unfolded(prior, certificate.rows.shape[0]))
+    if search.gap > gap:
+        whole = _small(certificate, gap)
+        if whole is not None:
+            search.visit(whole)
+
+
+def _small(certificate: ShannonCertificate, gap: float) -> Floats | None:
+    rows = certificate.rows
+    if not isinstance(rows, DenseRows) or rows.shape[0] > min(_SMALL, rows.shape[1]):
+        return None
+    return shannon_prior(rows.matrix, certificate.negentropy, gap)
 
 
 class _Shannon:
@@ -53,7 +82,9 @@ class _Shannon:
         return Place(prior, image, log_centre, distance, float(prior @ distance), lower, upper)
 
     def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
-        return self.rows.take(index) * np.exp(-0.5 * place.log_centre)
+        rows = self.rows.take(index)
+        rows *= np.exp(-0.5 * place.log_centre)
+        return rows
 
     def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
         return place.distance[index]
@@ -61,3 +92,9 @@ class _Shannon:
     def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
         # W diag(1/q) Wᵀπ = W diag(1/q) q = 1.
         return np.ones(index.size)
+
+    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+        root = np.exp(0.5 * place.log_centre)
+        image = root * (part.astype(scaled.dtype) @ scaled)
+        rise = np.log(np.maximum(image, FLOOR)) - place.log_centre
+        return np.asarray(place.distance[index] - scaled @ (root * rise).astype(scaled.dtype))

@@ -117,6 +117,9 @@ class _Powers:
         # K diag(m S^{1/α−2}) S = T, and T/F = e^{(α−1)(D−I)}.
         return np.asarray(np.exp(np.clip(self.order * (place.distance[index] - place.value), -700.0, 700.0)))
 
+    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+        return None
+
 
 class _NearOne:
     """Orders near one, where powers are 1 + small: everything through expm1 and log1p."""
@@ -172,6 +175,9 @@ class _NearOne:
 
     def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
         return np.ones(index.size)
+
+    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+        return None
 
     def _smooth(self, image: Floats) -> Floats:
         return np.asarray(np.maximum((1.0 - _SMOOTHING) * image + _SMOOTHING * self.average, _TINY))

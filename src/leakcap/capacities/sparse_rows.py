@@ -37,12 +37,13 @@ class SparseRows:
         """The largest number of entries in a row."""
         return int(np.diff(self.table.indptr).max())
 
-    def negentropies(self) -> tuple[Floats, float]:
-        """Σ_y W ln W for each row, and the largest |row sum − 1|."""
+    def negentropies(self) -> tuple[Floats, float, Floats]:
+        """Σ_y W ln W for each row, the largest |row sum − 1| and the average row."""
         sums = self.table.sum(axis=1)
         terms = self.table.copy()
         terms.data = terms.data * np.log(terms.data)
-        return np.asarray(terms.sum(axis=1)), float(np.max(np.abs(sums - 1.0)))
+        average = self.mix(np.full(self.shape[0], 1.0 / self.shape[0]))
+        return np.asarray(terms.sum(axis=1)), float(np.max(np.abs(sums - 1.0))), average
 
     def times(self, vector: Floats) -> Floats:
         """W·v."""
