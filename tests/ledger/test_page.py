@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from leakcap.ledger import Ledger
+from leakcap.cli.ledger import ledger
+from leakcap.ledger import Ledger, Limits
 from leakcap.ledger.schema import ACCOUNT, EVENT, SCHEMA, STATE
+from leakcap.release import load_policy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
 
@@ -18,10 +21,10 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}
     exec(code, names)
-    ledger = names["ledger"]
-    assert isinstance(ledger, Ledger)
-    assert (ledger.totals().epsilon, ledger.unreleased()) == (0.1, [])
-    ledger.close()
+    opened = names["ledger"]
+    assert isinstance(opened, Ledger)
+    assert (opened.totals().epsilon, opened.unreleased()) == (0.1, [])
+    opened.close()
 
 
 def test_every_table_is_explained() -> None:
@@ -33,3 +36,29 @@ def test_every_public_verb_is_explained() -> None:
     verbs = {name for name in dir(Ledger) if callable(getattr(Ledger, name)) and not name.startswith("_")}
     assert len(verbs) >= 16
     assert not {verb for verb in verbs if f"{verb}(" not in PAGE and f"`{verb}`" not in PAGE}
+
+
+def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
+    (toml,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    head = 'dataset = "d"\nneighbours = "replace-one"\nrows = 5\n[columns.x]\nbounds = [0.0, 1.0]\n'
+    (tmp_path / "policy.toml").write_text(head + toml)
+    caps = load_policy(tmp_path / "policy.toml").caps.ledger_caps()
+    for capped in (caps, caps.each_analyst, caps.analysts["Dr. Ng"], caps.each_period):
+        assert capped is not None
+        assert capped.epsilon is not None
+    assert (caps.nats_person, caps.nats_level, caps.alpha, caps.queries, caps.period) == (
+        0.1,
+        0.3,
+        2.0,
+        100,
+        "month",
+    )
+    for name in (field.name for field in fields(Limits)):
+        assert getattr(caps, name) is not None  # the page shows every cap
+
+
+def test_every_command_is_explained() -> None:
+    named = [command.name or command.callback.__name__ for command in ledger.registered_commands]
+    assert len(named) >= 4
+    for name in named:
+        assert f"leakcap ledger {name}" in PAGE
