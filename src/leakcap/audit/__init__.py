@@ -1,25 +1,34 @@
 """Audits: what samples prove about a mechanism that says it is private.
 
 audit(mechanism, x, x')            certified lower bounds on ε, δ(ε), information; a verdict on a claim
+audit_pairs(mechanism, pairs)      the same for the pair that tells most
 audit_samples(outputs, outputs')   the same from outputs that are there already
+audit_canaries(scores, included)   one run of a training algorithm
 """
 
 from __future__ import annotations
 
+from leakcap.audit.canaries import CanaryAudit, audit_canaries, canary_p_value
 from leakcap.audit.outcomes import Raised
 from leakcap.audit.run import audit, audit_samples
+from leakcap.audit.search import answer_patterns, audit_pairs
 from leakcap.audit.sources import Batch, Command
 from leakcap.audit.value import Audit, CurvePoint, Evidence, Judgement, Verdict
 
 __all__ = [
     "Audit",
     "Batch",
+    "CanaryAudit",
     "Command",
     "CurvePoint",
     "Evidence",
     "Judgement",
     "Raised",
     "Verdict",
+    "answer_patterns",
     "audit",
+    "audit_canaries",
+    "audit_pairs",
     "audit_samples",
+    "canary_p_value",
 ]

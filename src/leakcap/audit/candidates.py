@@ -113,7 +113,8 @@ def _of_intervals(
     kinds = tuple(int(k) for k in odd)
     inside = np.arange(len(edges) + 1)
     rest = np.arange(len(edges) + 1, len(edges) + 2 + len(kinds))
-    plain = ByScore(name, score, edges, kinds, names, np.concatenate([inside, rest]))
+    # A kind that is not known yet has no place in the order: nothing is guessed of it.
+    plain = ByScore(name, score, edges, kinds, names, inside)
     ratios = log_ratios(plain.counts(first), plain.counts(second))
     if kinds:
         # A kind that comes about equally often under both inputs goes to the middle, where no guess is made.

@@ -11,7 +11,15 @@ from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.search import bisect
 
-__all__ = ["binomial_tail", "fraction_lower", "fraction_upper", "log_odds_lower", "mean_lower"]
+__all__ = [
+    "binomial_tail",
+    "fraction_lower",
+    "fraction_upper",
+    "log_odds_lower",
+    "logistic",
+    "masses_below",
+    "mean_lower",
+]
 
 _GUARD = 1.0 + 1e-7
 """Tails are enlarged by this, which is more than their rounding: lgamma near 10⁷ is good to 10⁻⁹."""
@@ -57,6 +65,20 @@ def _falling(hits: int, trials: int, probability: float) -> float:
     return math.exp(first) * total
 
 
+def masses_below(hits: int, trials: int, probability: float) -> Floats:
+    """P(X = hits − 1), P(X = hits − 2), …, P(X = 0) for X ~ Bin(trials, probability), 0 < probability < 1.
+
+    >>> masses_below(2, 2, 0.5).round(12).tolist()
+    [0.5, 0.25]
+    """
+    k = np.arange(hits - 1, 0, -1, dtype=np.float64)
+    # Logarithms of the ratios P(k−1)/P(k).
+    steps = np.log(k) - np.log(trials - k + 1.0) - math.log(probability) + math.log1p(-probability)
+    return np.asarray(
+        np.exp(_log_mass(hits - 1, trials, probability) + np.concatenate([[0.0], np.cumsum(steps)]))
+    )
+
+
 def log_odds_lower(hits: int, trials: int, level: float) -> float:
     """Clopper–Pearson lower limit of ln(p/(1−p)), exact: it exceeds the truth with probability ≤ `level`.
 
@@ -70,7 +92,7 @@ def log_odds_lower(hits: int, trials: int, level: float) -> float:
         return -math.inf
 
     def excess(logit: float) -> float:
-        return binomial_tail(hits, trials, _logistic(logit)) - level
+        return binomial_tail(hits, trials, logistic(logit)) - level
 
     centre = math.log((hits + 0.5) / (trials - hits + 0.5))
     width = 1.0 / math.sqrt((hits + 0.5) * (trials - hits + 0.5) / (trials + 1.0)) + 1e-3
@@ -88,7 +110,12 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
     return low
 
 
-def _logistic(logit: float) -> float:
+def logistic(logit: float) -> float:
+    """1/(1 + e^−logit), without overflow.
+
+    >>> logistic(0.0)
+    0.5
+    """
     return 1.0 / (1.0 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1.0 + math.exp(logit))
 
 
@@ -98,7 +125,7 @@ def fraction_lower(hits: int, trials: int, level: float) -> float:
     >>> round(fraction_lower(10, 10, 0.05), 6) == round(0.05**0.1, 6)
     True
     """
-    return _logistic(log_odds_lower(hits, trials, level)) if hits > 0 else 0.0
+    return logistic(log_odds_lower(hits, trials, level)) if hits > 0 else 0.0
 
 
 def fraction_upper(hits: int, trials: int, level: float) -> float:
@@ -110,7 +137,7 @@ def fraction_upper(hits: int, trials: int, level: float) -> float:
     if hits >= trials:
         return 1.0
     logit = log_odds_lower(trials - hits, trials, level)
-    return _logistic(-logit)
+    return logistic(-logit)
 
 
 def mean_lower(values: Floats, counts: Floats, level: float, *, bet: float) -> float:

@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from leakcap.cli.audit import audit
 from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
 from leakcap.cli.ledger import budget, ledger
@@ -30,6 +31,7 @@ app.command()(budget)
 app.command()(convert)
 app.add_typer(ledger)
 app.command()(channel)
+app.command()(audit)
 
 
 def _version(value: bool) -> None:

@@ -1,0 +1,174 @@
+"""One run of a training algorithm, audited by canaries that were in or out by a fair coin each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leakcap.audit.tails import binomial_tail, log_odds_lower, logistic, masses_below
+from leakcap.audit.value import Verdict
+from leakcap.bound import Bound
+from leakcap.definition import ApproxDP, Definition, PureDP
+from leakcap.errors import InvalidParameter, require
+from leakcap.numeric.search import bisect
+
+__all__ = ["CanaryAudit", "audit_canaries", "canary_p_value"]
+
+_MOST_EPSILON = 60.0
+
+
+@dataclass(frozen=True)
+class CanaryAudit:
+    """What one run gave away about which canaries were in: a lower bound on its ε at the given δ."""
+
+    epsilon: Bound
+    delta: float
+    canaries: int
+    guesses: int
+    right: int
+    confidence: float
+    claim: Definition | None = None
+    verdict: Verdict | None = None
+    needed: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "epsilon": self.epsilon.lower,
+            "delta": self.delta,
+            "canaries": self.canaries,
+            "guesses": self.guesses,
+            "right": self.right,
+            "confidence": self.confidence,
+            "claim": None if self.claim is None else repr(self.claim),
+            "verdict": None if self.verdict is None else str(self.verdict),
+            "needed": self.needed,
+        }
+
+
+def canary_p_value(*, canaries: int, guesses: int, right: int, epsilon: float, delta: float = 0.0) -> float:
+    """The chance, at most, of so many right guesses when training is (ε, δ)-DP.
+
+    P(W ≥ v) + 2mδ·max_i P(v > W ≥ v − i)/i for W ~ Bin(r, e^ε/(1+e^ε)), m canaries, r guesses, v right ones.
+    The guesses may depend on the whole output. Source: Steinke, Nasr & Jagielski 2023, theorem 5.2.
+
+    >>> round(canary_p_value(canaries=10, guesses=2, right=2, epsilon=0.0), 6)
+    0.25
+    """
+    ordered = 0 <= right <= guesses <= canaries
+    require(
+        ordered, "right", "canary_p_value", "be 0 ≤ right ≤ guesses ≤ canaries", (right, guesses, canaries)
+    )
+    require(epsilon >= 0, "epsilon", "canary_p_value", "be ≥ 0", epsilon)
+    require(0 <= delta <= 1, "delta", "canary_p_value", "be a probability in [0, 1]", delta)
+    chance = logistic(epsilon)
+    plain = binomial_tail(right, guesses, chance)
+    if delta == 0.0 or right == 0:
+        return plain
+    below = np.cumsum(masses_below(right, guesses, chance))
+    slope = float((below / np.arange(1, len(below) + 1)).max())
+    return min(1.0, plain + 2.0 * canaries * delta * slope)
+
+
+def audit_canaries(
+    scores: ArrayLike,
+    included: ArrayLike,
+    *,
+    claim: PureDP | ApproxDP | None = None,
+    delta: float | None = None,
+    guesses: int | None = None,
+    confidence: float = 0.95,
+    tolerance: float = 0.1,
+) -> CanaryAudit:
+    """Audit a single training run: each canary was in the training set by an independent fair coin.
+
+    `scores` are what the attacker computes of each canary from the trained model (high for what seems to have
+    been in), without knowing `included`. The `guesses`/2 highest are guessed in, the lowest out; without
+    `guesses` the sizes m, m/2, m/4, … are tried and the error level is shared among them. Neighbours are
+    training sets in which one canary is in or out.
+
+    `delta` is the claim's unless given. Source: Steinke, Nasr & Jagielski 2023.
+
+    >>> coins = np.random.default_rng(0)
+    >>> inside = coins.random(1000) < 0.5
+    >>> audit_canaries(inside + 0.5 * coins.normal(size=1000), inside).epsilon.lower > 1.5
+    True
+    """
+    score, truth = np.asarray(scores, dtype=np.float64), np.asarray(included)
+    if score.ndim != 1 or truth.shape != score.shape or not set(np.unique(truth).tolist()) <= {0, 1}:
+        raise InvalidParameter(
+            "`included` of `audit_canaries` must hold True or False for each of a vector of `scores`. "
+            f"Got shapes {score.shape} and {truth.shape}."
+        )
+    require(not np.isnan(score).any(), "scores", "audit_canaries", "be numbers", math.nan)
+    require(0 < confidence < 1, "confidence", "audit_canaries", "lie strictly between 0 and 1", confidence)
+    total = len(score)
+    require(total >= 10, "scores", "audit_canaries", "be of 10 canaries or more", total)
+    if guesses is not None:
+        require(2 <= guesses <= total, "guesses", "audit_canaries", "lie between 2 and all canaries", guesses)
+    given = getattr(claim, "delta", 0.0) if delta is None else delta
+    sizes = _sizes(total) if guesses is None else [guesses]
+    level = (1.0 - confidence) / len(sizes)
+    # Ties are broken by the place, which says nothing about the coin.
+    order = np.argsort(score, kind="stable")
+    found = [(*_certified(order, truth.astype(bool), size, given, level), size) for size in sizes]
+    lower, right, size = max(found)
+    verdict, needed = _judged(claim, lower, right, size, level, total, tolerance)
+    bound = Bound(lower, math.inf, "one run with canaries", "Steinke, Nasr & Jagielski 2023")
+    return CanaryAudit(bound, given, total, size, right, confidence, claim, verdict, needed)
+
+
+def _sizes(total: int) -> list[int]:
+    """All canaries, half of them, …, not below ten."""
+    sizes = [total]
+    while sizes[-1] // 2 >= 10:
+        sizes.append(sizes[-1] // 2)
+    return sizes
+
+
+def _certified(order: Any, truth: Any, size: int, delta: float, level: float) -> tuple[float, int]:
+    """The largest ε that so many right guesses refute, and their number."""
+    out, into = order[: size // 2], order[len(order) - (size - size // 2) :]
+    right = int((~truth[out]).sum() + truth[into].sum())
+
+    def excess(epsilon: float) -> float:
+        return (
+            canary_p_value(canaries=len(order), guesses=size, right=right, epsilon=epsilon, delta=delta)
+            - level
+        )
+
+    if excess(0.0) >= 0.0:
+        return 0.0, right
+    if excess(_MOST_EPSILON) < 0.0:
+        return _MOST_EPSILON, right
+    root = bisect(excess, 0.0, _MOST_EPSILON)
+    # Refuted at ε means refuted below it: a little less than the root is on the safe side.
+    return max(0.0, root * (1.0 - 1e-9)), right
+
+
+def _judged(
+    claim: PureDP | ApproxDP | None,
+    lower: float,
+    right: int,
+    size: int,
+    level: float,
+    total: int,
+    tolerance: float,
+) -> tuple[Verdict | None, int | None]:
+    if claim is None:
+        return None, None
+    if lower > claim.epsilon:
+        return Verdict.VIOLATED, None
+    upper = -log_odds_lower(size - right, size, level)
+    allowed = claim.epsilon * (1.0 + tolerance)
+    if upper <= allowed:
+        return Verdict.CONSISTENT, None
+    estimate = math.log((right + 0.5) / (size - right + 0.5))
+    gap = max(estimate - claim.epsilon, allowed - estimate)
+    width = max(min(upper, 2 * _MOST_EPSILON) - estimate, estimate - lower)
+    factor = 1e6 if gap <= 0 else min(max(2.3 * (width / gap) ** 2, 1.25), 1e6)
+    return Verdict.UNDECIDED, math.ceil(total * factor)
