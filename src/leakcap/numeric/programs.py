@@ -14,6 +14,12 @@ from leakcap.numeric.logspace import Floats
 __all__ = ["LinearSolution", "diagonal", "kron", "minimise_linear", "stack"]
 
 
+_TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
+"""Tried in turn: the solver gives up on some badly scaled programs at the tightest."""
+
+_STUCK = 4
+
+
 def kron(left: object, right: object) -> Any:
     """The Kronecker product as a SciPy sparse matrix; raises `LeakcapError` without SciPy.
 
@@ -82,10 +88,13 @@ def minimise_linear(
     linprog = _scipy("scipy.optimize").linprog
     a_ub, b_ub = at_most if at_most is not None else (None, None)
     a_eq, b_eq = equal if equal is not None else (None, None)
-    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     low = np.full(len(cost), -np.inf) if lowest is None else np.broadcast_to(lowest, len(cost))
     bounds = np.column_stack([low, np.full(len(cost), np.inf)])
-    found = linprog(cost, a_ub, b_ub, a_eq, b_eq, bounds=bounds, method="highs", options=options)
+    for tolerance in _TOLERANCES:
+        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+        found = linprog(cost, a_ub, b_ub, a_eq, b_eq, bounds=bounds, method="highs", options=options)
+        if found.status != _STUCK:
+            break
     if found.status != 0 or found.x is None:
         return None
     return LinearSolution(
