@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_delta_falls_in_epsilon_and_grows_with_queries() -> None:
     loss = of(LaplaceLoss(0.2)) ** 400
     values = [loss.delta(e) for e in np.linspace(-1.0, 20.0, 15).tolist()]
     assert all(b.lower <= b.upper for b in values)
-    assert all(b.upper < a.lower for a, b in zip(values, values[1:], strict=False))
+    assert all(b.upper < a.lower for a, b in pairwise(values))
     assert (loss & RESPONSE).delta(2.0).lower > loss.delta(2.0).upper
 
 

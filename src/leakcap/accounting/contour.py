@@ -39,6 +39,7 @@ _TOLERANCE = math.log(1e-12)
 _LOOSE = math.log(1e-9)
 _FORGIVEN = math.log(1e3)
 _MANY_NODES = 1 << 10
+_FEW_NODES = 1 << 6
 _MOST_NODES = 1 << 16
 _MOST_VALUES = 3 << 20
 _LOG_C = (math.log(1e-7), math.log(1e7))
@@ -241,7 +242,7 @@ def _last(parts: Parts, c: float, step: float, goal: float, loose: float) -> int
         return _log_tail(parts, c, step * nodes) <= level
 
     if not enough(most, loose):
-        return most if enough(most, loose + _FORGIVEN) else _MANY_NODES
+        return most if enough(most, loose + _FORGIVEN) else _FEW_NODES
     goal = goal if enough(_MANY_NODES, goal) else loose
     low, high = 8, 16
     while high < most and not enough(high, goal):

@@ -20,7 +20,6 @@ __all__ = ["Bracket", "GridSum", "bracket_around"]
 Parts = Sequence[tuple[Part, int]]
 
 _MOST_POINTS = 1 << 20
-_MOST_CELLS = 1 << 19
 _LOG_NEGLIGIBLE = -36.0
 _WIDTH = 2e-4
 _SLACK = 2.0**-45
@@ -103,7 +102,7 @@ def bracket_around(
     step = _fit(parts, _step(parts, c, total, width, right - left, points))
     low, high = _single_reach(parts, c, goal - c * epsilon - math.log(total))
     widths = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in _dense(parts)]
-    step = max(step, sum(widths) / _MOST_CELLS, (high - low) / points)
+    step = max(step, 2.0 * sum(widths) / points, (high - low) / points)
     uppers = [(above(part, step, low, high), count) for part, count in parts]
     lowers = [(below(part, step, low, high), count) for part, count in parts]
     left, right = _widened(parts, uppers, left - 2.0 * step, right + 2.0 * step)

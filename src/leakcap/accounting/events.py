@@ -84,8 +84,8 @@ def to_event(loss: PrivacyLoss, *, events: Any = None) -> Any:
     `LeakcapError` when that is not installed, `InvalidParameter` for rows that no event describes.
 
     >>> from types import SimpleNamespace
-    >>> made = to_event(_one(GaussianLoss(0.5)), events=SimpleNamespace(GaussianDpEvent=lambda s: ("normal", s)))
-    >>> made
+    >>> classes = SimpleNamespace(GaussianDpEvent=lambda sigma: ("normal", sigma))
+    >>> to_event(_one(GaussianLoss(0.5)), events=classes)
     ('normal', 2.0)
     """
     if events is None:

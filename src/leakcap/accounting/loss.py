@@ -33,6 +33,7 @@ __all__ = ["Curve", "PrivacyLoss", "curve_near"]
 _WIDE = 1e-8
 _FINE = 1e-9
 _ROUGH = 1e-6
+_FALLBACK = 1 << 17
 _ULPS = 1e-14
 _CONTOUR = "saddle-point contour"
 _GRID = "FFT on a grid"
@@ -200,7 +201,8 @@ class PrivacyLoss:
         if edge is not None:
             return edge
         start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
-        found = _inverse(curve_near(self, start), delta, start, self._pure())
+        near = min(start, self.largest - 1e-6 * abs(self.largest)) if math.isfinite(self.largest) else start
+        found = _inverse(curve_near(self, near), delta, start, self._pure())
         for _ in range(2):
             if found.width <= _WIDE * min(1.0, found.upper):
                 break
@@ -217,8 +219,13 @@ class PrivacyLoss:
         start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
         return _inverse(Curve(bracket, _GRID), delta, start, self._pure())
 
+    @property
+    def largest(self) -> float:
+        """The largest finite total loss, ∞ for noise without bounds."""
+        return sum(count * part.support()[1] for part, count in self.parts)
+
     def _pure(self) -> float:
-        return sum(count * max(part.support()[1], 0.0) for part, count in self.parts)
+        return max(self.largest, 0.0)
 
     def _edge(self, delta: float) -> Bound | None:
         """Answers that need no integral: pure ε at δ = 0, ∞ below the infinite mass, 0 for a large δ."""
@@ -294,6 +301,16 @@ class _Closed:
 
 
 @dataclass(frozen=True)
+class _Above:
+    """Zero from the largest loss on, unknown below."""
+
+    top: float
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        return (0.0, 0.0) if epsilon >= self.top else (0.0, 1.0)
+
+
+@dataclass(frozen=True)
 class _Nothing:
     """No finite loss at all."""
 
@@ -314,13 +331,17 @@ def curve_near(loss: PrivacyLoss, epsilon: float) -> Curve:
         return Curve(_Nothing(), "no finite loss", loss.infinite)
     if loss.queries == 1 and loss.parts[0][0].hockey_stick(epsilon) is not None:
         return Curve(_Closed(loss.parts[0][0]), "closed form", loss.infinite)
+    top = loss.largest
+    if epsilon >= top + 1e-12 * abs(top):
+        # Beyond the support the contour has no saddle; a curve made there says zero for larger ε only.
+        return Curve(_Above(top), "support of the loss", loss.infinite)
     c = saddle_for_epsilon(loss.parts, epsilon)
     contour = make_contour(loss.parts, c, epsilon, lattice)
     curve = Curve(contour, _CONTOUR, loss.infinite, lattice.slack if lattice is not None else 0.0)
     low, high = curve.delta(epsilon)
     if high - low <= _ROUGH * high:
         return curve
-    grid = bracket_around(loss.parts, epsilon=epsilon, width=_FINE)
+    grid = bracket_around(loss.parts, epsilon=epsilon, width=_FINE, points=_FALLBACK)
     grid_low, grid_high = grid.delta(epsilon)
     return curve if grid_high - grid_low > high - low else Curve(grid, _GRID)
 

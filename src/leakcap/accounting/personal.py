@@ -69,7 +69,9 @@ def _(definition: GaussianDP) -> float:
 @cost.register
 def _(definition: LevelCapacity) -> float:
     if definition.centre is not Centre.SIBSON:
-        raise NoRoute(f"orders of {definition!r} must be split beforehand. {_FREE}")
+        raise NoRoute(
+            f"no filter is known that is free for {definition!r}: its orders are split first. {_FREE}"
+        )
     return definition.nats
 
 

@@ -19,6 +19,7 @@ __all__ = ["SampledGaussianLoss", "SampledLaplaceLoss", "sampled"]
 
 _BLOCK = 1 << 20
 _LOG_PRECISION = 42.0
+_MOST_PANELS = 2048
 
 
 def sampled(part: Part, rate: float) -> Part:
@@ -282,7 +283,12 @@ class SampledLaplaceLoss(Part):
         """Losses and Q's weights: two atoms, and panels short against the oscillation and the density."""
         panels = max(1, math.ceil(self.epsilon * (reach + 1.0) / 4.0), math.ceil(self.epsilon))
         x, w = np.polynomial.legendre.leggauss(24)
-        edges = np.linspace(-self.epsilon, self.epsilon, panels + 1)
+        if panels <= _MOST_PANELS:
+            edges = np.linspace(-self.epsilon, self.epsilon, panels + 1)
+        else:
+            # A steep real exponential: panels that double away from the end where it is.
+            depths = 2.0 * self.epsilon * 2.0 ** -np.arange(0, math.log2(panels) + 1.0, 0.25)
+            edges = np.concatenate([self.epsilon - depths, [self.epsilon]])
         half = 0.5 * np.diff(edges)
         losses = (edges[:-1, None] + half[:, None] * (x + 1.0)).reshape(-1)
         weights = (half[:, None] * w).reshape(-1) * 0.25 * np.exp(-0.5 * (self.epsilon + losses))
@@ -292,7 +298,8 @@ class SampledLaplaceLoss(Part):
     def error(self, z: Numbers) -> Floats:
         """Relative rounding of M."""
         reach = max(abs(v) for v in self.support())
-        return np.asarray(UNIT * (48.0 + 16.0 * np.abs(z + 1.0) * reach))
+        lost = np.abs(z.imag) * self.epsilon > _MOST_PANELS
+        return np.asarray(UNIT * (48.0 + 16.0 * np.abs(z + 1.0) * reach) + lost)
 
     def support(self) -> tuple[float, float]:
         """Least and largest finite loss."""
@@ -314,13 +321,14 @@ class SampledLaplaceLoss(Part):
         """Both atoms in phase; the density by parts, its variation over the interval divided by t."""
         trivial = float(self.log_transform(np.array(c)))
         atoms = self.atoms()
-        size = float(np.sum(atoms.p * np.exp(c * atoms.losses)))
+        top = max(c * atoms.losses[0], c * atoms.losses[1])
+        size = float(np.sum(atoms.p * np.exp(c * atoms.losses - top)))
         losses = np.linspace(-self.epsilon, self.epsilon, 4001)
         log_ratio = mixed_log(losses, self.rate)
-        density = np.exp((c + 1.0) * log_ratio - 0.5 * (self.epsilon + losses)) * 0.25
+        density = np.exp((c + 1.0) * log_ratio - top - 0.5 * (self.epsilon + losses)) * 0.25
         height = density * np.exp(log_ratio - losses) / self.rate
         variation = 1.02 * (float(height[0] + height[-1]) + float(np.abs(np.diff(height)).sum()))
-        return min(trivial, math.log(size + variation / t)) if t > 0.0 else trivial
+        return min(trivial, float(top) + math.log(size + variation / t)) if t > 0.0 else trivial
 
     def renyi(self, alpha: float) -> float:
         """D_α in nats."""

@@ -1,0 +1,115 @@
+"""The accountant against its targets: `python benchmarks/accounting.py`.
+
+Process time on one core. Beside it dp-accounting, where it is installed: in this environment, or in the one
+whose interpreter DP_ACCOUNTING_PYTHON names. At the end, what 1000 queries tell an attacker by four accounts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from leakcap.accounting import (
+    PrivacyLoss,
+    compose,
+    compose_approximate,
+    guess_success,
+    information_price,
+    information_total,
+    shannon_capacity,
+)
+from leakcap.bound import Bound
+from leakcap.definition import PureDP
+from leakcap.mechanism import Gaussian, Laplace
+
+DELTA = 1e-6
+ONE = PrivacyLoss.of_mechanism(Laplace(10.0))
+STEP = PrivacyLoss.of_mechanism(Gaussian(1.0)).sampled(0.01)
+SCALES = np.linspace(0.01, 0.1, 500).tolist()
+KINDS = {PrivacyLoss.of_mechanism(Laplace(1.0 / e)): 20_000 for e in np.linspace(1e-4, 1e-2, 50).tolist()}
+PLANS: dict[str, tuple[Callable[[], PrivacyLoss], float]] = {
+    "1000 Laplace, ε₀ = 0.1": (lambda: ONE**1000, 18.9502874),
+    "1000 Gaussian, σ = 30": (lambda: PrivacyLoss.of_mechanism(Gaussian(30.0)) ** 1000, 5.1890366),
+    "10,000 sampled Gaussian, remove": (lambda: STEP**10_000, 6.9073845),
+    "10,000 sampled Gaussian, add": (lambda: STEP.reverse**10_000, 6.2074844),
+    "500 Laplace scales": (
+        lambda: PrivacyLoss.of([PrivacyLoss.of_mechanism(Laplace(1.0 / e)) for e in SCALES]),
+        6.8124374,
+    ),
+    "10⁶ Laplace of 50 kinds": (lambda: PrivacyLoss.of(KINDS), float("nan")),
+}
+PEER = """
+import json, time
+import numpy as np
+import dp_accounting as d
+from dp_accounting.pld import PLDAccountant
+one = lambda e, n=1: d.SelfComposedDpEvent(d.LaplaceDpEvent(1 / e), n)
+plans = [
+    one(0.1, 1000),
+    d.SelfComposedDpEvent(d.GaussianDpEvent(30.0), 1000),
+    d.SelfComposedDpEvent(d.PoissonSampledDpEvent(0.01, d.GaussianDpEvent(1.0)), 10000),
+    None,
+    d.ComposedDpEvent([one(e) for e in np.linspace(0.01, 0.1, 500)]),
+    None,
+]
+found = []
+for plan in plans:
+    start = time.process_time()
+    found.append(plan and [PLDAccountant().compose(plan).get_epsilon(1e-6), time.process_time() - start])
+print(json.dumps(found))
+"""
+
+
+def timed(action: Callable[[], Bound]) -> tuple[Bound, float]:
+    start = time.process_time()
+    found = action()
+    return found, time.process_time() - start
+
+
+def peer() -> list[list[float] | None]:
+    python = os.environ.get("DP_ACCOUNTING_PYTHON", sys.executable)
+    done = subprocess.run([python, "-c", PEER], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else [None] * len(PLANS)
+
+
+def main() -> None:
+    others = peer()
+    if not any(others):
+        print("dp-accounting: not installed")
+    for (name, (plan, known)), other in zip(PLANS.items(), others, strict=True):
+        bound, seconds = timed(lambda plan=plan: plan().epsilon(DELTA))  # type: ignore[misc]
+        print(
+            f"{name}\n  contour  ε = {bound.midpoint:.9f} ± {bound.width / 2:.1e}  {seconds * 1e3:8.1f} ms",
+            end="",
+        )
+        print(f"   (known: {known})" if known == known else ""))
+        if known == known:
+            grid, seconds = timed(lambda plan=plan: plan().epsilon_by_grid(DELTA))  # type: ignore[misc]
+            print(f"  FFT      [{grid.lower:.7f}, {grid.upper:.7f}], width {grid.width:.1e}  {seconds:.2f} s")
+        if other:
+            print(f"  dp-accounting  {other[0]:.7f}  {other[1]:.2f} s")
+    what_a_thousand_queries_tell()
+
+
+def what_a_thousand_queries_tell() -> None:
+    loss, price = ONE**1000, information_price(Laplace(10.0))
+    optimal = compose_approximate([PureDP(0.1)] * 1000, delta=DELTA)
+    print("1000 Laplace queries of ε₀ = 0.1, one person:")
+    print(f"  pure sum             ε = {compose([PureDP(0.1)] * 1000).epsilon:.1f}")
+    print(f"  optimal (ε, δ)       ε = {optimal.epsilon:.6f} at δ = {DELTA:g} (any ε₀-DP queries)")
+    print(f"  exactly              ε = {loss.epsilon(DELTA).upper:.6f} at δ = {DELTA:g}")
+    print(
+        f"  MI-DP                {information_total([price] * 1000).nats:.6f} nats about a value in an interval"
+    )
+    print(f"  exactly              {shannon_capacity(loss).upper:.6f} nats about one of two values")
+    print(f"  the guesser's success {guess_success(loss).upper:.6f} of two equally likely values")
+
+
+if __name__ == "__main__":
+    main()
