@@ -59,6 +59,7 @@ def answers(plan: Plan, data: Any) -> list[list[int]]:
     """The exact answer on an Arrow table; one engine is kept and shown table after table, for speed."""
     engine = _engine()
     engine._connection.register(SOURCE, data)
+    engine._types = None
     return exact(plan, engine)
 
 

@@ -28,13 +28,11 @@ class Statement:
     """A statement as one engine runs it.
 
     `text` is right for every table; `quick`, where there is one, returns the same, or NULL where it cannot
-    be sure of a number. `cells` is how many rows it returns at most, and `limit` the largest number of table
-    rows in one cell up to which `quick` is sure.
+    be sure of a number.
     """
 
     text: str
     quick: str | None = None
-    limit: int = 0
 
 
 class Engine(Protocol):

@@ -11,8 +11,9 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release.engine.base import Cell, Statement, withheld
+from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
-from leakcap.release.typed import SOURCE, Total
+from leakcap.release.typed import SOURCE
 
 __all__ = ["DuckDB", "connect", "quoted"]
 
@@ -38,6 +39,8 @@ class DuckDB:
         self._connection = connection
         # One connection has one pending result: two threads would fetch each other's exact totals.
         self._turn = Lock()
+        # A view's columns are settled when it is made, a stored table is opened for reading only.
+        self._types: dict[str, str] | None = None
         _check_arithmetic()
         if readable is not None:
             connection.execute(f"SET allowed_paths = [{quoted(str(readable))}]")
@@ -47,23 +50,19 @@ class DuckDB:
 
     def columns(self) -> dict[str, str]:
         """Column names and DuckDB types, from the schema alone."""
-        rows = self._fetch(f"DESCRIBE {SOURCE}")
-        return {str(row[0]): str(row[1]) for row in rows}
+        if self._types is None:
+            rows = self._fetch(f"DESCRIBE {SOURCE}")
+            self._types = {str(row[0]): str(row[1]) for row in rows}
+        return self._types
 
     def write(self, tree: exp.Expression) -> Statement:
         """The statement, and a quicker one beside it where there is something to add up."""
         types = self.columns()
-        limits = [Doubles.limit(node) for node in tree.find_all(Total)]
-        quick = Doubles(types).text(tree.copy()) if limits and min(limits) > 0 else None
-        return Statement(Integers(types).text(tree), quick, min(limits, default=0))
+        return written(tree, Integers(types), Doubles(types))
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows: from the quick statement where it is sure of every number in them."""
-        if statement.quick is not None:
-            rows = self.aggregate(statement.quick)
-            if all(None not in row for row in rows):
-                return rows
-        return self.aggregate(statement.text)
+        return quick_or_sure(statement, self.aggregate)
 
     def aggregate(self, statement: str) -> list[Cell]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""

@@ -1,9 +1,5 @@
 """How DuckDB says it. Two ways to sum: integers of 128 bits, and doubles that hold integers.
 
-Sums of doubles are exact as long as they hold integers below 2⁵³, and cost half as much as sums in 128 bits.
-`Doubles` checks in the same statement that every total can have stayed below that, and returns NULL where it
-cannot say so; then `Integers` runs. Both return the same integers: only time depends on which one ran.
-
 Adding 1.5·2⁵² to a double of size up to 2⁵¹ leaves no bits behind the point, so that adding and taking it off
 again rounds to the nearest integer, halves to even, which is also what the cast to BIGINT does.
 """
@@ -12,15 +8,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, null
+from leakcap.release.engine.doubles import DoubleSums
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast
 from leakcap.release.typed import Total, column, data_type, literal
 
 __all__ = ["Doubles", "Integers"]
 
 _NUMBERS = INTEGERS | {"HUGEINT", "UBIGINT", "UHUGEINT", "DECIMAL", "BOOLEAN", "FLOAT"}
 _MAGIC = 1.5 * 2.0**52
-_EXACT = 2**53
-_ROUNDS = 2**50
 
 
 class Integers(Lowering):
@@ -69,29 +64,13 @@ class Integers(Lowering):
         return exp.Coalesce(this=exp.Sum(this=node.this), expressions=[exp.Literal.number(0)])
 
 
-class Doubles(Integers):
-    """Rows become doubles that hold integers; NULL in place of a total that may not be exact."""
+class Doubles(DoubleSums, Integers):
+    """Rows become doubles that hold integers."""
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """(value + 1.5·2⁵²) − 1.5·2⁵²."""
         raised = exp.Paren(this=exp.Add(this=value, expression=literal(_MAGIC, "number")))
         return exp.Paren(this=exp.Sub(this=raised, expression=literal(_MAGIC, "number")))
-
-    def constant(self, value: int) -> exp.Expression:
-        """A double."""
-        return literal(float(value), "number")
-
-    @staticmethod
-    def limit(node: Total) -> int:
-        """Up to how many rows of a cell the sum is exact; 0 where rounding is not."""
-        largest = int(node.args["largest"])
-        return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
-
-    def total(self, node: Total) -> exp.Expression:
-        """The sum, where COUNT(*)·largest ≤ 2⁵³."""
-        few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(self.limit(node)))
-        summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[literal(0.0, "number")])
-        return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
 
 
 def _tried(name: str, type_: str) -> exp.TryCast:

@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
-from leakcap.release.engine.spark_sql import SparkSQL
+from leakcap.release.engine.doubles import quick_or_sure, written
+from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
 
 __all__ = ["Spark", "is_spark_frame", "is_spark_url", "local_session", "spark_table"]
 
@@ -57,11 +58,12 @@ class Spark:
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this DataFrame."""
         source = exp.Table(this=exp.Identifier(this=self._name, quoted=True))
-        return Statement(SparkSQL(self.columns(), source).text(tree))
+        types = self.columns()
+        return written(tree, SparkSQL(types, source), SparkDoubles(types, source))
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows of an aggregate, with integers for whole decimals."""
-        return self.aggregate(statement.text)
+        return quick_or_sure(statement, self.aggregate)
 
     def aggregate(self, statement: str) -> list[Cell]:
         """Run a statement; raises `DataError` without Spark's words."""

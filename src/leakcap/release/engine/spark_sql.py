@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from leakcap.release.engine.doubles import DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null
 from leakcap.release.typed import Total, column
 
-__all__ = ["SparkSQL"]
+__all__ = ["SparkDoubles", "SparkSQL"]
 
 # Sums of integers below this need no halves for up to 2⁴³ rows.
 _SMALL = 2**20
@@ -71,6 +72,14 @@ class SparkSQL(Lowering):
         product = exp.Mul(this=_decimal(exp.Sum(this=high), 20), expression=weight)
         whole = exp.Add(this=product, expression=_decimal(exp.Sum(this=low), 20))
         return exp.Coalesce(this=whole, expressions=[exp.Literal.number(0)])
+
+
+class SparkDoubles(DoubleSums, SparkSQL):
+    """Rows become doubles that hold integers, one addition a row."""
+
+    def rounded(self, value: exp.Expression) -> exp.Expression:
+        """RINT rounds halves to even."""
+        return exp.Anonymous(this="RINT", expressions=[value])
 
 
 def _decimal(tree: exp.Expression, digits: int) -> exp.Cast:

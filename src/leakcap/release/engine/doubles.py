@@ -1,0 +1,58 @@
+"""Sums of integers held in doubles, where that is exact, on any engine.
+
+Doubles add up exactly as long as they hold integers and every partial sum stays below 2⁵³, and cost about
+half as much as wide integers. A lowering with `DoubleSums` checks in the same statement that every total must
+have stayed below that, and returns NULL where it cannot say so; then the engine's own integers run. Both
+return the same integers: only time depends on which one ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from leakcap.release.engine.base import Cell, Statement
+from leakcap.release.engine.lowering import Lowering, cast, null
+from leakcap.release.typed import Total, literal
+
+__all__ = ["DoubleSums", "quick_or_sure", "written"]
+
+_EXACT = 2**53
+_ROUNDS = 2**50
+
+
+class DoubleSums(Lowering):
+    """Rows become doubles that hold integers; NULL stands in place of a total that may not be exact."""
+
+    def constant(self, value: int) -> exp.Expression:
+        """A double."""
+        return literal(float(value), "number")
+
+    def total(self, node: Total) -> exp.Expression:
+        """The sum, where COUNT(*)·largest ≤ 2⁵³."""
+        few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(limit(node)))
+        summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[literal(0.0, "number")])
+        return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
+
+
+def limit(node: Total) -> int:
+    """Up to how many rows of a cell a sum of doubles is exact; 0 where rounding is not."""
+    largest = int(node.args["largest"])
+    return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
+
+
+def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statement:
+    """The statement in both ways, where there is something to add up and doubles may do."""
+    limits = [limit(node) for node in tree.find_all(Total)]
+    text = quick.text(tree.copy()) if limits and min(limits) > 0 else None
+    return Statement(sure.text(tree), text)
+
+
+def quick_or_sure(statement: Statement, aggregate: Callable[[str], list[Cell]]) -> list[Cell]:
+    """The rows: from the quick statement where it is sure of every number in them."""
+    if statement.quick is not None:
+        rows = aggregate(statement.quick)
+        if all(None not in row for row in rows):
+            return rows
+    return aggregate(statement.text)
