@@ -10,10 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["column_extremes", "column_tops", "log_quotient"]
+__all__ = ["column_extremes", "column_tops", "log_quotient", "widest_column"]
 
 _BLOCK = 1 << 18
 """Entries a block (2 MiB): it is still in the cache when it is read for the second time."""
+
+_CACHED = 1 << 21
+"""Entries (16 MiB) up to which passes over the same matrix are bound by arithmetic, not by memory."""
+_PROBE = 8
+_SAFE = 1e-290
+"""Smallest entries from here on have quotients that cannot overflow."""
 
 
 def column_tops(channel: Channel) -> Floats:
@@ -42,6 +48,47 @@ def column_extremes(channel: Channel) -> tuple[Floats, Floats]:
     if len(ends) == 1:
         return ends[0]
     return np.max([top for top, _ in ends], axis=0), np.min([low for _, low in ends], axis=0)
+
+
+def widest_column(channel: Channel) -> tuple[int, float, float]:
+    """The output with the largest max_x C_xy / min_x C_xy, and both; the first of equals.
+
+    >>> widest_column(Channel([[0.9, 0.1], [0.2, 0.8]]))
+    (1, 0.8, 0.1)
+    """
+    if channel.sparse is None and channel.shape[1] > 4 * _PROBE and channel.matrix.size <= _CACHED:
+        bottom = channel.matrix.min(axis=0)
+        few = _contenders(channel.matrix, bottom)
+        bottom = bottom[few]
+        # All columns: read them as they lie.
+        top = channel.matrix[:, few].max(axis=0) if few.size < channel.shape[1] else column_tops(channel)
+    else:
+        top, bottom = column_extremes(channel)
+        few = np.arange(top.size)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = top / bottom
+    at = int(np.argmax(np.where(np.isnan(ratio), 0.0, ratio)))
+    if np.isinf(ratio[at]):  # no bound, or a ratio beyond the largest double
+        at = int(np.argmax(log_quotient(top, bottom)))
+    return int(few[at]), float(top[at]), float(bottom[at])
+
+
+def _contenders(rows: Floats, bottom: Floats) -> NDArray[np.intp]:
+    """Columns that can have the largest ratio, from their smallest entries and the matrix's largest.
+
+    A column with max/min ≥ r has min ≤ (largest entry)/r. The largest entry takes half the time of the
+    largest of every column; it is only looked up where a few columns promise that it rules most others out.
+    """
+    probe = np.argpartition(bottom, _PROBE)[:_PROBE]
+    if bottom[probe].min() < _SAFE:
+        return np.arange(bottom.size)
+    tops = rows[:, probe].max(axis=0)
+    # Rounding must not rule out an equal: the limit is raised by more than two roundings.
+    limit = (1.0 + 1e-12) / float((tops / bottom[probe]).max())
+    if 32 * np.count_nonzero(bottom <= limit * tops.max()) > bottom.size:
+        return np.arange(bottom.size)
+    few = np.flatnonzero(bottom <= limit * rows.max())
+    return few if 8 * few.size < bottom.size else np.arange(bottom.size)
 
 
 def log_quotient(top: ArrayLike, bottom: ArrayLike) -> Floats:

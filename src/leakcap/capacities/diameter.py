@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leakcap.adversary import Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities import rational
-from leakcap.capacities.columns import column_extremes, log_quotient
+from leakcap.capacities.columns import widest_column
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
@@ -74,16 +74,18 @@ def _exactly(
 
 
 def _largest_ratio(channel: Channel) -> tuple[float, Pair]:
-    top, bottom = column_extremes(channel)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = top / bottom
-    y = int(np.argmax(np.where(np.isnan(ratio), 0.0, ratio)))
-    if math.isinf(ratio[y]):  # no bound, or a ratio beyond the largest double
-        y = int(np.argmax(log_quotient(top, bottom)))
-    value = float(log_quotient(top[y], bottom[y]))
+    y, top, bottom = widest_column(channel)
+    value = _log_quotient(top, bottom)
     table = channel.sparse
     column = channel.matrix[:, y] if table is None else table[:, [y]].toarray().ravel()
     return value, (int(np.argmax(column)), int(np.argmin(column)))
+
+
+def _log_quotient(top: float, bottom: float) -> float:
+    """ln(top/bottom) of two numbers, precise where they nearly agree; 0 where both are zero."""
+    if bottom <= 0.0:
+        return math.inf if top > 0.0 else 0.0
+    return math.log1p((top - bottom) / bottom) if top < 2.0 * bottom else math.log(top) - math.log(bottom)
 
 
 def _every_pair(rows: Floats, divergence: Divergence) -> tuple[float, Pair]:

@@ -144,6 +144,13 @@ class Search:
         self.upper = max(self.upper, self.lower)
         return place
 
+    def leap(self, prior: Floats, gap: float) -> None:
+        """Go to a prior found elsewhere if it is better, and on from there."""
+        there = self.visit(prior)
+        if there.value > self.here.value:
+            self.here = there
+            self.newton(gap)
+
     def run(self, gap: float, method: str, source: str) -> Certified:
         """Newton steps after a short warm-up, after longer ones where they stall; at last without them."""
         how = "Newton on a working set of rows"

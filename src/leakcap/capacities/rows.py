@@ -64,24 +64,15 @@ class DenseRows:
         return int(self.matrix.shape[1])
 
     def negentropies(self) -> tuple[Floats, float, Floats]:
-        """Σ_y W ln W for each row, the largest |row sum − 1| and the average row, block by block."""
+        """Σ_y W ln W for each row, the largest |row sum − 1| and the average row."""
         count, width = self.matrix.shape
-        energies, sums, total = np.empty((count, 1, 1)), np.empty(count), np.zeros(width)
-        step = min(max(1, _BLOCK // width), count)
-        logs, ones, zeros = np.empty((step, width)), np.ones(max(width, step)), False
         with np.errstate(divide="ignore", invalid="ignore"):
-            for start in range(0, count, step):
-                block = self.matrix[start : start + step]
-                scratch, part = logs[: len(block)], energies[start : start + step]
-                if not zeros:
-                    _row_products(block, np.log(block, out=scratch), part)
-                    zeros = bool(np.isnan(part).any())
-                if zeros:  # 0·ln 0 is 0; what lies below e^{−690} weighs nothing
-                    np.log(np.maximum(block, _LEAST, out=scratch), out=scratch)
-                    _row_products(block, scratch, part)
-                np.matmul(block, ones[:width], out=sums[start : start + step])
-                total += ones[: len(block)] @ block
-        return energies[:, 0, 0], float(np.max(np.abs(sums - 1.0))), total / count
+            energies = _energies(self.matrix, 0.0)
+        zeros = np.flatnonzero(np.isnan(energies))  # 0·ln 0 is 0, which the logarithm does not know
+        if zeros.size:
+            energies[zeros] = _energies(self.matrix if zeros.size == count else self.matrix[zeros], _LEAST)
+        residue = float(np.max(np.abs(self.matrix @ np.ones(width) - 1.0)))
+        return energies, residue, np.full(count, 1.0 / count) @ self.matrix
 
     def times(self, vector: Floats) -> Floats:
         """W·v."""
@@ -99,6 +90,16 @@ class DenseRows:
         return self.matrix[index]
 
 
-def _row_products(left: Floats, right: Floats, out: Floats) -> None:
-    """The inner product of each row with its like."""
-    np.matmul(right[:, None, :], left[:, :, None], out=out)
+def _energies(matrix: Floats, least: float) -> Floats:
+    """Σ_y W ln max(W, least) for each row, block by block."""
+    count, width = matrix.shape
+    result = np.empty((count, 1, 1))
+    step = min(max(1, _BLOCK // width), count)
+    logs = np.empty((step, width))
+    for start in range(0, count, step):
+        block = matrix[start : start + step]
+        scratch = logs[: len(block)]
+        # What lies below e^{−690} weighs nothing.
+        np.log(np.maximum(block, least, out=scratch) if least else block, out=scratch)
+        np.matmul(scratch[:, None, :], block[:, :, None], out=result[start : start + step])
+    return result[:, 0, 0]

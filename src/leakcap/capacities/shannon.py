@@ -40,17 +40,19 @@ def certified_shannon(rows: RowOperator, *, gap: float = 1e-9) -> Certified:
 
 
 def _leap(search: Search, certificate: ShannonCertificate, gap: float) -> None:
-    """Try the priors that symmetry or small size make cheap to find; the search goes on if they fail."""
+    """Try the priors that symmetry or small size make cheap to find; the search goes on from the best."""
     half = folded(certificate)
     if half is not None:
         prior = _small(half, gap)
         if prior is None:
-            prior = Search(_Shannon(half), half.average).run(0.9 * gap, "", "").prior
-        search.visit(unfolded(prior, certificate.rows.shape[0]))
+            inner = Search(_Shannon(half), half.average)
+            inner.run(0.9 * gap, "", "")
+            prior = inner.here.prior
+        search.leap(unfolded(prior, certificate.rows.shape[0]), gap)
     if search.gap > gap:
-        whole = _small(certificate, gap)
-        if whole is not None:
-            search.visit(whole)
+        prior = _small(certificate, gap)
+        if prior is not None:
+            search.leap(prior, gap)
 
 
 def _small(certificate: ShannonCertificate, gap: float) -> Floats | None:

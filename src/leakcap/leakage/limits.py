@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
 from leakcap.capacities import rational
-from leakcap.capacities.columns import column_extremes, column_tops
+from leakcap.capacities.columns import column_tops, widest_column
 from leakcap.channel import Channel, as_prior
 from leakcap.gain import distribution_reciprocal
 from leakcap.leakage.cells import allowed, cells_of, rows_of
@@ -48,11 +48,10 @@ def lift_capacity(channel: Channel) -> Bound:
         ratio, pair = rational.ratio_and_pair(channel, None)
         value = float(ratio)
     else:
-        top, bottom = column_extremes(channel)
-        quotient = np.divide(top, bottom, out=np.where(top > 0, np.inf, 1.0), where=bottom > 0)
-        y = int(np.argmax(quotient))
+        y, top, bottom = widest_column(channel)
+        value = top / bottom if bottom > 0 else math.inf
         column = rows_of(channel)[:, [y]]
-        value, pair = float(quotient[y]), (int(column.argmax()), int(column.argmin()))
+        pair = (int(column.argmax()), int(column.argmin()))
     source = "Fernandes, McIver & Sadeghi 2022, corollary 2"
     return Bound.exact(value, method="closed form", source=source, unit="ratio", witness=pair)
 
