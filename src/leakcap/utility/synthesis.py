@@ -21,6 +21,9 @@ __all__ = ["least_epsilon", "optimal_mechanism"]
 _DUST = 1e-9
 """Outputs that a solver uses less than this are not used at all."""
 
+_NOTHING = 1e-7
+"""Log-ratios below which an output that ignores the secret is as good as any, to a solver's tolerance."""
+
 
 def optimal_mechanism(
     prior: ArrayLike,
@@ -51,16 +54,20 @@ def optimal_mechanism(
     require(ok, "epsilon", "optimal_mechanism", "be a finite number ≥ 0", epsilon)
     distances = _all_alike(len(weights)) if metric is None else _as_metric(metric, len(weights))
     cost = weights[:, None] * table
-    if epsilon == 0.0 or len(weights) == 1:
-        rows = _constant(cost)
-    else:
-        solution = _local(cost, epsilon) if metric is None else _metric(cost, epsilon, distances)
-        if solution is None:
+    rows = constant = _constant(cost)
+    if epsilon > 0.0 and len(weights) > 1:
+        limits = epsilon * distances
+        scaled = cost / max(float(np.abs(cost).max()), 1e-300)
+        solution = _local(scaled, epsilon) if metric is None else _metric(scaled, epsilon, distances)
+        if solution is not None:
+            rows = _repaired(_cleaned(solution.point[: cost.size].reshape(cost.shape)), limits)
+        elif float(limits.max()) > _NOTHING:
             raise LeakcapError(
-                "the linear program for the best mechanism was not solved. Scale the loss to about 1, or ask "
-                "for an `epsilon` (times distance) below 30."
+                "the linear program for the best mechanism was not solved. Ask for an `epsilon` (times "
+                "distance) below 30, or for fewer secrets."
             )
-        rows = _repaired(_cleaned(solution.point[: cost.size].reshape(cost.shape)), epsilon * distances)
+        if float((cost * rows).sum()) >= float((cost * constant).sum()):
+            rows = constant
     return Channel(rows, inputs=inputs, outputs=outputs)
 
 
@@ -203,7 +210,14 @@ def _violation(rows: Floats, limits: Floats, mean: Floats) -> float:
 
 
 def _keeps(rows: Floats, limits: Floats) -> bool:
-    """Whether every measured log-ratio is within its limit."""
+    """Whether every log-ratio is within its limit, whichever way it is measured in doubles."""
     logs = safe_log(rows[:, rows.max(axis=0) > 0])
     bottom = np.where(np.isfinite(logs), logs, -1e9)
-    return all(bool((logs[x] - bottom <= limits[x][:, None]).all()) for x in range(len(rows)))
+    # Logarithms, quotients and their logarithm err by a unit each; equal entries by nothing.
+    slack = 8 * 2.0**-53 * (1.0 - np.maximum(logs, -750.0))
+    for x in range(len(rows)):
+        gaps = logs[x] - bottom
+        gaps = np.where(gaps > 0.0, gaps + slack[x] + slack, gaps)
+        if not (gaps <= limits[x][:, None]).all():
+            return False
+    return True
