@@ -28,6 +28,12 @@ BUSY_SECONDS = 60
 
 _PAUSE_SECONDS = 0.002
 
+# Waiters for a row are not served in the order in which they came; waiters for this lock are.
+_SERVER_TURN = (
+    f"SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = {BUSY_SECONDS * 1000}; "
+    f"SELECT pg_advisory_xact_lock({0x1EA6CA8})"
+)
+
 _FORMS = "Write `sqlite:///ledger.db` or `postgresql+psycopg://user@host/database`."
 
 _READ_ONLY = "cannot be written: the file or its directory is read-only."
@@ -41,6 +47,7 @@ _PLAIN = (
     ("is full", "cannot be written: the disk is full."),
     ("no space", "cannot be written: the disk is full."),
     ("disk i/o", "cannot be written or read: the disk reports an error."),
+    ("lock timeout", f"is busy: another process held it for more than {BUSY_SECONDS} seconds. Try again."),
     ("locked", f"is busy: another process held it for more than {BUSY_SECONDS} seconds. Try again."),
     ("decode to utf-8", "was edited: it holds text that leakcap never writes. Restore it from a backup."),
     ("permission denied", "cannot be written: the user may only look, or not even that."),
@@ -101,7 +108,7 @@ class Database:
                 options["isolation_level"] = "READ COMMITTED" if writes else "REPEATABLE READ"
             with connection.execution_options(**options).begin():
                 if writes and connection.dialect.name == "postgresql":
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                    connection.exec_driver_sql(_SERVER_TURN)
                 yield connection
 
     def _after_fork(self) -> None:
