@@ -84,11 +84,8 @@ def main() -> None:
         print("dp-accounting: not installed")
     for (name, (plan, known)), other in zip(PLANS.items(), others, strict=True):
         bound, seconds = timed(lambda plan=plan: plan().epsilon(DELTA))  # type: ignore[misc]
-        print(
-            f"{name}\n  contour  ε = {bound.midpoint:.9f} ± {bound.width / 2:.1e}  {seconds * 1e3:8.1f} ms",
-            end="",
-        )
-        print(f"   (known: {known})" if known == known else ""))
+        print(f"{name}\n  contour  ε = {bound.midpoint:.9f} ± {bound.width / 2:.1e}", end="")
+        print(f"  {seconds * 1e3:8.1f} ms" + (f"   (known: {known})" if known == known else ""))
         if known == known:
             grid, seconds = timed(lambda plan=plan: plan().epsilon_by_grid(DELTA))  # type: ignore[misc]
             print(f"  FFT      [{grid.lower:.7f}, {grid.upper:.7f}], width {grid.width:.1e}  {seconds:.2f} s")
@@ -100,14 +97,13 @@ def main() -> None:
 def what_a_thousand_queries_tell() -> None:
     loss, price = ONE**1000, information_price(Laplace(10.0))
     optimal = compose_approximate([PureDP(0.1)] * 1000, delta=DELTA)
+    total = information_total([price] * 1000).nats
     print("1000 Laplace queries of ε₀ = 0.1, one person:")
-    print(f"  pure sum             ε = {compose([PureDP(0.1)] * 1000).epsilon:.1f}")
-    print(f"  optimal (ε, δ)       ε = {optimal.epsilon:.6f} at δ = {DELTA:g} (any ε₀-DP queries)")
-    print(f"  exactly              ε = {loss.epsilon(DELTA).upper:.6f} at δ = {DELTA:g}")
-    print(
-        f"  MI-DP                {information_total([price] * 1000).nats:.6f} nats about a value in an interval"
-    )
-    print(f"  exactly              {shannon_capacity(loss).upper:.6f} nats about one of two values")
+    print(f"  pure sum              ε = {compose([PureDP(0.1)] * 1000).epsilon:.1f}")
+    print(f"  optimal (ε, δ)        ε = {optimal.epsilon:.6f} at δ = {DELTA:g} (any ε₀-DP queries)")
+    print(f"  exactly               ε = {loss.epsilon(DELTA).upper:.6f} at δ = {DELTA:g}")
+    print(f"  MI-DP                 {total:.6f} nats about a value in an interval")
+    print(f"  exactly               {shannon_capacity(loss).upper:.6f} nats about one of two values")
     print(f"  the guesser's success {guess_success(loss).upper:.6f} of two equally likely values")
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakcap.accounting.contour import log_kernel_peak, log_mean, saddle_for_delta, saddle_for_epsilon
+from leakcap.accounting.exact import BLOCK_ERROR, blocks
 from leakcap.accounting.finite import FiniteLoss
 from leakcap.accounting.grid import GridLoss, above, below
+from leakcap.accounting.lattice import common_lattice
 from leakcap.accounting.part import UNIT, Part
 from leakcap.numeric.logspace import Floats
 
@@ -103,12 +105,20 @@ def bracket_around(
     low, high = _single_reach(parts, c, goal - c * epsilon - math.log(total))
     widths = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in _dense(parts)]
     step = max(step, 2.0 * sum(widths) / points, (high - low) / points)
-    uppers = [(above(part, step, low, high), count) for part, count in parts]
-    lowers = [(below(part, step, low, high), count) for part, count in parts]
+    slack = 0.0
+    if common_lattice(parts) is None:
+        grouped = [item for part, count in parts for item in blocks(part, count)]
+        slack = BLOCK_ERROR * sum(count for part, count in grouped) * (list(parts) != grouped)
+        low, high = (
+            (low, high) if slack == 0.0 else _single_reach(grouped, c, goal - c * epsilon - math.log(total))
+        )
+        parts = grouped
+    uppers = [(above(part, step, low, high).scaled(1.0 + slack), count) for part, count in parts]
+    lowers = [(below(part, step, low, high).scaled(1.0 - slack), count) for part, count in parts]
     left, right = _widened(parts, uppers, left - 2.0 * step, right + 2.0 * step)
     size = 1 << max(4, math.ceil(math.log2((right - left) / step + 16.0)))
     outside = _outside(uppers, c, left, right)
-    return Bracket(*(_convolve(rows, c, step, left, size, outside) for rows in (uppers, lowers)))
+    return Bracket(*(_convolve(rows, c, step, left, size, outside, slack) for rows in (uppers, lowers)))
 
 
 def _dense(parts: Parts) -> list[tuple[Part, int]]:
@@ -206,6 +216,7 @@ def _convolve(
     left: float,
     size: int,
     outside: tuple[float, float],
+    loose: float,
 ) -> GridSum:
     product = np.zeros(size // 2 + 1, dtype=np.complex128)
     log_slack = np.zeros(size // 2 + 1)
@@ -249,7 +260,7 @@ def _convolve(
     masses = np.roll(masses, (shift - origin) % size)
     start = offset + origin * step
     lost = math.exp(min(outside[0] - log_total, 0.0)) + math.exp(min(outside[1] - log_total, 0.0))
-    slack = count_all * _SLACK + abs(offset) * 8 * UNIT + abs(start) * 8 * UNIT
+    slack = loose + count_all * _SLACK + abs(offset) * 8 * UNIT + abs(start) * 8 * UNIT
     return GridSum(c, start, step, masses, log_total, error, lost, -math.expm1(finite), slack)
 
 

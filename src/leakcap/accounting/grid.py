@@ -9,7 +9,7 @@ Source: Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022 (above); below: deriv
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class GridLoss:
         """Where the masses lie."""
         places = self.first + np.arange(self.masses.size)
         return np.asarray(self.offset + places * self.step, dtype=np.float64)
+
+    def scaled(self, factor: float) -> GridLoss:
+        """All masses times a factor, for an error that they may have."""
+        return replace(self, masses=self.masses * factor)
 
     def log_mean(self, s: float) -> float:
         """ln Σ p e^{sx}."""
