@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leakcap.errors import DataError, InvalidQuery, LeakcapError
+from leakcap.errors import DataError, InvalidPolicy, InvalidQuery, LeakcapError
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.engine import Engine, attach
@@ -56,12 +56,18 @@ class PrivateTable:
         version: str | None = None,
         source: ByteSource = system_bytes,
     ) -> None:
-        self.policy = load_policy(policy)
+        self._policy = load_policy(policy)
+        self._fingerprint = self._policy.fingerprint()
         self._identity = Identity(data, table=table, version=version)
         self._engine: Engine = attach(data, table=table)
         self.ledger = open_ledger(ledger, self.policy)
         self._analyst = analyst
         self._source = source
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that the table was opened under; it stays the same."""
+        return self._policy
 
     def count(
         self,
@@ -100,6 +106,34 @@ class PrivateTable:
     ) -> Release:
         """The mean of a column, its values clamped to the policy's bounds."""
         return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def variance(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
+        return self._one("variance", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def standard_deviation(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The root of the variance of a column, its values clamped to the policy's bounds."""
+        return self._one(
+            "standard_deviation", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh
+        )
 
     def histogram(
         self,
@@ -151,6 +185,10 @@ class PrivateTable:
         """
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
+        if self.policy.fingerprint() != self._fingerprint:
+            raise InvalidPolicy(
+                "The policy was changed after the table was opened under it. Open the table anew."
+            )
         plans = [plan_query(query, self.policy) for query in queries]
         prices = [price_of(plan) for plan in plans]
         columns = self._engine.columns()
