@@ -12,9 +12,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
+import leakcap
 from leakcap.accounting import (
     PrivacyLoss,
     compose,
@@ -66,15 +68,33 @@ print(json.dumps(found))
 """
 
 
+ROUND_TRIP = """
+from dp_accounting import dp_event as d
+from leakcap.accounting import from_event, to_event
+steps = d.SelfComposedDpEvent(d.PoissonSampledDpEvent(0.05, d.GaussianDpEvent(1.5)), 200)
+plan = d.ComposedDpEvent([steps, d.LaplaceDpEvent(5.0), d.RandomizedResponseDpEvent(0.75, 4)])
+here = from_event(plan)
+back = from_event(to_event(here))
+print(f"an event there and back: eps {here.epsilon(1e-5).upper:.9f} and {back.epsilon(1e-5).upper:.9f}")
+"""
+
+
 def timed(action: Callable[[], Bound]) -> tuple[Bound, float]:
     start = time.process_time()
     found = action()
     return found, time.process_time() - start
 
 
-def peer() -> list[list[float] | None]:
+def elsewhere(script: str) -> subprocess.CompletedProcess[str]:
     python = os.environ.get("DP_ACCOUNTING_PYTHON", sys.executable)
-    done = subprocess.run([python, "-c", PEER], capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(Path(leakcap.__file__).parents[1])}
+    return subprocess.run(
+        [python, "-c", script], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def peer() -> list[list[float] | None]:
+    done = elsewhere(PEER)
     return json.loads(done.stdout) if done.returncode == 0 else [None] * len(PLANS)
 
 
@@ -82,6 +102,8 @@ def main() -> None:
     others = peer()
     if not any(others):
         print("dp-accounting: not installed")
+    else:
+        print(elsewhere(ROUND_TRIP).stdout.strip())
     for (name, (plan, known)), other in zip(PLANS.items(), others, strict=True):
         bound, seconds = timed(lambda plan=plan: plan().epsilon(DELTA))  # type: ignore[misc]
         print(f"{name}\n  contour  ε = {bound.midpoint:.9f} ± {bound.width / 2:.1e}", end="")

@@ -80,7 +80,7 @@ _READERS: Mapping[str, Callable[[Any], PrivacyLoss]] = {
 def to_event(loss: PrivacyLoss, *, events: Any = None) -> Any:
     """The event of dp-accounting with this privacy loss, or its reverse: an event stands for both.
 
-    `events` is a module with dp-accounting's classes, dp-accounting itself when left out. Raises
+    `events` is a module with dp-accounting's classes, its own `dp_event` when left out. Raises
     `LeakcapError` when that is not installed, `InvalidParameter` for rows that no event describes.
 
     >>> from types import SimpleNamespace
@@ -90,7 +90,7 @@ def to_event(loss: PrivacyLoss, *, events: Any = None) -> Any:
     """
     if events is None:
         try:
-            events = importlib.import_module("dp_accounting")
+            events = importlib.import_module("dp_accounting.dp_event")
         except ImportError:
             raise LeakcapError(
                 "an event of dp-accounting needs that library, which is not installed. Run: "
