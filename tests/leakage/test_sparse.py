@@ -74,6 +74,7 @@ def test_a_hundred_thousand_secrets() -> None:
             assert measure(channel, prior, alpha=alpha) == pytest.approx(math.log(size / 10), rel=1e-10)
     assert leakage.bayes_vulnerability(channel, prior) == pytest.approx(0.1, rel=1e-12)
     assert leakage.posterior_guessing_entropy(channel, prior) == pytest.approx(5.5, rel=1e-12)
+    assert leakage.g_capacity(channel, gain.identity(size)).upper == pytest.approx(size / 10, rel=1e-12)
     three = gain.k_guesses(size, 3)
     assert leakage.posterior_vulnerability(channel, prior, three) == pytest.approx(0.3, rel=1e-12)
     assert leakage.relative_entropy_privacy(channel, prior) == pytest.approx(math.log(size / 10), rel=1e-10)

@@ -43,8 +43,9 @@ def too_much(channel: Channel, limits: np.ndarray) -> list[str]:
     for x, first in enumerate(rows):
         for other, second in enumerate(rows):
             if x != other:
+                seen = first > 0
                 with np.errstate(divide="ignore"):
-                    quotient = float(np.max(np.log(first / second)))
+                    quotient = float(np.max(np.log(first[seen] / second[seen])))
                 measured = (float(Renyi(math.inf).between(first, second)), quotient)
                 if max(measured) > limits[x, other]:
                     found.append(f"{x}, {other}: {measured} > {limits[x, other]}")

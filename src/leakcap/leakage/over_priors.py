@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
+from leakcap.capacities.columns import column_tops
 from leakcap.channel import Channel
 from leakcap.gain import Diagonal, Gain
+from leakcap.leakage.cells import rows_of
 from leakcap.leakage.worst_priors import useful, worst_case, worst_guess
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.programs import minimise_linear
@@ -52,11 +54,11 @@ def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound
     """
     gain.check(channel)
     gain.require_nonnegative("g_capacity")
+    if isinstance(gain, Diagonal) and not max_case:
+        return _one_guess(channel, gain)
     rows = channel.matrix
     if max_case:
         return worst_guess(rows, gain) if isinstance(gain, Diagonal) else worst_case(channel, gain)
-    if isinstance(gain, Diagonal):
-        return _one_guess(rows, gain)
     table = gain.table
     live = useful(np.asarray((table > 0).any(axis=0)))
     rows_live, table = rows[live], table[:, live]
@@ -68,9 +70,10 @@ def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound
     return _answer(lower, upper, "local maxima below, linear programs above", prior, live)
 
 
-def _one_guess(rows: Floats, gain: Diagonal) -> Bound:
+def _one_guess(channel: Channel, gain: Diagonal) -> Bound:
     live = useful(np.asarray(gain.worth > 0))
-    value = max(float(rows[live].max(axis=0).sum()), 1.0)
+    kept = channel if live.all() else Channel(rows_of(channel)[live])
+    value = max(float(column_tops(kept).sum()), 1.0)
     return _answer(value, value, "closed form", 1.0 / gain.worth[live], live)
 
 
