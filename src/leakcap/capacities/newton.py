@@ -30,7 +30,7 @@ _FAST = 0.3
 """The gap must fall to this share for the farthest rows alone to be believed."""
 _WORTH = 0.6
 """An old curvature is kept while each step takes the gap to this share: a step is cheap, a curvature not."""
-_NEAR = 0.3
+_NEAR = 0.2
 """Rows short of the value by this share of the gap join too: the next step may want them."""
 _POLISH = 6
 _ROUGH = 1e-7
@@ -45,7 +45,7 @@ _LARGE = 128
 """Working sets for which a curvature costs much more than a step."""
 _SINGLE = 64
 """Working sets for which single precision does, and is quicker."""
-_FEW = 144
+_FEW = 128
 _NEGLIGIBLE = 1e-13
 _STEPS = (1.0, 0.5, 0.2, 0.05, 0.01, 1e-3)
 

@@ -15,7 +15,7 @@ __all__ = ["Inverse", "interior_step", "inverse_root", "pivoting_step"]
 
 _PATIENCE = 4
 _PIVOTS = 80
-_LEAF = 64
+_LEAF = 48
 _NOISE = 1e3
 _INTERIOR_STEPS = 60
 _TOLERANCE = 1e-13
