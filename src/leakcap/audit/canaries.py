@@ -18,7 +18,8 @@ from leakcap.numeric.search import bisect
 
 __all__ = ["CanaryAudit", "audit_canaries", "canary_p_value"]
 
-_MOST_EPSILON = 60.0
+_MOST_EPSILON = 30.0
+"""Beyond this e^ε/(1 + e^ε) is one, to a double."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ __all__ = [
     "certify_variation",
 ]
 
-BOLD_SHARE = 0.1
-"""The part of the error level that the bolder of two guesses may use."""
+SHARES = (0.85, 0.1, 0.05)
+"""How the error level is shared among the cautious, the bold and the pure guessing rule."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,12 @@ def certify_epsilon(fresh: Fresh, plan: Plan, level: float) -> Limits:
     The guessing rule is fixed beforehand, outputs may have any law, and both directions count at once.
     Source: Steinke, Nasr & Jagielski 2023, section 4 (their argument with one canary a run).
     """
-    shares = (1.0 - BOLD_SHARE, BOLD_SHARE)
     found = [
         _guessed(fresh, partition, guess, level * share, level)
-        for (partition, guess), share in zip(plan.guesses, shares, strict=True)
+        for (partition, guess), share in zip(plan.guesses, SHARES, strict=True)
     ]
     best = max(found, key=lambda limits: limits.lower)
-    # The main rule says where the event lies unless the bold one certifies more.
+    # The cautious rule says where the event lies unless another certifies more.
     return found[0] if best.lower <= found[0].lower else best
 
 

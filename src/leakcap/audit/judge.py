@@ -93,8 +93,8 @@ def _verdict(claimed: float, limits: Limits, tolerance: float) -> Verdict:
 
 
 def _allowed(claimed: float, tolerance: float) -> float:
-    """The claim with its tolerance; a claim of nothing at all is allowed what 1 % of a nat would be."""
-    return claimed * (1.0 + tolerance) + 0.01 * tolerance
+    """The claim with its tolerance, a tenth of which is absolute: nothing is told from next to nothing."""
+    return claimed * (1.0 + tolerance) + 0.1 * tolerance
 
 
 def _needed(claimed: float, limits: Limits, tolerance: float, fresh: Fresh) -> int:

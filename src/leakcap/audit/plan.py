@@ -19,6 +19,7 @@ from leakcap.audit.rules import (
     TailEvent,
     choose_decoder,
     choose_guess,
+    choose_pure,
     choose_test,
 )
 from leakcap.numeric.logspace import Floats
@@ -59,7 +60,7 @@ class _Tried:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is certified: guesses with their shares of the error level, events of the curve, a decoder."""
+    """What is certified: guesses (a cautious, a bold and a pure one), events of the curve, a decoder."""
 
     guesses: tuple[tuple[Partition, Guess], ...]
     tests: tuple[tuple[Partition, TailEvent], ...]
@@ -76,7 +77,11 @@ def make_plan(learned: Learned, names: Sequence[str], *, bits: bool, ats: Sequen
         _try(candidate, learned)
         for candidate in candidates(learned.first[0], learned.second[0], names, bits=bits)
     ]
-    guesses = tuple(_best_guess(tried, learned.certifying, caution) for caution in (CAUTION, BOLD))
+    guesses = (
+        _best_guess(tried, learned.certifying, CAUTION),
+        _best_guess(tried, learned.certifying, BOLD),
+        _best_pure(tried),
+    )
     top = max(guesses[0][1].forecast, guesses[1][1].forecast, 0.1)
     chosen = {at: _best_test(tried, learned.certifying, at) for at in {*ats, *(s * top for s in CURVE)}}
     curve = [chosen[share * top] for share in CURVE]
@@ -115,6 +120,15 @@ def _best_guess(tried: list[_Tried], certifying: int, caution: float) -> tuple[P
         for t in tried
     ]
     return max(options, key=lambda option: option[1].forecast)
+
+
+def _best_pure(tried: list[_Tried]) -> tuple[Partition, Guess]:
+    options = [(t, choose_pure(t.partition.order, *t.counts)) for t in tried]
+    # Partitions are judged by different numbers of samples: parts of these are compared.
+    best, guess = max(
+        options, key=lambda o: o[1].forecast / max(float(sum(c.sum() for c in o[0].counts)), 1.0)
+    )
+    return best.partition, guess
 
 
 def _best_test(tried: list[_Tried], certifying: int, epsilon: float) -> tuple[Partition, TailEvent]:

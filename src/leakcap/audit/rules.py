@@ -72,14 +72,37 @@ def choose_guess(
     # Entry (i, j): cells before i in the order, and from j on.
     low_a, low_b = a[:, None], b[:, None]
     high_a, high_b = a[-1] - a[None, :], b[-1] - b[None, :]
-    up = _forecasts(low_b + high_a, low_a + high_b, growth, z, caution)
-    down = _forecasts(low_a + high_b, low_b + high_a, growth, z, caution)
+    # A second tail is charged one wrong guess: on few counts it looks purer than it is.
+    both = ((low_a + low_b) > 0) & ((high_a + high_b) > 0)
+    up = _forecasts(low_b + high_a, low_a + high_b + both, growth, z, caution)
+    down = _forecasts(low_a + high_b, low_b + high_a + both, growth, z, caution)
     best = up if up.max() >= down.max() else down
     best[np.tril_indices(len(a), -1)] = -np.inf
     i, j = np.unravel_index(int(best.argmax()), best.shape)
     low, high = order[:i], order[j:]
     pair = (high, low) if best is up else (low, high)
     return Guess(*pair, float(best[i, j]))
+
+
+def choose_pure(order: Cells, first: Floats, second: Floats) -> Guess:
+    """The two tails of `order` with the most right guesses and no wrong one; the forecast is their number.
+
+    Where one input never gives an output, the bound grows with the logarithm of the number of samples.
+    """
+    options = []
+    for forward in (True, False):
+        up, down = (first[order], second[order]) if forward else (second[order], first[order])
+        low = int(np.argmax(np.append(up, 1.0) > 0))
+        high = len(order) - int(np.argmax(np.append(down[::-1], 1.0) > 0))
+        sizes = float(down[:low].sum()), float(up[max(high, low) :].sum())
+        # A tail that adds little has been seen too seldom to be called pure.
+        tails = (
+            order[:low] if sizes[0] > 0.1 * sizes[1] else order[:0],
+            order[max(high, low) :] if sizes[1] > 0.1 * sizes[0] else order[:0],
+        )
+        right = sum(sizes)
+        options.append(Guess(*(tails[::-1] if forward else tails), right))
+    return max(options, key=lambda guess: guess.forecast)
 
 
 def _sums(counts: Floats) -> Floats:

@@ -31,7 +31,7 @@ from leakcap.progress import Progress, progress
 __all__ = ["Settings", "audit", "audit_samples"]
 
 METHOD = "samples"
-GRID = (0.0, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+GRID = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 """Values of ε at which a claim that covers all of them may be tested."""
 EARLY = 0.2
 """The part of the error level that goes to the looks before the last one."""
@@ -287,7 +287,9 @@ def _plan(learned: Learned, reader: Reader, settings: Settings) -> tuple[Definit
     """The plan, and the claim in the form in which it is tested."""
     if settings.claim is None:
         return None, make_plan(learned, reader.names, bits=settings.bits)
-    options = {refutable(settings.claim, epsilon) for epsilon in GRID}
+    # Beyond this ε even an event that never came says nothing of δ.
+    most = math.log(max(learned.certifying / 1000.0, 1.0))
+    options = {refutable(settings.claim, epsilon) for epsilon in GRID if epsilon <= most}
     ats = tuple(o.epsilon for o in options if isinstance(o, ApproxDP))
     plan = make_plan(learned, reader.names, bits=settings.bits, ats=ats)
     if not ats:
