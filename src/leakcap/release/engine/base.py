@@ -28,11 +28,12 @@ class Statement:
     """A statement as one engine runs it.
 
     `text` is right for every table; `quick`, where there is one, returns the same, or NULL where it cannot
-    be sure of a number.
+    be sure of a number. Without groups it can be sure of no table with more than `most` rows.
     """
 
     text: str
     quick: str | None = None
+    most: int | None = None
 
 
 class Engine(Protocol):

@@ -46,7 +46,8 @@ def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statemen
     """The statement in both ways, where there is something to add up and doubles may do."""
     limits = [limit(node) for node in tree.find_all(Total)]
     text = quick.text(tree.copy()) if limits and min(limits) > 0 else None
-    return Statement(sure.text(tree), text)
+    most = min(limits) if limits and tree.args.get("group") is None else None
+    return Statement(sure.text(tree), text, most)
 
 
 def quick_or_sure(statement: Statement, aggregate: Callable[[str], list[Cell]]) -> list[Cell]:

@@ -1,0 +1,88 @@
+"""Sums in doubles are those in integers, or not given; several statistics in one reading change nothing."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from engines.adversarial import POLICIES, QUERIES, arrow_table, random_rows
+from leakcap.errors import BudgetExceeded, InvalidQuery
+from leakcap.release import Query, attach
+from leakcap.release.dummy import dry_run, dummy_engine
+from leakcap.release.engine import Doubles, Integers
+from leakcap.release.scan import scans_of
+from leakcap.release.typed import Total, column
+from release.world import exact, planned, policy_of
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_quick_statement_agrees_with_the_sure_one(seed: int) -> None:
+    engine, quick = attach(arrow_table(random_rows(seed, 50))), 0
+    for policy in POLICIES:
+        for query in QUERIES:
+            statement = engine.write(planned(policy, **query).logical())
+            if statement.quick is not None:
+                found = sorted(engine.aggregate(statement.quick), key=repr)
+                assert found == sorted(engine.aggregate(statement.text), key=repr)
+                quick += 1
+    assert quick > 10
+
+
+def test_a_sum_that_doubles_could_get_wrong_is_not_given() -> None:
+    """2⁵⁰ eight times is 2⁵³; a ninth value could be rounded away, and with 2⁵³ + 1 it is."""
+    connection = duckdb.connect()
+    for rows, expected in ((8, 2**53), (9, None)):
+        text = Doubles({}).lower(Total(this=column("v"), largest=2**50)).sql("duckdb")
+        given = f"(SELECT CAST({2**50} AS DOUBLE) AS v FROM range({rows}))"
+        assert connection.execute(f"SELECT {text} FROM {given}").fetchall() == [(expected,)]
+    values = "(SELECT unnest([9007199254740992, 1]) AS v)"
+    assert connection.execute(f"SELECT SUM(v::DOUBLE) FROM {values}").fetchall() == [(2.0**53,)]
+    text = Integers({}).lower(Total(this=column("v"), largest=2**53)).sql("duckdb")
+    assert connection.execute(f"SELECT {text} FROM {values}").fetchall() == [(2**53 + 1,)]
+
+
+def test_where_rounding_in_doubles_is_not_exact_there_is_no_quick_statement() -> None:
+    engine = attach(arrow_table(random_rows(0, 5)))
+    wide = policy_of(columns={"x": {"bounds": [1e15, 1e15 + 1]}})
+    statement = engine.write(planned(wide, statistic="sum", column="x", epsilon=1e6).logical())
+    assert statement.quick is None
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_one_reading_gives_what_each_statement_alone_gives(policy: object) -> None:
+    engine = attach(arrow_table(random_rows(9, 60)))
+    more = [{"statistic": "count", "by": (key,)} for key in ("d", "f")]
+    queries = [*QUERIES, *QUERIES[2:5], *more]
+    plans = [planned(policy, **query) for query in queries]
+    scans = scans_of(plans, engine)
+    assert len(scans) < len(plans)
+    found = {place: totals for scan in scans for place, totals in scan.run(engine).items()}
+    assert [found[place] for place in range(len(plans))] == [exact(plan, engine) for plan in plans]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"neighbours": "replace-one", "rows": 10**9},
+        {"neighbours": "replace-one", "rows": 7, "unit": {"id": "d"}},
+        {"unit": {"id": "id", "max_rows": 3}, "max_rows": 20},
+    ],
+)
+def test_a_dry_run_goes_the_whole_way_and_needs_no_data(changes: dict[str, object]) -> None:
+    policy = policy_of(**changes)
+    queries = [
+        Query(name=f"{index}", epsilon=1.0, **{**query, "by": tuple(query.get("by", ()))})
+        for index, query in enumerate(QUERIES)
+        if "k IN" not in query.get("where", "")
+    ]
+    releases = dry_run(queries, policy)
+    assert [release.name for release in releases] == [query.name for query in queries]
+    assert set(dummy_engine(policy).columns()) >= set(policy.columns)
+
+
+def test_a_dry_run_refuses_what_the_release_would_refuse() -> None:
+    with pytest.raises(BudgetExceeded):
+        dry_run([Query(name="n", statistic="count", epsilon=101.0)], policy_of())
+    with pytest.raises(InvalidQuery):
+        dry_run([Query(name="n", statistic="sum", column="d", epsilon=1.0)], policy_of())
