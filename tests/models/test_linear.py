@@ -47,11 +47,11 @@ def test_much_budget_gives_least_squares(delta: float, intercept: bool) -> None:
 
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 0.0), (1000, 1.0, 1e-6), (300, 0.5, 0.0)])
 def test_intervals_cover(n: int, epsilon: float, delta: float) -> None:
-    """100 tables: fewer than the lower 10⁻⁶/12 quantile of binomial(100, 0.95) covered is an alarm.
+    """60 tables: fewer than the lower 10⁻⁶/12 quantile of binomial(60, 0.95) covered is an alarm.
 
     Both targets, each coefficient; intervals of a third the width fall below it.
     """
-    policy, runs = policy_of(), 100
+    policy, runs = policy_of(), 60
     least = binom.ppf(ALARM / 12, runs, 0.95)
     population, table, narrow = np.zeros(3), np.zeros(3), np.zeros(3)
     with ledger_of(policy) as ledger:

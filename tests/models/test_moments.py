@@ -54,7 +54,7 @@ numbers = st.none() | st.floats(allow_nan=True, allow_infinity=True) | st.sample
 tables = st.lists(st.tuples(st.integers(1, 3) | st.none(), numbers, numbers, numbers), max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables)
 def test_the_engine_adds_up_what_python_adds_up(rows: list[tuple[Any, ...]]) -> None:
     policy = policy_of()

@@ -6,6 +6,7 @@ Nothing of scikit-learn is imported. A clone keeps the ledger of its original an
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,9 @@ class Estimator:
     """``regressor`` or ``classifier``, in scikit-learn's words."""
 
     n_features_in_: int
+
+    def _kind(self) -> str:
+        return self.kind
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -68,17 +72,17 @@ class Estimator:
         """What scikit-learn wants to know; it is loaded when it asks."""
         utils = sys.modules["sklearn.utils"]
         tags = utils.Tags(
-            estimator_type=self.kind,
+            estimator_type=self._kind(),
             target_tags=utils.TargetTags(required=True),
-            regressor_tags=utils.RegressorTags(poor_score=True) if self.kind == "regressor" else None,
-            classifier_tags=utils.ClassifierTags(poor_score=True) if self.kind == "classifier" else None,
+            regressor_tags=utils.RegressorTags(poor_score=True) if self._kind() == "regressor" else None,
+            classifier_tags=utils.ClassifierTags(poor_score=True) if self._kind() == "classifier" else None,
         )
         tags.non_deterministic = True
         return tags
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"`{type(self).__name__}` is not fitted yet. Call `fit` first.")
+            raise _not_fitted()(f"`{type(self).__name__}` is not fitted yet. Call `fit` first.")
 
     def _inputs(self, X: ArrayLike) -> Floats:
         """What to predict for: as many features as were fitted."""
@@ -90,6 +94,12 @@ class Estimator:
                 f"{self.n_features_in_} features as input."
             )
         return rows
+
+
+def _not_fitted() -> type[NotFitted]:
+    """Our error; where scikit-learn is in use, one that is its error too."""
+    theirs = sys.modules.get("sklearn.exceptions")
+    return NotFitted if theirs is None else type("NotFitted", (NotFitted, theirs.NotFittedError), {})
 
 
 def table_of(X: ArrayLike, owner: str) -> Floats:
@@ -108,18 +118,26 @@ def table_of(X: ArrayLike, owner: str) -> Floats:
             f"Expected 2D array, got {raw.ndim}D array instead in `{owner}`. Reshape your data: one row for "
             "each example."
         )
-    try:
-        rows = raw.astype(np.float64)
-    except (TypeError, ValueError):
-        rows = None
-    if rows is None:  # raised outside the handler: what numpy says quotes a value
-        raise InvalidInput(f"`X` of `{owner}` must hold numbers.")
+    if raw.dtype.kind not in "biufOUS":
+        raise InvalidInput(f"`X` of `{owner}` must hold numbers. Got an array of {raw.dtype}.")
+    if raw.dtype.kind in "OUS":
+        # An error would tell that somebody's value is no number: it counts as missing.
+        raw = np.array([[_number(value) for value in row] for row in raw.tolist()]).reshape(raw.shape)
+    # Row after row in memory: a row is then computed alike whatever the others are.
+    rows = np.ascontiguousarray(raw, dtype=np.float64)
     if rows.shape[0] == 0 or rows.shape[1] == 0:
         raise InvalidInput(
             f"Found array with {rows.shape[0]} sample(s) and {rows.shape[1]} feature(s) "
             f"(shape={rows.shape}) while a minimum of 1 is required by `{owner}`."
         )
     return rows
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except Exception:  # whatever a person's own object raises, its row must not be told from others
+        return math.nan
 
 
 def targets_of(y: ArrayLike | None, rows: int, owner: str) -> NDArray[Any]:

@@ -1,0 +1,180 @@
+"""Logistic regression by objective perturbation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leakcap.errors import InvalidParameter, require
+from leakcap.ledger import Ledger, Spend
+from leakcap.models.budget import Account, approximate_spend, check_epsilon, pure_spend
+from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
+from leakcap.models.integers import ball_integers
+from leakcap.models.logistic_loss import LogisticObjective
+from leakcap.models.objective_noise import ObjectiveNoise
+from leakcap.models.scores import accuracy
+from leakcap.numeric import up
+from leakcap.release import Policy
+from leakcap.sampling import ByteSource, system_bytes
+
+__all__ = ["LogisticRegression"]
+
+_STEPS = 2**20
+_MOST_ROWS = 2**30
+
+
+class LogisticRegression(Estimator):
+    """Two classes, by noise in the objective; (ε, 0) with Laplace noise, (ε, δ) with Gaussian noise.
+
+    Rows are shortened to ‖x‖ ≤ `row_norm`; rows whose label is not one of the two public `classes` are left
+    out. With `fit_intercept` a feature as large as `row_norm` is appended. `penalty` is Λ for coefficients in
+    units of 1/`row_norm`; by default a quarter of ε pays for the curvature that it tames. After `fit`:
+    `coef_`, `intercept_`, `classes_`, `penalty_`, `noise_scale_` (of the objective's linear term),
+    `solver_noise_` (what hides how the solver stopped), `spend_`, `entry_`.
+    Source: Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Iyengar et al. 2019.
+
+    >>> from leakcap.ledger import Caps
+    >>> from leakcap.release import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
+    ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
+    >>> x = np.linspace(-1.0, 1.0, 4_000)[:, None]
+    >>> with Ledger.open("sqlite://", dataset="d", policy=policy.fingerprint(),
+    ...         caps=Caps(epsilon=9.0)) as ledger:
+    ...     model = LogisticRegression(policy=policy, ledger=ledger, epsilon=4.0).fit(x, x[:, 0] > 0)
+    >>> model.score(x, x[:, 0] > 0) > 0.9
+    True
+    """
+
+    kind: ClassVar[str] = "classifier"
+
+    coef_: Floats
+    intercept_: Floats
+    classes_: NDArray[Any]
+    penalty_: float
+    noise_scale_: float
+    solver_noise_: float
+    spend_: Spend
+    entry_: int
+
+    def __init__(
+        self,
+        *,
+        policy: Policy | str | Path | Mapping[str, Any] | None = None,
+        ledger: Ledger | str | Path | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        row_norm: float = 1.0,
+        penalty: float | None = None,
+        classes: Sequence[Any] = (0, 1),
+        fit_intercept: bool = True,
+        analyst: str = "",
+        source: ByteSource = system_bytes,
+    ) -> None:
+        self.policy = policy
+        self.ledger = ledger
+        self.epsilon = epsilon
+        self.delta = delta
+        self.row_norm = row_norm
+        self.penalty = penalty
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.analyst = analyst
+        self.source = source
+
+    def noise(self, features: int, *, replace: bool, rows: int | None = None) -> ObjectiveNoise:
+        """The noise of a fit with so many features and at most so many rows. Touches no data."""
+        extra = 1 if self.fit_intercept else 0
+        return ObjectiveNoise.plan(
+            features + extra,
+            norm=up(math.sqrt(1.0 + extra)),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            replace=replace,
+            penalty=self.penalty,
+            rows=_MOST_ROWS if rows is None else rows,
+        )
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen."""
+        self._check()
+        rows = table_of(X, "LogisticRegression")
+        labels = targets_of(y, rows.shape[0], "LogisticRegression")
+        with Account.opened(self.policy, self.ledger, self.analyst, "LogisticRegression") as account:
+            account.check_rows(rows.shape[0])
+            noise = self.noise(rows.shape[1], replace=account.replace, rows=account.policy.units)
+            if self.delta > 0:
+                spend = approximate_spend(self.epsilon, self.delta)
+            else:
+                spend = pure_spend(self.epsilon, account.policy)
+            details = {
+                "mechanism": "objective perturbation",
+                "noise_scale": noise.scale,
+                "penalty": noise.penalty,
+                "solver_noise": noise.output.scale,
+            }
+            with account.paid("logistic regression", self._text(rows.shape[1]), spend, details) as entry:
+                z = self._signed(rows, labels)
+                objective = LogisticObjective(z, _STEPS, noise.penalty, noise.draw(self.source))
+                theta = noise.output.released(objective.minimise(noise.gradient), self.source)
+        self._keep(theta, rows.shape[1])
+        self.penalty_, self.noise_scale_, self.solver_noise_ = noise.penalty, noise.scale, noise.output.scale
+        self.spend_, self.entry_ = spend, entry.id
+        return self
+
+    def _keep(self, theta: Floats, features: int) -> None:
+        self.coef_ = (theta[:features] / self.row_norm)[None, :]
+        self.intercept_ = theta[features:] if self.fit_intercept else np.zeros(1)
+        self.classes_ = np.array(self.classes)
+        self.n_features_in_ = features
+
+    def _signed(self, rows: Floats, labels: NDArray[Any]) -> Floats:
+        """Integer rows times ±1, of the rows that count."""
+        first, second = self.classes
+        is_second = np.asarray(labels == second, dtype=np.bool_)
+        known = np.asarray(labels == first, dtype=np.bool_) | is_second
+        counts = known & np.isfinite(rows).all(axis=1)
+        z = ball_integers(rows[counts], norm=self.row_norm, steps=_STEPS)
+        if self.fit_intercept:
+            z = np.hstack([z, np.full((z.shape[0], 1), float(_STEPS))])
+        return z * np.where(is_second[counts], 1.0, -1.0)[:, None]
+
+    def _check(self) -> None:
+        owner = "LogisticRegression"
+        check_epsilon(self.epsilon, self.delta, owner)
+        require(
+            1e-30 <= self.row_norm <= 1e30, "row_norm", owner, "lie between 1e-30 and 1e30", self.row_norm
+        )
+        good = self.penalty is None or 1e-3 <= self.penalty <= 1e30
+        require(good, "penalty", owner, "be None or lie between 1e-3 and 1e30", self.penalty)
+        if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
+            raise InvalidParameter(f"`classes` of `{owner}` must be two public labels. Got {self.classes!r}.")
+
+    def _text(self, features: int) -> str:
+        return (
+            f"logistic coefficients of {features} features, row norm {self.row_norm!r}, penalty "
+            f"{self.penalty!r}, intercept {self.fit_intercept!r}, classes {list(self.classes)!r}"
+        )
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """The log-odds of the second class."""
+        return np.asarray(self._inputs(X) @ self.coef_[0] + self.intercept_[0])
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """The probabilities of both classes."""
+        odds = self.decision_function(X)
+        second = np.exp(-np.logaddexp(0.0, -odds))
+        return np.column_stack([1.0 - second, second])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The more probable class."""
+        second = self.decision_function(X) > 0
+        return np.asarray(self.classes_[second.astype(int)])
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """The share of right answers on data that is public or your own: it is not private."""
+        return accuracy(np.asarray(y), self.predict(X))

@@ -1,0 +1,175 @@
+"""Losses as gradients, one row at a time.
+
+Each row's gradient depends on nothing but the row and θ, to the last bit: sums run within a row, and
+exponentials are taken number by number. A matrix product, or a vectorised exponential, may round a row
+differently beside other rows; after rounding to integers, a person would then move more than its own integer.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.errors import InvalidParameter
+from leakcap.models.estimator import Floats
+from leakcap.models.scores import accuracy, r_squared
+
+__all__ = ["CustomLoss", "LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
+
+
+class Loss(ABC):
+    """A loss Σ ℓ(θ; x, y): how many parameters, each row's gradient, predictions."""
+
+    kind: ClassVar[str] = "regressor"
+
+    def size(self, features: int) -> int:
+        """The number of parameters."""
+        return features
+
+    def encode(self, y: NDArray[Any]) -> Floats:
+        """Targets as numbers; NaN where a row does not count."""
+        return np.asarray(y, dtype=np.float64)
+
+    @abstractmethod
+    def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """∇ℓ for each row, (rows, parameters)."""
+
+    @abstractmethod
+    def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
+        """What the model says about each row."""
+
+    def score(self, truth: NDArray[Any], predicted: NDArray[Any]) -> float:
+        """R², or the share of right answers of a classifier."""
+        if self.kind == "classifier":
+            return accuracy(truth, predicted)
+        return r_squared(np.asarray(truth, dtype=np.float64), predicted)
+
+
+@dataclass(frozen=True)
+class SquaredLoss(Loss):
+    """½(⟨θ,x⟩ − y)².
+
+    >>> SquaredLoss().gradients(np.array([1.0]), np.array([[2.0]]), np.array([1.0])).tolist()
+    [[2.0]]
+    """
+
+    def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """(⟨θ,x⟩ − y)·x."""
+        return np.asarray((_margins(theta, X) - y)[:, None] * X)
+
+    def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
+        """⟨θ,x⟩."""
+        return np.asarray(X @ theta)
+
+
+@dataclass(frozen=True)
+class LogisticLoss(Loss):
+    """ln(1 + e^{∓⟨θ,x⟩}) for two public classes.
+
+    >>> LogisticLoss().gradients(np.zeros(1), np.array([[2.0]]), np.array([1.0])).tolist()
+    [[-1.0]]
+    """
+
+    kind: ClassVar[str] = "classifier"
+
+    classes: Sequence[Any] = (0, 1)
+
+    def encode(self, y: NDArray[Any]) -> Floats:
+        """0 and 1."""
+        return _codes(y, self.classes)
+
+    def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """(1/(1 + e^{−⟨θ,x⟩}) − y)·x."""
+        margins = _margins(theta, X)
+        small = _each_exp(-np.abs(margins))
+        share = np.where(margins > 0, 1.0, small) / (1.0 + small)
+        return np.asarray((share - y)[:, None] * X)
+
+    def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
+        """The more probable class."""
+        return np.asarray(np.array(self.classes)[(X @ theta > 0).astype(int)])
+
+
+@dataclass(frozen=True)
+class SoftmaxLoss(Loss):
+    """−ln of the softmax probability of the right one of several public classes.
+
+    >>> SoftmaxLoss((0, 1, 2)).gradients(np.zeros(3), np.array([[3.0]]), np.array([0.0])).round(9).tolist()
+    [[-2.0, 1.0, 1.0]]
+    """
+
+    kind: ClassVar[str] = "classifier"
+
+    classes: Sequence[Any] = (0, 1)
+
+    def size(self, features: int) -> int:
+        """A weight for each class and feature."""
+        return len(self.classes) * features
+
+    def encode(self, y: NDArray[Any]) -> Floats:
+        """0, 1, 2, …"""
+        return _codes(y, self.classes)
+
+    def _scores(self, theta: Floats, X: Floats) -> Floats:
+        weights = theta.reshape(len(self.classes), -1)
+        return np.column_stack([_margins(row, X) for row in weights])
+
+    def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """(p − e_y) ⊗ x."""
+        scores = self._scores(theta, X)
+        powers = _each_exp(scores - scores.max(axis=1, keepdims=True))
+        share = np.ascontiguousarray(powers / powers.sum(axis=1, keepdims=True))
+        share[np.arange(y.size), y.astype(np.int64)] -= 1.0
+        return np.asarray((share[:, :, None] * X[:, None, :]).reshape(X.shape[0], theta.size))
+
+    def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
+        """The most probable class."""
+        return np.asarray(np.array(self.classes)[self._scores(theta, X).argmax(axis=1)])
+
+
+@dataclass(frozen=True)
+class CustomLoss(Loss):
+    """A loss by its gradient for one row: (θ, x, y) → ∇ℓ. It is called row by row, which is slow and safe.
+
+    >>> absolute = CustomLoss(lambda theta, x, y: np.sign(x @ theta - y) * x, lambda theta, X: X @ theta)
+    >>> absolute.gradients(np.zeros(1), np.array([[2.0]]), np.array([1.0])).tolist()
+    [[-2.0]]
+    """
+
+    gradient: Callable[[Floats, Floats, float], Floats]
+    prediction: Callable[[Floats, Floats], NDArray[Any]]
+
+    def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """One call for each row."""
+        found = np.zeros((X.shape[0], theta.size))
+        for i in range(X.shape[0]):
+            found[i] = self.gradient(theta.copy(), X[i].copy(), float(y[i]))
+        return found
+
+    def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
+        """What the given function says."""
+        return self.prediction(theta, X)
+
+
+def _margins(theta: Floats, X: Floats) -> Floats:
+    return np.asarray((np.ascontiguousarray(X) * theta).sum(axis=1))
+
+
+def _each_exp(values: Floats) -> Floats:
+    flat = [math.exp(value) if value < 700.0 else math.inf for value in values.ravel().tolist()]
+    return np.array(flat, dtype=np.float64).reshape(values.shape)
+
+
+def _codes(y: NDArray[Any], classes: Sequence[Any]) -> Floats:
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise InvalidParameter(f"`classes` of a loss must be different public labels. Got {classes!r}.")
+    codes = np.full(y.shape[0], np.nan)
+    for code, label in enumerate(classes):
+        codes[np.asarray(y == label, dtype=np.bool_)] = code
+    return codes

@@ -1,0 +1,264 @@
+"""Gradient descent: the curve against lattice sums, exact sensitivities, amplification, runs that go on."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from leakcap.accounting import PrivacyLoss
+from leakcap.errors import InvalidParameter, LedgerError
+from leakcap.mechanism import Gaussian
+from leakcap.models import (
+    CustomLoss,
+    LogisticLoss,
+    PrivateGradientDescent,
+    RenyiCurve,
+    SoftmaxLoss,
+    SquaredLoss,
+    descent,
+    noise_multiplier_for,
+)
+from leakcap.models.descent import coins
+from leakcap.sampling import discrete_gaussian
+from models.world import ALARM, broken, ledger_of, policy_of
+from seeded import SeededSource, discrete_gaussian_chi_square
+
+
+@pytest.mark.parametrize("shift", [(3,), (1, 2), (2, -2)])
+@pytest.mark.parametrize("order", [2, 3, 7])
+def test_the_curve_against_sums_over_the_lattice(order: int, shift: tuple[int, ...]) -> None:
+    """σ² = 5, q = 1/5: one direction is the formula, the other below it; in one and two dimensions."""
+    variance, q, reach = 5, mpmath.mpf(1) / 5, 45
+    with mpmath.workdps(30):
+        line = {z: mpmath.exp(-mpmath.mpf(z * z) / (2 * variance)) for z in range(-reach - 5, reach + 6)}
+        mass = mpmath.fsum(line.values())
+        there = back = mpmath.mpf(0)
+        for z in itertools.product(range(-reach, reach + 1), repeat=len(shift)):
+            out = mpmath.fprod(line[a] / mass for a in z)
+            inside = mpmath.fprod(line.get(a - b, 0) / mass for a, b in zip(z, shift, strict=True))
+            mixed = (1 - q) * out + q * inside
+            there += mixed**order * out ** (1 - order)
+            back += out**order * mixed ** (1 - order)
+        there, back = (float(mpmath.log(v) / (order - 1)) for v in (there, back))
+    length = math.sqrt(sum(s * s for s in shift))
+    curve = RenyiCurve(math.sqrt(variance) / length, Fraction(1, 5), 1, replace=False)
+    assert curve.presence(order) == pytest.approx(there, rel=1e-9)
+    assert back <= there
+
+
+def test_the_other_direction_is_never_worse() -> None:
+    """a^α − a^{1−α} + r(c^α − c^{1−α}) ≥ 0 with a = 1−q+qr, c = 1−q+q/r, for any r, q and α ≥ 1."""
+    r = np.exp(np.linspace(-8, 8, 401))
+    for q in (1e-3, 0.1, 0.5, 0.9):
+        for alpha in (1.0, 1.3, 2.0, 5.5, 20.0):
+            a, c = 1 - q + q * r, 1 - q + q / r
+            terms = np.array([a**alpha, -(a ** (1 - alpha)), r * c**alpha, -r * c ** (1 - alpha)])
+            assert (terms.sum(axis=0) >= -1e-13 * np.abs(terms).sum(axis=0)).all()
+
+
+def test_the_curve_is_the_accountants_and_its_epsilon_is_above_the_exact_one() -> None:
+    """The continuous Gaussian's Rényi divergence agrees; its exact ε is below ours, by less than a fifth."""
+    rate, steps, delta = Fraction(1, 50), 300, 1e-5
+    curve = RenyiCurve(1.2, rate, steps, replace=False)
+    loss = PrivacyLoss.of_mechanism(Gaussian(1.2)).sampled(float(rate)) ** steps
+    for order in (2.0, 5.0, 16.0):
+        assert curve.presence(order) == pytest.approx(loss.renyi(order).upper, rel=1e-6)
+    assert curve.presence(2.5) >= loss.renyi(2.5).upper * (1 - 1e-9)
+    exact = max(loss.epsilon(delta).upper, loss.reverse.epsilon(delta).upper)
+    assert exact <= curve.epsilon(delta) <= 1.2 * exact
+
+
+def test_levels_and_contents() -> None:
+    """A full step between two contents is a Gaussian at twice the distance; by way of absence costs more."""
+    full = RenyiCurve(2.0, Fraction(1), 1, replace=True)
+    assert full.at(3.0).epsilon == pytest.approx(3 * 2**2 / (2 * 2.0**2), rel=1e-9)
+    assert full.level(3.0).nats == full.at(3.0).epsilon
+    sampled = RenyiCurve(2.0, Fraction(1, 10), 10, replace=True)
+    assert sampled.contents(4.0) > sampled.presence(4.0)
+    assert math.isinf(sampled.presence(5000.0))
+    assert noise_multiplier_for(epsilon=1.0, delta=1e-5, rate=Fraction(1, 10), steps=10) < 2.0
+
+
+def test_coins_are_fair_to_the_rate() -> None:
+    """Within 5 standard errors; a rate off by a tenth is not."""
+    tossed = coins(Fraction(3, 7), 200_000, SeededSource(1)).mean()
+    error = 5 * math.sqrt(3 / 7 * 4 / 7 / 200_000)
+    assert abs(tossed - 3 / 7) < error
+    assert abs(tossed - 0.9 * 3 / 7) > error
+
+
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), SoftmaxLoss((0, 1))], ids=repr)
+def test_a_row_weighs_its_own_integers_whatever_the_others_are(loss: Any) -> None:
+    """Total with a row less total without it: the row's own integers, no longer than the clip, to the bit."""
+    generator = np.random.default_rng(2)
+    model, longest = PrivateGradientDescent(loss=loss, clip=0.7), 0
+    for n in (1, 2, 7, 33):
+        X = np.ascontiguousarray(generator.normal(0, 3, (n, 5)))
+        y = generator.integers(0, 2, n).astype(float)
+        theta = generator.normal(0, 1, loss.size(5))
+        for i in range(n):
+            rest = np.arange(n) != i
+            alone = np.array(model._total(theta, X[i : i + 1], y[i : i + 1]))
+            moved = np.array(model._total(theta, X, y)) - model._total(theta, X[rest], y[rest])
+            assert (moved == alone).all()
+            longest = max(longest, int((alone**2).sum()))
+    assert 2**31 < longest <= 2**32
+
+
+def test_gradients_that_overflow_count_as_nothing() -> None:
+    model = PrivateGradientDescent(loss=SquaredLoss())
+    assert model._total(np.array([1e200]), np.array([[1e200]]), np.array([0.0])) == [0]
+
+
+def test_softmax_and_custom_gradients_against_differences() -> None:
+    generator = np.random.default_rng(3)
+    X, theta, h = generator.normal(0, 1, (4, 2)), generator.normal(0, 1, 6), 1e-6
+    y = np.array([0.0, 1.0, 2.0, 1.0])
+
+    def cost(point: Any, i: int) -> float:
+        scores = point.reshape(3, 2) @ X[i]
+        return float(np.log(np.exp(scores).sum()) - scores[int(y[i])])
+
+    found = SoftmaxLoss((0, 1, 2)).gradients(theta, X, y)
+    for i, j in itertools.product(range(4), range(6)):
+        bump = h * np.eye(6)[j]
+        assert found[i, j] == pytest.approx(
+            (cost(theta + bump, i) - cost(theta - bump, i)) / (2 * h), abs=1e-6
+        )
+    custom = CustomLoss(lambda t, x, target: (x @ t - target) * x, lambda t, rows: rows @ t)
+    assert np.allclose(custom.gradients(theta[:2], X, y), SquaredLoss().gradients(theta[:2], X, y))
+
+
+def one_step(share: float, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The noise of one full step in integers, 4000 coordinates."""
+    monkeypatch.setattr(
+        descent,
+        "discrete_gaussian",
+        lambda v, n, source: discrete_gaussian(v * Fraction(share) ** 2, n, source),
+    )
+    policy = policy_of()
+    with ledger_of(policy) as ledger:
+        model = PrivateGradientDescent(
+            policy=policy, ledger=ledger, steps=1, sample_rate=1, noise_multiplier=1.5, expected_rows=1,
+            learning_rate=1.0, fit_intercept=False, source=SeededSource(4),
+        )  # fmt: skip
+        model.fit(np.zeros((1, 4000)), [0.0])
+    return np.rint(model.theta_ * 2**16).astype(np.int64)
+
+
+def test_the_noise_has_its_law_and_half_of_it_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    variance = Fraction(3 * 2**15) ** 2
+    assert discrete_gaussian_chi_square(one_step(1.0, monkeypatch), variance) > ALARM
+    assert discrete_gaussian_chi_square(one_step(0.5, monkeypatch), variance) < ALARM
+
+
+def test_sampling_amplifies_and_without_it_the_claim_breaks() -> None:
+    """q = 1/10, σ = S, one step: the claimed ε at δ = 0.02 holds, and not if the person is always in."""
+    runs, delta = 60_000, 0.02
+    epsilon = RenyiCurve(1.0, Fraction(1, 10), 1, replace=False).epsilon(delta)
+    source, unit = SeededSource(5), 2**16
+    noise = [discrete_gaussian(Fraction(unit**2), runs, source) for _ in range(2)]
+    sampled = noise[0] + unit * coins(Fraction(1, 10), runs, source)
+    for edge in np.array([0.5, 0.8, 1.2, 1.6]) * unit:
+        assert not broken(sampled >= edge, noise[1] >= edge, epsilon, delta)
+        assert not broken(noise[1] <= edge, sampled <= edge, epsilon, delta)
+    always = noise[0] + unit
+    assert broken(always >= 0.8 * unit, noise[1] >= 0.8 * unit, epsilon, delta)
+
+
+def data(seed: int, n: int = 2000) -> tuple[Any, Any]:
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(-1, 1, (n, 2))
+    return X, X @ [1.0, -1.0] + 0.3 + generator.normal(0, 0.1, n)
+
+
+def test_it_learns_lines_and_classes() -> None:
+    policy = policy_of(max_rows=2000, caps={"epsilon": 1e3, "delta": 0.1, "alpha": 4.0, "nats_level": 1e3})
+    X, y = data(6)
+    with ledger_of(policy) as ledger:
+        options: dict[str, Any] = {"policy": policy, "ledger": ledger, "source": SeededSource(6)}
+        line = PrivateGradientDescent(**options, steps=150).fit(X, y)
+        assert np.allclose([*line.coef_, *line.intercept_], [1.0, -1.0, 0.3], atol=0.1)
+        two = PrivateGradientDescent(**options, loss=LogisticLoss(("low", "high"))).fit(
+            X, np.where(y > 0, "high", "low")
+        )
+        assert two.score(X, np.where(y > 0, "high", "low")) > 0.9
+        bins = np.digitize(y, [-0.5, 0.5])
+        three = PrivateGradientDescent(
+            **options, loss=SoftmaxLoss((0, 1, 2)), steps=300, learning_rate=2.0
+        ).fit(X, bins)
+        assert three.score(X, bins) > 0.75
+        entry = ledger.entries()[0]
+        assert entry.spend.epsilon == pytest.approx(line.curve_.epsilon(1e-6), abs=1e-9)
+        assert entry.spend.nats_level >= line.curve_.presence(4.0)
+        with pytest.raises(InvalidParameter, match="expected_rows"):
+            PrivateGradientDescent(policy=policy_of(), ledger=ledger_of(policy_of())).fit(X, y)
+
+
+class Crash(Exception):
+    """A plug that was pulled."""
+
+
+def crash_at(step: int) -> Any:
+    def progress(done: int, steps: int) -> None:
+        if done == step:
+            raise Crash
+
+    return progress
+
+
+def test_a_run_goes_on_once_and_pays_once(tmp_path: Path) -> None:
+    policy, path, old = policy_of(max_rows=2000), tmp_path / "run.json", tmp_path / "old.json"
+    X, y = data(7)
+    with ledger_of(policy) as ledger:
+        options: dict[str, Any] = {
+            "policy": policy, "ledger": ledger, "steps": 40, "checkpoint": path, "checkpoint_every": 10,
+        }  # fmt: skip
+        with pytest.raises(Crash):
+            PrivateGradientDescent(**options, progress=crash_at(15)).fit(X, y)
+        assert set(json.loads(path.read_text())) == {"entry", "step", "theta"}
+        old.write_text(path.read_text())
+        with pytest.raises(Crash):
+            PrivateGradientDescent(**options, progress=crash_at(27)).resume(X, y)
+        assert json.loads(path.read_text())["step"] == 20
+        with pytest.raises(LedgerError, match="other settings"):
+            PrivateGradientDescent(**{**options, "steps": 41}).resume(X, y)
+        with pytest.raises(LedgerError, match="may not run again"):
+            PrivateGradientDescent(**{**options, "checkpoint": old}).resume(X, y)
+        seen: list[int] = []
+        done = PrivateGradientDescent(**options, progress=lambda step, steps: seen.append(step)).resume(X, y)
+        assert seen == list(range(21, 41))
+        assert np.allclose(done.coef_, [1.0, -1.0], atol=0.3)
+        with pytest.raises(LedgerError, match="released already"):
+            PrivateGradientDescent(**options).resume(X, y)
+        assert ledger.totals().epsilon == pytest.approx(done.curve_.epsilon(1e-6), abs=1e-9)
+
+
+def test_two_runs_from_one_checkpoint_are_seen_once(tmp_path: Path) -> None:
+    """The second loses at the next checkpoint: the first, within its progress, has gone to the end before."""
+    policy, path, copy = policy_of(max_rows=2000), tmp_path / "run.json", tmp_path / "copy.json"
+    X, y = data(8, 200)
+    with ledger_of(policy) as ledger:
+        options: dict[str, Any] = {"policy": policy, "ledger": ledger, "steps": 30, "checkpoint_every": 10}
+        with pytest.raises(Crash):
+            PrivateGradientDescent(**options, checkpoint=path, progress=crash_at(12)).fit(X, y)
+        copy.write_text(path.read_text())
+
+        def overtaken(step: int, steps: int) -> None:
+            if step == 15:
+                PrivateGradientDescent(**options, checkpoint=copy).resume(X, y)
+
+        with pytest.raises(LedgerError, match="another run"):
+            PrivateGradientDescent(**options, checkpoint=path, progress=overtaken).resume(X, y)
+        assert json.loads(path.read_text())["step"] == 10
+        path.write_text("{}")
+        with pytest.raises(LedgerError, match="not a checkpoint"):
+            PrivateGradientDescent(**options, checkpoint=path).resume(X, y)

@@ -1,0 +1,185 @@
+"""Objective perturbation: the gradient's error bound, determinants and tails, ε on neighbours, prices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from sklearn.linear_model import LogisticRegression as Plain
+
+from leakcap.errors import InvalidParameter
+from leakcap.models import LogisticRegression
+from leakcap.models.logistic_loss import LogisticObjective
+from leakcap.models.objective_noise import ObjectiveNoise, laplace_towards_zero
+from models.world import ALARM, broken, ledger_of, policy_of
+from seeded import SeededSource, discrete_gaussian_chi_square
+
+STEPS = 2**20
+
+
+def objective(seed: int, n: int, k: int) -> LogisticObjective:
+    generator = np.random.default_rng(seed)
+    z = generator.integers(-STEPS // 2, STEPS // 2, (n, k)).astype(float)
+    return LogisticObjective(z, STEPS, 0.7, generator.normal(0, 1, k))
+
+
+@pytest.mark.parametrize(("n", "k"), [(0, 2), (1, 1), (63, 3), (200, 4)])
+def test_the_gradient_is_as_near_as_it_says(n: int, k: int) -> None:
+    """Against fifty digits, at points near and far."""
+    problem = objective(n + k, n, k)
+    for size in (0.0, 0.3, 30.0):
+        theta = np.full(k, size)
+        found, error = problem.exact_gradient(theta)
+        with mpmath.workdps(50):
+            exact = [
+                mpmath.mpf(problem.penalty) * t + mpmath.mpf(b)
+                for t, b in zip(theta, problem.linear, strict=True)
+            ]
+            for row in problem.z:
+                margin = mpmath.fsum(mpmath.mpf(x) / STEPS * t for x, t in zip(row, theta, strict=True))
+                weight = 1 / (1 + mpmath.exp(margin))
+                exact = [g - weight * mpmath.mpf(x) / STEPS for g, x in zip(exact, row, strict=True)]
+            off = mpmath.sqrt(mpmath.fsum((f - g) ** 2 for f, g in zip(found, exact, strict=True)))
+        assert off <= error
+        assert error < 1e-11 * (1 + n)
+        slow = problem.careful_gradient([Fraction(float(t)) for t in theta])
+        assert np.allclose([float(g) for g in slow], [float(g) for g in exact], rtol=1e-14, atol=1e-14)
+
+
+def test_the_minimum_is_proved_and_fractions_go_further() -> None:
+    problem = objective(5, 30, 2)
+    for goal in (1e-6, 1e-10, 1e-25):
+        point = problem.minimise(goal)
+        slope = problem.careful_gradient(point)
+        assert math.sqrt(math.fsum(float(g) ** 2 for g in slope)) <= goal
+
+
+def test_determinants_of_neighbours_are_within_the_claimed_factor() -> None:
+    """det(∇²J) with a row and without, and with a row replaced, against 1 + B²/(4Λ)."""
+    generator = np.random.default_rng(6)
+    for _ in range(200):
+        z = generator.uniform(-1, 1, (4, 2)) * STEPS / math.sqrt(2)
+        penalty = float(generator.choice([0.1, 1.0, 10.0]))
+        theta = generator.normal(0, 1, 2)
+        dets = [
+            float(np.linalg.det(LogisticObjective(rows, STEPS, penalty, np.zeros(2)).hessian(theta)))
+            for rows in (z, z[:3], np.vstack([z[:3], -z[3:] / 2]))
+        ]
+        factor = 1 + 1 / (4 * penalty) + 1e-12
+        assert all(a <= factor * b for a in dets for b in dets)
+
+
+def test_the_parts_of_epsilon_add_up() -> None:
+    """√k·sB/c + ln(1 + β/Λ) + ε₂ = ε, each by hand."""
+    for replaced in (False, True):
+        noise = ObjectiveNoise.plan(
+            3, norm=1.5, epsilon=2.0, delta=0.0, replace=replaced, penalty=None, rows=100
+        )
+        moves = math.sqrt(3) * 1.5 * (2 if replaced else 1) / noise.scale
+        total = moves + math.log1p(1.5**2 / 4 / noise.penalty) + 0.02
+        assert total <= 2.0
+        assert total == pytest.approx(2.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_gaussian_tails_by_simulation(replaced: bool) -> None:
+    """The loss of the worst fixed shift passes ε₃ no more often than δ (5 standard errors), nor far less."""
+    noise = ObjectiveNoise.plan(1, norm=1.0, epsilon=1.0, delta=0.01, replace=replaced, penalty=None, rows=9)
+    left = 1.0 - 0.01 - math.log1p(0.25 / noise.penalty)
+    shift = 2.0 if replaced else 1.0
+    b = np.random.default_rng(7).normal(0, noise.scale, 400_000)
+    loss = (2 * b * shift + shift**2) / (2 * noise.scale**2)
+    share = (loss > left).mean()
+    assert 1e-3 < share < 0.01 + 5 * math.sqrt(0.01 * 0.99 / b.size)
+
+
+def test_the_objectives_noise_has_its_law() -> None:
+    """Floor of an exponential: P(k) = (1−q)qᵏ, q = e^{−1/scale}; a halved scale is caught."""
+    for scale, good in ((Fraction(10), True), (Fraction(5), False)):
+        draws = np.abs(laplace_towards_zero(scale, 20_000, SeededSource(8)))
+        q = math.exp(-0.1)
+        share = np.array([(1 - q) * q**k for k in range(40)])
+        expected = np.append(share, 1 - share.sum()) * draws.size
+        counts = np.bincount(np.minimum(draws, 40), minlength=41)
+        assert bool(chi2.sf(((counts - expected) ** 2 / expected).sum(), 40) > ALARM) is good
+    signs = np.sign(laplace_towards_zero(Fraction(10), 20_000, SeededSource(9)))
+    assert abs(signs.mean()) < 5 / math.sqrt(20_000)
+    noise = ObjectiveNoise.plan(1, norm=1.0, epsilon=1.0, delta=1e-5, replace=False, penalty=None, rows=9)
+    draws = np.array([noise.draw(SeededSource(s))[0] for s in range(4000)])
+    assert (
+        discrete_gaussian_chi_square(np.rint(draws * 2.0**noise.exponent).astype(np.int64), noise.sampler)
+        > ALARM
+    )
+
+
+def coefficients(present: bool, seed: int, share: Fraction) -> Any:
+    """100,000 fits of one feature to one row or none, by Newton on all at once; `share` of the noise."""
+    noise = ObjectiveNoise.plan(1, norm=1.0, epsilon=2.0, delta=0.0, replace=False, penalty=0.5, rows=10)
+    source, runs = SeededSource(seed), 100_000
+    b = laplace_towards_zero(noise.sampler * share, runs, source) * 2.0**-noise.exponent
+    theta = np.zeros(runs)
+    for _ in range(40):
+        w = present / (1 + np.exp(theta))
+        theta = theta - (b + 0.5 * theta - w) / (0.5 + w * (1 - w) + 0.1)
+    assert np.abs(b + 0.5 * theta - present / (1 + np.exp(theta))).max() < 1e-9
+    one = noise_of_one(noise, b[0], present)
+    assert abs(one - theta[0]) < 1e-6
+    return replace(noise.output, size=runs).released(theta, source)
+
+
+def noise_of_one(noise: ObjectiveNoise, b: float, present: bool) -> float:
+    """The package's own minimiser for one of them."""
+    rows = np.full((int(present), 1), float(STEPS))
+    return float(LogisticObjective(rows, STEPS, noise.penalty, np.array([b])).minimise(noise.gradient)[0])
+
+
+def test_neighbours_keep_epsilon_and_half_the_noise_does_not() -> None:
+    """A row comes or goes; ε = 2 holds for every event tried, and with half the noise it does not."""
+    for share, good in ((Fraction(1), True), (Fraction(1, 2), False)):
+        with_it, without = coefficients(True, 10, share), coefficients(False, 11, share)
+        proofs = [
+            broken(first, second, 2.0)
+            for t in (-2.0, -1.0, 0.0, 1.0)
+            for first, second in (
+                (with_it >= t, without >= t),
+                (with_it <= t, without <= t),
+                (without >= t, with_it >= t),
+                (without <= t, with_it <= t),
+            )
+        ]
+        assert any(proofs) is not good
+
+
+def test_much_budget_gives_the_plain_fit() -> None:
+    policy = policy_of()
+    generator = np.random.default_rng(12)
+    X = generator.uniform(-1, 1, (3000, 2)) / math.sqrt(2)
+    y = np.where(generator.uniform(size=3000) < 1 / (1 + np.exp(-(X @ [4.0, -2.0] + 0.5))), "yes", "no")
+    with ledger_of(policy) as ledger:
+        options: dict[str, Any] = {"policy": policy, "ledger": ledger, "classes": ("no", "yes")}
+        fitted = LogisticRegression(**options, epsilon=2000.0, penalty=1.0).fit(X, y)
+        plain = Plain(C=1.0).fit(np.hstack([X, np.ones((3000, 1))]), y)
+        other = Plain(C=1.0, fit_intercept=False).fit(np.hstack([X, np.ones((3000, 1))]), y)
+        assert np.allclose(np.append(fitted.coef_, fitted.intercept_), other.coef_[0], atol=0.02)
+        assert fitted.score(X, y) > plain.score(np.hstack([X, np.ones((3000, 1))]), y) - 0.01
+        assert np.allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+        X[0], y[1] = np.nan, "maybe"
+        weak = LogisticRegression(**options, epsilon=1.0, delta=1e-6).fit(X, y)
+        assert weak.spend_.delta == 1e-6
+        assert weak.score(X[1:], y[1:]) > 0.6
+        assert [entry.state for entry in ledger.entries()] == ["released", "released"]
+
+
+def test_what_cannot_be_paid_for_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="curvature"):
+        LogisticRegression(epsilon=0.1, penalty=0.1).noise(2, replace=False)
+    with pytest.raises(InvalidParameter, match="grid"):
+        LogisticRegression(epsilon=1.0, delta=1e-26).noise(2, replace=False)
+    with pytest.raises(InvalidParameter, match="two public labels"):
+        LogisticRegression(classes=(1, 2, 3)).fit([[1.0]], [1])
