@@ -21,6 +21,12 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.run
 
+# PySpark weighs half a gigabyte: only the slow suites, which CI runs too, bring it in.
+$(VENV)/.spark: $(VENV)/.dev scripts/ensure-java
+	scripts/ensure-java
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
+	touch $@
+
 demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and what it leaks
 	@mkdir -p build/demo && rm -f build/demo/*
 	@echo "The demo starts from an empty ledger each time. A real one is kept: that is what makes a cap a cap."
@@ -38,10 +44,10 @@ check: $(VENV)/.dev ## style, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(VENV)/.dev chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
+test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark) chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=15 $(if $(CI),,-m "not slow")
 
-test-slow: $(VENV)/.dev chromium postgresql ## the slow suites alone
+test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql ## the slow suites alone
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
 bench: $(VENV)/.dev ## the measured targets, against the peers that are installed
