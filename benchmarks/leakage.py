@@ -1,13 +1,13 @@
 """Closed-form leakages against the pass or product they contain: `python benchmarks/leakage.py`.
 
-Every line is a ratio of medians taken in turn in one process: measure over floor. The floor of a closed
-form is `numpy.max` along an axis of the same matrix, that of a g-vulnerability the matrix product.
+Every line is a ratio of process times in one process, each the least of many runs in groups of five that take
+turns, so that all find the machine and its caches alike: measure over floor. The floor of a closed form is
+`numpy.max` along an axis of the same matrix, that of a g-vulnerability the matrix product.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Callable
 
@@ -19,26 +19,27 @@ from leakcap.capacities import capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 
-REPEATS = 31
 
-
-def medians(actions: list[Callable[[], object]]) -> list[float]:
-    """Median seconds of each, measured in turn so that all see the same machine."""
-    runs: list[list[float]] = [[] for _ in actions]
-    for action in actions:
-        action()
-    for _ in range(REPEATS):
-        for times, action in zip(runs, actions, strict=True):
-            start = time.perf_counter()
-            action()
-            times.append(time.perf_counter() - start)
-    return [statistics.median(times) for times in runs]
+def least(actions: list[Callable[[], object]], turns: int) -> list[float]:
+    """The least process time of each, measured in turn so that all see the same machine."""
+    result = [math.inf for _ in actions]
+    for _ in range(turns):
+        for at, action in enumerate(actions):
+            for _ in range(5):
+                start = time.process_time()
+                action()
+                result[at] = min(result[at], time.process_time() - start)
+    return result
 
 
 def report(
-    title: str, target: float, floor: Callable[[], object], measures: dict[str, Callable[[], object]]
+    title: str,
+    target: float,
+    turns: int,
+    floor: Callable[[], object],
+    measures: dict[str, Callable[[], object]],
 ) -> None:
-    base, *rest = medians([floor, *measures.values()])
+    base, *rest = least([floor, *measures.values()], turns)
     print(f"{title}: {base * 1e3:.3f} ms (target {target}×)")
     for name, seconds in zip(measures, rest, strict=True):
         print(f"  {name:28} {seconds * 1e3:9.3f} ms  {seconds / base:6.2f}×")
@@ -53,6 +54,7 @@ def closed_forms(size: int) -> None:
     report(
         f"numpy.max along an axis, {size}×{size}",
         2.0,
+        20_000 // size,
         lambda: rows.max(axis=0),
         {
             "ε": lambda: capacity(channel, Renyi(math.inf), Neighbours()),
@@ -74,6 +76,7 @@ def actions(size: int, count: int) -> None:
     report(
         f"matrix product, {count} actions, {size}×{size}",
         1.2,
+        4,
         lambda: table @ channel.matrix,
         {
             "posterior g-vulnerability": lambda: leakage.posterior_vulnerability(channel, prior, goal),
