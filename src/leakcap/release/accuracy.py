@@ -13,6 +13,7 @@ from functools import cache
 
 from leakcap.release.plan import Plan
 from leakcap.release.price import Price, price_of
+from leakcap.release.spread import SPREADS, spread_error, spread_interval
 
 __all__ = ["LEVEL", "Preview", "errors_of", "interval_of", "laplace_error", "preview_of"]
 
@@ -58,6 +59,9 @@ def interval_of(
         return float(ends[0][0]), float(ends[0][1])
     if plan.query.statistic == "sum":
         return plan.grid.value(ends[0][0]), plan.grid.value(ends[0][1])
+    if plan.query.statistic in SPREADS:
+        rows = ends[2] if len(ends) > 2 else (plan.exact_count or 1, plan.exact_count or 1)
+        return spread_interval(plan.query.statistic, plan.grid, rows, ends[0], ends[1])
     counts = ends[1] if len(ends) > 1 else (plan.exact_count or 1, plan.exact_count or 1)
     corners = [Fraction(total, max(rows, 1)) for total in ends[0] for rows in counts]
     return as_mean(plan, min(corners)), as_mean(plan, max(corners))
@@ -117,11 +121,16 @@ def preview_of(plan: Plan) -> Preview:
         error = float(errors[0])
     elif query.statistic == "sum":
         error = plan.grid.value(errors[0])
+    elif query.statistic in SPREADS:
+        exact = plan.exact_count
+        rows = _assumed_rows(plan) if exact is None else None
+        error = spread_error(query.statistic, plan.grid, exact or _assumed_rows(plan), errors)
     elif plan.exact_count is not None:
         error = plan.grid.value(Fraction(errors[0], plan.exact_count))
     else:
         rows = _assumed_rows(plan)
         error = _mean_error(plan, errors, rows)
+    if rows is not None:
         remark = f"where {rows:,} rows count{', for each group' if plan.cells.size > 1 else ''}"
     return Preview(query.name, plan.text, error, rows, remark, price_of(plan))
 

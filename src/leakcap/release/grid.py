@@ -64,7 +64,7 @@ class Grid:
         return max(self.low, min(self.high, round(Fraction(value) / self.step)))
 
 
-def grid_for(bounds: tuple[float, float], *, scale: Fraction) -> Grid:
+def grid_for(bounds: tuple[float, float], *, scale: Fraction, steps_log2: int = _STEPS_LOG2) -> Grid:
     """The finest grid that the bounds and the noise allow; `scale` is at least that of the noise, in the
     column's unit. Public facts only: the grid is the same for every table.
 
@@ -74,7 +74,7 @@ def grid_for(bounds: tuple[float, float], *, scale: Fraction) -> Grid:
     low, high = Fraction(bounds[0]), Fraction(bounds[1])
     largest = max(abs(low), abs(high))
     exponent = min(
-        _STEPS_LOG2 - _floor_log2(high - low),
+        steps_log2 - _floor_log2(high - low),
         _LARGEST_LOG2 - _floor_log2(largest) - 1,
         _SCALE_LOG2 - _floor_log2(scale) - 1,
     )

@@ -19,6 +19,7 @@ from leakcap.release.grid import Grid, grid_for
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
 from leakcap.release.sensitivity import Contribution
+from leakcap.release.spread import SPREADS, spread_grid, square_reach
 from leakcap.release.typed import SOURCE, Read, Steps, Total, aliased, column, typed_column
 from leakcap.release.where import parse_where
 from leakcap.sampling import rational_scale
@@ -26,7 +27,7 @@ from leakcap.sampling import rational_scale
 __all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals", "statement_of", "units_statement"]
 
 ROW_NUMBER = "leakcap_row_number"
-Role: TypeAlias = Literal["count", "sum"]
+Role: TypeAlias = Literal["count", "sum", "squares"]
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,18 @@ class Plan:
 
     def totals(self, value: exp.Column) -> list[exp.Expression]:
         """For each part what is taken together of `value`, which is NULL or an integer, over a cell."""
-        counted = exp.Star() if self.grid is None else value
-        return [
-            exp.Count(this=counted.copy())
-            if part.role == "count"
-            else Total(this=value.copy(), largest=self._largest())
-            for part in self.parts
-        ]
+        return [self._total(part, value) for part in self.parts]
+
+    def _total(self, part: Part, value: exp.Column) -> exp.Expression:
+        if part.role == "count":
+            return exp.Count(this=exp.Star() if self.grid is None else value.copy())
+        if part.role == "sum":
+            return Total(this=value.copy(), largest=self._largest())
+        squared = exp.Mul(this=value.copy(), expression=value.copy())
+        centre = exp.Literal.number(-part.contribution.low)
+        # The squares themselves pass through the engine too, so that they are what may not be beyond.
+        largest = part.contribution.high - part.contribution.low
+        return Total(this=exp.Paren(this=exp.Sub(this=squared, expression=centre)), largest=largest)
 
     def _largest(self) -> int:
         """What no integer of a row is beyond, neither before the centre is taken off nor after."""
@@ -202,6 +208,8 @@ def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cell
         and not (condition or query.by)
         and known.fill is not None
     )
+    if query.statistic in SPREADS:
+        return _plan_spread(query, policy, condition, cells, everyone=everyone)
     # A mean over a public number of units needs no noisy count; any other mean pays for both.
     shared = query.statistic == "mean" and not everyone
     epsilon = _as_printed(query.epsilon) / (2 if shared else 1)
@@ -215,6 +223,25 @@ def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cell
         parts += (_part("count", (1, 1), epsilon, policy, cells.size),)
     exact = policy.rows if query.statistic == "mean" and everyone else None
     return Plan(query, policy, condition, cells, grid, centre, parts, exact)
+
+
+def _plan_spread(
+    query: Query, policy: Policy, condition: Condition | None, cells: Cells, *, everyone: bool
+) -> Plan:
+    """Rows, sum and sum of squares; the count is free where the number of units is public."""
+    bounds = policy.columns[query.column or ""].bounds
+    assert bounds is not None
+    epsilon = _as_printed(query.epsilon) / (2 if everyone else 3)
+    grid = spread_grid(bounds, rows=policy.rows_per_unit, epsilon=epsilon)
+    centre = (grid.low + grid.high) // 2
+    reach = (grid.low - centre, grid.high - centre)
+    parts: tuple[Part, ...] = (
+        _part("sum", reach, epsilon, policy, cells.size, every=everyone),
+        _part("squares", square_reach(reach)[1], epsilon, policy, cells.size, every=everyone),
+    )
+    if not everyone:
+        parts += (_part("count", (1, 1), epsilon, policy, cells.size),)
+    return Plan(query, policy, condition, cells, grid, centre, parts, policy.rows if everyone else None)
 
 
 def _part(

@@ -109,8 +109,8 @@ def _float_up(value: Fraction | int) -> float:
 
 
 def _scale(part: Part, plan: Plan) -> float:
-    step = plan.grid.step if part.role == "sum" and plan.grid is not None else Fraction(1)
-    return float(part.scale * step)
+    step = Fraction(1) if plan.grid is None else plan.grid.step
+    return float(part.scale * step ** {"count": 0, "sum": 1, "squares": 2}[part.role])
 
 
 def tight_mutual_information(epsilon: float) -> float:

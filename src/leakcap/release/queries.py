@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
@@ -21,7 +21,7 @@ __all__ = ["Query", "QueryFile", "Statistic", "load_queries", "query_from"]
 Text: TypeAlias = Annotated[str, Strict()]
 Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
-Statistic: TypeAlias = Literal["count", "sum", "mean", "histogram"]
+Statistic: TypeAlias = Literal["count", "sum", "mean", "variance", "standard_deviation", "histogram"]
 
 
 def _require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:
@@ -56,8 +56,8 @@ class Query:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
         _require(named, "name", str(self.name)[:40], "be printable text")
         _check_types(self)
-        known = self.statistic in ("count", "sum", "mean", "histogram")
-        _require(known, "statistic", self.name, "be count, sum, mean or histogram")
+        known = self.statistic in get_args(Statistic)
+        _require(known, "statistic", self.name, f"be one of {', '.join(get_args(Statistic))}")
         number = isinstance(self.epsilon, int | float) and not isinstance(self.epsilon, bool)
         # Compared, not converted: an integer of a thousand digits is no float.
         positive = number and 0.0 < self.epsilon <= sys.float_info.max

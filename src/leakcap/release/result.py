@@ -13,6 +13,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
+from leakcap.release.spread import SPREADS, spread_value
 from leakcap.statement import Statement, statement_of
 
 __all__ = ["Number", "Release", "Row", "release_of"]
@@ -83,5 +84,9 @@ def _value(plan: Plan, totals: tuple[int, ...]) -> Number:
         return totals[0]
     if plan.query.statistic == "sum":
         return plan.grid.value(totals[0])
+    if plan.query.statistic in SPREADS:
+        total, squares, *counted = totals
+        rows = plan.exact_count if plan.exact_count is not None else counted[0]
+        return spread_value(plan.query.statistic, plan.grid, rows, (total, squares))
     rows = plan.exact_count if plan.exact_count is not None else max(totals[1], 1)
     return as_mean(plan, Fraction(totals[0], rows))

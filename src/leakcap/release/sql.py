@@ -9,7 +9,8 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
     statement  = SELECT item {"," item} FROM table [[AS] alias]
                  [WHERE condition] [GROUP BY column {"," column}] [";"]
     item       = column [[AS] alias] | aggregate [[AS] alias]
-    aggregate  = COUNT(*) | COUNT(column) | SUM(column) | AVG(column)
+    aggregate  = COUNT(*) | function(column)
+    function   = COUNT | SUM | AVG | VAR_POP | STDDEV_POP
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from leakcap.release.where import parse_where
 __all__ = ["sql_queries"]
 
 _AGGREGATES: dict[str, Statistic] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEAN": "mean"}
-_ALLOWED = "Allowed are COUNT, SUM and AVG"
+_AGGREGATES |= {"VAR_POP": "variance", "STDDEV_POP": "standard_deviation"}
+_ALLOWED = "Allowed are COUNT, SUM, AVG, VAR_POP and STDDEV_POP"
 # So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
 _DIGITS = Context(prec=12, rounding=ROUND_FLOOR)
 

@@ -1,0 +1,220 @@
+"""Variance and standard deviation: sensitivity by enumeration, ε and coverage by seeded releases.
+
+False alarms over the choice of seeds: 10⁻⁶ a test (`claims.py`). Each has a planted bug that it catches.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leakcap.errors import InvalidQuery
+from leakcap.release import PrivateTable, Query, preview, query_from, table
+from leakcap.release.dummy import dry_run
+from leakcap.release.plan import Plan
+from leakcap.release.price import price_of
+from leakcap.release.spread import SPREADS, spread_grid, spread_interval, spread_value, square_reach
+from leakcap.release.sql import sql_queries
+from leakcap.sampling import discrete_laplace
+from release.claims import Bits, beaten, covers, released
+from release.test_sensitivity import ROWS, distance, vectors, widest
+from release.world import answers, planned, policy_of
+from release.world import table as arrow
+
+QUERIES: list[dict[str, Any]] = [
+    {"statistic": "variance", "column": "x"},
+    {"statistic": "variance", "column": "y"},
+    {"statistic": "standard_deviation", "column": "x", "where": "f"},
+    {"statistic": "variance", "column": "y", "where": "f"},
+    {"statistic": "variance", "column": "x", "by": ("d",)},
+]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=str)
+@pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+def test_one_row_reaches_every_sensitivity_and_passes_none(relation: str, query: dict[str, Any]) -> None:
+    units = {"rows": 3} if relation == "replace-one" else {}
+    plan = planned(policy_of(neighbours=relation, **units), **query)
+    # The middle of the bounds is where the shifted square is smallest.
+    middle = [{"x": 3.5, "y": 5.0, "d": d, "k": 1, "f": True} for d in ("a", "b")]
+    found = vectors(plan, [[], *([row] for row in [*ROWS, *middle])])
+    for index, part in enumerate(plan.parts):
+        reached = widest(found, index, absent=relation == "add-remove-one")
+        assert reached <= part.sensitivity
+        # A shifted square is never exactly at its lower end where the middle is between two steps.
+        assert reached >= part.sensitivity - (part.role == "squares") * len(found)
+        largest = max(distance(a[index], b[index]) for a, b in itertools.combinations(found, 2))
+        assert largest <= part.contribution.diameter
+
+
+@pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+def test_units_with_many_rows(relation: str) -> None:
+    units = {"rows": 3} if relation == "replace-one" else {}
+    policy = policy_of(neighbours=relation, unit={"id": "id", "max_rows": 2}, **units)
+    for query in QUERIES:
+        plan = planned(policy, **query)
+        edge = [row for row in ROWS if row["x"] in (-7.0, 10.0)]
+        contents = [[], [edge[0]], edge, edge * 3, *map(list, itertools.product(edge, repeat=2))]
+        found = vectors(plan, contents)
+        for index, part in enumerate(plan.parts):
+            assert widest(found, index, absent=relation == "add-remove-one") <= part.sensitivity
+
+
+def test_the_integers_are_those_of_the_definition() -> None:
+    values = [-3.0, 10.0, 3.25, 99.0, 0.1, math.nan]
+    plan = planned(policy_of(), statistic="variance", column="x")
+    assert plan.grid is not None
+    step = plan.grid.step
+    rows = [round(Fraction(max(-3.0, min(10.0, v))) / step) - plan.centre for v in values if v == v]
+    half = max(plan.grid.high - plan.centre, plan.centre - plan.grid.low) ** 2 // 2
+    expected = [[sum(rows)], [sum(v * v - half for v in rows)], [len(rows)]]
+    assert answers(plan, arrow([{"x": v} for v in values])) == expected
+
+
+@pytest.mark.parametrize("statistic", SPREADS)
+def test_without_noise_the_answer_is_that_of_the_statistics_module(statistic: str) -> None:
+    values = [-3.0, 10.0, 3.25, 99.0, 0.1]
+    plan = planned(policy_of(), statistic=statistic, column="x")
+    (total,), (squares,), (rows,) = answers(plan, arrow([{"x": v} for v in values]))
+    assert plan.grid is not None
+    found = spread_value(statistic, plan.grid, rows, (total, squares))
+    clamped = [max(-3.0, min(10.0, v)) for v in values]
+    wanted = statistics.pvariance(clamped) if statistic == "variance" else statistics.pstdev(clamped)
+    assert found == pytest.approx(wanted, rel=1e-6)
+
+
+def test_epsilon_is_what_was_asked_for_and_the_squares_are_not_called_attained() -> None:
+    for epsilon in (0.001, 0.1, 1.0, 30.0):
+        price = price_of(planned(policy_of(max_rows=10), statistic="variance", column="x", epsilon=epsilon))
+        assert price.epsilon == epsilon
+        assert price.epsilon_contents <= 2 * epsilon
+        assert 0.0 <= price.nats_person.lower <= price.nats_person.upper < math.inf
+        assert math.isfinite(price.nats_table)
+
+
+def test_grids_from_wide_to_narrow_leave_room_for_the_noise() -> None:
+    for epsilon, rows in itertools.product((1e-3, 1.0, 50.0), (1, 1000)):
+        for bounds in ((-1e90, 1e90), (0.0, 1e-80), (1e9, 1e9 + 1e-6)):
+            policy = policy_of(columns={"x": {"bounds": list(bounds)}}, unit={"id": "id", "max_rows": rows})
+            plan = planned(policy, statistic="variance", column="x", epsilon=epsilon)
+            assert sum(Fraction(p.sensitivity) / p.scale for p in plan.parts) <= Fraction(str(epsilon))
+    with pytest.raises(InvalidQuery):
+        planned(policy_of(), statistic="variance", column="x", epsilon=1e-300)
+    assert spread_grid((0.0, 1.0), rows=1, epsilon=Fraction(1)).high < 2**25
+
+
+BOX = [(1, 1), (1, 6), (3, 9), (50, 60)]
+
+
+@pytest.mark.parametrize("total", [(-9, -2), (-3, 8), (5, 5), (40, 90)])
+@pytest.mark.parametrize("rows", BOX)
+def test_the_interval_holds_every_point_of_its_box(total: tuple[int, int], rows: tuple[int, int]) -> None:
+    grid = planned(policy_of(), statistic="variance", column="x").grid
+    assert grid is not None
+    unit = (grid.high - grid.low) // 20
+    reach = square_reach((grid.low - (grid.low + grid.high) // 2, grid.high - (grid.low + grid.high) // 2))[0]
+    totals = (total[0] * unit, total[1] * unit)
+    for squares in ((-reach // 2, reach // 3), (0, 3 * reach), (reach, reach)):
+        low, high = spread_interval("variance", grid, rows, totals, squares)
+        for n in range(rows[0], rows[1] + 1):
+            for s, q in itertools.product(np.linspace(*totals, 5), np.linspace(*squares, 5)):
+                value = spread_value("variance", grid, n, (int(s), int(q)))
+                assert low <= value <= high
+
+
+EPSILON, RUNS = 1.5, 6_000
+SOME: list[dict[str, Any]] = [{"x": x, "id": i} for i, x in enumerate((0.0, 3.0, 4.0, 9.0))]
+POLICY = policy_of(caps={"epsilon": 1e5})
+
+
+def noisy(rows: list[dict[str, Any]], seed: int, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The noisy integers of many releases, before they become one number each."""
+    seen: list[Any] = []
+    original = table.release_of  # type: ignore[attr-defined]
+
+    def noted(plan: Plan, price: Any, totals: Any) -> Any:
+        seen.append(totals)
+        return original(plan, price, totals)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "release_of", noted)
+        released(rows, runs=RUNS, seed=seed, statistic="variance", column="x", epsilon=EPSILON)
+    return np.array(seen[0], dtype=np.float64).T
+
+
+def events(array: Any, centre: list[int], scales: list[float]) -> list[Bits]:
+    """Orthants: all three integers at most, or at least, so many scales from where they belong."""
+    shifts = [np.array(centre) + t * np.array(scales) for t in (-0.5, 0.0, 0.5, 1.0)]
+    return [(array <= s).all(axis=1) for s in shifts] + [(array >= s).all(axis=1) for s in shifts]
+
+
+def proofs(monkeypatch: pytest.MonkeyPatch, seed: int) -> list[int]:
+    plan = planned(POLICY, statistic="variance", column="x", epsilon=EPSILON)
+    centre = [part[0] for part in answers(plan, arrow(SOME))]
+    scales = [float(part.scale) for part in plan.parts]
+    both = [noisy(SOME, seed, monkeypatch), noisy([*SOME, {"x": 99.0, "id": 77}], seed + 1, monkeypatch)]
+    left, right = (events(seen, centre, scales) for seen in both)
+    return beaten(left, right, EPSILON)
+
+
+def test_neighbours_stay_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert proofs(monkeypatch, 10) == []
+
+
+def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        table, "discrete_laplace", lambda scale, size, source: discrete_laplace(scale / 2, size, source)
+    )
+    assert proofs(monkeypatch, 20)
+
+
+HITS = 1_000
+VALUES = [float(v) for v in np.random.default_rng(5).normal(2.0, 2.0, 400)]
+
+
+def hits(statistic: str, seed: int) -> int:
+    clamped = [max(-3.0, min(10.0, v)) for v in VALUES]
+    truth = statistics.pvariance(clamped)
+    truth = truth if statistic == "variance" else math.sqrt(truth)
+    data = [{"x": v} for v in VALUES]
+    rows = released(data, runs=HITS, seed=seed, statistic=statistic, column="x", epsilon=1.0).rows
+    assert all(row.interval[0] <= row.value <= row.interval[1] for row in rows)
+    return sum(row.interval[0] <= truth <= row.interval[1] for row in rows)
+
+
+@pytest.mark.parametrize("statistic", SPREADS)
+def test_intervals_cover(statistic: str) -> None:
+    assert covers(hits(statistic, 30), HITS)
+
+
+def test_three_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        table, "discrete_laplace", lambda scale, size, source: discrete_laplace(3 * scale, size, source)
+    )
+    assert not covers(hits("variance", 40), HITS)
+
+
+def test_previews_sql_and_dry_runs() -> None:
+    policy = policy_of()
+    asked = {s: query_from({"name": s, "statistic": s, "column": "x", "epsilon": 1.0}) for s in SPREADS}
+    error = {name: preview([query], policy=policy)[0].error for name, query in asked.items()}
+    assert error["standard_deviation"] ** 2 == pytest.approx(error["variance"])
+    text = "SELECT VAR_POP(x), stddev_pop(y) FROM tests GROUP BY d"
+    assert [q.statistic for q in sql_queries(text, policy, 1.0)] == list(SPREADS)
+    (release,) = dry_run([Query(name="q", statistic="variance", column="x", epsilon=5.0)], policy)
+    assert release.value == pytest.approx(13.0**2 / 12, rel=0.2)  # even over the bounds
+
+
+def test_repeats_are_free_and_groups_have_their_own() -> None:
+    private = PrivateTable(arrow(SOME), policy=POLICY, ledger="sqlite://")
+    first = private.standard_deviation("x", by="d", epsilon=1.0)
+    again = private.standard_deviation("x", by="d", epsilon=1.0)
+    assert again.repeated
+    assert again.rows == first.rows
+    assert len(first.rows) == 3
