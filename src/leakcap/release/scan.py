@@ -7,30 +7,33 @@ all of them side by side. What each plan gets, and what noise is added to it, is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leakcap.release.condition import to_text
 from leakcap.release.engine import Engine, Statement
 from leakcap.release.plan import Plan, read_totals, statement_of
+from leakcap.release.queries import Query
 
 __all__ = ["Scan", "scans_of"]
 
 
 @dataclass(frozen=True)
 class Scan:
-    """One statement, and the places in a batch of the plans that it answers."""
+    """One statement, the plans that it answers, and for each of them its places in a batch."""
 
-    places: tuple[int, ...]
+    places: tuple[tuple[int, ...], ...]
     plans: tuple[Plan, ...]
     statement: Statement
 
     def run(self, engine: Engine) -> dict[int, list[list[int]]]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
         rows = engine.run(self.statement)
-        first, totals = len(self.plans[0].cells.axes), {}
-        for place, plan in zip(self.places, self.plans, strict=True):
+        first = len(self.plans[0].cells.axes)
+        totals: dict[int, list[list[int]]] = {}
+        for places, plan in zip(self.places, self.plans, strict=True):
             width, past = len(plan.cells.axes), first + len(plan.parts)
-            totals[place] = read_totals(plan, [(*row[:width], *row[first:past]) for row in rows])
+            found = read_totals(plan, [(*row[:width], *row[first:past]) for row in rows])
+            totals |= dict.fromkeys(places, found)
             first = past
         return totals
 
@@ -47,16 +50,18 @@ def scans_of(plans: Sequence[Plan], engine: Engine) -> list[Scan]:
     ...     for s, c in (("count", None), ("sum", "age"))]
     >>> engine = attach(pyarrow.table({"age": [31.0, 45.0]}))
     >>> [scan.places for scan in scans_of(plans, engine)]
-    [(0, 1)]
+    [((0,), (1,))]
     """
-    alike: dict[object, list[int]] = {}
+    scans: dict[object, dict[Query, list[int]]] = {}
     for place, plan in enumerate(plans):
-        alike.setdefault(_sort(plan), []).append(place)
-    return [_scan(places, [plans[place] for place in places], engine) for places in alike.values()]
+        same = replace(plan.query, name="any")
+        scans.setdefault(_sort(plan), {}).setdefault(same, []).append(place)
+    return [_scan([tuple(places) for places in alike.values()], plans, engine) for alike in scans.values()]
 
 
-def _scan(places: Sequence[int], plans: Sequence[Plan], engine: Engine) -> Scan:
-    return Scan(tuple(places), tuple(plans), engine.write(statement_of(plans)))
+def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engine) -> Scan:
+    chosen = tuple(plans[same[0]] for same in places)
+    return Scan(tuple(places), chosen, engine.write(statement_of(chosen)))
 
 
 def _sort(plan: Plan) -> object:
