@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow bench chromium postgresql wheel clean
+.PHONY: help demo test check test-slow bench peers chromium postgresql wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -50,8 +50,14 @@ test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark) chromium postgresql check ## every
 test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql ## the slow suites alone
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
-bench: $(VENV)/.dev ## the measured targets, against the peers that are installed
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.dev ## the measured targets, beside the peers if `make peers` has installed them
+	@for script in benchmarks/*.py; do echo "== $$script"; \
+	  OMP_NUM_THREADS=1 $(if $(wildcard build/peers/.done),build/peers/bin/python,$(BIN)/python) $$script || exit 1; done
+
+peers: ## an environment of their own for the libraries that the benchmarks compare with
+	test -x build/peers/bin/python || $(PYTHON) -m venv build/peers
+	build/peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' qif dit dp-accounting
+	touch build/peers/.done
 
 wheel: $(VENV)/.dev ## the built distribution, in dist/
 	$(BIN)/python -m build --wheel --outdir dist .
