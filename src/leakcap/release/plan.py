@@ -18,7 +18,7 @@ from leakcap.release.engine import Integers
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
-from leakcap.release.sensitivity import Contribution
+from leakcap.release.sensitivity import Contribution, Presence
 from leakcap.release.spread import SPREADS, spread_grid, square_reach
 from leakcap.release.typed import SOURCE, Read, Steps, Total, aliased, column, typed_column
 from leakcap.release.where import parse_where
@@ -27,7 +27,7 @@ from leakcap.sampling import rational_scale
 __all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals", "statement_of", "units_statement"]
 
 ROW_NUMBER = "leakcap_row_number"
-Role: TypeAlias = Literal["count", "sum", "squares"]
+Role: TypeAlias = Literal["count", "people", "sum", "squares"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,11 @@ class Plan:
         words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
         return " ".join(words)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether only `max_rows` rows of a unit are used. People counted all together need no such bound."""
+        return self.query.statistic != "distinct" or bool(self.cells.axes)
+
     @cached_property
     def used_columns(self) -> tuple[str, ...]:
         """The policy's columns that the statement reads."""
@@ -87,7 +92,9 @@ class Plan:
         return Integers({}).lower(self.logical())
 
     def value(self) -> exp.Expression:
-        """The row's integer, or 1 for a count of rows; NULL where the row has none."""
+        """The row's integer, 1 for a count of rows, its id for one of people; NULL where it has none."""
+        if self.query.statistic == "distinct":
+            return Read(this=column(self.policy.id_column or ""), kind="id")
         name = self.query.column
         if self.grid is None or name is None:
             return exp.Literal.number(1)
@@ -102,6 +109,8 @@ class Plan:
     def _total(self, part: Part, value: exp.Column) -> exp.Expression:
         if part.role == "count":
             return exp.Count(this=exp.Star() if self.grid is None else value.copy())
+        if part.role == "people":
+            return exp.Count(this=exp.Distinct(expressions=[value.copy()]))
         if part.role == "sum":
             return Total(this=value.copy(), largest=self._largest())
         squared = exp.Mul(this=value.copy(), expression=value.copy())
@@ -124,7 +133,9 @@ def statement_of(plans: Sequence[Plan]) -> exp.Select:
     names = [f"v{index}" for index in range(len(plans))]
     values = [aliased(plan.value(), name) for plan, name in zip(plans, names, strict=True)]
     keys = [aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)]
-    inner = exp.Select(expressions=keys + values).from_(_base(first.policy), copy=False)
+    inner = exp.Select(expressions=keys + values).from_(
+        _base(first.policy, bounded=first.bounded), copy=False
+    )
     if first.condition is not None:
         inner = inner.where(to_tree(first.condition, first.policy), copy=False)
     codes = [column(f"k{index}") for index in range(len(axes))]
@@ -138,14 +149,14 @@ def statement_of(plans: Sequence[Plan]) -> exp.Select:
     return outer.group_by(*codes, copy=False) if codes else outer
 
 
-def _base(policy: Policy) -> exp.Expression:
+def _base(policy: Policy, *, bounded: bool = True) -> exp.Expression:
     """The table; where an id is the unit, at most `max_rows` rows of each id and none without an id.
 
     Rows without an id are left out because strangers would share one quota. Which rows are kept follows from
     the unit's own rows alone: they are ordered by all that a query can see, so that ties do not matter.
     """
     source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
-    if policy.id_column is None:
+    if policy.id_column is None or not bounded:
         return source
     order = exp.Order(
         expressions=[
@@ -193,6 +204,8 @@ def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cell
     if query.statistic in ("count", "histogram"):
         counts = (_part("count", (1, 1), _as_printed(query.epsilon), policy, cells.size),)
         return Plan(query, policy, condition, cells, None, 0, counts, None)
+    if query.statistic == "distinct":
+        return _plan_people(query, policy, condition, cells)
     known = policy.columns.get(query.column or "")
     if known is None:
         raise InvalidQuery(
@@ -225,6 +238,18 @@ def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cell
     return Plan(query, policy, condition, cells, grid, centre, parts, exact)
 
 
+def _plan_people(query: Query, policy: Policy, condition: Condition | None, cells: Cells) -> Plan:
+    """How many units have a row that counts; in groups a unit is in as many as it has rows, at most."""
+    if policy.id_column is None:
+        raise InvalidQuery(
+            f"Query `{query.name}` counts people, but the policy's unit is a row. "
+            "Count rows, or give the policy a unit with an `id`."
+        )
+    cellwise = Presence(0, 1, min(policy.rows_per_unit, cells.size), cells.size)
+    people = _priced("people", _as_printed(query.epsilon), cellwise, policy)
+    return Plan(query, policy, condition, cells, None, 0, (people,), None)
+
+
 def _plan_spread(
     query: Query, policy: Policy, condition: Condition | None, cells: Cells, *, everyone: bool
 ) -> Plan:
@@ -247,7 +272,12 @@ def _plan_spread(
 def _part(
     role: Role, reach: tuple[int, int], epsilon: Fraction, policy: Policy, cells: int, *, every: bool = False
 ) -> Part:
-    contribution = Contribution(reach[0], reach[1], policy.rows_per_unit, cells, every)
+    return _priced(
+        role, epsilon, Contribution(reach[0], reach[1], policy.rows_per_unit, cells, every), policy
+    )
+
+
+def _priced(role: Role, epsilon: Fraction, contribution: Contribution, policy: Policy) -> Part:
     sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
     scale = rational_scale(sensitivity, epsilon)
     total = None if policy.units is None else contribution.total(policy.units)

@@ -110,7 +110,7 @@ def _float_up(value: Fraction | int) -> float:
 
 def _scale(part: Part, plan: Plan) -> float:
     step = Fraction(1) if plan.grid is None else plan.grid.step
-    return float(part.scale * step ** {"count": 0, "sum": 1, "squares": 2}[part.role])
+    return float(part.scale * step ** {"count": 0, "people": 0, "sum": 1, "squares": 2}[part.role])
 
 
 def tight_mutual_information(epsilon: float) -> float:
@@ -153,7 +153,7 @@ def _part_capacity(part: Part) -> Bound:
     contribution, decay = part.contribution, _float_up(1 / part.scale)
     if contribution.cells == 1:
         return geometric_capacity(contribution.diameter, decay)
-    if part.role == "count" and contribution.rows == 1 and contribution.cells <= MOST_BITS:
+    if part.role in ("count", "people") and contribution.rows == 1 and contribution.cells <= MOST_BITS:
         return one_hot_capacity(contribution.cells, decay)
     ceiling = tight_mutual_information(_float_up(Fraction(contribution.diameter) / part.scale))
     return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")

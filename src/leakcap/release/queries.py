@@ -21,7 +21,9 @@ __all__ = ["Query", "QueryFile", "Statistic", "load_queries", "query_from"]
 Text: TypeAlias = Annotated[str, Strict()]
 Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
-Statistic: TypeAlias = Literal["count", "sum", "mean", "variance", "standard_deviation", "histogram"]
+Statistic: TypeAlias = Literal[
+    "count", "distinct", "sum", "mean", "variance", "standard_deviation", "histogram"
+]
 
 
 def _require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:
@@ -64,7 +66,7 @@ class Query:
         got = f"Got {self.epsilon!r}."[:60] if number else ""
         _require(positive, "epsilon", self.name, "be a positive finite number", got)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
-        if self.statistic == "count":
+        if self.statistic in ("count", "distinct"):
             _require(
                 self.column is None, "column", self.name, "be left out of a count", "Use `where` or `by`."
             )

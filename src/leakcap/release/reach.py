@@ -63,7 +63,7 @@ def _filled(plan: Plan) -> bool:
 def _covers_its_range(part: Part) -> bool:
     low, high = part.contribution.reach
     steps = range(part.contribution.low, part.contribution.high + 1)
-    return part.role == "count" or (low <= 0 <= high and 0 in steps)
+    return part.role in ("count", "people") or (low <= 0 <= high and 0 in steps)
 
 
 def columns_of(condition: Condition) -> set[str]:

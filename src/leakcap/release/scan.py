@@ -68,4 +68,5 @@ def _sort(plan: Plan) -> object:
     """What plans must have in common to share a statement."""
     condition = None if plan.condition is None else to_text(plan.condition)
     axes = tuple((axis.column, axis.kind, tuple(axis.labels.items())) for axis in plan.cells.axes)
-    return condition, axes, plan.query.edges if plan.query.statistic == "histogram" else None
+    edges = plan.query.edges if plan.query.statistic == "histogram" else None
+    return condition, axes, edges, plan.bounded

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Contribution"]
+__all__ = ["Contribution", "Presence"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,30 @@ class Contribution:
         """Between which numbers the whole table's total of one cell lies."""
         low, high = self.reach
         return units * low, units * high
+
+
+@dataclass(frozen=True)
+class Presence(Contribution):
+    """A unit counts once in each of the cells that it has rows in, which are at most `rows`.
+
+    c is a vector of zeros and ones with at most r = min(rows, cells) ones: Δ = r under add/remove-one. Two of
+    them differ in min(2r, cells) places at most, which is Δ under replace-one.
+
+    >>> people = Presence(low=0, high=1, rows=2, cells=3)
+    >>> people.sensitivity(replace=False), people.sensitivity(replace=True)
+    (2, 3)
+    """
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """A unit is in a cell or not."""
+        return 0, 1
+
+    def sensitivity(self, *, replace: bool) -> int:
+        """The largest L1 distance between the answers on neighbouring tables."""
+        return self.diameter if replace else min(self.rows, self.cells)
+
+    @property
+    def diameter(self) -> int:
+        """The largest L1 distance between any two possible contents of one unit's data, none included."""
+        return min(2 * self.rows, self.cells)

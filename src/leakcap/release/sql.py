@@ -9,7 +9,7 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
     statement  = SELECT item {"," item} FROM table [[AS] alias]
                  [WHERE condition] [GROUP BY column {"," column}] [";"]
     item       = column [[AS] alias] | aggregate [[AS] alias]
-    aggregate  = COUNT(*) | function(column)
+    aggregate  = COUNT(*) | COUNT(DISTINCT id) | function(column)
     function   = COUNT | SUM | AVG | VAR_POP | STDDEV_POP
 """
 
@@ -31,7 +31,7 @@ __all__ = ["sql_queries"]
 
 _AGGREGATES: dict[str, Statistic] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEAN": "mean"}
 _AGGREGATES |= {"VAR_POP": "variance", "STDDEV_POP": "standard_deviation"}
-_ALLOWED = "Allowed are COUNT, SUM, AVG, VAR_POP and STDDEV_POP"
+_ALLOWED = "Allowed are COUNT, COUNT(DISTINCT id), SUM, AVG, VAR_POP and STDDEV_POP"
 # So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
 _DIGITS = Context(prec=12, rounding=ROUND_FLOOR)
 
@@ -102,9 +102,26 @@ def _item(words: Words, policy: Policy) -> _Item:
     if statistic is None:
         raise words.refusal(f"{called.upper()} is not supported", start, f"{_ALLOWED}.")
     words.call()
+    if statistic == "count" and words.take("DISTINCT"):
+        _people(words, policy)
+        words.close("COUNT(DISTINCT …) takes one column")
+        return _Item("distinct", None, words.alias(), start)
     argument = None if statistic == "count" and words.take("STAR") else _column(words, policy)
     words.close(f"{called.upper()} takes one column" + (" or *" if statistic == "count" else ""))
     return _Item(statistic, argument, words.alias(), start)
+
+
+def _people(words: Words, policy: Policy) -> None:
+    """The only column whose values are counted once each is the unit's id."""
+    start = words.start
+    name = words.name("a column")
+    if words.take("DOT"):
+        words.qualified(name, start)
+        name = words.name("a column")
+    if policy.id_column is None or name != policy.id_column:
+        known = "The unit is a row" if policy.id_column is None else f"The unit is `{policy.id_column}`"
+        remedy = f"{known}; other columns have as many values as the policy says."
+        raise words.refusal("COUNT(DISTINCT …) counts the people that the policy protects", start, remedy)
 
 
 def _column(words: Words, policy: Policy) -> str:
@@ -176,7 +193,9 @@ def _check_columns(words: Words, items: Sequence[_Item], by: Sequence[str]) -> N
 def _query_names(items: Sequence[_Item]) -> list[str]:
     names: list[str] = []
     for item in items:
-        name = base = item.alias or (f"{item.statistic} of {item.column}" if item.column else "count")
+        name = base = item.alias or (
+            f"{item.statistic} of {item.column}" if item.column else str(item.statistic)
+        )
         number = 2
         while name in names:
             name, number = f"{base} {number}", number + 1

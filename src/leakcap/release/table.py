@@ -81,6 +81,18 @@ class PrivateTable:
         """How many rows, those with missing values included, each group for itself."""
         return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
 
+    def distinct(
+        self,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """How many people (ids) have a row that counts, each group for itself."""
+        return self._one("distinct", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
     def sum(
         self,
         column: str,
