@@ -159,6 +159,6 @@ def test_a_long_search_shows_a_bar_and_can_be_interrupted() -> None:
     assert child.wait(timeout=10.0) != 0
     os.close(master)
     assert b"additive Bayes capacity, greedy sets  [" in bar_
-    assert after.endswith(b"KeyboardInterrupt")
+    assert b"KeyboardInterrupt" in after
     # The bar is wiped before the first line of the traceback.
     assert after.split(b"Traceback")[0].endswith(b"\r\x1b[K")

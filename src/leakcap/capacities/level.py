@@ -87,7 +87,7 @@ def _bracket(channel: Channel, order: Renyi) -> Bound:
         if value > lower:
             best, lower = found, value
     if len(channel.matrix) <= MOST_SECRETS:
-        closer = simplex_ceiling(channel.matrix, order.alpha, min(lower, upper))
+        closer = simplex_ceiling(channel.matrix, order.alpha, min(lower, upper), known=upper)
         upper, name = min((upper, name), (max(closer, lower), "branch and bound over the prior"))
     method = f"level {order.alpha:g}: best of several ascents below, {name} above; the truth is between"
     return Bound(min(lower, upper), upper, method, _SOURCE, witness=best)

@@ -29,12 +29,17 @@ MOST_SECRETS = 8
 _CELLS = 20_000
 """Simplices that are tried before what is left is taken as it stands."""
 _AT_ONCE = 2048
+_HOPELESS = 6000
+"""Simplices after which it should have come below what is known."""
 _NEAREST_ONE = 0.01
 
 
-def simplex_ceiling(rows: Floats, alpha: float, reached: float, *, gap: float = 1e-9) -> float:
+def simplex_ceiling(
+    rows: Floats, alpha: float, reached: float, *, known: float = math.inf, gap: float = 1e-9
+) -> float:
     """A number that C_α does not exceed, within `gap` of it where the work suffices, given `reached` ≤ C_α.
 
+    Gives up early where it is not on the way below `known`, a bound at hand.
     +∞ where this bound has nothing to say: orders within 0.01 of one, and those whose powers overflow.
 
     >>> round(simplex_ceiling(np.eye(3), 0.5, math.log(3)), 6)
@@ -43,7 +48,7 @@ def simplex_ceiling(rows: Floats, alpha: float, reached: float, *, gap: float = 
     search = _Search(rows, alpha)
     if abs(search.t) < _NEAREST_ONE or search.overflows:
         return math.inf
-    return search.run(reached, gap)
+    return search.run(reached, known, gap)
 
 
 class _Search:
@@ -59,7 +64,7 @@ class _Search:
         objective = LevelObjective(rows, alpha)
         self.error = 4.0 * (objective.fuzz + abs(self.t) * objective.tilt) / abs(self.t)
 
-    def run(self, reached: float, gap: float) -> float:
+    def run(self, reached: float, known: float, gap: float) -> float:
         best = math.expm1(self.t * reached) / self.t
         cells = np.eye(len(self.rows))[None]
         bounds, edges = self._bounds(cells)
@@ -68,7 +73,8 @@ class _Search:
             while len(cells):
                 top = float(bounds.max())
                 tick(tried / _CELLS, f"at most {self._leakage(max(top, settled)):.6g}")
-                if tried > _CELLS or self._leakage(top) - reached <= gap:
+                hopeless = tried > _HOPELESS and self._leakage(top) > known
+                if tried > _CELLS or hopeless or self._leakage(top) - reached <= gap:
                     return self._leakage(max(top, settled))
                 order = np.argsort(-bounds)
                 now, later = order[:_AT_ONCE], order[_AT_ONCE:]
