@@ -112,3 +112,12 @@ def test_values_that_are_no_numbers_count_as_missing() -> None:
             with pytest.raises(InvalidInput):
                 model.fit(wrong, np.ones(3))
         assert len(ledger.entries()) == 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_table_of_which_no_row_counts_is_answered_like_any_other(name: str) -> None:
+    policy = policy_of()
+    with ledger_of(policy) as ledger:
+        model = MODELS[name](policy=policy, ledger=ledger).fit(np.full((4, 2), np.nan), np.zeros(4))
+        assert np.isfinite(model.predict(np.zeros((2, 2)))).all()
+        assert [entry.state for entry in ledger.entries()] == ["released"]

@@ -88,15 +88,16 @@ class BallRidge:
         values, vectors = np.linalg.eigh(self.a.astype(np.float64) / scale)
         turned = vectors.T @ (self.b.astype(np.float64) / scale)
         base, radius = float(self.penalty) / scale, float(self.radius)
-        values = np.maximum(values, 0.0)
-        low = high = 0.0
-        if np.linalg.norm(turned / (values + base)) > radius:
-            high = float(np.linalg.norm(turned)) / radius
-            for _ in range(200):
-                middle = 0.5 * (low + high)
-                outside = np.linalg.norm(turned / (values + base + middle)) > radius
-                low, high = (middle, high) if outside else (low, middle)
-        theta = vectors @ (turned / (values + base + high))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            values = np.maximum(values, 0.0)
+            low = high = 0.0
+            if np.linalg.norm(turned / (values + base)) > radius:
+                high = float(np.linalg.norm(turned)) / radius
+                for _ in range(200):
+                    middle = 0.5 * (low + high)
+                    outside = np.linalg.norm(turned / (values + base + middle)) > radius
+                    low, high = (middle, high) if outside else (low, middle)
+            theta = vectors @ (turned / (values + base + high))
         if np.isfinite(theta).all() and math.isfinite(high):
             yield [Fraction(float(t)) for t in theta], Fraction(high) * Fraction(scale)
 

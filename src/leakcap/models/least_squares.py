@@ -122,11 +122,14 @@ def possible(moments: Floats, plan: Moments, frame: Frame) -> Intervals:
     if truth.shape[0] == 0:
         nothing = np.zeros((0, frame.back.shape[0]))
         return Intervals(nothing, nothing)
-    theta: Floats = np.asarray(np.linalg.solve(a, b[..., None])[..., 0], dtype=np.float64)
+    # By eigenvalues: what is all but singular gives a wide draw here, and not an error after the spend.
+    values, vectors = np.linalg.eigh(a)
+    values = np.maximum(values, 1e-12 * values[:, -1:])
+    turned = (np.swapaxes(vectors, 1, 2) @ b[..., None])[..., 0]
+    theta: Floats = np.asarray((vectors @ (turned / values)[..., None])[..., 0], dtype=np.float64)
     residual = np.maximum(c.reshape(-1) - (b * theta).sum(axis=1), 0.0)
     variance = residual / (truth[:, 0, 0] - frame.regressors.shape[0])
-    factor = np.linalg.cholesky(np.linalg.inv(a) * variance[:, None, None] + 1e-300 * np.eye(a.shape[1]))
-    generator = np.random.default_rng(_SEED + 2)
-    error = factor @ generator.standard_normal((*theta.shape, 1))
-    shifted: Floats = np.asarray(theta + error[..., 0], dtype=np.float64)
+    normal = np.random.default_rng(_SEED + 2).standard_normal(theta.shape)
+    error = (vectors @ (normal * np.sqrt(variance[:, None] / values))[..., None])[..., 0]
+    shifted: Floats = np.asarray(theta + error, dtype=np.float64)
     return Intervals(frame.named(theta), frame.named(shifted))

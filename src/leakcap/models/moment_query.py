@@ -105,8 +105,10 @@ class MomentQuery:
                 )
 
     def run(self, plan: Moments, engine: Engine) -> list[int]:
-        """The exact totals, in integers. Sums of products soon pass what doubles hold: no quick way here."""
-        statement = replace(engine.write(self.tree(plan)), quick=None)
+        """The exact totals, in integers; the engine's quick way only where no sum can be too large for it."""
+        statement = engine.write(self.tree(plan))
+        if not plan.fits_doubles:
+            statement = replace(statement, quick=None)
         row = engine.run(statement)[0]
         if not all(isinstance(total, int) for total in row):
             raise DataError("The engine did not return integers.")

@@ -39,6 +39,7 @@ from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, ra
 __all__ = ["Moments", "sensitivity_l1", "sensitivity_l2_squared"]
 
 _MOST_BITS = 20
+_FINE_BITS = 12
 _LEAST_BITS = 6
 _LAPLACE_LOG2, _GAUSSIAN_LOG2 = 44, 43
 
@@ -93,6 +94,8 @@ class Moments:
             variance = sensitivity_l2_squared(factors, rows, replace=replace) / (2 * rho)
             room = _GAUSSIAN_LOG2 - math.ceil(math.log2(variance) / 2)
         bits = min(_MOST_BITS, room // 2)
+        if policy.units is not None:  # so coarse that doubles hold every sum, which is the quick way
+            bits = min(bits, max(_FINE_BITS, (53 - math.ceil(math.log2(policy.units * rows))) // 2))
         if bits < _LEAST_BITS:
             raise InvalidParameter(
                 f"`epsilon` of `LinearRegression` must be larger for {factors - 1} columns of {rows} rows a "
@@ -139,6 +142,12 @@ class Moments:
     def mechanism(self) -> str:
         """The name of the noise."""
         return "discrete Laplace" if self.rho is None else "discrete Gaussian"
+
+    @property
+    def fits_doubles(self) -> bool:
+        """Whether no total can pass 2⁵³, where doubles that hold integers stop adding up exactly."""
+        units = self.policy.units
+        return units is not None and units * self.policy.rows_per_unit * max(self.largest) ** 2 <= 2**53
 
     def _range(self, i: int, j: int) -> tuple[int, int] | None:
         if self.policy.units is None:
