@@ -102,8 +102,9 @@ def _item(words: Words, policy: Policy) -> _Item:
     if statistic is None:
         raise words.refusal(f"{called.upper()} is not supported", start, f"{_ALLOWED}.")
     words.call()
+    place = words.start
     if statistic == "count" and words.take("DISTINCT"):
-        _people(words, policy)
+        _people(words, policy, place)
         words.close("COUNT(DISTINCT …) takes one column")
         return _Item("distinct", None, words.alias(), start)
     argument = None if statistic == "count" and words.take("STAR") else _column(words, policy)
@@ -111,7 +112,7 @@ def _item(words: Words, policy: Policy) -> _Item:
     return _Item(statistic, argument, words.alias(), start)
 
 
-def _people(words: Words, policy: Policy) -> None:
+def _people(words: Words, policy: Policy, place: int) -> None:
     """The only column whose values are counted once each is the unit's id."""
     start = words.start
     name = words.name("a column")
@@ -121,7 +122,7 @@ def _people(words: Words, policy: Policy) -> None:
     if policy.id_column is None or name != policy.id_column:
         known = "The unit is a row" if policy.id_column is None else f"The unit is `{policy.id_column}`"
         remedy = f"{known}; other columns have as many values as the policy says."
-        raise words.refusal("COUNT(DISTINCT …) counts the people that the policy protects", start, remedy)
+        raise words.refusal("DISTINCT is not supported but for the id of the unit", place, remedy)
 
 
 def _column(words: Words, policy: Policy) -> str:
