@@ -32,7 +32,9 @@ class Bound:
     def __post_init__(self) -> None:
         require(not math.isnan(self.lower), "lower", "Bound", "be a number", self.lower)
         require(not math.isnan(self.upper), "upper", "Bound", "be a number", self.upper)
-        require(self.lower <= self.upper, "lower", "Bound", f"not exceed `upper` = {self.upper!r}", self.lower)
+        require(
+            self.lower <= self.upper, "lower", "Bound", f"not exceed `upper` = {self.upper!r}", self.lower
+        )
 
     @classmethod
     def exact(
