@@ -17,7 +17,7 @@ from leakcap.models import moments as module
 from leakcap.models.linear import _totals
 from leakcap.models.moment_query import MomentQuery
 from leakcap.models.moments import Moments, sensitivity_l1, sensitivity_l2_squared
-from leakcap.release import attach
+from leakcap.release import Policy, attach
 from leakcap.sampling import discrete_laplace
 from models.world import ALARM, broken, policy_of
 from seeded import SeededSource, discrete_gaussian_chi_square, discrete_laplace_chi_square
@@ -124,22 +124,30 @@ def test_every_total_has_noise_of_the_claimed_law(delta: float) -> None:
             assert discrete_laplace_chi_square(steps, 6 * size) > ALARM
 
 
-def extreme(epsilon: float, seed: int) -> tuple[Any, Any]:
-    """The event with the largest ratio: every total of a corner row is reached; with the row and without."""
-    plan = Moments.plan([(-1.0, 1.0), (-3.0, 3.0)], policy_of(), epsilon=epsilon, delta=0.0)
-    row = _totals(plan, np.array([[1.0, 3.0]]))
+def extreme(epsilon: float, seed: int, policy: Policy, rows: int = 1) -> tuple[Any, Any]:
+    """The event with the largest ratio: every total of a unit of corner rows is reached; with it, without."""
+    plan = Moments.plan([(-1.0, 1.0), (-3.0, 3.0)], policy, epsilon=epsilon, delta=0.0)
+    row = _totals(plan, np.array([[1.0, 3.0]] * rows))
     size = np.array([[plan.largest[i] * plan.largest[j] for j in range(3)] for i in range(3)])
     goal = np.array([[1.0, *(a.integers(np.array([a.bounds[1]]))[0] for a in plan.axes)]])
-    goal = goal.T @ goal / size - 1e-12
+    goal = rows * (goal.T @ goal / size) - 1e-12
     runs = 60_000
     present = plan.releases(row, runs, SeededSource(seed))
     absent = plan.releases([0] * 6, runs, SeededSource(seed + 1))
     return (present >= goal).all(axis=(1, 2)), (absent >= goal).all(axis=(1, 2))
 
 
-def test_neighbours_keep_epsilon_and_half_the_noise_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At ε = 1 the event's ratio is e^ε exactly; with half the noise it is e^2ε, which samples prove."""
-    assert not broken(*extreme(1.0, 3), 1.0)
-    assert broken(*extreme(1.0, 3), 0.3), "the test has power close to the truth"
+PEOPLE = {"unit": {"id": "id", "max_rows": 3}}
+
+
+@pytest.mark.parametrize("changes", [{}, {"neighbours": "replace-one", "rows": 9}, PEOPLE], ids=str)
+def test_neighbours_keep_epsilon_and_half_the_noise_does_not(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At ε = 1 the event's ratio is e^ε exactly, for a row replaced by one that is left out and for a person
+    of three rows too; with half the noise it is e^2ε, which samples prove."""
+    policy, rows = policy_of(**changes), 3 if changes == PEOPLE else 1
+    assert not broken(*extreme(1.0, 3, policy, rows), 1.0)
+    assert broken(*extreme(1.0, 3, policy, rows), 0.3), "the test has power close to the truth"
     monkeypatch.setattr(module, "discrete_laplace", lambda s, n, source: discrete_laplace(s / 2, n, source))
-    assert broken(*extreme(1.0, 5), 1.0)
+    assert broken(*extreme(1.0, 5, policy, rows), 1.0)
