@@ -38,8 +38,8 @@ class Remembering:
     """An engine that runs each statement once: the answer stays, and only noise differs."""
 
     def __init__(self, engine: Any) -> None:
-        self.dialect, self.columns = engine.dialect, engine.columns
-        self.aggregate = functools.cache(engine.aggregate)
+        self.columns, self.write = engine.columns, engine.write
+        self.run = functools.cache(engine.run)
 
 
 def patients(extra: int = 0) -> pyarrow.Table:

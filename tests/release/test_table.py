@@ -230,11 +230,11 @@ def test_the_commit_comes_before_the_data_and_the_noise() -> None:
     engine = private_._engine
 
     class Watching:
-        dialect, columns = engine.dialect, engine.columns
+        columns, write = engine.columns, engine.write
 
-        def aggregate(self, statement: str) -> Any:
+        def run(self, statement: Any) -> Any:
             seen.append(f"data after {len(private_.ledger.unreleased())} reserved")
-            return engine.aggregate(statement)
+            return engine.run(statement)
 
     private_._engine = Watching()
     private_.count(epsilon=1.0)
@@ -248,9 +248,9 @@ def test_an_engine_that_fails_after_the_commit_keeps_the_spend() -> None:
     engine = private_._engine
 
     class Failing:
-        dialect, columns = engine.dialect, engine.columns
+        columns, write = engine.columns, engine.write
 
-        def aggregate(self, statement: str) -> Any:
+        def run(self, statement: Any) -> Any:
             return engine.aggregate("SELECT CAST(d AS INTEGER) FROM leakcap_source")
 
     private_._engine = Failing()

@@ -11,12 +11,14 @@ Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
 from __future__ import annotations
 
 from leakcap.release.accuracy import Preview
+from leakcap.release.dummy import dry_run
 from leakcap.release.engine import DuckDB, Engine, attach
 from leakcap.release.exposure import exposure_of, exposure_so_far
 from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_policy
 from leakcap.release.price import Price
 from leakcap.release.queries import Query, QueryFile, load_queries, query_from
 from leakcap.release.result import Release, Row
+from leakcap.release.sql import sql_queries
 from leakcap.release.table import PrivateTable, open_ledger, preview
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Release",
     "Row",
     "attach",
+    "dry_run",
     "exposure_of",
     "exposure_so_far",
     "load_policy",
@@ -41,4 +44,5 @@ __all__ = [
     "open_ledger",
     "preview",
     "query_from",
+    "sql_queries",
 ]

@@ -9,15 +9,19 @@ from typing import Any
 from leakcap.errors import DataError, InvalidPolicy, InvalidQuery, LeakcapError
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.release.accuracy import Preview, preview_of
+from leakcap.release.dummy import dry_run
 from leakcap.release.engine import Engine, attach
 from leakcap.release.identity import Identity
-from leakcap.release.plan import Plan, count_units, plan_query, read_totals
+from leakcap.release.plan import Plan, RankPart, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
-from leakcap.release.price import MECHANISM, Price, price_of
+from leakcap.release.price import Price, price_of
 from leakcap.release.queries import Query, query_from
+from leakcap.release.ranks import chosen_bins
 from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
+from leakcap.release.scan import scans_of
 from leakcap.release.schema import check_schema
+from leakcap.release.sql import sql_queries
 from leakcap.sampling import ByteSource, discrete_laplace, system_bytes
 
 __all__ = ["PrivateTable", "open_ledger", "preview"]
@@ -60,6 +64,7 @@ class PrivateTable:
         self._fingerprint = self._policy.fingerprint()
         self._identity = Identity(data, table=table, version=version)
         self._engine: Engine = attach(data, table=table)
+        self._tables = () if table is None else (table.rpartition(".")[2],)
         self.ledger = open_ledger(ledger, self.policy)
         self._analyst = analyst
         self._source = source
@@ -165,6 +170,88 @@ class PrivateTable:
             "histogram", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
         )
 
+    def sql(
+        self,
+        text: str,
+        *,
+        epsilon: float,
+        weights: Sequence[float] | None = None,
+        fresh: bool = False,
+    ) -> list[Release]:
+        """What a SELECT statement asks for, a release for each aggregate; they share ε equally or by weights.
+
+        `FROM` names the policy's data set, or the `table` that was given. What is supported: `docs/sql.md`.
+        """
+        queries = sql_queries(text, self.policy, epsilon, tables=self._tables, weights=weights)
+        return self.release(queries, fresh=fresh)
+
+    def dry_run(self, queries: Query | Sequence[Query]) -> list[Release]:
+        """The queries on a dummy table made from the policy alone. Touches neither data nor ledger."""
+        return dry_run([queries] if isinstance(queries, Query) else queries, self.policy)
+
+    def quantiles(
+        self,
+        column: str,
+        quantiles: Sequence[float],
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Quantiles of a column, chosen among bins, which share ε equally."""
+        given = None if edges is None else tuple(float(edge) for edge in edges)
+        extra = {"bins": bins, "edges": given, "quantiles": tuple(quantiles)}
+        return self._one(
+            "quantiles", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+        )
+
+    def median(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The median of a column, chosen among bins."""
+        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
+        return self._one(
+            "median", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+        )
+
+    def interquartile_range(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The third quartile of a column less the first, both chosen among bins."""
+        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
+        return self._one(
+            "interquartile_range",
+            column,
+            epsilon=epsilon,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+            **extra,
+        )
+
     def _one(
         self,
         statistic: str,
@@ -206,12 +293,10 @@ class PrivateTable:
         columns = self._engine.columns()
         for plan in plans:
             check_schema(columns, plan.used_columns, self.policy)
-        # Written out before the commit, so that nothing after it can fail because of the query.
-        statements = [plan.tree.sql(dialect=self._engine.dialect) for plan in plans]
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
         data = self._identity.now()
         recalls = [None] * len(plans) if fresh else self.ledger.recall(charges, data=data)
-        steps = list(zip(plans, prices, statements, strict=True))
+        steps = list(zip(plans, prices, strict=True))
         first = list(range(len(plans))) if fresh else _first_alike(charges)
         paid = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
         answers = dict(
@@ -222,20 +307,23 @@ class PrivateTable:
         self.ledger.mark_repeated([answer.entry for answer in known.values()], analyst=self._analyst)
         return [
             recalled(plan, price, known[i]) if i in known else answers[i][0]
-            for i, (plan, price, _) in enumerate(steps)
+            for i, (plan, price) in enumerate(steps)
         ]
 
     def _pay(
-        self, steps: Sequence[tuple[Plan, Price, str]], charges: Sequence[Charge], data: str
+        self, steps: Sequence[tuple[Plan, Price]], charges: Sequence[Charge], data: str
     ) -> list[tuple[Release, Answer]]:
         """Check, commit, compute, record; in this order. Each release with its answer as it is remembered."""
         if not steps:
             return []
+        # Written out before the commit, so that nothing after it can fail because of the query.
+        scans = scans_of([plan for plan, _ in steps], self._engine)
         self.ledger.check(charges)
         self._check_units()
         ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
         try:
-            releases = [self._answer(*step) for step in steps]
+            totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
+            releases = [self._answer(*step, totals[place]) for place, step in enumerate(steps)]
         except LeakcapError as error:
             raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
         values = values_of(releases, ids)
@@ -248,8 +336,7 @@ class PrivateTable:
         every neighbouring table gives the same answer. Under add/remove-one it is never looked at.
         """
         if self.policy.neighbours == "replace-one":
-            statement = count_units(self.policy).sql(dialect=self._engine.dialect)
-            counted = self._engine.aggregate(statement)[0][0]
+            counted = self._engine.run(self._engine.write(units_statement(self.policy)))[0][0]
             if counted != self.policy.rows:
                 raise DataError(
                     "The table does not have as many units as `rows` of the policy says. Correct the policy, "
@@ -258,7 +345,7 @@ class PrivateTable:
 
     def _charge(self, plan: Plan, price: Price) -> Charge:
         details: dict[str, str | float | int] = {
-            "mechanism": MECHANISM,
+            "mechanism": price.mechanism,
             "neighbours": price.relation,
             "unit": price.unit,
             "cells": price.cells,
@@ -268,10 +355,12 @@ class PrivateTable:
         }
         return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)
 
-    def _answer(self, plan: Plan, price: Price, statement: str) -> Release:
-        totals = read_totals(plan, self._engine.aggregate(statement))
+    def _answer(self, plan: Plan, price: Price, totals: Sequence[Sequence[int]]) -> Release:
         noisy = []
         for part, exact in zip(plan.parts, totals, strict=True):
+            if isinstance(part, RankPart):
+                noisy.append(chosen_bins(part, exact, plan.cells.size // plan.groups.size, self._source))
+                continue
             noise = discrete_laplace(part.scale, len(exact), self._source)
             noisy.append([total + int(z) for total, z in zip(exact, noise, strict=True)])
         return release_of(plan, price, noisy)
