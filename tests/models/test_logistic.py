@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from leakcap.errors import InvalidParameter
 from leakcap.models import LogisticRegression
-from leakcap.models.logistic_loss import LogisticObjective
+from leakcap.models.logistic_loss import LogisticObjective, grid_point
 from leakcap.models.objective_noise import ObjectiveNoise, laplace_towards_zero
 from models.world import ALARM, broken, ledger_of, policy_of
 from seeded import SeededSource, discrete_gaussian_chi_square
@@ -29,12 +29,12 @@ def objective(seed: int, n: int, k: int) -> LogisticObjective:
     return LogisticObjective(z, STEPS, 0.7, generator.normal(0, 1, k))
 
 
-@pytest.mark.parametrize(("n", "k"), [(0, 2), (1, 1), (63, 3), (200, 4)])
+@pytest.mark.parametrize(("n", "k"), [(0, 2), (1, 1), (63, 3), (200, 4), (5, 200)])
 def test_the_gradient_is_as_near_as_it_says(n: int, k: int) -> None:
     """Against fifty digits, at points near and far."""
     problem = objective(n + k, n, k)
     for size in (0.0, 0.3, 30.0):
-        theta = np.full(k, size)
+        theta = grid_point(np.full(k, size) + 0.1 * np.arange(k))
         found, error = problem.exact_gradient(theta)
         with mpmath.workdps(50):
             exact = [
@@ -50,6 +50,12 @@ def test_the_gradient_is_as_near_as_it_says(n: int, k: int) -> None:
         assert error < 1e-11 * (1 + n)
         slow = problem.careful_gradient([Fraction(float(t)) for t in theta])
         assert np.allclose([float(g) for g in slow], [float(g) for g in exact], rtol=1e-14, atol=1e-14)
+
+
+def test_grid_points_stay_where_they_are() -> None:
+    for largest in (0.3, 1.0, 1.0 - 2.0**-53, 1e-9, 7e8):
+        point = grid_point(np.array([largest, largest / 3, -largest / 7, 0.0]))
+        assert (grid_point(point) == point).all()
 
 
 def test_the_minimum_is_proved_and_fractions_go_further() -> None:

@@ -11,10 +11,12 @@ import numpy as np
 
 from leakcap.models.estimator import Floats
 
-__all__ = ["LogisticObjective"]
+__all__ = ["LogisticObjective", "grid_point"]
 
 _HALF = 26
 _BLOCK = 64
+_COLUMNS = 128
+_POLISHED = 4
 _REFINED = 2**160
 
 
@@ -36,9 +38,7 @@ class LogisticObjective:
 
     def _weights(self, theta: Floats) -> Floats:
         """w = 1/(1 + e^{⟨v,θ⟩}), accurate at both ends."""
-        margins = self.z @ (theta / self.steps)
-        small = np.exp(-np.abs(margins))
-        return np.where(margins > 0, small, 1.0) / (1.0 + small)
+        return _weights(self.z @ (theta / self.steps))
 
     def gradient(self, theta: Floats) -> Floats:
         """∇J, in doubles."""
@@ -52,24 +52,34 @@ class LogisticObjective:
         return np.asarray(curved.T @ self.z / self.steps**2 + self.penalty * np.eye(theta.size))
 
     def exact_gradient(self, theta: Floats) -> tuple[Floats, float]:
-        """∇J and a bound on the error of what is returned, in L2.
+        """∇J at a `grid_point`, and a bound on the error of what is returned, in L2.
 
-        Weights are cut to 52 binary digits in two halves, whose products with z are integers that doubles
-        hold, block by block. What remains is the error of each weight: the margin's, (k+2)·2⁻⁵³·‖v‖·‖θ‖ at
-        slope ¼, and that of the exponential and the quotient, taken as 2⁻⁵⁰.
+        Margins are sums of integer products that doubles hold, rounded once or twice: off by 2⁻⁵²|m|, which
+        at the weight's slope is 2⁻⁵³ at most, since |m|·w(1−w) < ½. The exponential and the quotient are
+        taken as off by 2⁻⁵⁰. Weights are cut to 52 binary digits in two halves, whose products with z are
+        exact again, block by block.
         """
-        weights = np.floor(self._weights(theta) * 2.0 ** (2 * _HALF))
-        upper = np.floor(weights * 2.0**-_HALF)
-        total = self._products(upper) * (1 << _HALF) + self._products(weights - upper * 2.0**_HALF)
+        whole, exponent = _on_grid(theta)
+        upper = np.floor(whole * 2.0**-_HALF)
+        lower = whole - upper * 2.0**_HALF
+        margins = np.zeros(self.z.shape[0])
+        for start in range(0, theta.size, _COLUMNS):
+            part = slice(start, start + _COLUMNS)
+            margins += (self.z[:, part] @ upper[part]) * 2.0**_HALF + self.z[:, part] @ lower[part]
+        weights = np.floor(_weights(margins * 2.0**-exponent / self.steps) * 2.0 ** (2 * _HALF))
+        first = np.floor(weights * 2.0**-_HALF)
+        total = self._products(first) * (1 << _HALF) + self._products(weights - first * 2.0**_HALF)
         scale = Fraction(1, self.steps << (2 * _HALF))
         found = [
             float(Fraction(self.penalty) * Fraction(t) + Fraction(b) - int(s) * scale)
             for t, b, s in zip(theta.tolist(), self.linear.tolist(), total, strict=True)
         ]
-        lengths = np.sqrt((self.z**2).sum(axis=1)) / self.steps
-        margin = (theta.size + 2) * 2.0**-54 * float((lengths**2).sum()) * float(np.linalg.norm(theta))
-        error = 1.001 * (margin + 2.0**-49 * float(lengths.sum()))
-        return np.array(found), error + 2.0**-52 * float(np.linalg.norm(found))
+        squares = (self.z**2).sum(axis=1) / self.steps**2
+        error = 2.0**-49 * float(np.sqrt(squares).sum())
+        if theta.size > _COLUMNS:  # several sums of columns, each as large as ‖v‖·‖θ‖ at most
+            blocks = -(-theta.size // _COLUMNS)
+            error += blocks * 2.0**-53 * float(squares.sum()) * float(np.linalg.norm(theta))
+        return np.array(found), 1.001 * error + 2.0**-52 * float(np.linalg.norm(found))
 
     def _products(self, whole: Floats) -> Floats:
         """Σ whole·z in Python integers."""
@@ -88,11 +98,13 @@ class LogisticObjective:
         >>> abs(float(objective.minimise(1e-9)[0])) < 1e-9
         True
         """
-        theta = self._newton(np.zeros(self.linear.size), gradient)
-        found, error = self.exact_gradient(theta)
+        theta = grid_point(self._newton(np.zeros(self.linear.size), gradient))
+        for _ in range(_POLISHED):
+            found, error = self.exact_gradient(theta)
+            if float(np.linalg.norm(found)) * (1 + 2.0**-40) + error <= gradient:
+                return [Fraction(t) for t in theta.tolist()]
+            theta = grid_point(theta - np.linalg.solve(self.hessian(theta), found))
         point = [Fraction(t) for t in theta.tolist()]
-        if float(np.linalg.norm(found)) * (1 + 2.0**-40) + error <= gradient:
-            return point
         slope = self.careful_gradient(point)
         while _norm(slope) * (1 + 2.0**-40) > gradient:
             around = self.hessian(np.array([float(p) for p in point]))
@@ -147,6 +159,29 @@ class LogisticObjective:
                     for g, x in zip(total, row, strict=True)
                 ]
         return total
+
+
+def grid_point(theta: Floats) -> Floats:
+    """θ to 51 binary digits of its largest entry, where `exact_gradient` has no rounding of θ itself.
+
+    >>> grid_point(np.array([1.0, 2.0**-60])).tolist()
+    [1.0, 0.0]
+    """
+    whole, exponent = _on_grid(theta)
+    return np.asarray(whole * 2.0**-exponent)
+
+
+def _on_grid(theta: Floats) -> tuple[Floats, int]:
+    largest = float(np.abs(theta).max(initial=0.0))
+    exponent = 2 * _HALF - 1 - math.frexp(largest)[1] if largest > 0.0 else 0
+    if float(np.abs(np.rint(theta * 2.0**exponent)).max(initial=0.0)) >= 2.0 ** (2 * _HALF - 1):
+        exponent -= 1  # rounded up to a power of two, which has its own grid
+    return np.asarray(np.rint(theta * 2.0**exponent)), exponent
+
+
+def _weights(margins: Floats) -> Floats:
+    small = np.exp(-np.abs(margins))
+    return np.asarray(np.where(margins > 0, small, 1.0) / (1.0 + small))
 
 
 def _norm(vector: list[Fraction]) -> float:

@@ -106,7 +106,8 @@ class ObjectiveNoise:
             sampler = rational_scale(steps, Fraction(left))
             scale = float(sampler) * 2.0**-exponent
         # What floating point leaves of a gradient of so many rows: see `logistic_loss.exact_gradient`.
-        slack = rows * norm * (2.0**-46 + (size + 2) * norm * 2.0**-48) + scale * 2.0**-30
+        wide = size * norm * 2.0**-53 if size > 128 else 0.0
+        slack = rows * norm * (2.0**-47 + wide) + scale * 2.0**-30
         gradient = up(2.0 * slack + 2.0 * math.sqrt(size) * 2.0**-exponent, 4)
         apart = up(2.0 * gradient / ridge, 4)
         output = LatticeNoise.plan(apart, allowance=0.0, size=size, epsilon=solver, delta=0.0)
