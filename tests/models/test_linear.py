@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.datasets import load_diabetes
 
-from leakcap.errors import BudgetExceeded, DataError, InvalidParameter, NotFitted
+from leakcap.errors import BudgetExceeded, DataError, InvalidParameter, InvalidPolicy, NotFitted
 from leakcap.models import LinearRegression
 from leakcap.models.moments import Moments
 from leakcap.release import PrivateTable
@@ -129,6 +129,9 @@ def test_a_table_is_fitted_in_its_engine_and_paid_by_its_ledger() -> None:
         there = model(7, ledger, policy, epsilon=5.0).fit(X, y)
         assert np.array_equal(here.moments_, there.moments_)
         assert "x > -2" in ledger.entries()[0].text
+        table.policy.columns["x"] = table.policy.columns["y"]
+        with pytest.raises(InvalidPolicy):
+            here.fit_table(table, features=["x"], target="y")
         assert [entry.spend.epsilon for entry in ledger.entries()] == [5.0, 5.0]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leakcap.errors import DataError, InvalidParameter, LeakcapError, require
+from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import LARGEST
@@ -118,6 +118,11 @@ class Account:
             )
         with open_ledger(ledger, checked) as held:
             yield cls(checked, held, analyst)
+
+    def check_policy(self) -> None:
+        """Refuse a policy that was changed after its ledger was opened."""
+        if self.ledger.policy != self.policy.fingerprint():
+            raise InvalidPolicy("The ledger was made for another policy. Open the table anew.")
 
     def check_rows(self, rows: int) -> None:
         """Refuse arrays that are not the table of the policy. Under replace-one the number is public."""

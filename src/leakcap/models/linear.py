@@ -109,17 +109,20 @@ class LinearRegression(Estimator):
     ) -> Self:
         """Fit to a table behind a policy: one aggregate in its engine, whatever its size; paid by its ledger.
 
-        A unit may have several rows, bounded as the policy says. Rows with a missing value are left out,
-        unless the policy has a `fill` for it.
+        The table's policy and ledger count here, not the model's. A unit may have several rows, bounded as the
+        policy says. Rows with a missing value are left out, unless the policy has a `fill` for it.
         """
         check_epsilon(self.epsilon, self.delta, "LinearRegression")
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
-        account = Account(table.policy, table.ledger, self.analyst)
+        account = Account(table.policy, table.ledger, self.analyst or table._analyst)
+        account.check_policy()
         engine = table._engine
+        # Written out before the commit, so that nothing after it can fail because of the query.
+        statement = query.statement(plan, engine)
         query.check(engine)
         with account.paid("linear regression", query.text, plan.spend, _details(plan)) as entry:
-            moments = plan.noisy(query.run(plan, engine), self.source)
+            moments = plan.noisy(query.run(statement, engine), self.source)
         self._solve(plan, moments)
         self.entry_ = entry.id
         return self

@@ -11,7 +11,7 @@ from leakcap.errors import DataError, InvalidQuery
 from leakcap.models.integers import Axis
 from leakcap.models.moments import Moments
 from leakcap.release import Policy
-from leakcap.release.engine import Engine
+from leakcap.release.engine import Engine, Statement
 from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.queries import Query
 from leakcap.release.schema import check_schema
@@ -104,11 +104,13 @@ class MomentQuery:
                     "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
                 )
 
-    def run(self, plan: Moments, engine: Engine) -> list[int]:
-        """The exact totals, in integers; the engine's quick way only where no sum can be too large for it."""
+    def statement(self, plan: Moments, engine: Engine) -> Statement:
+        """As the engine runs it; its quick way only where no sum can be too large for that."""
         statement = engine.write(self.tree(plan))
-        if not plan.fits_doubles:
-            statement = replace(statement, quick=None)
+        return statement if plan.fits_doubles else replace(statement, quick=None)
+
+    def run(self, statement: Statement, engine: Engine) -> list[int]:
+        """The exact totals, in integers."""
         row = engine.run(statement)[0]
         if not all(isinstance(total, int) for total in row):
             raise DataError("The engine did not return integers.")
