@@ -39,8 +39,6 @@ class Statement:
 class Engine(Protocol):
     """A schema, and a way to write and to run an aggregate over the one table."""
 
-    dialect: str
-
     def columns(self) -> dict[str, str]:
         """Column names and their types as DuckDB calls them, without looking at rows.
 
@@ -54,10 +52,6 @@ class Engine(Protocol):
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows of an aggregate; raises `DataError` without the engine's words."""
-        ...
-
-    def aggregate(self, statement: str) -> list[Cell]:
-        """Run a statement in the engine's dialect; raises `DataError` without the engine's words."""
         ...
 
 
