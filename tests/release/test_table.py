@@ -143,7 +143,7 @@ BAD: dict[str, dict[str, Any]] = {
     "by unknown": {"statistic": "count", "by": ("nothing",)},
     "column of a count": {"statistic": "count", "column": "x"},
     "no column": {"statistic": "sum"},
-    "unknown statistic": {"statistic": "median", "column": "x"},
+    "unknown statistic": {"statistic": "mode", "column": "x"},
     "no bins": {"statistic": "histogram", "column": "x"},
     "bins of keys": {"statistic": "histogram", "column": "d", "bins": 3},
     "bins and edges": {"statistic": "histogram", "column": "x", "bins": 3, "edges": (0.0, 1.0)},

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from leakcap.release.plan import Plan
+from leakcap.release.plan import Plan, RankPart
 from leakcap.release.price import Price, price_of
+from leakcap.release.ranks import RANKS, rank_error
 from leakcap.release.spread import SPREADS, spread_error, spread_interval
 
 __all__ = ["LEVEL", "Preview", "errors_of", "interval_of", "laplace_error", "preview_of"]
@@ -85,7 +86,8 @@ class Preview:
     """What a query would cost and how far its answers would be off, without touching data or ledger.
 
     `error` is what each answer stays within with 95 % probability. For a mean whose row count is private it
-    depends on that count: it is quoted for `rows` rows, as `remark` says.
+    depends on that count: it is quoted for `rows` rows, as `remark` says. For quantiles it counts the rows
+    between the wanted rank and the chosen bin.
     """
 
     name: str
@@ -115,8 +117,14 @@ class Preview:
 
 def preview_of(plan: Plan) -> Preview:
     """The preview of a planned query."""
-    query, errors = plan.query, errors_of(plan)
-    rows, remark = None, "for each group" if plan.cells.size > 1 else ""
+    query = plan.query
+    rows, remark = None, "for each group" if plan.groups.size > 1 else ""
+    if query.statistic in RANKS:
+        ranks = [part for part in plan.parts if isinstance(part, RankPart)]
+        remark = f"rows in rank, and a bin{', for each group' if plan.groups.size > 1 else ''}"
+        error = rank_error(ranks, len(plan.cells.axes[-1].labels))
+        return Preview(query.name, plan.text, error, None, remark, price_of(plan))
+    errors = errors_of(plan)
     if plan.grid is None:
         error = float(errors[0])
     elif query.statistic == "sum":

@@ -10,9 +10,10 @@ from sqlglot import exp
 from leakcap.errors import InvalidQuery
 from leakcap.release.policy import Key, Policy
 from leakcap.release.queries import Query
+from leakcap.release.ranks import RANKS
 from leakcap.release.typed import literal, number_column, typed_column
 
-__all__ = ["Axis", "Cells", "cells_of"]
+__all__ = ["Axis", "Cells", "cells_of", "edges_of"]
 
 MOST_CELLS = 10**6
 
@@ -68,7 +69,7 @@ class Cells:
 def cells_of(query: Query, policy: Policy) -> Cells:
     """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
     axes = [_key_axis(column, policy, query) for column in query.by]
-    if query.statistic == "histogram":
+    if query.statistic == "histogram" or query.statistic in RANKS:
         axes.append(_histogram_axis(query, policy, Cells(tuple(axes)).size))
     if len({axis.column for axis in axes}) < len(axes):
         raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the histogram.")
@@ -106,11 +107,13 @@ def _histogram_axis(query: Query, policy: Policy, groups: int) -> Axis:
         raise InvalidQuery(
             f"`column` of query `{query.name}` names `{column}`, which is not a column of the policy."
         )
+    if known.bounds is None and query.statistic in RANKS:
+        raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")
     if known.bounds is None:
         if query.bins is not None or query.edges is not None:
             raise InvalidQuery(f"`bins` of query `{query.name}`: `{column}` has keys, which are its bins.")
         return _key_axis(column, policy, query)
-    edges = _edges(query, known.bounds)
+    edges = edges_of(query, known.bounds)
     _limit(groups * (len(edges) - 1), query)
     labels: dict[Key, Key] = {index: _label(edges, index) for index in range(len(edges) - 1)}
     value = number_column(column)
@@ -123,7 +126,8 @@ def _histogram_axis(query: Query, policy: Policy, groups: int) -> Axis:
     )
 
 
-def _edges(query: Query, bounds: tuple[float, float]) -> tuple[float, ...]:
+def edges_of(query: Query, bounds: tuple[float, float]) -> tuple[float, ...]:
+    """The edges of the bins: public, and the same for every table."""
     low, high = bounds
     if query.edges is not None:
         if query.edges[0] < low or query.edges[-1] > high:

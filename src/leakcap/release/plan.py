@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -16,18 +16,29 @@ from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, named, to_text, to_tree
 from leakcap.release.engine import Integers
 from leakcap.release.grid import Grid, grid_for
-from leakcap.release.policy import Policy
+from leakcap.release.policy import Key, Policy
 from leakcap.release.queries import Query
+from leakcap.release.ranks import BINS, RANKS, ranks_of, shift_for
 from leakcap.release.sensitivity import Contribution, Presence
 from leakcap.release.spread import SPREADS, spread_grid, square_reach
 from leakcap.release.typed import SOURCE, Read, Steps, Total, aliased, column, typed_column
 from leakcap.release.where import parse_where
 from leakcap.sampling import rational_scale
 
-__all__ = ["Part", "Plan", "count_units", "plan_query", "read_totals", "statement_of", "units_statement"]
+__all__ = [
+    "Part",
+    "Plan",
+    "RankPart",
+    "count_units",
+    "plan_query",
+    "read_totals",
+    "statement_of",
+    "units_statement",
+]
 
+MOST_COUNTS = 10**6
 ROW_NUMBER = "leakcap_row_number"
-Role: TypeAlias = Literal["count", "people", "sum", "squares"]
+Role: TypeAlias = Literal["count", "people", "sum", "squares", "rank"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,18 @@ class Part:
     sensitivity: int
     scale: Fraction
     total: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class RankPart(Part):
+    """One choice of a bin: the quantile numerator/denominator, moved by `shift`.
+
+    All of it, `sensitivity` and `scale` too, counts in rows/denominator: see `release/ranks.py`.
+    """
+
+    numerator: int
+    denominator: int
+    shift: int
 
 
 @dataclass(frozen=True)
@@ -65,6 +88,7 @@ class Plan:
         query = self.query
         words: list[str] = [query.statistic]
         words += [f"of {named(query.column)}"] if query.column else []
+        words += [f"at {list(query.quantiles)}"] if query.quantiles is not None else []
         words += [f"in {query.bins} bins"] if query.bins is not None else []
         words += [f"with edges {list(query.edges)}"] if query.edges is not None else []
         words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
@@ -75,6 +99,18 @@ class Plan:
     def bounded(self) -> bool:
         """Whether only `max_rows` rows of a unit are used. People counted all together need no such bound."""
         return self.query.statistic != "distinct" or bool(self.cells.axes)
+
+    @property
+    def groups(self) -> Cells:
+        """What an answer has a row for; the bins of quantiles are not among them."""
+        return Cells(self.cells.axes[:-1]) if self.query.statistic in RANKS else self.cells
+
+    def labels(self) -> list[dict[str, Key]]:
+        """The keys of each row of the answer."""
+        several = self.query.quantiles or ()
+        if len(several) < 2:
+            return self.groups.labels()
+        return [{**keys, "quantile": str(q)} for keys in self.groups.labels() for q in several]
 
     @cached_property
     def used_columns(self) -> tuple[str, ...]:
@@ -107,7 +143,7 @@ class Plan:
         return [self._total(part, value) for part in self.parts]
 
     def _total(self, part: Part, value: exp.Column) -> exp.Expression:
-        if part.role == "count":
+        if part.role in ("count", "rank"):
             return exp.Count(this=exp.Star() if self.grid is None else value.copy())
         if part.role == "people":
             return exp.Count(this=exp.Distinct(expressions=[value.copy()]))
@@ -190,6 +226,8 @@ def units_statement(policy: Policy) -> exp.Select:
 def plan_query(query: Query, policy: Policy) -> Plan:
     """Check a query against the policy and plan it. Raises `InvalidQuery`; touches no data."""
     condition = None if query.where is None else parse_where(query.where, policy)
+    if query.statistic in RANKS and query.bins is None and query.edges is None:
+        query = replace(query, bins=BINS)
     cells = cells_of(query, policy)
     try:
         return _plan(query, policy, condition, cells)
@@ -204,6 +242,8 @@ def _plan(query: Query, policy: Policy, condition: Condition | None, cells: Cell
     if query.statistic in ("count", "histogram"):
         counts = (_part("count", (1, 1), _as_printed(query.epsilon), policy, cells.size),)
         return Plan(query, policy, condition, cells, None, 0, counts, None)
+    if query.statistic in RANKS:
+        return _plan_ranks(query, policy, condition, cells)
     if query.statistic == "distinct":
         return _plan_people(query, policy, condition, cells)
     known = policy.columns.get(query.column or "")
@@ -248,6 +288,38 @@ def _plan_people(query: Query, policy: Policy, condition: Condition | None, cell
     cellwise = Presence(0, 1, min(policy.rows_per_unit, cells.size), cells.size)
     people = _priced("people", _as_printed(query.epsilon), cellwise, policy)
     return Plan(query, policy, condition, cells, None, 0, (people,), None)
+
+
+def _plan_ranks(query: Query, policy: Policy, condition: Condition | None, cells: Cells) -> Plan:
+    """For each quantile the bin itself, for half of its ε, and the two ends of its interval."""
+    wanted = ranks_of(query.statistic, query.quantiles)
+    bins = len(cells.axes[-1].labels)
+    needed = cells.size * len(wanted)
+    if needed > MOST_COUNTS:
+        raise InvalidQuery(
+            f"Query `{query.name}` needs {needed:,} counts; at most {MOST_COUNTS:,} are allowed. "
+            "Take fewer bins, groups or quantiles."
+        )
+    # The ends of a range of quartiles must hold together.
+    beyond = 0.05 / (2 * (len(wanted) if query.statistic == "interquartile_range" else 1))
+    parts: list[Part] = []
+    for rank in map(_as_printed, wanted):
+        share = _as_printed(query.epsilon) / len(wanted)
+        end = _rank_part(rank, share / 4, policy, cells.size // bins)
+        shift = shift_for(end.scale, bins, beyond)
+        parts.append(_rank_part(rank, share / 2, policy, cells.size // bins))
+        parts += [replace(end, shift=-shift), replace(end, shift=shift)]
+    return Plan(query, policy, condition, cells, None, 0, tuple(parts), None)
+
+
+def _rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int) -> RankPart:
+    above, per_row = rank.numerator, rank.denominator
+    contribution = Contribution(-above, per_row - above, policy.rows_per_unit, groups)
+    sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
+    rational_scale(1, epsilon)  # ε within the range of all the other statistics
+    total = None if policy.units is None else (0, policy.units * policy.rows_per_unit)
+    scale = Fraction(sensitivity) / epsilon
+    return RankPart("rank", epsilon, contribution, sensitivity, scale, total, above, per_row, 0)
 
 
 def _plan_spread(

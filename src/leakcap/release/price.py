@@ -13,13 +13,15 @@ from leakcap.ledger import Spend
 from leakcap.ledger.implied import renyi_of_pure
 from leakcap.numeric import up
 from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
-from leakcap.release.plan import Part, Plan
+from leakcap.release.plan import Part, Plan, RankPart
 from leakcap.release.policy import Policy
+from leakcap.release.ranks import RANKS
 from leakcap.release.reach import every_content_occurs
 
-__all__ = ["MECHANISM", "Price", "price_of", "tight_mutual_information"]
+__all__ = ["CHOICE", "MECHANISM", "Price", "price_of", "tight_mutual_information"]
 
 MECHANISM = "discrete Laplace"
+CHOICE = "permute-and-flip"
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,9 @@ def price_of(plan: Plan) -> Price:
         unit=policy.id_column or "row",
         rows_per_unit=policy.rows_per_unit,
         units=policy.units,
-        cells=plan.cells.size,
-        mechanism=MECHANISM,
-        noise_scales={part.role: _scale(part, plan) for part in plan.parts},
+        cells=plan.groups.size,
+        mechanism=CHOICE if plan.query.statistic in RANKS else MECHANISM,
+        noise_scales=_scales(plan),
         nats_level=_level(policy, epsilon_contents),
     )
 
@@ -108,7 +110,17 @@ def _float_up(value: Fraction | int) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+def _scales(plan: Plan) -> dict[str, float]:
+    """By role the largest scale: quantiles may have several, in rows, at which odds fall by a factor e."""
+    scales: dict[str, float] = {}
+    for part in plan.parts:
+        scales[part.role] = max(scales.get(part.role, 0.0), _scale(part, plan))
+    return scales
+
+
 def _scale(part: Part, plan: Plan) -> float:
+    if isinstance(part, RankPart):
+        return float(2 * part.scale / part.denominator)
     step = Fraction(1) if plan.grid is None else plan.grid.step
     return float(part.scale * step ** {"count": 0, "people": 0, "sum": 1, "squares": 2}[part.role])
 
@@ -151,7 +163,7 @@ def _attained(plan: Plan, part: Part, capacity: Bound) -> Bound:
 
 def _part_capacity(part: Part) -> Bound:
     contribution, decay = part.contribution, _float_up(1 / part.scale)
-    if contribution.cells == 1:
+    if contribution.cells == 1 and not isinstance(part, RankPart):
         return geometric_capacity(contribution.diameter, decay)
     if part.role in ("count", "people") and contribution.rows == 1 and contribution.cells <= MOST_BITS:
         return one_hot_capacity(contribution.cells, decay)
@@ -172,6 +184,10 @@ def _table(plan: Plan, epsilon_contents: float) -> float:
     for part in plan.parts:
         low, high = part.contribution.total(units)
         cells = part.contribution.cells
+        if isinstance(part, RankPart):  # no more than the logarithm of how many answers there are
+            bins = plan.cells.size // cells
+            bound = up(bound + up(cells * up(math.log(bins), 2)))
+            continue
         bound = up(bound + up(cells * geometric_capacity(high - low, _float_up(1 / part.scale)).upper))
     if plan.policy.neighbours == "replace-one":
         bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.ranks import MOST_BINS, RANKS
 from leakcap.release.validation import complaints, read_toml
 
 __all__ = ["Query", "QueryFile", "Statistic", "load_queries", "query_from"]
@@ -22,7 +23,16 @@ Text: TypeAlias = Annotated[str, Strict()]
 Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
 Statistic: TypeAlias = Literal[
-    "count", "distinct", "sum", "mean", "variance", "standard_deviation", "histogram"
+    "count",
+    "distinct",
+    "sum",
+    "mean",
+    "variance",
+    "standard_deviation",
+    "histogram",
+    "quantiles",
+    "median",
+    "interquartile_range",
 ]
 
 
@@ -37,7 +47,8 @@ class Query:
 
     `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
     split the table into disjoint groups, which together cost once. A histogram of a number needs `bins`
-    (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys.
+    (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
+    are chosen from bins too, 256 of equal width unless they are given.
 
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
@@ -53,6 +64,7 @@ class Query:
     by: tuple[Text, ...] = ()
     bins: Whole | None = None
     edges: tuple[Number, ...] | None = None
+    quantiles: tuple[Number, ...] | None = None
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -73,6 +85,7 @@ class Query:
         else:
             _require(self.column is not None, "column", self.name, f"name what the {self.statistic} is of")
         _check_bins(self)
+        _check_quantiles(self)
 
 
 def _check_types(query: Query) -> None:
@@ -87,10 +100,9 @@ def _check_types(query: Query) -> None:
 
 def _check_bins(query: Query) -> None:
     given = query.bins is not None or query.edges is not None
-    if query.statistic != "histogram":
-        _require(
-            not given, "bins", query.name, f"be left out of a {query.statistic}", "They go with a histogram."
-        )
+    if query.statistic not in ("histogram", *RANKS):
+        remedy = "They go with a histogram or quantiles."
+        _require(not given, "bins", query.name, f"be left out of a {query.statistic}", remedy)
     _require(query.bins is None or query.edges is None, "bins", query.name, "not be given beside `edges`")
     if query.bins is not None:
         _require(1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000", f"Got {query.bins}.")
@@ -99,6 +111,23 @@ def _check_bins(query: Query) -> None:
         rising = all(a < b for a, b in zip(query.edges, query.edges[1:], strict=False))
         ok = len(query.edges) >= 2 and finite and rising
         _require(ok, "edges", query.name, "be at least two finite numbers in rising order")
+
+
+def _check_quantiles(query: Query) -> None:
+    wanted, ranked = query.quantiles, query.statistic in RANKS
+    if query.statistic != "quantiles":
+        _require(wanted is None, "quantiles", query.name, f"be left out of a {query.statistic}")
+    else:
+        numbers = isinstance(wanted, tuple) and all(type(q) in (int, float) for q in wanted)
+        inside = numbers and all(0.0 < q < 1.0 for q in wanted or ())
+        few = inside and 1 <= len(wanted or ()) == len(set(wanted or ())) <= 99
+        _require(few, "quantiles", query.name, "be from 1 to 99 different numbers between 0 and 1")
+        clash = len(wanted or ()) > 1 and "quantile" in query.by
+        _require(not clash, "by", query.name, "not name `quantile`, which the answer's rows are called")
+    if ranked and query.bins is not None:
+        _require(2 <= query.bins <= MOST_BINS, "bins", query.name, f"be from 2 to {MOST_BINS} here")
+    if ranked and query.edges is not None:
+        _require(3 <= len(query.edges) <= MOST_BINS + 1, "edges", query.name, f"be 3 to {MOST_BINS + 1} here")
 
 
 _QUERY: TypeAdapter[Query] = TypeAdapter(Query)
@@ -115,7 +144,7 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
         content["by"] = (content["by"],)
     if content.get("by", ()) is None:
         del content["by"]
-    for field in ("by", "edges"):
+    for field in ("by", "edges", "quantiles"):
         if isinstance(content.get(field), list):
             content[field] = tuple(content[field])
     try:

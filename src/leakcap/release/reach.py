@@ -33,7 +33,7 @@ def every_content_occurs(plan: Plan, part: Part) -> bool:
 
     False also where it is not decided: a condition on the very column that is summed or grouped.
     """
-    if part.role == "squares":  # only squares of integers occur
+    if part.role in ("squares", "rank"):  # only squares of integers occur; a choice is no noisy number
         return False
     touched = columns_of(plan.condition) if plan.condition is not None else set()
     own = {plan.query.column, *(axis.column for axis in plan.cells.axes)} - {None}

@@ -24,7 +24,7 @@ def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
     """The release that was answered before, under the name that the query has now."""
     rows = tuple(
         Row(keys, value, (low, high))
-        for keys, (value, low, high) in zip(plan.cells.labels(), answer.values, strict=True)
+        for keys, (value, low, high) in zip(plan.labels(), answer.values, strict=True)
     )
     scale = price.noise_scales[plan.parts[0].role]
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price, repeated=True)

@@ -8,11 +8,13 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from leakcap.release.accuracy import as_mean, errors_of, interval_of
+from leakcap.release.cells import edges_of
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
+from leakcap.release.ranks import RANKS, readings
 from leakcap.release.spread import SPREADS, spread_value
 from leakcap.statement import Statement, statement_of
 
@@ -69,13 +71,30 @@ class Release:
 
 def release_of(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
+    scale = price.noise_scales[plan.parts[0].role]
+    if plan.query.statistic in RANKS:
+        rows = _rank_rows(plan, noisy)
+        return Release(plan.query.name, plan.query, plan.text, rows, scale, price)
     errors = errors_of(plan)
     rows = tuple(
         Row(keys, _value(plan, totals), interval_of(plan, totals, errors))
         for keys, totals in zip(plan.cells.labels(), zip(*noisy, strict=True), strict=True)
     )
-    scale = price.noise_scales[plan.parts[0].role]
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price)
+
+
+def _rank_rows(plan: Plan, picks: Sequence[Sequence[int]]) -> tuple[Row, ...]:
+    bounds = plan.policy.columns[plan.query.column or ""].bounds
+    assert bounds is not None
+    edges = edges_of(plan.query, bounds)
+    found = [
+        reading
+        for chosen in zip(*picks, strict=True)
+        for reading in readings(plan.query.statistic, edges, chosen)
+    ]
+    return tuple(
+        Row(keys, value, interval) for keys, (value, interval) in zip(plan.labels(), found, strict=True)
+    )
 
 
 def _value(plan: Plan, totals: tuple[int, ...]) -> Number:

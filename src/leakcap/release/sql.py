@@ -10,7 +10,7 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
                  [WHERE condition] [GROUP BY column {"," column}] [";"]
     item       = column [[AS] alias] | aggregate [[AS] alias]
     aggregate  = COUNT(*) | COUNT(DISTINCT id) | function(column)
-    function   = COUNT | SUM | AVG | VAR_POP | STDDEV_POP
+    function   = COUNT | SUM | AVG | MEDIAN | VAR_POP | STDDEV_POP
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from leakcap.release.where import parse_where
 __all__ = ["sql_queries"]
 
 _AGGREGATES: dict[str, Statistic] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEAN": "mean"}
-_AGGREGATES |= {"VAR_POP": "variance", "STDDEV_POP": "standard_deviation"}
-_ALLOWED = "Allowed are COUNT, COUNT(DISTINCT id), SUM, AVG, VAR_POP and STDDEV_POP"
+_AGGREGATES |= {"MEDIAN": "median", "VAR_POP": "variance", "STDDEV_POP": "standard_deviation"}
+_ALLOWED = "Allowed are COUNT, COUNT(DISTINCT id), SUM, AVG, MEDIAN, VAR_POP and STDDEV_POP"
 # So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
 _DIGITS = Context(prec=12, rounding=ROUND_FLOOR)
 

@@ -1,0 +1,111 @@
+"""Quantiles: one of the bins of a public grid is chosen, and almost surely one near the wanted rank.
+
+A bin that starts at e and ends at f holds the ranks from #{x < e} to #{x < f}; the first one all below too,
+the last one all above. Together they cover every rank. The target is T = q·n + s, n the group's rows, s a
+public shift. How far a bin is from it, g = max(0, #{x < e} − T, T − #{x < f}), is 0 for one bin at least.
+
+**Permute-and-flip**: each bin tosses a coin of probability e^(−g/2λ), and one of those that show heads is
+taken, all equally likely. That is the first head in a random order, hence the mechanism of McKenna & Sheldon.
+
+**Sensitivity.** A row moves #{x < e} − q·n by 1 − q or −q, so g by max(q, 1 − q) at most; replaced by another
+row, by 1. That is a sum with values −q and 1 − q, so `Contribution` knows the rest: many rows of a unit,
+groups (the losses of its groups add up and are proportional to its rows there) and both relations. λ is the
+sensitivity over ε.
+
+**Certificate.** A bin with g ≥ t is taken only if its coin shows heads, so with probability (K−1)·e^(−t/2λ)
+at most, K the number of bins. With s = −t the bin's start e has g < t, #{x < e} < q·n, so that e is below the
+quantile; with s = t its end is above it. Two such bins are the ends of the interval.
+
+Source: McKenna & Sheldon 2020, algorithm 1 and theorem 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import RankPart
+
+__all__ = ["BINS", "MOST_BINS", "RANKS", "chosen_bins", "rank_error", "ranks_of", "readings", "shift_for"]
+
+RANKS = ("quantiles", "median", "interquartile_range")
+BINS = 256
+MOST_BINS = 1024
+_WORD = 1 << 62
+
+
+def ranks_of(statistic: str, quantiles: Sequence[float] | None) -> tuple[float, ...]:
+    """Which quantiles a statistic is made of.
+
+    >>> ranks_of("interquartile_range", None)
+    (0.25, 0.75)
+    """
+    if statistic == "median":
+        return (0.5,)
+    return (0.25, 0.75) if statistic == "interquartile_range" else tuple(quantiles or ())
+
+
+def shift_for(scale: Fraction, bins: int, beyond: float) -> int:
+    """The smallest whole t, in the unit of `scale`, for which (bins − 1)·e^(−t/(2·scale)) ≤ `beyond`.
+
+    >>> shift_for(Fraction(1), 2, 0.05)
+    6
+    """
+    nats = math.log(max(bins - 1, 1) / beyond)
+    # A hair more, so that rounding errs towards the wider interval.
+    return math.ceil(2 * scale * Fraction(nats * (1 + 1e-12)))
+
+
+def chosen_bins(part: RankPart, counts: Sequence[int], bins: int, source: ByteSource) -> list[int]:
+    """For each group the chosen bin; `counts` are the rows of each bin, group by group.
+
+    Drawn exactly: integers and rational coins from end to end.
+    """
+    per_row, wanted = part.denominator, part.numerator
+    numerator, denominator = part.scale.denominator, 2 * part.scale.numerator
+    largest = (sum(map(abs, counts)) * per_row + abs(part.shift)) * numerator
+    fits = max(largest, denominator) < _WORD
+    array: Any = np.array(counts, dtype=np.int64 if fits else object).reshape(-1, bins)
+    upto = np.cumsum(array, axis=1)
+    target = wanted * upto[:, -1:] + part.shift
+    gaps = np.zeros_like(array)
+    gaps[:, 1:] = np.maximum(gaps[:, 1:], per_row * upto[:, :-1] - target)
+    gaps[:, :-1] = np.maximum(gaps[:, :-1], target - per_row * upto[:, :-1])
+    heads = bernoulli_exp((gaps * numerator).ravel(), denominator, source).reshape(gaps.shape)
+    order = np.cumsum(heads, axis=1)
+    picks = uniform_below(order[:, -1].astype(np.int64), len(order), source) + 1
+    found: list[int] = (order == picks[:, None]).argmax(axis=1).tolist()
+    return found
+
+
+def readings(
+    statistic: str, edges: Sequence[float], picks: Sequence[int]
+) -> list[tuple[float, tuple[float, float]]]:
+    """Value and interval of each quantile, or of their difference; three picks each: itself, below, above.
+
+    >>> readings("median", [0.0, 1.0, 2.0, 3.0], [1, 0, 1])
+    [(1.5, (0.0, 2.0))]
+    """
+    found = []
+    for point, below, above in zip(picks[::3], picks[1::3], picks[2::3], strict=True):
+        low, high = sorted((edges[below], edges[above + 1]))
+        middle = edges[point] + (edges[point + 1] - edges[point]) / 2
+        found.append((max(low, min(high, middle)), (low, high)))
+    if statistic != "interquartile_range":
+        return found
+    (first, (low, high)), (third, (lower, upper)) = found
+    width = (max(0.0, lower - high), upper - low)
+    return [(max(width[0], min(width[1], third - first)), width)]
+
+
+def rank_error(parts: Sequence[RankPart], bins: int) -> float:
+    """How many rows the worst of the chosen bins is from the wanted rank, with 95 % probability at most."""
+    points = [part for part in parts if part.shift == 0]
+    return max(float(Fraction(shift_for(part.scale, bins, 0.05), part.denominator)) for part in points)
