@@ -109,7 +109,7 @@ class LinearRegression(Estimator):
     ) -> Self:
         """Fit to a table behind a policy: one aggregate in its engine, whatever its size; paid by its ledger.
 
-        The table's policy and ledger count here, not the model's. A unit may have several rows, bounded as the
+        The table's policy and ledger count, not the model's. A unit may have several rows, bounded as the
         policy says. Rows with a missing value are left out, unless the policy has a `fill` for it.
         """
         check_epsilon(self.epsilon, self.delta, "LinearRegression")
