@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ledger",),
     ("statement",),
     ("release",),
-    ("models", "audit"),
+    ("models", "audit", "attack"),
     ("report",),
     ("cli",),
 )

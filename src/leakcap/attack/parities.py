@@ -1,0 +1,94 @@
+"""Random parities of a short field, decoded by exact maximum likelihood in one Walsh transform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leakcap.errors import require
+from leakcap.numeric.logspace import Floats
+
+__all__ = ["MOST_BITS", "Decoded", "decode_parities", "parities", "parity", "walsh"]
+
+MOST_BITS = 20
+"""The transform visits all 2^k messages."""
+
+Masks = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The most likely message, and its exact posterior probability under a uniform belief."""
+
+    message: int
+    confidence: float
+
+
+def parities(bits: int, uses: int, generator: np.random.Generator) -> Masks:
+    """`uses` random non-zero masks a of `bits` bits; code bit j of message m is the parity of a_j AND m.
+
+    No mask comes twice before each has come once. This chooses questions, not noise: any generator will do.
+
+    >>> sorted(int(a) for a in parities(2, 3, np.random.default_rng(0)))
+    [1, 2, 3]
+    """
+    _check(bits, "parities")
+    require(uses >= 1, "uses", "parities", "be at least 1", uses)
+    every = (1 << bits) - 1
+    rounds = [generator.permutation(every) + 1 for _ in range(-(-uses // every))]
+    return np.concatenate(rounds)[:uses].astype(np.int64)
+
+
+def parity(masks: ArrayLike, messages: ArrayLike) -> NDArray[np.int64]:
+    """The parity of a AND m, elementwise.
+
+    >>> parity([1, 2, 3], 3)
+    array([1, 1, 0])
+    """
+    folded = np.asarray(masks, dtype=np.int64) & np.asarray(messages, dtype=np.int64)
+    for shift in (32, 16, 8, 4, 2, 1):
+        folded = folded ^ (folded >> shift)
+    return folded & 1
+
+
+def walsh(values: ArrayLike) -> Floats:
+    """The Walsh–Hadamard transform Σ_a v_a (−1)^{parity(a AND m)} along the last axis, of length 2^k.
+
+    >>> walsh([1.0, 0.0, 0.0, 2.0])
+    array([ 3., -1., -1.,  3.])
+    """
+    out = np.array(values, dtype=np.float64)
+    size = out.shape[-1]
+    require(size & (size - 1) == 0 and size > 0, "values", "walsh", "have 2^k entries in a row", size)
+    shape, width = out.shape, 1
+    while width < size:
+        pairs = out.reshape(*shape[:-1], size // (2 * width), 2, width)
+        left, right = pairs[..., 0, :], pairs[..., 1, :]
+        total = left + right
+        np.subtract(left, right, out=right)
+        left[...] = total
+        width *= 2
+    return out
+
+
+def decode_parities(bits: int, masks: Masks, ratios: ArrayLike) -> Decoded:
+    """The message of greatest likelihood, from the log likelihood ratios of the code bits.
+
+    ln P(answers|m) = const − ½ Σ_j ℓ_j (−1)^{parity(a_j AND m)}, for all m at once in k·2^k additions.
+
+    >>> masks = np.array([1, 2, 3])
+    >>> decode_parities(2, masks, [5.0, -5.0, 5.0]).message
+    1
+    """
+    _check(bits, "decode_parities")
+    soft = np.asarray(ratios, dtype=np.float64)
+    require(soft.shape == masks.shape, "ratios", "decode_parities", "be one a mask", soft.shape)
+    scores = -0.5 * walsh(np.bincount(masks, weights=soft, minlength=1 << bits))
+    best = int(np.argmax(scores))
+    return Decoded(best, float(1.0 / np.exp(scores - scores[best]).sum()))
+
+
+def _check(bits: int, owner: str) -> None:
+    require(1 <= bits <= MOST_BITS, "bits", owner, f"be from 1 to {MOST_BITS}", bits)
