@@ -43,7 +43,7 @@ def broken(known: Known, runs: int, samples: int, seed: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", TRUE)
 def test_bounds_exceed_the_truth_at_most_as_often_as_said(name: str) -> None:
-    runs = 120
+    runs = 80
     most = binom.isf(ALARM / 12, runs, 0.05)
     assert all(times <= most for times in broken(TRUE[name](11), runs, 600, 50).values())
 
@@ -58,7 +58,7 @@ def test_a_thousand_audits(name: str, samples: int) -> None:
 
 def test_that_test_has_power() -> None:
     """Bounds that hold with probability 60 % break the limit for 95 %."""
-    runs, known = 120, response(13)
+    runs, known = 80, response(13)
     most = binom.isf(ALARM / 12, runs, 0.05)
     over = sum(
         audit(known.batch, 0, 1, samples=600, confidence=0.6, seed=i).epsilon.lower > known.epsilon
@@ -74,7 +74,7 @@ CLOSE: dict[str, tuple[Callable[[int], Known], dict[int, float]]] = {
 
 
 @pytest.mark.parametrize("name", CLOSE)
-@pytest.mark.parametrize(("samples", "runs"), [(10_000, 40), (100_000, 4)])
+@pytest.mark.parametrize(("samples", "runs"), [(10_000, 25), (100_000, 3)])
 def test_the_lower_bound_is_near(name: str, samples: int, runs: int) -> None:
     make, targets = CLOSE[name]
     known = make(3)
@@ -132,7 +132,7 @@ def test_too_few_samples_say_how_many_would_do() -> None:
 
 
 def test_looks_on_the_way_do_not_spoil_the_confidence() -> None:
-    runs, known = 100, response(7)
+    runs, known = 60, response(7)
     over = sum(
         audit(known.batch, 0, 1, samples=4000, claim=PureDP(known.epsilon), seed=i).verdict
         is Verdict.VIOLATED

@@ -9,7 +9,7 @@ import numpy as np
 
 from leakcap.audit.outcomes import Outcomes
 from leakcap.audit.partition import ByKind, ByScore, ByValue, Cells, Partition, Score, log_ratios
-from leakcap.audit.scores import Coordinate, Histograms, Logistic, LowestBit, Neighbourly, Total
+from leakcap.audit.scores import Coordinate, Distance, Histograms, Logistic, LowestBit, Neighbourly, Total
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Candidate", "candidates"]
@@ -58,6 +58,8 @@ def _scores(first: Floats, second: Floats) -> Iterator[tuple[str, Score]]:
     if width == 1:
         yield "output", Coordinate(0)
         yield "exponent of the output's lowest bit", LowestBit()
+        centre = float(np.median(np.concatenate([first, second])))
+        yield f"distance of the output from {centre:.6g}", Distance(centre)
         return
     for index in _telling(first, second)[:MAX_COORDINATES]:
         yield f"coordinate {index} of the output", Coordinate(int(index))

@@ -8,7 +8,7 @@ import numpy as np
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Coordinate", "Histograms", "Logistic", "LowestBit", "Neighbourly", "Total"]
+__all__ = ["Coordinate", "Distance", "Histograms", "Logistic", "LowestBit", "Neighbourly", "Total"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,17 @@ class Total:
     def __call__(self, numbers: Floats) -> Floats:
         """One number an output."""
         return np.asarray(numbers.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far a single coordinate is from a centre: noise of two scales differs in both tails at once."""
+
+    centre: float
+
+    def __call__(self, numbers: Floats) -> Floats:
+        """One number an output."""
+        return np.asarray(np.abs(numbers[:, 0] - self.centre))
 
 
 @dataclass(frozen=True)
