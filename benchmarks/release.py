@@ -157,7 +157,7 @@ def spark(path: str) -> None:
         "plain": lambda: session.sql(text).collect(),
         "leakcap": lambda: engine.run(written),
     }
-    in_turn(actions, 3)
+    in_turn(actions, 12)  # until Java has compiled what it will compile
     times = in_turn(actions, 7)
     first, ours = (wall for wall, _ in times.values())
     print(
