@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from leakcap.bound import Bound
 from leakcap.errors import InvalidParameter
 from leakcap.statement import Exposure, compose, statement_of
+from leakcap.statement.guessing import exception, group_delta
 from leakcap.statement.wording import at_most, percent
 
 EPSILONS = st.floats(1e-6, 50.0)
@@ -127,3 +128,54 @@ def test_percentages_are_rounded_up(p: float) -> None:
     shown = float(percent(p).removesuffix(" %"))
     assert shown / 100 >= p * (1 - 1e-12)
     assert shown <= min(100.0, p * 100 + 0.0101)
+
+
+def with_slack(epsilon: float, delta: float) -> Exposure:
+    return Exposure(
+        "a model",
+        epsilon,
+        epsilon,
+        Bound(0.0, math.inf, method="test"),
+        math.inf,
+        "replace-one",
+        units=100,
+        delta=delta,
+        delta_contents=delta,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(epsilon=st.floats(0.01, 8.0), delta=st.floats(1e-9, 0.4), k=st.integers(2, 5))
+def test_with_a_slack_the_worst_channel_keeps_every_bound(epsilon: float, delta: float, k: int) -> None:
+    """k-ary: with probability δ the secret itself, else k-ary randomised response: (ε, δ) and attained."""
+    keep = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
+    right = delta + (1 - delta) * keep
+    statement = statement_of(with_slack(epsilon, delta), guesses=k)
+    assert statement["one_in_k"].upper >= right - 1e-12
+    two = delta + (1 - delta) / (1 + math.exp(-epsilon))
+    assert statement["coin_flip"].upper == pytest.approx(two, rel=1e-12)
+    assert statement["total_variation"].upper == pytest.approx(2 * two - 1, rel=1e-9)
+    assert statement["information_own"].to_dict()["upper"] is None
+    assert "published" not in {line.key for line in statement.lines}
+    assert "slack" in statement["epsilon"].sentence
+
+
+@settings(max_examples=100, deadline=None)
+@given(weights=st.lists(st.floats(0.0, 1.0), min_size=3, max_size=8), shift=st.floats(0.1, 2.0))
+def test_the_exception_of_the_odds_covers_random_pairs(weights: list[float], shift: float) -> None:
+    """For random pairs of laws and any ε: P(log-odds > 2ε) ≤ δ/(1−e^{−ε}) with δ their own hockey-stick."""
+    p = [w + 0.01 for w in weights]
+    q = [w + 0.01 for w in reversed(weights)]
+    p, q = [x / sum(p) for x in p], [x / sum(q) for x in q]
+    delta = sum(max(a - math.exp(shift) * b, 0.0) for a, b in zip(p, q, strict=True))
+    beyond = sum(a for a, b in zip(p, q, strict=True) if a > math.exp(2 * shift) * b * (1 + 1e-12))
+    assert beyond <= exception(shift, delta) + 1e-12
+
+
+def test_slacks_of_groups_and_sums() -> None:
+    both = compose([with_slack(0.5, 1e-6), with_slack(0.5, 2e-6)], "both")
+    assert both.delta == pytest.approx(3e-6)
+    assert group_delta(0.5, 1e-6, 3) == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1.0)))
+    assert statement_of(with_slack(0.5, 1e-6))["everybody"].upper == 1.0
+    with pytest.raises(InvalidParameter, match="delta"):
+        Exposure("x", 0.1, 0.1, Bound.exact(0.0, method="m"), 0.0, "replace-one", delta=0.1)

@@ -25,6 +25,8 @@ def exposure_of(price: Price, title: str) -> Exposure:
         relation=price.relation,
         unit=price.unit,
         units=price.units,
+        delta=price.delta,
+        delta_contents=_contents(price.delta, price.epsilon, price.relation),
     )
 
 
@@ -37,7 +39,8 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
 
 def _of_entry(entry: Entry, policy: Policy) -> Exposure:
     spend, details = entry.spend, entry.details
-    contents = float(details.get("epsilon_contents", 2 * spend.epsilon))
+    steps = 1 if policy.neighbours == "replace-one" else 2
+    contents = float(details.get("epsilon_contents", steps * spend.epsilon))
     lower = min(float(details.get("nats_lower", 0.0)), spend.nats_person)
     return Exposure(
         title=entry.query,
@@ -48,4 +51,13 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
         relation=policy.neighbours,
         unit=policy.id_column or "row",
         units=policy.units,
+        delta=spend.delta,
+        delta_contents=_contents(spend.delta, spend.epsilon, policy.neighbours),
     )
+
+
+def _contents(delta: float, epsilon: float, relation: str) -> float:
+    """The slack between any two contents: (1 + e^ε)δ where they are two steps apart (group privacy)."""
+    if delta == 0.0 or relation == "replace-one":
+        return delta
+    return min(delta * (1.0 + math.exp(min(epsilon, 700.0))), 1.0)

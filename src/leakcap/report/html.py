@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -52,17 +53,14 @@ def render_html(publication: Publication) -> str:
 
 
 def _hero(total: Statement) -> list[tuple[str, str]]:
-    own = total["information_own"].bits or (0.0, 0.0)
-    family = total["family"]
+    own, family = total["information_own"], total["family"]
+    average = f"{plots.short((own.bits or (0.0, 0.0))[1])} bits" if math.isfinite(own.upper) else "no bound"
     return [
         (
             percent(total["coin_flip"].upper),
             "is how sure a fifty-fifty guess about one person can become, at most",
         ),
-        (
-            f"{plots.short(own[1])} bits",
-            "are learned about one person on average, at most, if everybody else is known",
-        ),
+        (average, "are learned about one person on average, at most, if everybody else is known"),
         (percent(family.upper), f"for something that {family.detail['k']} people share, a household say"),
     ]
 

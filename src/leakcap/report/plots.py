@@ -15,6 +15,7 @@ from leakcap.ledger import Balance
 from leakcap.release import Row
 from leakcap.report.publication import CAPS
 from leakcap.statement import Statement
+from leakcap.statement.guessing import success
 from leakcap.statement.wording import at_most
 
 __all__ = ["Spec", "budget", "future", "guess", "information", "label", "short", "statistic"]
@@ -74,9 +75,16 @@ def _chart(title: str, subtitle: str, height: int, **parts: Any) -> Spec:
 
 def guess(statement: Statement) -> Spec:
     """How sure a guess about one person can become, against how sure it was."""
-    epsilon = statement.exposure.epsilon_contents
+    shown = statement.exposure
     k = int(statement["family"].detail["k"])
-    curves = [("nothing was published", 0.0), ("one person", epsilon), (f"{k} together", k * epsilon)]
+    curves = [("nothing was published", 0.0), ("one person", shown.epsilon_contents)]
+    note = "at most, by how sure it was before"
+    if shown.delta_contents > 0.0:
+        # With δ the odds move by e^{2ε} but for a rare exception, and no such curve holds for a family.
+        curves[1] = ("one person", 2 * shown.epsilon_contents)
+        note += f", except with probability {at_most(statement['odds'].detail['exception'])}"
+    else:
+        curves.append((f"{k} together", k * shown.epsilon_contents))
     data = [
         {"before": i / 100, "after": posterior_bound(e, i / 100), "who": who, "order": order}
         for order, (who, e) in enumerate(curves)
@@ -85,7 +93,7 @@ def guess(statement: Statement) -> Spec:
     names = [who for who, _ in curves]
     return _chart(
         "How sure a guess can become",
-        "at most, by how sure it was before",
+        note,
         260,
         data={"values": data},
         mark={"type": "line", "strokeWidth": 2.5},
@@ -118,16 +126,21 @@ def guess(statement: Statement) -> Spec:
 
 def information(statement: Statement) -> Spec:
     """Average information by three bounds, beside the worst case, in bits."""
-    keys = ("information_own", "information_tight", "information_published", "epsilon")
-    labels = (
-        "average: the noise used",
-        "average: any such mechanism",
-        "average: published bound",
-        "worst case: ε",
-    )
-    worst = statement.exposure.epsilon_contents
-    values = [statement[key].upper for key in keys[:3]] + [worst]
-    data = [{"what": what, "bits": v * BITS, "nats": v} for what, v in zip(labels, values, strict=True)]
+    shown = {
+        "information_own": "average: the noise used",
+        "information_tight": "average: any such mechanism",
+        "information_published": "average: published bound",
+    }
+    if statement.exposure.delta_contents > 0.0:
+        shown["information_tight"] = "average: a yes/no fact"
+    known = {line.key: line.upper for line in statement.lines if math.isfinite(line.upper)}
+    pairs = [(label, known[key]) for key, label in shown.items() if key in known]
+    pairs.append(("worst case: ε", statement.exposure.epsilon_contents))
+    labels = [label for label, _ in pairs]
+    data = [{"what": what, "bits": v * BITS, "nats": v} for what, v in pairs]
+    colours = [
+        ACCENT if "used" in what or "any" in what or "yes" in what else PALE for what in labels[:-1]
+    ] + [WARM]
     return _chart(
         "Information about one person",
         "at most, in bits, on a logarithmic scale",
@@ -153,7 +166,7 @@ def information(statement: Statement) -> Spec:
                 "field": "what",
                 "type": "nominal",
                 "legend": None,
-                "scale": {"domain": list(labels), "range": [ACCENT, ACCENT, PALE, WARM]},
+                "scale": {"domain": labels, "range": colours},
             },
             "tooltip": [
                 {"field": "what", "type": "nominal"},
@@ -166,8 +179,9 @@ def information(statement: Statement) -> Spec:
 
 def future(statement: Statement) -> Spec:
     """A fifty-fifty guess after more releases like everything so far."""
-    epsilon, most = statement.exposure.epsilon_contents, int(statement["more"].detail["more"])
-    data = [{"more": m, "after": posterior_bound((1 + m) * epsilon, 0.5)} for m in range(most + 1)]
+    shown, most = statement.exposure, int(statement["more"].detail["more"])
+    totals = [shown.repeated(m + 1) for m in range(most + 1)]
+    data = [{"more": m, "after": success(e.epsilon_contents, e.delta_contents)} for m, e in enumerate(totals)]
     return _chart(
         "If this were repeated",
         "how sure a fifty-fifty guess could become, at most",

@@ -22,6 +22,7 @@ class Exposure:
     lies between ε and 2ε under add/remove-one. `nats` is the MI-DP of the mechanisms themselves: the
     Shannon capacity from one unit's contents to the answers, all other data known. `table_nats` is an
     upper bound on the information about the whole table, ∞ when no public number of units is known.
+    `delta` and `delta_contents` are the slacks that go with the two ε.
     """
 
     title: str
@@ -33,11 +34,18 @@ class Exposure:
     unit: str = "row"
     units: int | None = None
     queries: int = 1
+    delta: float = 0.0
+    delta_contents: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "epsilon_contents"):
             value = getattr(self, name)
             require(value >= 0 and math.isfinite(value), name, "Exposure", "be a finite number ≥ 0", value)
+        for name in ("delta", "delta_contents"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, name, "Exposure", "be a probability", value)
+        below = self.delta <= self.delta_contents * (1 + 1e-9)
+        require(below, "delta_contents", "Exposure", "not be below `delta`", self.delta_contents)
         ok = self.epsilon <= self.epsilon_contents <= 2 * self.epsilon * (1 + 1e-9)
         require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
 
@@ -56,12 +64,14 @@ class Exposure:
             epsilon_contents=self.epsilon_contents * times,
             nats=nats,
             table_nats=self.table_nats * times,
+            delta=min(self.delta * times, 1.0),
+            delta_contents=min(self.delta_contents * times, 1.0),
             queries=self.queries * times,
         )
 
 
 def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
-    """Everything in `exposures` seen together: ε, MI-DP and table information add up.
+    """Everything in `exposures` seen together: ε, δ, MI-DP and table information add up.
 
     The lower end of the information is that of the most telling query alone; the upper end is the sum.
     Source: McSherry 2009; Cuff & Yu 2016, Corollary 6. All must protect the same unit under the same
@@ -85,5 +95,7 @@ def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
             source=first.nats.source,
         ),
         table_nats=math.fsum(e.table_nats for e in exposures),
+        delta=min(math.fsum(e.delta for e in exposures), 1.0),
+        delta_contents=min(math.fsum(e.delta_contents for e in exposures), 1.0),
         queries=sum(e.queries for e in exposures),
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from leakcap.definition import MIDP, DeltaDP, PureDP, convert
-from leakcap.definition.meaning import guess_bound, posterior_bound
+from leakcap.definition import MIDP, ApproxDP, DeltaDP, PureDP, convert
 from leakcap.statement.exposure import Exposure
+from leakcap.statement.guessing import exception, group_delta, success
 from leakcap.statement.reading import Reading
 from leakcap.statement.wording import at_most, percent, times
 
@@ -28,7 +28,7 @@ def readings(exposure: Exposure, *, family: int, guesses: int, more: int) -> tup
         _epsilon(exposure),
         _own_information(exposure),
         _tight_information(exposure),
-        _published_information(exposure),
+        *([] if exposure.delta_contents > 0.0 else [_published_information(exposure)]),
         _average_and_worst(exposure),
         _total_variation(exposure),
         _family(exposure, family),
@@ -65,47 +65,58 @@ def _epsilon(e: Exposure) -> Reading:
         if e.epsilon == e.epsilon_contents
         else f" Between two possible records: {at_most(e.epsilon_contents)}."
     )
+    weight = (
+        "no answer can weigh more than that for or against anything about one person"
+        if e.delta_contents == 0.0
+        else f"but for a slack of δ = {at_most(e.delta_contents)}, no answer can weigh more than that for or "
+        "against anything about one person"
+    )
     return _exact(
         "epsilon",
         "privacy loss ε",
         e.epsilon,
         "nats",
-        f"The privacy loss is {_information(e.epsilon)}: no answer can weigh more than that for or against "
-        f"anything about one person. Losses of several answers add up.{note}",
-        "ε = sup ln P(y|x)/P(y|x')",
+        f"The privacy loss is {_information(e.epsilon)}: {weight}. Losses of several answers add up.{note}",
+        "P(E) ≤ e^ε P'(E) + δ for every event E",
         "Dwork, McSherry, Nissim & Smith 2006",
+        delta=e.delta,
     )
 
 
 def _presence(e: Exposure) -> Reading:
+    value = success(e.epsilon, e.delta)
     return _exact(
         "presence",
         "whether a person is in the table",
-        posterior_bound(e.epsilon, 0.5),
+        value,
         "probability",
         "A fifty-fifty guess about whether a given person is in the table at all becomes right with "
-        f"probability {percent(posterior_bound(e.epsilon, 0.5))} at most.",
-        "A/(1+A), A = e^ε under add/remove-one",
+        f"probability {percent(value)} at most.",
+        "(A+δ)/(1+A), A = e^ε under add/remove-one",
         "Tu 2013, guessing game, sharpened",
     )
 
 
 def _coin_flip(e: Exposure) -> Reading:
-    value = posterior_bound(e.epsilon_contents, 0.5)
+    value = success(e.epsilon_contents, e.delta_contents)
+    sure = (
+        f"can be at most {percent(value)} sure after seeing this."
+        if e.delta_contents == 0.0
+        else f"is right with probability {percent(value)} at most after seeing this."
+    )
     return _exact(
         "coin_flip",
         "a fifty-fifty guess",
         value,
         "probability",
-        f"Somebody who would guess a yes/no fact about one person by tossing a coin (50 %) can be at most "
-        f"{percent(value)} sure after seeing this.",
-        "A/(1+A), A = e^ε",
-        "Tu 2013, guessing game, sharpened",
+        f"Somebody who would guess a yes/no fact about one person by tossing a coin (50 %) {sure}",
+        "(A+δ)/(1+A), A = e^ε",
+        "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015",
     )
 
 
 def _one_in_k(e: Exposure, k: int) -> Reading:
-    value = guess_bound(e.epsilon_contents, k)
+    value = success(e.epsilon_contents, e.delta_contents, k)
     return _exact(
         "one_in_k",
         f"a one-in-{k} guess",
@@ -113,41 +124,55 @@ def _one_in_k(e: Exposure, k: int) -> Reading:
         "probability",
         f"A guess among {k} equally likely possibilities ({percent(1 / k)}) becomes right with probability "
         f"{percent(value)} at most.",
-        "A/(A+k−1), A = e^ε",
+        "(A+(k−1)δ)/(A+k−1), A = e^ε",
         "Alvim et al. 2011; Tu 2013, sharpened",
         k=k,
     )
 
 
 def _odds(e: Exposure) -> Reading:
-    factor = math.exp(e.epsilon_contents) if e.epsilon_contents < 700 else math.inf
+    slack = e.delta_contents > 0.0
+    moved = e.epsilon_contents * (2 if slack else 1)
+    factor = math.exp(moved) if moved < 700 else math.inf
+    rare = exception(e.epsilon_contents, e.delta_contents)
+    tail = f", except with probability {at_most(rare)} at most" if slack else ""
     return _exact(
         "odds",
         "how far odds can move",
         factor,
         "ratio",
         f"The odds between any two things that may be true of one person are multiplied or divided by at "
-        f"most {times(factor)}.",
-        "posterior odds / prior odds ≤ e^ε",
-        "Bayes' rule; Dwork et al. 2006",
+        f"most {times(factor)}{tail}.",
+        "posterior odds / prior odds ≤ e^ε; with δ > 0 ≤ e^{2ε} but for δ/(1−e^{−ε})",
+        "Bayes' rule; Dwork et al. 2006; Kasiviswanathan & Smith 2014",
+        exception=rare,
     )
 
 
 def _own_information(e: Exposure) -> Reading:
+    known = math.isfinite(e.nats.upper)
+    text = (
+        f"On average over its noise this very mechanism tells at most {_information(e.nats.upper)} about one "
+        "person, to somebody who knows all the others and believes whatever they like."
+        if known
+        else "How much is told on average about a record that may be anything has no bound: what δ "
+        "allows may tell everything."
+    )
     return Reading(
         "information_own",
         "information, this mechanism",
         e.nats.lower,
         e.nats.upper,
         "nats",
-        f"On average over its noise this very mechanism tells at most {_information(e.nats.upper)} about one "
-        "person, to somebody who knows all the others and believes whatever they like.",
+        text,
         "sup over beliefs of I(X_i; Y | X^{-i}), computed for the noise used",
         "Cuff & Yu 2016, Definition 2; " + (e.nats.source or e.nats.method),
     )
 
 
 def _tight_information(e: Exposure) -> Reading:
+    if e.delta_contents > 0.0:
+        return _yes_no_information(e)
     value = convert(PureDP(e.epsilon_contents), MIDP).nats
     return _exact(
         "information_tight",
@@ -158,6 +183,20 @@ def _tight_information(e: Exposure) -> Reading:
         "average.",
         "D − 1 − ln D, D = ε/(1−e^{−ε})",
         "bounded-range argument; Dong, Durfee & Rogers 2020",
+    )
+
+
+def _yes_no_information(e: Exposure) -> Reading:
+    value = convert(ApproxDP(e.epsilon_contents, e.delta_contents), MIDP, values=2).nats
+    return _exact(
+        "information_tight",
+        "information about a yes/no fact",
+        value,
+        "nats",
+        f"About one yes/no fact no mechanism with this ε and δ tells more than {_information(value)} on "
+        "average.",
+        "δ ln 2 + (1−δ)(ln 2 − h(A/(1+A))), A = e^ε",
+        "Kairouz, Oh & Viswanath 2015",
     )
 
 
@@ -175,21 +214,30 @@ def _published_information(e: Exposure) -> Reading:
 
 
 def _average_and_worst(e: Exposure) -> Reading:
+    if e.delta_contents > 0.0:
+        text = (
+            f"On average little is learned, but with a probability of up to {at_most(e.delta_contents)} an "
+            "answer may tell everything about one person: that is what δ allows."
+        )
+    else:
+        text = (
+            f"On average an attacker learns at most {_information(e.nats.upper)} about one person; with the "
+            f"unluckiest noise at most {_information(e.epsilon_contents)}."
+        )
     return Reading(
         "average_and_worst",
         "on average against in the worst case",
         e.nats.upper,
-        e.epsilon_contents,
+        math.inf if e.delta_contents > 0.0 else e.epsilon_contents,
         "nats",
-        f"On average an attacker learns at most {_information(e.nats.upper)} about one person; with the "
-        f"unluckiest noise at most {_information(e.epsilon_contents)}.",
+        text,
         "Shannon capacity (α = 1) against max-divergence (α = ∞)",
         "Cuff & Yu 2016; Fernandes, McIver & Sadeghi 2022, Theorem 1",
     )
 
 
 def _total_variation(e: Exposure) -> Reading:
-    value = min(convert(PureDP(e.epsilon_contents), DeltaDP).delta, 1.0)
+    value = min(convert(ApproxDP(e.epsilon_contents, e.delta_contents), DeltaDP).delta, 1.0)
     return _exact(
         "total_variation",
         "total variation",
@@ -197,21 +245,21 @@ def _total_variation(e: Exposure) -> Reading:
         "probability",
         f"Any conclusion about one person drawn from this is at most {percent(value).removesuffix(' %')} "
         "percentage points more likely to be drawn when it is true than when it is false.",
-        "tanh(ε/2)",
-        "Kairouz, Oh & Viswanath 2015",
+        "(A−1+2δ)/(A+1), A = e^ε; tanh(ε/2) at δ = 0",
+        "Cuff & Yu 2016, Property 3; Kairouz, Oh & Viswanath 2015",
     )
 
 
 def _family(e: Exposure, k: int) -> Reading:
-    value = posterior_bound(k * e.epsilon_contents, 0.5)
+    value = success(k * e.epsilon_contents, group_delta(e.epsilon_contents, e.delta_contents, k))
     return _exact(
         "family",
         f"{k} people whose records move together",
         value,
         "probability",
         f"If the records of up to {k} people move together (a household, say), a fifty-fifty guess about "
-        f"what they share can become {percent(value)} sure at most.",
-        "e^{kε}/(1+e^{kε})",
+        f"what they share becomes right with probability {percent(value)} at most.",
+        "e^{kε}/(1+e^{kε}), with δ the slack of the group beside it",
         "Wu, Xia & He 2017, Theorem 1; group privacy",
         k=k,
         epsilon=k * e.epsilon_contents,
@@ -219,7 +267,7 @@ def _family(e: Exposure, k: int) -> Reading:
 
 
 def _everybody(e: Exposure, n: int) -> Reading:
-    value = posterior_bound(n * e.epsilon_contents, 0.5)
+    value = success(n * e.epsilon_contents, group_delta(e.epsilon_contents, e.delta_contents, n))
     tail = " No protection is promised then." if value > 0.999 else ""
     return _exact(
         "everybody",
@@ -227,8 +275,8 @@ def _everybody(e: Exposure, n: int) -> Reading:
         value,
         "probability",
         f"If all {n} records moved together (one shared fact, such as a common exposure), the guess could "
-        f"become {percent(value)} sure.{tail}",
-        "e^{nε}/(1+e^{nε})",
+        f"become right with probability {percent(value)}.{tail}",
+        "e^{nε}/(1+e^{nε}), with δ the slack of the group beside it",
         "Cuff & Yu 2016, Example 4.1",
         n=n,
         epsilon=n * e.epsilon_contents,
@@ -256,18 +304,25 @@ def _table(e: Exposure) -> Reading:
 
 def _more(e: Exposure, more: int) -> Reading:
     later = e.repeated(more + 1)
-    value = posterior_bound(later.epsilon_contents, 0.5)
-    nats = min(later.nats.upper, convert(PureDP(later.epsilon_contents), MIDP).nats)
+    value = success(later.epsilon_contents, later.delta_contents)
+    about, nats = _later_information(later)
     return _exact(
         "more",
         f"after {more} more like it",
         value,
         "probability",
-        f"After {more} more releases like this one a fifty-fifty guess could be {percent(value)} sure, "
-        f"and the average information {_information(nats)}.",
-        "losses add up: (1 + m)·ε and (1 + m)·MI-DP",
+        f"After {more} more releases like this one a fifty-fifty guess could be right with probability "
+        f"{percent(value)}, and the average information {about} {_information(nats)}.",
+        "losses add up: (1 + m)·ε, (1 + m)·δ and (1 + m)·MI-DP",
         "McSherry 2009; Cuff & Yu 2016, Corollary 6",
         more=more,
         epsilon=later.epsilon_contents,
         nats=nats,
     )
+
+
+def _later_information(later: Exposure) -> tuple[str, float]:
+    if later.delta_contents > 0.0:
+        found = ApproxDP(later.epsilon_contents, later.delta_contents)
+        return "about a yes/no fact", convert(found, MIDP, values=2).nats
+    return "about one person", min(later.nats.upper, convert(PureDP(later.epsilon_contents), MIDP).nats)

@@ -1,0 +1,55 @@
+"""How often a guess is right under (ε, δ), for one person and for several who move together."""
+
+from __future__ import annotations
+
+import math
+
+from leakcap.definition.meaning import guess_bound
+
+__all__ = ["exception", "group_delta", "success"]
+
+
+def success(epsilon: float, delta: float, values: int = 2) -> float:
+    """The most that one guess among `values` equally likely values can be right: (A+(k−1)δ)/(A+k−1), A = e^ε.
+
+    Every pair of values obeys P_i(E) ≤ A·P_j(E) + δ for the event E in which i is guessed. Summed over all
+    j ≠ i and then over i, with disjoint events, that gives S(A+k−1) ≤ kA + k(k−1)δ for S = Σ P_i(E_i), and
+    S/k is the probability of being right. At δ = 0 it is the bound on every posterior as well.
+    Source: Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015 for two values.
+
+    >>> round(success(math.log(3), 0.0), 12), round(success(math.log(3), 0.1), 12), success(0.0, 1.0)
+    (0.75, 0.775, 1.0)
+    """
+    slack = (values - 1) * delta * math.exp(-epsilon) / (1.0 + (values - 1) * math.exp(-epsilon))
+    return min(guess_bound(epsilon, values) + slack, 1.0)
+
+
+def group_delta(epsilon: float, delta: float, people: int) -> float:
+    """δ(e^{kε}−1)/(e^ε−1), the slack for k people whose data change together, at most 1.
+
+    Source: Dwork & Roth 2014, theorem 2.2 and its extension to δ.
+
+    >>> round(group_delta(1.0, 1e-6, 2) / 1e-6, 9) == round(1 + math.e, 9), group_delta(1.0, 0.0, 10**6)
+    (True, 0.0)
+    """
+    if delta == 0.0:
+        return 0.0
+    if epsilon == 0.0:
+        return min(people * delta, 1.0)
+    if people * epsilon > 600.0:
+        return 1.0
+    return min(delta * math.expm1(people * epsilon) / math.expm1(epsilon), 1.0)
+
+
+def exception(epsilon: float, delta: float) -> float:
+    """With what probability the odds may move by more than e^{2ε}: δ/(1−e^{−ε}) at most.
+
+    The hockey-stick divergence is E[(1−e^{ε−L})₊] ≤ δ, and beyond L = 2ε the bracket is at least 1−e^{−ε}.
+    Source: Kasiviswanathan & Smith 2014, lemma 3.3, by Markov's inequality.
+
+    >>> exception(1.0, 0.0), round(exception(1.0, 1e-6) * 1e6, 6)
+    (0.0, 1.581977)
+    """
+    if delta == 0.0:
+        return 0.0
+    return min(delta / -math.expm1(-epsilon), 1.0) if epsilon > 0.0 else 1.0
