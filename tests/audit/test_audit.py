@@ -141,6 +141,16 @@ def test_looks_on_the_way_do_not_spoil_the_confidence() -> None:
     assert over <= binom.isf(ALARM, runs, 0.05)
 
 
+def test_claims_of_nothing_and_of_everything() -> None:
+    known = response(16)
+    for claim in (PureDP(math.inf), ApproxDP(0.0, 1.0), MIDP(math.inf)):
+        assert audit(known.batch, 0, 1, samples=500, claim=claim, seed=0).verdict is Verdict.CONSISTENT
+    # Samples cannot show that what never comes has no probability at all.
+    vast = audit(known.batch, 0, 1, samples=500, claim=ApproxDP(600.0, 0.0), seed=0)
+    assert vast.verdict is Verdict.UNDECIDED
+    assert audit(known.batch, 0, 1, samples=2000, claim=PureDP(0.0), seed=0).verdict is Verdict.VIOLATED
+
+
 def test_whoever_watches_may_stop() -> None:
     known, seen = response(8), []
 

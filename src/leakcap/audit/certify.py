@@ -129,7 +129,8 @@ def certify_delta(
     values = np.array([2.0, -factor, 0.0])
     counts = np.array([hits, misses, trials - hits - misses])
     evidence = (fresh.evidence(partition, test.cells, "first" if test.forward else "second"),)
-    return _mean_limits(values, counts, test.spread, level, evidence)
+    found = _mean_limits(values, counts, test.spread, level, evidence)
+    return Limits(found.lower, min(found.upper, 1.0), found.estimate, evidence)
 
 
 def certify_gain(fresh: Fresh, partition: Partition, decoder: Decoder, spread: float, level: float) -> Limits:

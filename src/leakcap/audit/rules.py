@@ -124,6 +124,7 @@ def choose_test(
 ) -> TailEvent:
     """The tail of `order` that promises the highest lower bound on δ(ε), in either direction."""
     options = []
+    epsilon = min(epsilon, 300.0)  # e^2ε is to be a double
     for forward, ours, theirs in ((True, first, second), (False, second, first)):
         for cells in (order, order[::-1]):
             p = _sums(ours[cells]) / max(float(ours.sum()), 1.0)
