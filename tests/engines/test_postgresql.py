@@ -100,6 +100,7 @@ def without(fields: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key != name}
 
 
+@pytest.mark.usefixtures("engine")
 def test_what_is_no_stored_table_is_refused(server: str) -> None:
     sql(
         server,
