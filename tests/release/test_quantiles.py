@@ -148,6 +148,19 @@ def fit(scale: Fraction, rank: Fraction, shift: int, *, drawn: Fraction) -> floa
     return float(chisquare(np.bincount(picks, minlength=4), expected).pvalue)
 
 
+@pytest.mark.parametrize("q", [1e-300, 0.12345678901234568, 1 - 2**-53])
+@pytest.mark.parametrize("counts", [(0, 0, 0, 0), (3, 0, 4, 1)])
+def test_no_data_makes_a_choice_fail_however_odd_the_quantile(q: float, counts: tuple[int, ...]) -> None:
+    """What is multiplied must fit also where all counts are zero; else an error would tell that they are."""
+    plan = planned(policy_of(), statistic="quantiles", quantiles=(q,), column="x", bins=4, epsilon=0.7)
+    for part in plan.parts:
+        assert isinstance(part, RankPart)
+        for scale in (part.scale, Fraction(1, 3)):
+            found = chosen_bins(replace(part, scale=scale), counts, 4, SeededSource(1))
+            assert found[0] in range(4)
+    assert price_of(plan).epsilon == 0.7
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_choices_have_their_law(case: tuple[Fraction, Fraction, int]) -> None:
     assert fit(*case, drawn=case[0]) > ALARM

@@ -70,7 +70,8 @@ def chosen_bins(part: RankPart, counts: Sequence[int], bins: int, source: ByteSo
     """
     per_row, wanted = part.denominator, part.numerator
     numerator, denominator = part.scale.denominator, 2 * part.scale.numerator
-    largest = (sum(map(abs, counts)) * per_row + abs(part.shift)) * numerator
+    # One row more than there are: the constants themselves must fit, also where no row does.
+    largest = ((sum(map(abs, counts)) + 1) * per_row + abs(part.shift)) * numerator
     fits = max(largest, denominator) < _WORD
     array: Any = np.array(counts, dtype=np.int64 if fits else object).reshape(-1, bins)
     upto = np.cumsum(array, axis=1)

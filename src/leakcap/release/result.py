@@ -37,8 +37,9 @@ class Release:
     """One private statistic. A count is an integer and keeps its sign: a negative one is honest noise.
 
     `noise_scale` is the discrete Laplace scale of the sum, or of the count where there is only that, in the
-    unit of the column; `price.noise_scales` has both for a mean. `repeated` says that the ledger remembered
-    the answer, which cost nothing.
+    unit of the column; `price.noise_scales` has both for a mean. For quantiles it is how many rows further
+    from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says that the ledger
+    remembered the answer, which cost nothing.
     """
 
     name: str
