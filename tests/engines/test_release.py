@@ -11,7 +11,7 @@ import pytest
 
 from leakcap.errors import DataError
 from leakcap.release import PrivateTable, Query
-from release.world import policy_of
+from release.world import COLUMNS, policy_of
 from seeded import SeededSource
 
 ROWS = [(1.0 + i % 3, "abc"[i % 3], i % 2 == 0) for i in range(90)]
@@ -19,6 +19,8 @@ QUERIES = [
     Query(name="n", statistic="count", by=("d",), epsilon=0.5),
     Query(name="s", statistic="sum", column="x", by=("d",), epsilon=0.5),
     Query(name="m", statistic="mean", column="x", where="f", epsilon=0.5),
+    Query(name="v", statistic="variance", column="x", by=("d",), epsilon=0.5),
+    Query(name="q", statistic="median", column="x", where="f", bins=16, epsilon=0.5),
 ]
 Make = Callable[..., PrivateTable]
 
@@ -53,6 +55,24 @@ def test_postgresql_answers_as_duckdb_does(postgresql: Make, changes: dict[str, 
 def test_spark_answers_as_duckdb_does(spark: Any, changes: dict[str, Any]) -> None:
     frame = spark.createDataFrame(ROWS, "x double, d string, f boolean")
     assert answers(lambda **options: PrivateTable(frame, **options), **changes) == answers(duck, **changes)
+
+
+def people(make: Make, by: tuple[str, ...]) -> Any:
+    columns = {name: COLUMNS[name] for name in ("x", "f")}
+    policy = policy_of(unit={"id": "d", "max_rows": 2}, columns=columns)
+    return make(policy=policy, ledger="sqlite://", source=SeededSource(4)).distinct(by=by, epsilon=1.0).value
+
+
+@pytest.mark.parametrize("by", [(), ("f",)])
+def test_postgresql_counts_people_as_duckdb_does(postgresql: Make, by: tuple[str, ...]) -> None:
+    assert people(postgresql, by) == people(duck, by)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [(), ("f",)])
+def test_spark_counts_people_as_duckdb_does(spark: Any, by: tuple[str, ...]) -> None:
+    frame = spark.createDataFrame(ROWS, "x double, d string, f boolean")
+    assert people(lambda **options: PrivateTable(frame, **options), by) == people(duck, by)
 
 
 def test_the_public_number_of_units_is_checked_on_the_server(postgresql: Make) -> None:
