@@ -4,45 +4,72 @@ guessing_game(mechanism, prior)      the optimal test about one record
 read_field, read_everybody           a field of one person, or of all, through noisy counts of code bits
 search_field                         the same, each question depending on the answers so far
 correlated_record, copies_curve      one record in a noisy sum of records that depend on each other
+averaging, differencing, ...         coin-flip games that win where a guard is missing
+reconstruction                       a secret column from noisy counts of random subsets
+reused_noise, all_at_once, ...       attacks whose success is computed
+skew_curve, surprise                 how far outcomes are skewed, how often an output tells much
 """
 
 from __future__ import annotations
 
+from leakcap.attack.classics import averaging, differencing, key_exists, low_bits, textbook_reachable
 from leakcap.attack.correlated import Correlated, copies_curve, correlated_record
+from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise
 from leakcap.attack.field import FieldRead, read_everybody, read_field, search_field
 from leakcap.attack.finite import finite_length_rate, least_uses
+from leakcap.attack.game import Played, play
 from leakcap.attack.guessing import Guess, guessing_game
 from leakcap.attack.matching import Matched, Span, match_posterior
 from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
+from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
 from leakcap.attack.sums import Sums, equal_copies, households, markov_chain
+from leakcap.attack.surprises import Surprise, skew_curve, surprise
 from leakcap.attack.use import Use, use_of_capacity
 from leakcap.attack.value import Finding
 
 __all__ = [
     "Correlated",
     "Decoded",
+    "Exposed",
     "FieldRead",
     "Finding",
     "Guess",
     "Matched",
+    "Played",
+    "Reconstructed",
     "Span",
     "Sums",
+    "Surprise",
     "Use",
+    "all_at_once",
+    "averaging",
     "copies_curve",
     "correlated_record",
     "decode_parities",
+    "differencing",
     "equal_copies",
     "finite_length_rate",
     "guessing_game",
     "households",
+    "key_exists",
     "least_uses",
+    "low_bits",
     "markov_chain",
     "match_posterior",
+    "membership",
     "parities",
     "parity",
+    "play",
+    "random_subsets",
     "read_everybody",
     "read_field",
+    "reconstruct",
+    "reconstruction",
+    "reused_noise",
     "search_field",
+    "skew_curve",
+    "surprise",
+    "textbook_reachable",
     "use_of_capacity",
     "walsh",
 ]

@@ -19,7 +19,7 @@ from leakcap.errors import require
 from leakcap.numeric import binary_entropy, xlogx
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Correlated", "copies_curve", "correlated_record"]
+__all__ = ["Correlated", "copies_curve", "correlated_record", "output_law"]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
@@ -63,7 +63,7 @@ def correlated_record(sums: Sums, epsilon: float, *, continuous: bool = False) -
     (True, 0.0)
     """
     require(0.0 < epsilon <= 700.0, "epsilon", "correlated_record", "be positive and at most 700", epsilon)
-    law = _laplace if continuous else _discrete
+    law = _laplace if continuous else output_law
     alone = law(equal_copies(1).given, epsilon)
     group = min(sums.together * epsilon, 700.0)
     reach = sums.records * epsilon
@@ -85,7 +85,7 @@ def correlated_record(sums: Sums, epsilon: float, *, continuous: bool = False) -
         group_cap=caps[2],
         extent_cap=caps[3],
         table_cap=table.upper,
-        posterior=_surest(_discrete(sums.given, epsilon), sums.prior),
+        posterior=_surest(output_law(sums.given, epsilon), sums.prior),
         posterior_at_most=min(
             posterior_bound(sums.together * epsilon, top),
             top * math.exp(min(caps[3], 1.0 - math.log(top))),
@@ -119,8 +119,14 @@ def _passes(law: Floats, decay: float) -> tuple[Floats, Floats]:
     return run(law), run(law[::-1])[::-1]
 
 
-def _discrete(given: Floats, decay: float) -> Floats:
-    """P(Y = y | X) for y in 0, …, n; all outputs ≤ 0 have one likelihood ratio, so have all ≥ n."""
+def output_law(given: Floats, decay: float) -> Floats:
+    """P(Y = y | X) under discrete Laplace noise for y in 0, …, n, from the laws of the sum given X.
+
+    All outputs ≤ 0 have one likelihood ratio, so have all ≥ n: they are merged.
+
+    >>> output_law(np.eye(2), math.log(3.0)).round(12).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
     rows = []
     for law in given:
         forth, back = _passes(law, decay)

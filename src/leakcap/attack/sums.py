@@ -10,7 +10,7 @@ import numpy as np
 from leakcap.errors import InvalidParameter, require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Sums", "equal_copies", "households", "markov_chain"]
+__all__ = ["Sums", "binomial", "equal_copies", "households", "markov_chain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def households(count: int, size: int, *, prior: float = 0.5) -> Sums:
     _count(count, "count", "households")
     _count(size, "size", "households")
     _probability(prior, "households")
-    others = _binomial(count - 1, prior)
+    others = binomial(count - 1, prior)
     given = np.zeros((2, count * size + 1))
     given[0, : (count - 1) * size + 1 : size] = others
     given[1, size::size] = others
@@ -108,7 +108,12 @@ def _following(steps: int, stay: float) -> Floats:
     return rows
 
 
-def _binomial(n: int, p: float) -> Floats:
+def binomial(n: int, p: float) -> Floats:
+    """P(k successes of n), each of probability p, for k = 0, …, n.
+
+    >>> [round(float(x), 12) for x in binomial(2, 0.5)]
+    [0.25, 0.5, 0.25]
+    """
     k = np.arange(n + 1)
     choose = np.array(
         [math.lgamma(n + 1) - math.lgamma(j + 1) - math.lgamma(n - j + 1) for j in range(n + 1)]
