@@ -3,6 +3,7 @@
 guessing_game(mechanism, prior)      the optimal test about one record
 read_field, read_everybody           a field of one person, or of all, through noisy counts of code bits
 search_field                         the same, each question depending on the answers so far
+transmit, transmit_adaptively        the same in the lab: random fields, the engine's noise, what gets through
 correlated_record, copies_curve      one record in a noisy sum of records that depend on each other
 averaging, differencing, ...         coin-flip games that win where a guard is missing
 reconstruction                       a secret column from noisy counts of random subsets
@@ -19,6 +20,7 @@ from leakcap.attack.field import FieldRead, read_everybody, read_field, search_f
 from leakcap.attack.finite import finite_length_rate, least_uses
 from leakcap.attack.game import Played, play
 from leakcap.attack.guessing import Guess, guessing_game
+from leakcap.attack.lab import Transmission, transmit, transmit_adaptively
 from leakcap.attack.matching import Matched, Span, match_posterior
 from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
 from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
@@ -40,6 +42,7 @@ __all__ = [
     "Span",
     "Sums",
     "Surprise",
+    "Transmission",
     "Use",
     "all_at_once",
     "averaging",
@@ -70,6 +73,8 @@ __all__ = [
     "skew_curve",
     "surprise",
     "textbook_reachable",
+    "transmit",
+    "transmit_adaptively",
     "use_of_capacity",
     "walsh",
 ]

@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from leakcap.cli.attack import attack
 from leakcap.cli.audit import audit
 from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
@@ -32,6 +33,7 @@ app.command()(convert)
 app.add_typer(ledger)
 app.command()(channel)
 app.command()(audit)
+app.add_typer(attack)
 
 
 def _version(value: bool) -> None:

@@ -1,0 +1,104 @@
+"""The lab behind the engine's sampler, and `leakcap attack` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import leakcap
+from leakcap.attack import least_uses, transmit, transmit_adaptively, use_of_capacity
+from leakcap.errors import InvalidParameter
+from seeded import SeededSource
+
+
+def test_parities_behind_the_engines_noise() -> None:
+    """600 fields at the finite-length optimum of frame error 1e-2: at most 1e-2 + five standard deviations
+    (false alarm below 1e-4); at half of that length most fields are lost."""
+    epsilon = use_of_capacity(0.02).decay
+    found = transmit(8, epsilon, fields=600, generator=np.random.default_rng(1), source=SeededSource(1))
+    assert found.uses == found.best_uses == least_uses(use_of_capacity(0.02), 8, 1e-2)
+    assert found.wrong / 600 <= 1e-2 + 5 * math.sqrt(1e-2 / 600)
+    assert found.at_most == pytest.approx(0.02 * math.log(2), rel=1e-9)
+    assert found.got == pytest.approx(8 * math.log(2) * (1 - found.wrong / 600) / found.uses)
+    short = transmit(
+        8, epsilon, fields=50, uses=100, generator=np.random.default_rng(2), source=SeededSource(2)
+    )
+    assert short.wrong > 25
+
+
+def test_matching_behind_the_engines_noise() -> None:
+    epsilon = use_of_capacity(0.02).decay
+    found = transmit_adaptively(
+        10, epsilon, fields=30, generator=np.random.default_rng(3), source=SeededSource(3)
+    )
+    assert found.ratio >= 0.75  # 30 fields are good to 6 %; the benchmark has the mean of many
+    assert found.wrong <= 3  # 1 % each: four or more of 30 is a false alarm of 2·10⁻⁴
+    assert found.uses < found.best_uses
+
+
+def test_bad_parameters() -> None:
+    generator = np.random.default_rng(0)
+    for bits, epsilon, fields in ((0, 1.0, 1), (21, 1.0, 1), (4, 0.0, 1), (4, math.nan, 1), (4, 1.0, 0)):
+        with pytest.raises(InvalidParameter):
+            transmit(bits, epsilon, fields=fields, generator=generator)
+        with pytest.raises(InvalidParameter):
+            transmit_adaptively(bits, epsilon, fields=fields, generator=generator)
+
+
+def findings(*args: str, cwd: Path | None = None) -> list[dict[str, object]]:
+    done = leakcap("attack", *args, "--json", cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: list[dict[str, object]] = json.loads(done.stdout)
+    return found
+
+
+def test_guess(tmp_path: Path) -> None:
+    (tmp_path / "rr.csv").write_text("0.6,0.2,0.2\n0.2,0.6,0.2\n0.2,0.2,0.6\n")
+    (found,) = findings("guess", "rr.csv", cwd=tmp_path)
+    assert found["got"] == pytest.approx(0.6)
+    assert found["ratio"] == pytest.approx(1.0)
+    (lopsided,) = findings("guess", "rr.csv", "--prior", "0.8,0.1,0.1", cwd=tmp_path)
+    assert lopsided["blind"] == pytest.approx(0.8)
+    assert leakcap("attack", "guess", "rr.csv", cwd=tmp_path).stdout.count("0.6") >= 2
+
+
+def test_wifi() -> None:
+    (found,) = findings("wifi", "--bits", "6", "--epsilon", "2", "--fields", "5", "--uses", "300")
+    assert (found["wrong"], found["uses"]) == (0, 300.0)
+    shown = leakcap("attack", "wifi", "--bits", "6", "--epsilon", "2", "--fields", "5", "--adaptive").stdout
+    assert "posterior matching" in shown
+    assert "stopped by caps" in shown
+
+
+def test_copies_membership_and_skew() -> None:
+    assert [point["records"] for point in findings("copies", "1", "7")] == [1, 7]
+    (exact,) = findings("membership", "--epsilon", "inf")
+    assert exact["got"] == 1.0
+    (level,) = findings("skew", "--nats", str(math.log(1.25)), "--alpha", "2")
+    assert level["at_most"] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("wifi", "--bits", "30"),
+        ("wifi", "--uses", "5", "--adaptive"),
+        ("wifi", "--epsilon", "-1"),
+        ("wifi", "--uses", "0"),
+        ("copies", "0"),
+        ("membership", "--share", "2"),
+        ("skew", "--alpha", "x"),
+        ("skew", "--nats", "-1"),
+        ("guess", "no such file.csv"),
+        ("guess", "no such file.csv", "--prior", "x"),
+    ],
+)
+def test_a_mistake_is_one_line(args: tuple[str, ...], tmp_path: Path) -> None:
+    done = leakcap("attack", *args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("leakcap: ")
+    assert done.stderr.count("\n") == 1
