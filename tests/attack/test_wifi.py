@@ -61,10 +61,16 @@ def test_the_finite_length_optimum_as_published() -> None:
         assert (uses - 1) * finite_length_rate(use, uses - 1, 1e-2) < bits * math.log(2)
 
 
-def test_the_transform_is_the_matrix() -> None:
-    values = np.random.default_rng(1).normal(size=(3, 16))
-    signs = [[(-1) ** bin(a & m).count("1") for a in range(16)] for m in range(16)]
-    np.testing.assert_allclose(walsh(values), values @ np.array(signs).T, atol=1e-12)
+@pytest.mark.parametrize("bits", [0, 1, 3, 4, 5, 8, 9])
+def test_the_transform_is_the_matrix(bits: int) -> None:
+    values = np.random.default_rng(bits).normal(size=(3, 1 << bits))
+    signs = [[(-1) ** (a & m).bit_count() for a in range(1 << bits)] for m in range(1 << bits)]
+    np.testing.assert_allclose(walsh(values), values @ np.array(signs).T, atol=1e-11)
+
+
+def test_the_transform_twice_is_the_size() -> None:
+    values = np.random.default_rng(1).normal(size=1 << 14)
+    np.testing.assert_allclose(walsh(walsh(values)), values * (1 << 14), atol=1e-8)
     with pytest.raises(InvalidParameter):
         walsh([1.0, 2.0, 3.0])
 

@@ -15,6 +15,10 @@ __all__ = ["MOST_BITS", "Decoded", "decode_parities", "parities", "parity", "wal
 MOST_BITS = 20
 """The transform visits all 2^k messages."""
 
+_NEGLIGIBLE = 60.0
+"""2²⁰ messages that are e⁶⁰ times less likely than the best do not change its posterior in doubles."""
+_SIGNS = np.array([[(-1.0) ** (a & m).bit_count() for a in range(16)] for m in range(16)])
+
 Masks = NDArray[np.int64]
 
 
@@ -59,18 +63,17 @@ def walsh(values: ArrayLike) -> Floats:
     >>> walsh([1.0, 0.0, 0.0, 2.0])
     array([ 3., -1., -1.,  3.])
     """
-    out = np.array(values, dtype=np.float64)
-    size = out.shape[-1]
+    out: Floats = np.asarray(values, dtype=np.float64)
+    shape, size = out.shape, out.shape[-1]
     require(size & (size - 1) == 0 and size > 0, "values", "walsh", "have 2^k entries in a row", size)
-    shape, width = out.shape, 1
-    while width < size:
-        pairs = out.reshape(*shape[:-1], size // (2 * width), 2, width)
-        left, right = pairs[..., 0, :], pairs[..., 1, :]
-        total = left + right
-        np.subtract(left, right, out=right)
-        left[...] = total
-        width *= 2
-    return out
+    left = size
+    while left > 1:
+        # Four bits of the index at a time; each turn brings them to the front, so that all turns restore it.
+        digit = min(left, 16)
+        out = out.reshape(*shape[:-1], size // digit, digit) @ _SIGNS[:digit, :digit]
+        out = np.swapaxes(out, -1, -2).reshape(shape)
+        left //= digit
+    return np.array(out)
 
 
 def decode_parities(bits: int, masks: Masks, ratios: ArrayLike) -> Decoded:
@@ -87,7 +90,8 @@ def decode_parities(bits: int, masks: Masks, ratios: ArrayLike) -> Decoded:
     require(soft.shape == masks.shape, "ratios", "decode_parities", "be one a mask", soft.shape)
     scores = -0.5 * walsh(np.bincount(masks, weights=soft, minlength=1 << bits))
     best = int(np.argmax(scores))
-    return Decoded(best, float(1.0 / np.exp(scores - scores[best]).sum()))
+    near = scores[scores > scores[best] - _NEGLIGIBLE]
+    return Decoded(best, float(1.0 / np.exp(near - scores[best]).sum()))
 
 
 def _check(bits: int, owner: str) -> None:
