@@ -167,9 +167,22 @@ def test_the_exception_of_the_odds_covers_random_pairs(weights: list[float], shi
     p = [w + 0.01 for w in weights]
     q = [w + 0.01 for w in reversed(weights)]
     p, q = [x / sum(p) for x in p], [x / sum(q) for x in q]
-    delta = sum(max(a - math.exp(shift) * b, 0.0) for a, b in zip(p, q, strict=True))
-    beyond = sum(a for a, b in zip(p, q, strict=True) if a > math.exp(2 * shift) * b * (1 + 1e-12))
-    assert beyond <= exception(shift, delta) + 1e-12
+    pairs = list(zip(p, q, strict=True))
+    delta = sum(max(a - math.exp(shift) * b, 0.0) for a, b in pairs)
+    delta = max(delta, sum(max(b - math.exp(shift) * a, 0.0) for a, b in pairs))
+    far = math.exp(2 * shift) * (1 + 1e-12)
+    assert sum(a for a, b in pairs if a > far * b or b > far * a) <= exception(shift, delta) + 1e-12
+
+
+def test_the_exception_of_the_odds_is_attained() -> None:
+    """Three outcomes: one in favour and one against just beyond e^{2ε}, the rest in between."""
+    for epsilon, delta in ((0.1, 1e-3), (1.0, 1e-3)):
+        up = delta / -math.expm1(-epsilon)
+        down = up * math.exp(-2 * epsilon)
+        assert exception(epsilon, delta) == pytest.approx(up + down, rel=1e-12)
+        other = (up * math.exp(-2 * epsilon), down * math.exp(2 * epsilon))
+        assert up - math.exp(epsilon) * other[0] == pytest.approx(delta, rel=1e-9)
+        assert other[1] - math.exp(epsilon) * down == pytest.approx(delta, rel=1e-9)
 
 
 def test_slacks_of_groups_and_sums() -> None:

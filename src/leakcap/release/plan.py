@@ -29,7 +29,6 @@ __all__ = [
     "Part",
     "Plan",
     "RankPart",
-    "count_units",
     "plan_query",
     "read_totals",
     "statement_of",
@@ -37,7 +36,6 @@ __all__ = [
 ]
 
 MOST_COUNTS = 10**6
-ROW_NUMBER = "leakcap_row_number"
 Role: TypeAlias = Literal["count", "people", "sum", "squares", "rank"]
 
 
@@ -204,14 +202,18 @@ def _base(policy: Policy, *, bounded: bool = True) -> exp.Expression:
     known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
     # By name: under a star, a column of the table could bear the name of the row number and replace it.
     seen = [column(name) for name in dict.fromkeys((policy.id_column, *policy.columns))]
-    ranked = exp.Select(expressions=[*seen, aliased(number, ROW_NUMBER)]).from_(source).where(known)
-    kept = exp.LTE(this=column(ROW_NUMBER), expression=exp.Literal.number(policy.rows_per_unit))
+    place = _free_name("leakcap_row_number", (policy.id_column, *policy.columns))
+    ranked = exp.Select(expressions=[*seen, aliased(number, place)]).from_(source).where(known)
+    kept = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
     return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
 
 
-def count_units(policy: Policy) -> exp.Expression:
-    """The statement for DuckDB that counts the privacy units of the table."""
-    return Integers({}).lower(units_statement(policy))
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    """A name that no column bears, whatever its case: another one would be read in its place."""
+    lowered = {other.lower() for other in taken}
+    while name in lowered:
+        name += "_"
+    return name
 
 
 def units_statement(policy: Policy) -> exp.Select:

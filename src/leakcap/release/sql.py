@@ -15,9 +15,10 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
@@ -33,7 +34,7 @@ _AGGREGATES: dict[str, Statistic] = {"COUNT": "count", "SUM": "sum", "AVG": "mea
 _AGGREGATES |= {"MEDIAN": "median", "VAR_POP": "variance", "STDDEV_POP": "standard_deviation"}
 _ALLOWED = "Allowed are COUNT, COUNT(DISTINCT id), SUM, AVG, MEDIAN, VAR_POP and STDDEV_POP"
 # So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
-_DIGITS = Context(prec=12, rounding=ROUND_FLOOR)
+_TICKS = 10**12
 
 
 @dataclass(frozen=True)
@@ -239,5 +240,8 @@ def _shares(epsilon: float, weights: Sequence[float] | None, parts: int) -> list
 
 
 def _floor(share: Fraction) -> float:
-    """The share with twelve digits, rounded down."""
-    return float(_DIGITS.divide(Decimal(share.numerator), Decimal(share.denominator)))
+    """The share in whole ticks of 10⁻¹², in which ledgers count, rounded down."""
+    ticks = math.floor(share * _TICKS)
+    if ticks == 0:
+        raise InvalidQuery("`epsilon` is too small to be shared out. Ask for more, or for fewer aggregates.")
+    return float(Decimal(ticks) / _TICKS)

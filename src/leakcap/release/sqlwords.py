@@ -159,9 +159,15 @@ class Words:
         text = list(self._text)
         for place in range(first, self._at - 2):
             token, dot = self._tokens[place], self._tokens[place + 1]
-            if dot.token_type == TokenType.DOT and token.text in names:
+            if dot.token_type == TokenType.DOT and token.text in names and self._may_qualify(place):
                 text[token.start : dot.end + 1] = " " * (dot.end + 1 - token.start)
         return "".join(text[start:end])
+
+    def _may_qualify(self, place: int) -> bool:
+        """Whether this word can be a table's name: no text, no number, no part of a longer name."""
+        if self._tokens[place].token_type in (TokenType.STRING, TokenType.NUMBER):
+            return False
+        return place == 0 or self._tokens[place - 1].token_type != TokenType.DOT
 
     def _position(self, place: int) -> int:
         return self._tokens[place].start if place < len(self._tokens) else len(self._text)

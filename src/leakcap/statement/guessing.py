@@ -42,14 +42,17 @@ def group_delta(epsilon: float, delta: float, people: int) -> float:
 
 
 def exception(epsilon: float, delta: float) -> float:
-    """With what probability the odds may move by more than e^{2ε}: δ/(1−e^{−ε}) at most.
+    """With what probability the odds move by more than e^{±2ε}: at most δ(1+e^{−2ε})/(1−e^{−ε}).
 
-    The hockey-stick divergence is E[(1−e^{ε−L})₊] ≤ δ, and beyond L = 2ε the bracket is at least 1−e^{−ε}.
+    Upward: the hockey-stick divergence is E[(1−e^{ε−L})₊] ≤ δ, and beyond L = 2ε the bracket is at least
+    1−e^{−ε}. Downward: the same for the other law, which is then e^{2ε} times more likely than this one.
     Source: Kasiviswanathan & Smith 2014, lemma 3.3, by Markov's inequality.
 
     >>> exception(1.0, 0.0), round(exception(1.0, 1e-6) * 1e6, 6)
-    (0.0, 1.581977)
+    (0.0, 1.796074)
     """
     if delta == 0.0:
         return 0.0
-    return min(delta / -math.expm1(-epsilon), 1.0) if epsilon > 0.0 else 1.0
+    if epsilon == 0.0:
+        return 1.0
+    return min(delta * (1.0 + math.exp(-2.0 * epsilon)) / -math.expm1(-epsilon), 1.0)

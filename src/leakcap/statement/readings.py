@@ -143,7 +143,7 @@ def _odds(e: Exposure) -> Reading:
         "ratio",
         f"The odds between any two things that may be true of one person are multiplied or divided by at "
         f"most {times(factor)}{tail}.",
-        "posterior odds / prior odds ≤ e^ε; with δ > 0 ≤ e^{2ε} but for δ/(1−e^{−ε})",
+        "posterior odds / prior odds ≤ e^ε; with δ > 0 ≤ e^{2ε} but for δ(1+e^{−2ε})/(1−e^{−ε})",
         "Bayes' rule; Dwork et al. 2006; Kasiviswanathan & Smith 2014",
         exception=rare,
     )
