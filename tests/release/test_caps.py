@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidPolicy
-from leakcap.ledger import Caps, Limits
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
 from leakcap.release import PrivateTable, load_policy
 from leakcap.release.policy import coin_flip_epsilon
 from leakcap.release.price import price_of
@@ -108,6 +108,29 @@ class TestOdds:
     def test_epsilon_beside_it_must_agree(self) -> None:
         with pytest.raises(InvalidPolicy, match="give only one"):
             policy_of(caps={"coin_flip": 0.6, "epsilon": 1.0})
+
+    def test_no_delta_beside_it(self) -> None:
+        """ε = ln 1.5 with δ = 0.3 gives the pairs (δ, 0), (0.42, 0.28), … : a guess is right (1 + TV)/2."""
+        told, other = [0.3, 0.42, 0.28, 0.0], [0.0, 0.28, 0.42, 0.3]
+        for a, b in ((told, other), (other, told)):
+            assert sum(max(x - 1.5 * y, 0.0) for x, y in zip(a, b, strict=True)) <= 0.3 + 1e-12
+        assert sum(max(x, y) for x, y in zip(told, other, strict=True)) / 2 == pytest.approx(0.72)
+        with pytest.raises(InvalidPolicy, match="`delta` > 0 lets a guess succeed more often"):
+            policy_of(caps={"coin_flip": 0.6, "delta": 0.3})
+        with pytest.raises(InvalidPolicy, match="`delta` > 0"):
+            policy_of(caps={"coin_flip": 0.6, "delta": 1e-12})
+
+    def test_without_a_word_about_delta_none_may_be_spent(self) -> None:
+        for caps in ({"coin_flip": 0.6}, {"coin_flip": 0.6, "delta": 0.0}):
+            policy = policy_of(caps=caps)
+            assert policy.caps.ledger_caps().delta == 0.0
+            with (
+                Ledger.open(
+                    "sqlite://", dataset="tests", policy=policy.fingerprint(), caps=policy.caps.ledger_caps()
+                ) as ledger,
+                pytest.raises(BudgetExceeded, match="`delta` cap"),
+            ):
+                ledger.reserve([Charge("q", "q", Spend(epsilon=0.1, delta=1e-9))])
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,8 @@ class PolicyCaps(PolicyLimits):
     """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them.
 
     `coin_flip` says ε in odds: no guess between two equally likely possibilities about a person is right more
-    often than this. `nats_level` caps the level-α capacity about one person at order `alpha`.
+    often than this. δ would add to it, so `delta` is then 0 and nothing else.
+    `nats_level` caps the level-α capacity about one person at order `alpha`.
     `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead,
     `each_period` what is spent within a day, week, month or year. All hold at once.
     """
@@ -163,6 +164,20 @@ class PolicyCaps(PolicyLimits):
     each_analyst: PolicyLimits | None = None
     analysts: dict[str, PolicyLimits] = Field(default_factory=dict)
     each_period: EachPeriod | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pure_odds(cls, content: object) -> object:
+        """(ε, δ) lets a coin-flip guess succeed with (e^ε + δ)/(1 + e^ε): odds hold only without δ."""
+        if not isinstance(content, Mapping) or content.get("coin_flip") is None:
+            return content
+        delta = content.get("delta")
+        if isinstance(delta, int | float) and delta > 0:
+            raise ValueError(
+                "`delta` > 0 lets a guess succeed more often than `coin_flip` says; remove `delta`, or give "
+                "`epsilon` in place of `coin_flip`"
+            )
+        return {**content, "delta": 0.0} if delta is None else content
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
