@@ -112,6 +112,25 @@ def test_an_edited_answer_is_found(opened: Any, sql: Any) -> None:
         ledger.verify()
 
 
+@pytest.mark.parametrize("both", [False, True])
+def test_an_edited_question_is_found(opened: Any, sql: Any, both: bool) -> None:
+    """The keys of two queries are swapped, or one is copied: neither is answered with the other's answer."""
+    ledger = opened()
+    other = changed(text="count where age < 65")
+    first, second = answered(ledger, COUNT, value=212), answered(ledger, other, value=5)
+    keys = dict(sql("SELECT entry, memo FROM leakcap_event WHERE kind = 'reserve'"))
+    assert keys[first] != keys[second]
+    move = "UPDATE leakcap_event SET memo = '{}' WHERE kind = 'reserve' AND entry = {}"
+    sql(move.format(keys[first], second))
+    if both:
+        sql(move.format(keys[second], first))
+    with pytest.raises(LedgerError, match=r"Row 4 .* was edited"):
+        ledger.recall([COUNT], data="monday")
+    if both:
+        with pytest.raises(LedgerError, match=r"Row 2 .* was edited"):
+            ledger.recall([other], data="monday")
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_answers_are_numbers(opened: Any, value: float) -> None:
     ledger = opened()
@@ -124,6 +143,32 @@ def test_answers_are_numbers(opened: Any, value: float) -> None:
 def test_repeats_are_of_entries_that_are_there(opened: Any) -> None:
     with pytest.raises(LedgerError, match="no entry 7"):
         opened().mark_repeated([7])
+
+
+def test_repeats_are_of_answers_that_left(opened: Any) -> None:
+    ledger = opened()
+    reserved, lost = ledger.reserve([COUNT, COUNT], data="monday")
+    ledger.acknowledge([lost.id])
+    rows = ledger.verify().rows
+    for entry in (reserved, lost):
+        with pytest.raises(LedgerError, match=f"Entry {entry.id} .* was never released"):
+            ledger.mark_repeated([entry.id])
+    assert ledger.verify().rows == rows
+    ledger.mark_released([reserved.id])
+    ledger.mark_repeated([reserved.id])
+    assert ledger.verify().rows == rows + 2
+
+
+def test_answers_are_of_the_entries_that_leave(opened: Any) -> None:
+    ledger = opened()
+    first, second = ledger.reserve([COUNT, COUNT], data="monday")
+    for answers in ({second.id: [[1, 0, 2]]}, {first.id: [[1, 0, 2]], 99: [[1, 0, 2]]}):
+        with pytest.raises(InvalidParameter, match=r"`answers` of `mark_released` must be of entries"):
+            ledger.mark_released([first.id], answers=answers)
+    with pytest.raises(InvalidParameter, match="among `ids`"):
+        ledger.mark_released([], answers={first.id: [[1, 0, 2]]})
+    assert [entry.id for entry in ledger.unreleased()] == [first.id, second.id]
+    assert ledger.recall([COUNT], data="monday") == [None]
 
 
 class TestAcknowledging:

@@ -152,11 +152,14 @@ class Ledger(Book):
         """Record that the answers of these entries left, each once, in a transaction of its own.
 
         `answers` are the released values, by entry, to be remembered: see `recall`. Raises `LedgerError`
-        for an entry that is not there, was released before or was acknowledged as lost.
+        for an entry that is not there, was released before or was acknowledged as lost, and
+        `InvalidParameter` for an answer to none of them.
         """
         wanted, texts = tuple(ids), memo.texts_of(answers or {})
         for id_ in wanted:
             require(wanted.count(id_) == 1, "ids", "mark_released", "name each entry once", id_)
+        for id_ in texts:
+            require(id_ in wanted, "answers", "mark_released", "be of entries that are among `ids`", id_)
 
         def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
             self._require_reserved(entry)
@@ -178,10 +181,18 @@ class Ledger(Book):
 
     def mark_repeated(self, ids: Iterable[int], *, analyst: str = "") -> None:
         """Record that the recorded answers of these entries left once more, to whom and when. Costs
-        nothing."""
+        nothing.
+
+        Raises `LedgerError` for an entry that is not there, or whose answer never left.
+        """
         require_text(analyst, "analyst", "mark_repeated")
 
         def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
+            if entry.state != "released":
+                raise LedgerError(
+                    f"Entry {entry.id} of ledger `{self.url}` was never released, so that it has no answer "
+                    "to repeat. Repeat what `recall` returned."
+                )
             return events.note_row("repeat", place, time, entry, analyst=analyst)
 
         self._note(tuple(ids), note)

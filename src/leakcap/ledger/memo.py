@@ -41,19 +41,23 @@ def find(connection: Connection, state: State, charge: Charge, data: str, label:
         return None
     left = EVENT.alias("released_row")
     query = (
-        select(left)
+        select(left, EVENT.c.seq.label("reserved_row"))
         .select_from(EVENT.join(left, left.c.entry == EVENT.c.entry))
         .where(EVENT.c.kind == "reserve", EVENT.c.memo == key, left.c.kind == "release", left.c.answer != "")
         .order_by(EVENT.c.seq.desc())
         .limit(1)
     )
-    row = connection.execute(query).mappings().one_or_none()
-    if row is None:
+    found = connection.execute(query).mappings().one_or_none()
+    if found is None:
         return None
-    if row_hash(dict(row)) != row["hash"]:
-        raise LedgerError(
-            f"Row {row['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
-        )
+    row = dict(found)
+    # The row that says what was asked counts as much as the one that says what left.
+    asked = select(EVENT).where(EVENT.c.seq == row.pop("reserved_row"))
+    for seen in (dict(connection.execute(asked).mappings().one()), row):
+        if row_hash(seen) != seen["hash"]:
+            raise LedgerError(
+                f"Row {seen['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
+            )
     return Answer(entry=row["entry"], values=json.loads(row["answer"]))
 
 
