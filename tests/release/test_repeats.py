@@ -11,8 +11,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from leakcap.errors import BudgetExceeded
-from leakcap.ledger import Ledger
+from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.ledger import Answer, Ledger
 from leakcap.release import PrivateTable, Query
 from leakcap.release.identity import Identity
 from release.world import policy_of
@@ -42,6 +42,31 @@ ASKED: list[dict[str, Any]] = [
     {"statistic": "histogram", "column": "x", "bins": 4},
     {"statistic": "histogram", "column": "d", "where": "x > 3"},
 ]
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        [],
+        [[1, 0]],
+        [[1, 0, 2, 3]],
+        [[1, 0, 2], [1, 0, 2]],
+        [1],
+        [["1", 0, 2]],
+        [[True, 0, 2]],
+        [[None, 0, 2]],
+    ],
+    ids=str,
+)
+def test_what_is_no_answer_is_not_repeated(recorded: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program wrote into the ledger; nothing is spent, and the remedy works."""
+    table = private()
+    table.count(epsilon=0.5)
+    monkeypatch.setattr(Ledger, "recall", lambda *_, **__: [Answer(1, recorded)])
+    with pytest.raises(LedgerError, match="has not the shape of an answer"):
+        table.count(epsilon=0.5)
+    assert spent(table) == 0.5
+    assert not table.release([Query(name="q", statistic="count", epsilon=0.5)], fresh=True)[0].repeated
 
 
 @pytest.mark.parametrize("fields", ASKED, ids=str)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
 from leakcap.release.plan import Plan
 from leakcap.release.price import Price
@@ -21,10 +22,25 @@ def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, list
 
 
 def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
-    """The release that was answered before, under the name that the query has now."""
+    """The release that was answered before, under the name that the query has now.
+
+    Raises `LedgerError` where what is recorded is no answer to this query.
+    """
+    labels, values = plan.labels(), answer.values
+    if not isinstance(values, list) or len(values) != len(labels) or not all(map(_is_row, values)):
+        raise LedgerError(
+            f"The recorded answer of entry {answer.entry} has not the shape of an answer to this query. "
+            "Ask with fresh noise: `fresh=True`, or `--fresh`."
+        )
     rows = tuple(
-        Row(keys, value, (low, high))
-        for keys, (value, low, high) in zip(plan.labels(), answer.values, strict=True)
+        Row(keys, value, (low, high)) for keys, (value, low, high) in zip(labels, values, strict=True)
     )
     scale = price.noise_scales[plan.parts[0].role]
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price, repeated=True)
+
+
+def _is_row(row: object) -> bool:
+    """A value and both ends of its interval."""
+    if not isinstance(row, list) or len(row) != 3:
+        return False
+    return all(isinstance(number, int | float) and not isinstance(number, bool) for number in row)
