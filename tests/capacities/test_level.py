@@ -187,3 +187,16 @@ def test_the_method_says_whether_it_is_exact():
     three = capacity(Channel([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]), Renyi(2), AllPriorsJoint())
     assert "branch and bound" in two.method
     assert "the truth is between" in three.method
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_supremum_that_no_belief_attains_has_a_witness_near_it(flip: bool) -> None:
+    # At α = 2 an output of one secret only lets the leakage jump where that secret becomes impossible.
+    rows = np.array([[0.4, 0.6, 0.0], [0.5, 0.3, 0.2]])[:: -1 if flip else 1]
+    bound = capacity(Channel(rows), Renyi(2.0), AllPriorsJoint())
+    witness = np.asarray(bound.witness)
+    assert (witness > 0).all()
+    assert bound.lower <= float(joint(rows, witness, 2.0)) <= bound.upper
+    # As the second secret becomes impossible, its own output keeps adding 0.2 to Σ C²π/q = 1.
+    assert bound.upper >= math.log(1.2) - 1e-12
+    assert bound.width <= 2e-9

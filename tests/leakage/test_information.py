@@ -186,3 +186,18 @@ def test_orders_that_are_none(measure: Callable[..., object], alpha: float) -> N
 def test_priors_that_are_none(measure: Callable[..., object], prior: list[float]) -> None:
     with pytest.raises(InvalidPrior):
         measure(GEOMETRIC, prior, alpha=2.0)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("measure", [joint_renyi, sibson])
+def test_a_prior_whose_square_underflows_leaks_no_infinity(
+    measure: Callable[..., float], alpha: float
+) -> None:
+    # Each output shows its secret: ln Σ π^{2−α} / (α − 1) jointly, α/(α − 1) ln Σ π^{1/α} by Sibson.
+    rare = 1e-180
+    told = measure(Channel(np.eye(2)), np.array([1.0 - rare, rare]), alpha=alpha)
+    power, factor = (2 - alpha, 1) if measure is joint_renyi else (1 / mp.mpf(alpha), alpha)
+    with mp.workdps(400):
+        total = mp.log1p(mp.mpf(rare) ** power)
+        expected = factor * total / (alpha - 1) if alpha > 1 else -rare * mp.log(rare)
+    assert told == pytest.approx(float(expected), rel=1e-12, abs=1e-15)

@@ -14,9 +14,12 @@ from leakcap.capacities.verb import solve
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
-from leakcap.numeric.logspace import Floats
+from leakcap.numeric.logspace import Floats, logsumexp
 
-__all__ = ["given_prior", "log_lift", "sibson_information"]
+__all__ = ["between_joint", "given_prior", "log_lift", "sibson_information"]
+
+_SMALLEST = 1e-290
+"""Products of prior and output below this are on their way to zero: logarithms instead."""
 
 
 @solve.register
@@ -52,7 +55,7 @@ def sibson_information(channel: Channel, prior: Floats, alpha: float) -> float:
         log_centre = _log_norms(np.log(prior[x]) / alpha + np.log(cell), y, width, alpha)
         centre = np.exp(log_centre - log_centre.max())
         centre /= centre.sum()
-    return _between_joint(Renyi(alpha), prior[x], cell, centre[y])
+    return between_joint(Renyi(alpha), prior[x], cell, centre[y])
 
 
 def log_lift(channel: Channel, prior: Floats) -> float:
@@ -68,11 +71,29 @@ def log_lift(channel: Channel, prior: Floats) -> float:
     return max(math.log(float(np.max(cell / centre[y]))), 0.0)
 
 
-def _between_joint(ruler: Renyi, weight: Floats, cell: Floats, centre: Floats) -> float:
-    """D(P_XY ‖ P_X × Q) from the cells with mass; where P_XY has none, all of Q is one outcome."""
+def between_joint(ruler: Renyi, weight: Floats, cell: Floats, centre: Floats) -> float:
+    """D(P_XY ‖ P_X × Q) from the cells with mass; where P_XY has none, all of Q is one outcome.
+
+    >>> between_joint(Renyi(1.0), np.array([0.5, 0.5]), np.ones(2), np.array([0.5, 0.5]))
+    0.6931471805599453
+    """
     mass = weight * centre
+    if ruler.alpha >= 1.0 and mass.min() < _SMALLEST and centre.min() > 0.0:
+        return max(_from_ratios(ruler.alpha, np.log(weight), np.log(cell), np.log(centre)), 0.0)
     rest = max(1.0 - math.fsum(mass), 0.0)
     return float(ruler.between(np.append(weight * cell, 0.0), np.append(mass, rest)))
+
+
+def _from_ratios(alpha: float, log_weight: Floats, log_cell: Floats, log_centre: Floats) -> float:
+    """The same from C/Q alone: priors whose products with q would underflow."""
+    log_mass, ratio, order = log_weight + log_cell, log_cell - log_centre, alpha - 1.0
+    if math.isinf(alpha):
+        return float(ratio.max())
+    if alpha == 1.0:
+        return math.fsum(np.exp(log_mass) * ratio)
+    if np.abs(order * ratio).max() < 1.0:
+        return math.log1p(math.fsum(np.exp(log_mass) * np.expm1(order * ratio))) / order
+    return float(logsumexp(log_mass + order * ratio)) / order
 
 
 def _cells(channel: Channel, prior: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:

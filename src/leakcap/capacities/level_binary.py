@@ -81,6 +81,9 @@ class _Half:
         best, belief, bound = -math.inf, 0.0, math.inf
         for _ in range(_ROUNDS):
             at_low, at_high, ceiling = self._bounds(low, high)
+            if self.alpha == 2.0 and self.rare.size:
+                # The jump at p = 0 bounds from above, but no belief attains it.
+                at_low = np.where(low > 0, at_low, -np.inf)
             ends = np.concatenate([at_low, at_high])
             top = int(np.argmax(ends))
             if ends[top] > best:

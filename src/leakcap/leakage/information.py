@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.capacities.given import sibson_information
+from leakcap.capacities.given import between_joint, sibson_information
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.errors import require, require_number
@@ -80,10 +80,7 @@ def joint_renyi(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
     """
     ruler = Renyi(order_of("joint_renyi", alpha))
     cells = cells_of(channel, prior)
-    apart = cells.weight * cells.centre[cells.y]
-    # Where the joint has no mass, all of P_X × P_Y is one outcome.
-    rest = max(1.0 - math.fsum(apart), 0.0)
-    return float(ruler.between(np.append(cells.weight * cells.chance, 0.0), np.append(apart, rest)))
+    return between_joint(ruler, cells.weight, cells.chance, cells.centre[cells.y])
 
 
 def live_rows(channel: Channel, prior: ArrayLike) -> tuple[Floats, Floats]:
