@@ -142,3 +142,66 @@ def test_a_collation_does_not_merge_people_or_groups(server: str) -> None:
     people = policy_of(unit={"id": "id", "max_rows": 1}, columns={"d": {"keys": ["a", "b"]}})
     assert exact(planned(people, statistic="count"), engine) == [[3]]
     assert exact(planned(policy_of(), statistic="count", by=("d",)), engine) == [[2, 1, 0]]
+
+
+def counted(engine: PostgreSQL) -> list[list[int]]:
+    return exact(planned(policy_of(), statistic="count"), engine)
+
+
+SWAPS = {
+    "a view": [
+        "ALTER TABLE swapped RENAME TO aside",
+        "CREATE VIEW swapped AS SELECT 1 / (x - 1)::int AS x FROM aside",
+    ],
+    "another table": ["ALTER TABLE swapped RENAME TO aside", "CREATE TABLE swapped (x float8)"],
+    "row-level security": ["ALTER TABLE swapped ENABLE ROW LEVEL SECURITY"],
+    "nothing": ["ALTER TABLE swapped RENAME TO aside"],
+}
+
+
+@pytest.mark.parametrize("change", SWAPS)
+@pytest.mark.parametrize("kind", ["TABLE", "MATERIALIZED VIEW"])
+def test_what_replaced_the_table_is_not_read(server: str, change: str, kind: str) -> None:
+    """Whatever the name means by now, no statement about it is run."""
+    if kind != "TABLE" and change == "row-level security":
+        change = "nothing"  # a materialized view has none
+    sql(server, "DROP SCHEMA IF EXISTS mine CASCADE", "CREATE SCHEMA mine")
+    swaps = [part.replace(" TABLE swapped R", f" {kind} swapped R") for part in SWAPS[change]]
+    sql(server, f"CREATE {kind} mine.swapped AS SELECT 1::float8 AS x")
+    engine = PostgreSQL(server, table="mine.swapped")
+    assert counted(engine) == [[1]]
+    statement = engine.write(planned(policy_of(), statistic="count").logical())
+    sql(server, "SET search_path = mine", *swaps)
+    for ask in (lambda: engine.run(statement), engine.columns):
+        with pytest.raises(DataError, match="replaced or altered since it was opened"):
+            ask()
+
+
+def test_the_table_stays_what_it_is_while_it_is_read(server: str) -> None:
+    """Between the look at the name and the statement nobody can rename the table; afterwards anybody can."""
+    sql(server, "DROP TABLE IF EXISTS held, aside", "CREATE TABLE held AS SELECT 1::float8 AS x")
+    engine, rename = PostgreSQL(server, table="held"), "ALTER TABLE held RENAME TO aside"
+    with psycopg.connect(server.replace("+psycopg", "")) as connection:
+        assert engine._is_as_found(connection.cursor())
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            sql(server, "SET lock_timeout = '50ms'", rename)
+    sql(server, rename)
+
+
+def test_text_is_sent_as_utf8_whatever_the_role_prefers(server: str) -> None:
+    """Latin 1 has no euro sign: a public key with one could not be asked for."""
+    sql(
+        server,
+        "DROP TABLE IF EXISTS prices",
+        "CREATE TABLE prices (d text)",
+        "INSERT INTO prices VALUES ('€'), ('€'), ('$')",
+        "CREATE ROLE western LOGIN",
+        "ALTER ROLE western SET client_encoding = 'LATIN1'",
+        "GRANT SELECT (d) ON prices TO western",
+    )
+    western = server.replace("leakcap@", "western@")
+    with psycopg.connect(western.replace("+psycopg", "")) as connection:
+        assert connection.info.encoding == "iso8859-1"
+    engine = PostgreSQL(western, table="prices")
+    policy = policy_of(columns={"d": {"keys": ["€", "$"]}})
+    assert exact(planned(policy, statistic="count", by=("d",)), engine) == [[2, 1]]

@@ -2,7 +2,8 @@
 
 Every connection is read-only and sees the built-in functions and casts alone. A view, a foreign table, a
 table with row-level security or a column computed at reading could raise errors that hang on a row, and is
-refused.
+refused: when it is opened, and again before each statement, under a lock that keeps the name from coming to
+mean something else until the statement is done.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ _TYPES = {
         "uuid": "UUID",
     },
 }
+# Each statement sees what was committed before it: the second look at the table, after the lock, needs that,
+# and the aggregate is one statement, so that it sees one state of the table.
 _SETTINGS = (
-    "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL REPEATABLE READ",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
+    "SET client_encoding = 'UTF8'",
+    "SET row_security = off",
     "SET search_path = pg_catalog",
     "SET datestyle = 'ISO'",
     "SET standard_conforming_strings = on",
@@ -73,27 +78,29 @@ class PostgreSQL:
         )
         weakref.finalize(self, self._pool.dispose)
         schema, _, name = table.rpartition(".")
-        self._oid, source = self._table(schema or "public", name)
-        self._source = source
+        self._found: Cell | None = None
+        self._found = self._table(schema or "public", name)
+        self._source = exp.Table(this=_named(name), db=_named(schema or "public"))
         if self._fetch(_ROUNDING) != [(0,), (2,), (2,), (0,), (-2,)]:
             raise DataError("This PostgreSQL rounds in a way that leakcap's proofs do not cover.")
 
-    def _table(self, schema: str, name: str) -> tuple[int, exp.Table]:
+    def _table(self, schema: str, name: str) -> Cell:
+        """What the name means: oid, schema, name, kind and whether rows are secured."""
         found = self._fetch(
             _FIND, (name, schema), message=f"`{self._where}` cannot be reached, or is no PostgreSQL server."
         )
         if not found:
             raise DataError(f"`{self._where}` has no table `{schema}.{name}`.")
-        oid, schema, name, kind, secured = found[0]
+        _, schema, name, kind, secured = found[0]
         if kind not in ("r", "p", "m"):
             raise DataError(f"`{schema}.{name}` is a view or a foreign table; only stored tables are read.")
         if secured:
             raise DataError(f"`{schema}.{name}` has row-level security, whose rules could tell rows apart.")
-        return int(oid), exp.Table(this=_named(name), db=_named(schema))
+        return found[0]
 
     def columns(self) -> dict[str, str]:
         """Column names and types as DuckDB calls them; text is TEXT, which is read as text only."""
-        rows = self._fetch(_COLUMNS, (self._oid,))
+        rows = self._fetch(_COLUMNS, (self._found[0],) if self._found else None)
         return {str(name): _TYPES.get(str(type_), str(type_).upper()) for name, type_ in rows}
 
     def write(self, tree: exp.Expression) -> Statement:
@@ -111,9 +118,12 @@ class PostgreSQL:
     def _fetch(
         self, statement: str, values: tuple[Any, ...] | None = None, *, message: str = READING
     ) -> list[Cell]:
-        return _safely(lambda: self._fetched(statement, values), message)
+        rows = _safely(lambda: self._fetched(statement, values), message)
+        if rows is None:
+            raise DataError("The table was replaced or altered since it was opened. Open it anew.")
+        return rows
 
-    def _fetched(self, statement: str, values: tuple[Any, ...] | None) -> list[Cell]:
+    def _fetched(self, statement: str, values: tuple[Any, ...] | None) -> list[Cell] | None:
         # The driver's own cursor: without values it sends the text as it is, percent signs included.
         connection = self._pool.raw_connection()
         try:
@@ -121,10 +131,28 @@ class PostgreSQL:
             for setting in _SETTINGS:
                 cursor.execute(setting)
             connection.commit()
+            if not self._is_as_found(cursor):
+                return None
             cursor.execute(statement, values)
             return [tuple(row) for row in cursor.fetchall()]
         finally:
             connection.close()
+
+    def _is_as_found(self, cursor: Any) -> bool:
+        """Whether the name still means the table that was opened; if so it does until the transaction ends.
+
+        To select no rows locks the table against renaming and altering. The look before keeps anything
+        else from being planned, the look after finds what happened in between.
+        """
+        if self._found is None:
+            return True
+        hold = exp.select("1").from_(self._source.copy()).limit(0).sql(dialect=self.dialect)
+        return self._look(cursor) and cursor.execute(hold) is not None and self._look(cursor)
+
+    def _look(self, cursor: Any) -> bool:
+        assert self._found is not None
+        cursor.execute(_FIND, (self._found[2], self._found[1]))
+        return [tuple(row) for row in cursor.fetchall()] == [self._found]
 
 
 def _safely(action: Callable[[], T], message: str) -> T:
