@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import sqlite3
 import subprocess
 import sys
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 
 from leakcap.ledger import Caps, Charge, Ledger, Spend
-from ledger.server import execute, running
+from ledger.server import emptied, running
 
 POLICY = "ab12cd34ef56ab78"
-NUMBERS = itertools.count(1)
 Open = Callable[..., Ledger]
 
 
@@ -48,10 +46,8 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def database(server: str) -> str:
-    """The URL of a fresh, empty database."""
-    name = f"ledger_{next(NUMBERS)}"
-    execute(f"{server}/postgres", f"CREATE DATABASE {name}")
-    return f"{server}/{name}"
+    """The URL of an empty database."""
+    return emptied(server, "ledger")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
