@@ -200,3 +200,29 @@ def test_a_supremum_that_no_belief_attains_has_a_witness_near_it(flip: bool) -> 
     # As the second secret becomes impossible, its own output keeps adding 0.2 to Σ C²π/q = 1.
     assert bound.upper >= math.log(1.2) - 1e-12
     assert bound.width <= 2e-9
+
+
+def test_the_witness_attains_the_lower_end_where_the_supremum_is_a_limit() -> None:
+    """At order 2 the best beliefs run to the edge; subnormal weights once flattered the lower end."""
+    rows = [
+        [0, 0, 1, 0],
+        [0, 0, 1, 0],
+        [0, 0, 0, 1],
+        [9.146168513704068e-15, 0.20736661233994183, 0.7250360297313118, 0.06759735792873739],
+        [0, 0.27603890524250246, 0, 0.7239610947574975],
+        [0.7957950273747999, 0, 0, 0.20420497262520007],
+        [8.274055786899677e-09, 0.025620833179053608, 0.9743791585468906, 0],
+        [0.24614439819533906, 0.7538556018046609, 0, 0],
+    ]
+    channel = Channel(rows)
+    bound = capacity(channel, Renyi(2.0), AllPriorsJoint())
+    prior = np.asarray(bound.witness)
+    with mp.workdps(60):
+        p = [mp.mpf(float(v)) for v in prior / prior.sum()]
+        c = [[mp.mpf(float(v)) for v in row] for row in rows]
+        q = [sum(p[x] * c[x][y] for x in range(8)) for y in range(4)]
+        value = mp.log(
+            sum(p[x] * c[x][y] ** 2 / q[y] for x in range(8) for y in range(4) if c[x][y] > 0 and p[x] > 0)
+        )
+    assert bound.lower <= float(value) + 1e-12
+    assert bound.upper == pytest.approx(math.log(np.max(channel.matrix, axis=0).sum()), rel=1e-12)

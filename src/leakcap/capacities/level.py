@@ -31,6 +31,7 @@ from leakcap.progress import tracked
 __all__ = ["level"]
 
 _SOURCE = "How to secure data with a broken wifi connection, 2022"
+_SMALLEST = 1e-150
 _HIGHEST = 1e9
 _WORK = 2e7
 """Matrix entries that one ascent may touch."""
@@ -82,7 +83,7 @@ def _bracket(channel: Channel, order: Renyi) -> Bound:
     steps = int(min(max(_WORK / channel.matrix.size, 20), 300))
     best, lower = np.full(channel.shape[0], 1.0 / channel.shape[0]), 0.0
     for start in tracked(_starts(channel, order), f"level-{order.alpha:g} capacity, ascents", 7):
-        found = objective.ascend(start, steps)
+        found = _resolved(objective.ascend(start, steps))
         value = objective.lower(found)
         if value > lower:
             best, lower = found, value
@@ -91,6 +92,16 @@ def _bracket(channel: Channel, order: Renyi) -> Bound:
         upper, name = min((upper, name), (max(closer, lower), "branch and bound over the prior"))
     method = f"level {order.alpha:g}: best of several ascents below, {name} above; the truth is between"
     return Bound(min(lower, upper), upper, method, _SOURCE, witness=best)
+
+
+def _resolved(prior: Floats) -> Floats:
+    """The prior with its vanishing weights raised to where their products keep all digits.
+
+    An ascent towards a supremum that is a limit at the edge leaves subnormal weights, whose few digits would
+    make the prior's own information differ from what was added up for it.
+    """
+    lifted = np.where(prior > 0.0, np.maximum(prior, _SMALLEST), 0.0)
+    return np.asarray(lifted / lifted.sum())
 
 
 def _starts(channel: Channel, order: Renyi) -> Iterator[Floats]:
