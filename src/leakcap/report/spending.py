@@ -15,7 +15,7 @@ from leakcap.ledger import Account, Balance, Entry
 from leakcap.report.plain import plain
 from leakcap.report.publication import CAPS
 
-__all__ = ["print_accounts", "print_entries", "print_spending"]
+__all__ = ["balances_table", "print_accounts", "print_entries", "print_spending"]
 
 _WIDTH = 24
 _SOFT, _WARM, _FILL = "dim", "red", "cyan"
@@ -29,7 +29,7 @@ def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) 
         title = "" if account.scope == "everything" else f"{account.scope} {account.name or '(unnamed)'}"
         if title:
             console.print(Text(plain(f"\n{title}"), style="bold"))
-        console.print(_balances([b for b in account.balances if b.cap is not None or not title]))
+        console.print(balances_table([b for b in account.balances if b.cap is not None or not title]))
 
 
 def print_spending(console: Console, entries: Sequence[Entry]) -> None:
@@ -98,7 +98,8 @@ def _moments(entries: Sequence[Entry]) -> tuple[Callable[[Entry], str], list[str
     return lambda entry: entry.time.strftime(form), list(names)
 
 
-def _balances(balances: Sequence[Balance]) -> Table:
+def balances_table(balances: Sequence[Balance]) -> Table:
+    """Every cap with what was spent of it, what is left, and a bar."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for title in ("cap", "spent", "left", "of", ""):
         table.add_column(title, justify="left" if title in ("cap", "") else "right", no_wrap=True)

@@ -10,12 +10,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Balance
 from leakcap.release import Preview, Release
 from leakcap.report.channel import Finding
 from leakcap.report.plain import plain
 from leakcap.report.plots import label
-from leakcap.report.publication import CAPS, Publication, figures, number, protects, scales
+from leakcap.report.publication import Publication, figures, number, protects, scales
+from leakcap.report.spending import balances_table
 from leakcap.statement import Statement
 
 __all__ = ["print_findings", "print_preview", "print_publication", "print_statement", "print_values"]
@@ -34,7 +34,7 @@ def print_publication(console: Console, publication: Publication, *, explain: bo
     console.print()
     print_statement(console, publication.total, explain=explain)
     console.print()
-    console.print(_balances(publication.balances))
+    console.print(balances_table(publication.balances))
 
 
 def print_values(console: Console, releases: Sequence[Release]) -> None:
@@ -125,20 +125,4 @@ def _table(*titles: str) -> Table:
     for index, title in enumerate(titles):
         text = index == (1 if titles[0] == "#" else 0)
         table.add_column(title, justify="left" if text else "right", no_wrap=not text)
-    return table
-
-
-def _balances(balances: Sequence[Balance]) -> Table:
-    table = _table("cap", "spent", "left", "of", "")
-    for b in balances:
-        name = CAPS.get(b.name, b.name)
-        if b.cap is None:
-            table.add_row(
-                name, f"{b.spent:.6g}" if math.isfinite(b.spent) else "no bound", "", "not capped", ""
-            )
-            continue
-        share = min(b.spent / b.cap, 1.0) if b.cap else 0.0
-        full = round(share * 20)
-        bar = Text("█" * full, style=_WARM) + Text("░" * (20 - full), style=_SOFT)
-        table.add_row(name, f"{b.spent:.6g}", f"{b.left:.6g}", f"{b.cap:.6g}", bar)
     return table
