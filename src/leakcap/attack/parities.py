@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leakcap.attack.code import Bits, Code, Readings, as_bits, as_integers
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["MOST_BITS", "Decoded", "decode_parities", "parities", "parity", "walsh"]
+__all__ = ["MOST_BITS", "Decoded", "ParityCode", "decode_parities", "parities", "parity", "walsh"]
 
 MOST_BITS = 20
 """The transform visits all 2^k messages."""
@@ -92,6 +93,47 @@ def decode_parities(bits: int, masks: Masks, ratios: ArrayLike) -> Decoded:
     best = int(np.argmax(scores))
     near = scores[scores > scores[best] - _NEGLIGIBLE]
     return Decoded(best, float(1.0 / np.exp(near - scores[best]).sum()))
+
+
+class ParityCode(Code):
+    """Random parities as a code: masks fixed beforehand, exact maximum likelihood.
+
+    >>> code = ParityCode(2, np.array([1, 2, 3]))
+    >>> code.encode(np.array([[1, 0]], dtype=np.uint8))
+    array([[1, 0, 1]], dtype=uint8)
+    >>> code.decode([[5.0, -5.0, 5.0]]).messages
+    array([[1, 0]], dtype=uint8)
+    """
+
+    def __init__(self, bits: int, masks: Masks) -> None:
+        _check(bits, "ParityCode")
+        self._bits, self._masks = bits, masks
+
+    @property
+    def name(self) -> str:
+        """How they are called."""
+        return "parities"
+
+    @property
+    def bits(self) -> int:
+        """At most 20."""
+        return self._bits
+
+    @property
+    def uses(self) -> int:
+        """As many as there are masks."""
+        return int(self._masks.size)
+
+    def encode(self, messages: Bits) -> Bits:
+        """The parity of each mask AND the message."""
+        numbers = np.array(as_integers(self.checked_messages(messages)), dtype=np.int64)
+        return parity(self._masks, numbers[:, None]).astype(np.uint8)
+
+    def decode(self, ratios: ArrayLike) -> Readings:
+        """The likeliest messages, and their exact posteriors."""
+        found = [decode_parities(self.bits, self._masks, soft) for soft in self.checked_ratios(ratios)]
+        sure = np.array([one.confidence for one in found])
+        return Readings(as_bits([one.message for one in found], self.bits), sure)
 
 
 def _check(bits: int, owner: str) -> None:
