@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -18,7 +19,7 @@ from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.values import Answer, Charge
 
-__all__ = ["find", "texts_of", "version_of"]
+__all__ = ["find", "of_entry", "texts_of", "version_of"]
 
 
 def texts_of(answers: Mapping[int, Sequence[Sequence[float]]]) -> dict[int, str]:
@@ -54,11 +55,25 @@ def find(connection: Connection, state: State, charge: Charge, data: str, label:
     # The row that says what was asked counts as much as the one that says what left.
     asked = select(EVENT).where(EVENT.c.seq == row.pop("reserved_row"))
     for seen in (dict(connection.execute(asked).mappings().one()), row):
-        if row_hash(seen) != seen["hash"]:
-            raise LedgerError(
-                f"Row {seen['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
-            )
+        _require_unedited(seen, label)
     return Answer(entry=row["entry"], values=json.loads(row["answer"]))
+
+
+def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
+    """The answer recorded with an entry's release."""
+    query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "release", EVENT.c.answer != "")
+    found = connection.execute(query).mappings().one_or_none()
+    if found is None:
+        return None
+    _require_unedited(dict(found), label)
+    return Answer(entry=entry, values=json.loads(found["answer"]))
+
+
+def _require_unedited(row: Mapping[str, Any], label: str) -> None:
+    if row_hash(dict(row)) != row["hash"]:
+        raise LedgerError(
+            f"Row {row['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
+        )
 
 
 def version_of(connection: Connection, state: State, data: str) -> int:

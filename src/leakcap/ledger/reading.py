@@ -9,6 +9,7 @@ from typing import Self
 
 from sqlalchemy import select
 
+from leakcap.ledger import memo
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query, entry_of
 from leakcap.ledger.limits import balances
@@ -16,7 +17,7 @@ from leakcap.ledger.rules import period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, units
-from leakcap.ledger.values import Account, Balance, Entry, Head, Totals
+from leakcap.ledger.values import Account, Answer, Balance, Entry, Head, Totals
 from leakcap.ledger.walk import walk
 
 __all__ = ["Book"]
@@ -64,6 +65,11 @@ class Book:
     def unreleased(self) -> list[Entry]:
         """What was reserved, never released and not acknowledged: paid for, no answer known to have left."""
         return [entry for entry in self.entries() if entry.state == "reserved"]
+
+    def answer(self, entry: int) -> Answer | None:
+        """What was recorded when this entry's answer left; None where it has not, or nothing was recorded."""
+        with self._database.reading() as connection:
+            return memo.of_entry(connection, entry, self.url)
 
     def totals(self) -> Totals:
         """All that was ever committed."""
