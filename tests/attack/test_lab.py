@@ -52,7 +52,7 @@ def test_bad_parameters() -> None:
 def findings(*args: str, cwd: Path | None = None) -> list[dict[str, object]]:
     done = leakcap("attack", *args, "--json", cwd=cwd)
     assert (done.returncode, done.stderr) == (0, "")
-    found: list[dict[str, object]] = json.loads(done.stdout)
+    found: list[dict[str, object]] = json.loads(done.stdout)["findings"]
     return found
 
 

@@ -117,7 +117,7 @@ def test_preview_touches_nothing(ward: Path) -> None:
     assert "± 30" in done.stdout.replace("\u2212", "-")
     assert not (ward / "ward.db").exists()
     answer = json.loads(leakcap("preview", "release.toml", "--json", cwd=ward).stdout)
-    assert answer[0]["error_95"] == 30.0
+    assert answer["statistics"][0]["error_95"] == 30.0
 
 
 BAD: dict[str, tuple[str, str, str]] = {

@@ -90,7 +90,13 @@ def test_verify_prints_a_head_that_is_an_anchor(folder: Path) -> None:
         "contains the anchor" in leakcap("ledger", "verify", "ward.db", "--anchor", head, cwd=folder).stdout
     )
     told = json.loads(leakcap("ledger", "verify", "ward.db", "--anchor", head, "--json", cwd=folder).stdout)
-    assert told == {"rows": 6, "entries": 3, "head": head, "anchored": True}
+    assert told == {
+        "schema": "leakcap/ledger-verify/1",
+        "rows": 6,
+        "entries": 3,
+        "head": head,
+        "anchored": True,
+    }
     with closing(sqlite3.connect(folder / "ward.db", isolation_level=None)) as connection:
         connection.execute("UPDATE leakcap_event SET analyst = 'x' WHERE seq = 2")
     edited = leakcap("ledger", "verify", "ward.db", cwd=folder)
@@ -100,7 +106,7 @@ def test_verify_prints_a_head_that_is_an_anchor(folder: Path) -> None:
 
 def test_repair_lists_and_acknowledges(folder: Path) -> None:
     assert "my mean of age" in leakcap("ledger", "repair", "ward.db", cwd=folder).stdout
-    (lost,) = json.loads(leakcap("ledger", "repair", "ward.db", "--json", cwd=folder).stdout)
+    (lost,) = json.loads(leakcap("ledger", "repair", "ward.db", "--json", cwd=folder).stdout)["entries"]
     assert (lost["id"], lost["analyst"], lost["state"]) == (2, "räume", "reserved")
     again = leakcap("ledger", "repair", "ward.db", "--acknowledge", "1", cwd=folder)
     assert again.returncode == 2

@@ -39,7 +39,7 @@ def guess(
 ) -> None:
     """The guessing game about one record: the optimal test against a channel.
 
-    Example: leakcap attack guess survey.csv --prior 0.5,0.25,0.25
+    Example: leakcap attack guess examples/survey.csv --prior 0.5,0.25,0.25
     """
     from leakcap.attack import guessing_game
     from leakcap.channel import Channel
@@ -146,7 +146,7 @@ def _numbers(text: str, option: str) -> list[float]:
 
 def _show(found: Sequence[Finding], json_: bool) -> None:
     if json_:
-        print_json([finding.to_dict() for finding in found])
+        print_json("attack/1", {"findings": [finding.to_dict() for finding in found]})
         return
     from rich.table import Table
     from rich.text import Text

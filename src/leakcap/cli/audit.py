@@ -61,7 +61,8 @@ def audit(
 
     The exit code is 1 when the claim is violated.
 
-    Example: leakcap audit './noisy-count {}' 100 101 --claim 'PureDP(1)'
+    Example: leakcap audit examples.noisy_count:noisy_count 100 101 --claim 'PureDP(1)'
+    --confidence 0.999999
     """
     from leakcap.cli.expressions import guarantee
 
@@ -79,7 +80,7 @@ def audit(
         else _run(mechanism, first, second, batch, {**options, "samples": samples})
     )
     if json_:
-        print_json(found.to_dict())
+        print_json("audit/1", {"mechanism": mechanism, "inputs": [first, second]} | found.to_dict())
     else:
         from leakcap.report.audit import print_audit
 

@@ -35,7 +35,7 @@ def channel(
 ) -> None:
     """Everything that a channel given as a matrix leaks: to any belief, under one, and towards a goal.
 
-    Example: leakcap channel survey.csv --prior 0.5,0.25,0.25 --gain k_guesses:2
+    Example: leakcap channel examples/survey.csv --prior 0.5,0.25,0.25 --gain k_guesses:2
     """
     from leakcap.report.channel import findings
 
@@ -43,7 +43,8 @@ def channel(
     belief = _prior(prior, matrix.shape[0])
     found = findings(matrix, belief, _gain(gain, belief, matrix), _orders(alpha))
     if json_:
-        print_json({"shape": list(matrix.shape), "prior": belief, "measures": [f.to_dict() for f in found]})
+        record = {"file": file.name, "shape": list(matrix.shape), "prior": belief, "gain": gain}
+        print_json("channel/1", record | {"measures": [f.to_dict() for f in found]})
         return
     from leakcap.report.terminal import print_findings
 

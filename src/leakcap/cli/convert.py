@@ -36,6 +36,7 @@ def convert(
     found = route(given, kind, **free)
     if json_:
         print_json(
+            "convert/1",
             {
                 "from": repr(given),
                 "to": repr(found.target),
@@ -51,7 +52,7 @@ def convert(
                     }
                     for step in found.steps
                 ],
-            }
+            },
         )
         return
     out = console()

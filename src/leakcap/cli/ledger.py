@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import json
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,12 +69,14 @@ def budget(
             for account in accounts
         ]
         print_json(
+            "budget/1",
             {
                 "dataset": dataset,
                 "caps": listed[0]["caps"],
                 "accounts": listed[1:],
                 "entries": [_entry(entry) for entry in entries],
-            }
+                **({} if ledger is not None or file is None else _so_far(file, entries)),
+            },
         )
         return
     from leakcap.report.spending import print_accounts, print_entries, print_spending
@@ -99,7 +103,7 @@ def verify(
     Keep the printed head where nobody who can write the ledger can write: as --anchor it later shows that the
     chain was not rewritten.
 
-    Example: leakcap ledger verify hospital.db --anchor 5269631469ae…
+    Example: leakcap ledger verify examples/hospital/hospital.db
     """
     from leakcap.ledger import Ledger
 
@@ -107,7 +111,10 @@ def verify(
         head = book.verify(anchor=anchor)
         entries = book.totals().entries
     if json_:
-        print_json({"rows": head.rows, "entries": entries, "head": head.hash, "anchored": anchor is not None})
+        print_json(
+            "ledger-verify/1",
+            {"rows": head.rows, "entries": entries, "head": head.hash, "anchored": anchor is not None},
+        )
         return
     met = " It contains the anchor." if anchor is not None else ""
     typer.echo(f"The chain holds: {head.rows:,} rows, {entries:,} spends.{met}\nhead {head.hash}")
@@ -128,7 +135,7 @@ def repair(
     What was spent stays spent: nobody can prove that an answer did not leave. An acknowledged entry is no
     longer listed, and its answer may not leave any more.
 
-    Example: leakcap ledger repair hospital.db --acknowledge 7 --note "power cut on 3 March"
+    Example: leakcap ledger repair examples/hospital/hospital.db
     """
     from leakcap.ledger import Ledger
 
@@ -139,7 +146,7 @@ def repair(
     with Ledger.read(target) as book:
         lost = book.unreleased()
     if json_:
-        print_json([_entry(entry) for entry in lost])
+        print_json("ledger-repair/1", {"entries": [_entry(entry) for entry in lost]})
         return
     if not lost:
         typer.echo("Nothing to repair: every spend was released or acknowledged.")
@@ -162,34 +169,50 @@ def export_(
     output: Annotated[
         Path | None, typer.Option(help="The file; without it, standard output.", show_default=False)
     ] = None,
+    json_: Json = False,
 ) -> None:
     """The audit trail: who, when, which query, what it cost, which software. No answers, no data, no noise.
 
-    Example: leakcap ledger export hospital.db --format csv --output spends.csv
+    Example: leakcap ledger export examples/hospital/hospital.db --format csv --output spends.csv
     """
     from leakcap.ledger import Ledger, export
 
     with Ledger.read(_url(url)) as book:
-        text = export(book.entries(), form.value)
-    if output is None:
+        text = export(book.entries(), "json" if json_ else form.value)
+    if json_:
+        print_json("ledger-export/1", {"entries": json.loads(text)})
+    elif output is None:
         typer.echo(text, nl=not text.endswith("\n"))
     else:
         output.write_text(text, encoding="utf-8")
 
 
 @ledger.command()
-def migrate(url: Url) -> None:
+def migrate(url: Url, json_: Json = False) -> None:
     """Bring a ledger of an older leakcap to this one's schema. Make a backup first.
 
     All or nothing: the chain is verified before anything is kept, and keeps its hashes.
 
-    Example: leakcap ledger migrate hospital.db
+    Example: leakcap ledger migrate examples/hospital/hospital.db
     """
     from leakcap.ledger import Ledger
 
     before, now = Ledger.migrate(_url(url))
+    if json_:
+        print_json("ledger-migrate/1", {"before": before, "now": now})
+        return
     same = before == now
     typer.echo(f"The ledger has schema {now} already." if same else f"From schema {before} to {now}.")
+
+
+def _so_far(file: Path, entries: Sequence[Any]) -> dict[str, Any]:
+    """The query file's policy, and what everything in its ledger tells."""
+    from leakcap.release import exposure_so_far, load_policy, load_queries
+    from leakcap.statement import statement_of
+
+    policy = load_policy(load_queries(file).policy)
+    told = {"so_far": statement_of(exposure_so_far(entries, policy)).to_dict()} if entries else {}
+    return {"policy": policy.model_dump(mode="json"), **told}
 
 
 def _url(text: str, *, query_file: bool | None = None) -> str:

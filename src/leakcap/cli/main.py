@@ -13,6 +13,7 @@ from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
 from leakcap.cli.ledger import budget, ledger
 from leakcap.cli.release import preview, release
+from leakcap.cli.schema import schema
 from leakcap.cli.sql import sql
 from leakcap.errors import LeakcapError
 
@@ -34,6 +35,7 @@ app.add_typer(ledger)
 app.command()(channel)
 app.command()(audit)
 app.add_typer(attack)
+app.command()(schema)
 
 
 def _version(value: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,9 +23,11 @@ def console() -> Console:
     return Console(highlight=False)
 
 
-def print_json(value: Any) -> None:
-    """Strict JSON on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+def print_json(schema: str, value: Mapping[str, Any]) -> None:
+    """Strict JSON on standard output; `schema` names its shape and version, as in ``release/1``."""
+    typer.echo(
+        json.dumps({"schema": f"leakcap/{schema}", **value}, indent=2, ensure_ascii=False, allow_nan=False)
+    )
 
 
 def finite(value: float) -> float | None:

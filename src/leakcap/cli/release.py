@@ -74,7 +74,7 @@ def release(
     publication = Publication.of(policy, releases, total, table.budget())
     write_html(publication, target)
     if json_:
-        print_json(publication.to_dict() | {"report": str(target)})
+        print_json("release/1", publication.to_dict() | {"report": str(target)})
         return
     from leakcap.report.terminal import print_publication
 
@@ -96,9 +96,12 @@ def preview(file: QueryPath, json_: Json = False) -> None:
     from leakcap.release import preview as preview_queries
 
     queries = load_queries(file)
-    previews = preview_queries(queries.queries, policy=load_policy(queries.policy))
+    policy = load_policy(queries.policy)
+    previews = preview_queries(queries.queries, policy=policy)
     if json_:
-        print_json([preview.to_dict() for preview in previews])
+        from leakcap.report.publication import planned
+
+        print_json("preview/1", planned(policy, previews))
         return
     from leakcap.report.terminal import print_preview
 

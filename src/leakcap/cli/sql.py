@@ -46,13 +46,14 @@ def sql(
 ) -> None:
     """Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.
 
-    Example: leakcap sql "SELECT ward, COUNT(*) FROM visits GROUP BY ward" --epsilon 0.5 --preview
+    Example: leakcap sql "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis" --epsilon 0.5
+    --in examples/hospital/release.toml --preview
     """
     asked = _asked(text, epsilon, file, weights)
     if preview:
         from leakcap.release import preview as preview_queries
 
-        _print_previews(preview_queries(asked.queries, policy=asked.policy), json_)
+        _print_previews(asked.policy, preview_queries(asked.queries, policy=asked.policy), json_)
         return
     if dry_run:
         from leakcap.release.dummy import dry_run as on_dummy
@@ -79,7 +80,9 @@ def _asked(text: str, epsilon: float, file: Path, weights: str | None) -> _Asked
 
     place = load_queries(file)
     policy = load_policy(place.policy)
-    tables = () if place.table is None else (place.table.rpartition(".")[2],)
+    # A table goes by the policy's name for the data, and by its own name in its database or folder.
+    named = [place.table.rpartition(".")[2]] if place.table is not None else []
+    tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
     queries = sql_queries(text, policy, epsilon, tables=tables, weights=_numbers(weights))
     return _Asked(queries, policy, place.data, place.table, place.ledger)
 
@@ -95,11 +98,12 @@ def _numbers(weights: str | None) -> list[float] | None:
         raise InvalidQuery(f"`--weights` must be numbers with commas between. Got {weights!r}.") from None
 
 
-def _print_previews(previews: Sequence[Preview], json_: bool) -> None:
+def _print_previews(policy: Policy, previews: Sequence[Preview], json_: bool) -> None:
+    from leakcap.report.publication import planned
     from leakcap.report.terminal import print_preview
 
     if json_:
-        print_json([one.to_dict() for one in previews])
+        print_json("preview/1", planned(policy, previews))
         return
     print_preview(console(), previews)
 
@@ -109,13 +113,14 @@ def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
 
     if json_:
         print_json(
+            "dry-run/1",
             {
                 "dry_run": True,
                 "releases": [
                     {"name": one.name, "rows": [{"keys": r.keys, "value": r.value} for r in one.rows]}
                     for one in releases
                 ],
-            }
+            },
         )
         return
     out = console()
@@ -134,6 +139,6 @@ def _answer(asked: _Asked, ledger: str, analyst: str, fresh: bool, json_: bool) 
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
     publication = Publication.of(asked.policy, releases, total, table.budget())
     if json_:
-        print_json(publication.to_dict())
+        print_json("release/1", publication.to_dict())
         return
     print_publication(console(), publication)

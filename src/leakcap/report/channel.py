@@ -19,6 +19,39 @@ from leakcap.gain import Gain
 __all__ = ["Finding", "findings"]
 
 
+_FMS = "Fernandes, McIver & Sadeghi 2022"
+_QIF = "Alvim et al. 2012"
+_FORMULAS = {
+    "ε, the largest log ratio": ("max over x, x', y of ln C_xy/C_x'y", "Dwork et al. 2006"),
+    "total variation": ("max over x, x' of ½ Σ_y |C_xy − C_x'y|", "Cuff & Yu 2016"),
+    "Kullback–Leibler": ("max over x, x' of Σ_y C_xy ln C_xy/C_x'y", "Cuff & Yu 2016"),
+    "Rényi": ("max over x, x' of ln(Σ_y C_xy^α C_x'y^(1−α))/(α−1)", "Mironov 2017"),
+    "Shannon capacity": ("sup over π of I(X;Y) = min over Q of max over x of KL(C_x‖Q)", "Shannon 1948"),
+    "Sibson capacity": ("sup over π of min over Q of D_α(π×C‖π×Q)", "Sibson 1969"),
+    "level-α capacity": ("sup over π of D_α(P_XY‖P_X×P_Y)", "the broken-wifi article, 2022"),
+    "maximal leakage": ("ln Σ_y max over x of C_xy", "Issa, Wagner & Kamath 2020"),
+    "Bayes capacity": ("Σ_y max over x of C_xy", "Braun, Chatzikokolakis & Palamidessi 2009"),
+    "lift capacity (e^ε)": ("sup over π of max over x, y of C_xy/q_y", _FMS),
+    "mutual information": ("Σ_xy π_x C_xy ln C_xy/q_y", "Shannon 1948"),
+    "Sibson": ("α/(α−1) ln Σ_y (Σ_x π_x C_xy^α)^(1/α)", "Sibson 1969"),
+    "Arimoto": ("H_α(X) − H_α(X|Y), Arimoto's conditional Rényi entropy", "Arimoto 1977"),
+    "Csiszár": ("min over Q of Σ_x π_x D_α(C_x‖Q)", "Csiszár 1995"),
+    "joint Rényi": ("D_α(P_XY‖P_X×P_Y)", "the broken-wifi article, 2022"),
+    "lift": ("max over x, y of C_xy/q_y, π_x > 0", _FMS),
+    "log-lift": ("max over x, y of ln C_xy/q_y, π_x > 0", _FMS),
+    "local information privacy": ("max over x, y of |ln C_xy/q_y|, π_x > 0", "Jiang et al. 2021"),
+    "Bayes risk": ("1 − Σ_y max over x of π_x C_xy", "Chatzikokolakis, Palamidessi & Panangaden 2008"),
+    "guessing entropy before": ("the mean number of guesses in the best order", "Massey 1994"),
+    "guessing entropy after": ("the same, the output known", "Massey 1994"),
+    "vulnerability before": ("max over w of Σ_x π_x g(w, x)", _QIF),
+    "vulnerability after, on average": ("Σ_y max over w of Σ_x π_x C_xy g(w, x)", _QIF),
+    "vulnerability after, worst output": ("max over y of the vulnerability of the posterior", _FMS),
+    "additive leakage": ("the vulnerability after less the one before", _QIF),
+    "multiplicative leakage": ("the vulnerability after over the one before", _QIF),
+}
+"""What each measure is, and who defined it; its name up to a comma where orders or cases follow."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One measure of a channel: to whom it leaks, what it is called, its value and unit."""
@@ -26,6 +59,20 @@ class Finding:
     section: str
     name: str
     bound: Bound
+
+    @property
+    def formula(self) -> str:
+        """What is measured; C_xy = P(y|x), π the belief, q = πC the law of the output."""
+        return _FORMULAS[self._kind][0]
+
+    @property
+    def source(self) -> str:
+        """Who defined it."""
+        return _FORMULAS[self._kind][1]
+
+    @property
+    def _kind(self) -> str:
+        return self.name.partition(",")[0] if self.name not in _FORMULAS else self.name
 
     def to_dict(self) -> dict[str, object]:
         """The measure as JSON; ∞ is null."""
@@ -36,6 +83,8 @@ class Finding:
             "lower": ends[0],
             "upper": ends[1],
             "unit": self.bound.unit,
+            "formula": self.formula,
+            "source": self.bound.source or self.source,
             "method": self.bound.method,
         }
 

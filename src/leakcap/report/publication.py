@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from leakcap.ledger import Balance
-from leakcap.release import Policy, Release
-from leakcap.statement import Statement
+from leakcap.release import Policy, Preview, Release
+from leakcap.release.exposure import exposure_of
+from leakcap.statement import Statement, compose, statement_of
 
-__all__ = ["CAPS", "Publication", "assumptions", "figures", "number", "protects", "scales"]
+__all__ = ["CAPS", "Publication", "assumptions", "figures", "number", "planned", "protects", "scales"]
 
 CAPS = {
     "epsilon": "ε per person",
@@ -51,6 +52,7 @@ class Publication:
         return {
             "dataset": self.policy.dataset,
             "time": self.time.isoformat(timespec="seconds"),
+            "policy": self.policy.model_dump(mode="json"),
             "releases": [_release(r, s) for r, s in zip(self.releases, self.statements, strict=True)],
             "so_far": self.total.to_dict(),
             "caps": [
@@ -79,8 +81,30 @@ def _release(release: Release, statement: Statement) -> dict[str, object]:
             "nats_person": price.nats_person.upper,
             "nats_table": _finite(price.nats_table),
         },
+        "repeated": release.repeated,
         "statement": statement.to_dict(),
     }
+
+
+def planned(policy: Policy, previews: Sequence[Preview]) -> dict[str, object]:
+    """A plan as JSON: accuracy, price and statement of each query, and of all together."""
+    each = [exposure_of(preview.price, preview.name) for preview in previews]
+    return {
+        "dataset": policy.dataset,
+        "policy": policy.model_dump(mode="json"),
+        "statistics": [
+            _finite_error(preview.to_dict())
+            | {"remark": preview.remark, "statement": statement_of(exposure).to_dict()}
+            for preview, exposure in zip(previews, each, strict=True)
+        ],
+        "together": statement_of(compose(each, "this plan")).to_dict(),
+        "assumptions": assumptions(policy),
+    }
+
+
+def _finite_error(preview: dict[str, object]) -> dict[str, object]:
+    error = preview["error_95"]
+    return preview | {"error_95": _finite(float(error)) if isinstance(error, int | float) else None}
 
 
 def _finite(value: float) -> float | None:

@@ -49,6 +49,27 @@ class Exposure:
         ok = self.epsilon <= self.epsilon_contents <= 2 * self.epsilon * (1 + 1e-9)
         require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
 
+    def to_dict(self) -> dict[str, object]:
+        """The numbers as JSON; ∞ is null."""
+
+        def finite(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "epsilon": self.epsilon,
+            "epsilon_contents": self.epsilon_contents,
+            "delta": self.delta,
+            "delta_contents": self.delta_contents,
+            "nats_person": {
+                "lower": self.nats.lower,
+                "upper": finite(self.nats.upper),
+                "method": self.nats.method,
+                "source": self.nats.source,
+            },
+            "nats_table": finite(self.table_nats),
+            "units": self.units,
+        }
+
     def repeated(self, times: int) -> Exposure:
         """The same spend `times` over, each with fresh noise.
 

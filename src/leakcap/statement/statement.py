@@ -27,13 +27,14 @@ class Statement:
         return next(line for line in self.lines if line.key == key)
 
     def to_dict(self) -> dict[str, object]:
-        """The statement as JSON, numbers in nats, with bits beside them."""
+        """The statement as JSON, numbers in nats, with bits beside them, and what it was made from."""
         e = self.exposure
         return {
             "title": e.title,
             "queries": e.queries,
             "neighbours": e.relation,
             "unit": e.unit,
+            "exposure": e.to_dict(),
             "lines": [line.to_dict() for line in self.lines],
         }
 

@@ -1,0 +1,125 @@
+"""All commands, found by walking: each shows an example that runs, and prints what its schema describes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+import typer.main
+
+from command_line import Done, leakcap
+from leakcap.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+ENDLESS = {"serve"}
+"""Commands that run until they are stopped; their own tests start them."""
+
+
+def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield " ".join(path), command
+        return
+    for name, child in children.items():
+        yield from walk(child, (*path, name))
+
+
+COMMANDS = {name: command for name, command in walk(typer.main.get_command(app)) if name not in ENDLESS}
+
+
+def example(name: str) -> list[str]:
+    """The words of the example in a command's help, which may run over several lines."""
+    text = str(getattr(COMMANDS[name], "help", ""))
+    found = re.search(r"Example: leakcap ((?:.+\n?)+)", text)
+    assert found, f"`leakcap {name}` has no example in its help"
+    return shlex.split(found[1])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the examples, where the first release was made."""
+    folder = tmp_path_factory.mktemp("place")
+    ignored = shutil.ignore_patterns("*.db*", "*.html", "__pycache__")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=ignored)
+    done = leakcap("release", "examples/hospital/release.toml", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "result.json").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
+def test_all_commands_are_found() -> None:
+    assert {"release", "sql", "ledger verify", "attack wifi", "schema"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_example_runs(place: Path, name: str) -> None:
+    """False alarms: that of `audit` asks for a confidence of 0.999999, and its claim is true."""
+    words = example(name)
+    assert " ".join(words).startswith(name)
+    done = leakcap(*words, cwd=place)
+    assert (done.returncode, done.stderr) == (0, ""), words
+    assert done.stdout or name in {"ledger export"}
+
+
+def validated(name: str, done: Done) -> dict[str, object]:
+    assert (done.returncode, done.stderr) == (0, "")
+    shape = json.loads(leakcap("schema", *name.split()).stdout)
+    jsonschema.Draft202012Validator.check_schema(shape)
+    found: dict[str, object] = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(shape).validate(found)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"schema"}))
+def test_json_is_what_the_schema_says(place: Path, name: str) -> None:
+    found = validated(name, leakcap(*example(name), "--json", cwd=place))
+    assert re.fullmatch(r"leakcap/[a-z-]+/\d+", str(found["schema"]))
+    twisted = {**found, "surprise": 1}
+    shape = json.loads(leakcap("schema", *name.split()).stdout)
+    assert not jsonschema.Draft202012Validator(shape).is_valid(twisted)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "sql",
+            ["SELECT COUNT(*) FROM patients", "--epsilon", "0.1", "--in", "examples/hospital/release.toml"],
+        ),
+        ("budget", ["--ledger", "examples/hospital/hospital.db"]),
+        ("channel", ["examples/survey.csv", "--gain", "property:a,a,b", "--alpha", "0.5,3"]),
+        ("audit", ["examples.noisy_count:noisy_count", "0", "5", "--samples", "400"]),
+        ("attack copies", ["1", "50", "--epsilon", "2"]),
+        ("attack membership", ["--epsilon", "inf"]),
+        ("attack wifi", ["--bits", "4", "--fields", "2", "--adaptive"]),
+        ("convert", ["PureDP(inf)", "MIDP"]),
+        ("ledger verify", ["examples/hospital/release.toml"]),
+    ],
+)
+def test_json_of_other_jobs(place: Path, name: str, words: list[str]) -> None:
+    validated(name, leakcap(*name.split(), *words, "--json", cwd=place))
+
+
+def test_a_dry_run_and_a_plan_are_told_apart(place: Path) -> None:
+    base = [
+        "sql",
+        "SELECT COUNT(*) FROM patients",
+        "--epsilon",
+        "0.1",
+        "--in",
+        "examples/hospital/release.toml",
+    ]
+    dry = validated("sql", leakcap(*base, "--dry-run", "--json", cwd=place))
+    plan = validated("sql", leakcap(*base, "--preview", "--json", cwd=place))
+    assert (dry["schema"], plan["schema"]) == ("leakcap/dry-run/1", "leakcap/preview/1")
+
+
+def test_no_schema_for_what_is_no_command() -> None:
+    done = leakcap("schema", "nonsense")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
