@@ -160,7 +160,7 @@ def test_bad_parameters() -> None:
         lambda: markov_chain(5, 0.0),
         lambda: correlated_record(equal_copies(2), 0.0),
         lambda: correlated_record(equal_copies(2), math.nan),
-        lambda: Sums("no law", np.ones((2, 3)), 0.5, 1, 0.0, ()),
+        lambda: Sums("no law", np.ones((2, 3)), (0.5, 0.5), 1, 0.0, ()),
     ):
         with pytest.raises(InvalidParameter):
             call()

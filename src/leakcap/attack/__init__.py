@@ -5,6 +5,7 @@ read_field, read_everybody           a field of one person, or of all, through n
 search_field                         the same, each question depending on the answers so far
 transmit, transmit_adaptively        the same in the lab: random fields, the engine's noise, what gets through
 correlated_record, copies_curve      one record in a noisy sum of records that depend on each other
+genomes, sampled_record              the same for a family's alleles, and for a joint law given as samples
 averaging, differencing, ...         coin-flip games that win where a guard is missing
 reconstruction                       a secret column from noisy counts of random subsets
 reused_noise, all_at_once, ...       attacks whose success is computed
@@ -19,11 +20,14 @@ from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise
 from leakcap.attack.field import FieldRead, read_everybody, read_field, search_field
 from leakcap.attack.finite import finite_length_rate, least_uses
 from leakcap.attack.game import Played, play
+from leakcap.attack.genomes import genomes
 from leakcap.attack.guessing import Guess, guessing_game
 from leakcap.attack.lab import Transmission, transmit, transmit_adaptively
 from leakcap.attack.matching import Matched, Span, match_posterior
 from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
+from leakcap.attack.pedigree import Pedigree, cousins, siblings
 from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
+from leakcap.attack.samples import Sampled, sampled_joint, sampled_record
 from leakcap.attack.sums import Sums, equal_copies, households, markov_chain
 from leakcap.attack.surprises import Surprise, skew_curve, surprise
 from leakcap.attack.use import Use, use_of_capacity
@@ -37,8 +41,10 @@ __all__ = [
     "Finding",
     "Guess",
     "Matched",
+    "Pedigree",
     "Played",
     "Reconstructed",
+    "Sampled",
     "Span",
     "Sums",
     "Surprise",
@@ -48,10 +54,12 @@ __all__ = [
     "averaging",
     "copies_curve",
     "correlated_record",
+    "cousins",
     "decode_parities",
     "differencing",
     "equal_copies",
     "finite_length_rate",
+    "genomes",
     "guessing_game",
     "households",
     "key_exists",
@@ -69,7 +77,10 @@ __all__ = [
     "reconstruct",
     "reconstruction",
     "reused_noise",
+    "sampled_joint",
+    "sampled_record",
     "search_field",
+    "siblings",
     "skew_curve",
     "surprise",
     "textbook_reachable",

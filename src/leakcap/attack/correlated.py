@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +15,24 @@ from leakcap.attack.use import Use
 from leakcap.attack.value import Finding
 from leakcap.capacities import geometric_capacity
 from leakcap.capacities.laplace import laplace_capacity
+from leakcap.definition import MIDP, PureDP, convert
 from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
-from leakcap.numeric import binary_entropy, xlogx
+from leakcap.numeric import xlogx
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Correlated", "copies_curve", "correlated_record", "output_law"]
+__all__ = [
+    "Correlated",
+    "copies_curve",
+    "correlated_fields",
+    "correlated_record",
+    "entropy_of",
+    "information_of",
+    "laplace_law",
+    "output_law",
+]
 
+_RAREST = 1e-250
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
@@ -31,7 +43,8 @@ class Correlated(Finding):
     got = I(X;Y); at_most = the least of what holds for dependent records: H(X), `table_cap`, `group_cap` (the
     MI-DP of a kε-DP mechanism) and `extent_cap` = ε + d. `independent_cap` is the MI-DP of the sum, which
     holds for `given_others` = I(X;Y|others) and not for dependent records. `posterior` is the largest belief
-    that any output leads to, in either value.
+    that any output leads to, in any value; `lift` is the largest ln P(x|y)/P(x), at most min(kε, ε + d). Both
+    leave out outputs rarer than 10⁻²⁵⁰.
     """
 
     joint: str
@@ -44,12 +57,14 @@ class Correlated(Finding):
     table_cap: float
     posterior: float
     posterior_at_most: float
+    lift: float
+    lift_at_most: float
 
 
 def correlated_record(sums: Sums, epsilon: float, *, continuous: bool = False) -> Correlated:
-    """What Y = (sum of all records) + noise of scale 1/ε tells about one of them.
+    """What Y = (sum of all records) + noise of scale step/ε tells about one of them.
 
-    A noisy mean, of noise 1/(nε), tells the same. The noise is discrete Laplace, the engine's, or with
+    A noisy mean, of noise step/(nε), tells the same. The noise is discrete Laplace, the engine's, or with
     `continuous` Laplace. The laws of the output come by convolution, one pass forth and one back over the
     sums: to rounding for thousands of records.
 
@@ -62,36 +77,59 @@ def correlated_record(sums: Sums, epsilon: float, *, continuous: bool = False) -
     >>> round(crowd.got, 10) == round(math.log(2.0), 10), crowd.given_others
     (True, 0.0)
     """
+    return Correlated(**correlated_fields(sums, epsilon, continuous=continuous))
+
+
+def correlated_fields(sums: Sums, epsilon: float, *, continuous: bool = False) -> dict[str, Any]:
+    """The fields of `Correlated`, for those who have more to say."""
     require(0.0 < epsilon <= 700.0, "epsilon", "correlated_record", "be positive and at most 700", epsilon)
-    law = _laplace if continuous else output_law
-    alone = law(equal_copies(1).given, epsilon)
-    group = min(sums.together * epsilon, 700.0)
-    reach = sums.records * epsilon
-    table = laplace_capacity(reach) if continuous else geometric_capacity(sums.records, epsilon)
-    single = laplace_capacity(epsilon) if continuous else geometric_capacity(1, epsilon)
-    caps = (binary_entropy(sums.prior), table.upper, Use(group).capacity, epsilon + sums.extent)
-    top = max(sums.prior, 1.0 - sums.prior)
-    return Correlated(
-        attack="correlated records",
-        got=_information(law(sums.given, epsilon), sums.prior),
-        at_most=min(caps),
-        unit="nats",
-        stopped_by="the cap on nats of the table; a person's cap speaks of independent records",
-        joint=sums.name,
-        records=sums.records,
-        epsilon=epsilon,
-        independent_cap=single.upper,
-        given_others=math.fsum(weight * _information(alone, p) for weight, p in sums.left_open),
-        group_cap=caps[2],
-        extent_cap=caps[3],
-        table_cap=table.upper,
-        posterior=_surest(output_law(sums.given, epsilon), sums.prior),
-        posterior_at_most=min(
-            posterior_bound(sums.together * epsilon, top),
-            top * math.exp(min(caps[3], 1.0 - math.log(top))),
-            1.0,
+    law, decay = laplace_law if continuous else output_law, epsilon / sums.step
+    alone = law(np.eye(sums.step + 1)[list(sums.values)], decay)
+    group, reach = sums.together * epsilon, sums.given.shape[1] - 1
+    table = laplace_capacity(reach * decay) if continuous else geometric_capacity(reach, decay)
+    single = laplace_capacity(epsilon) if continuous else geometric_capacity(sums.step, decay)
+    caps = (entropy_of(sums.prior), table.upper, _group(group, len(sums.values)), epsilon + sums.extent)
+    top, rows = max(sums.prior), law(sums.given, decay)
+    surest, lift = _surest(rows if not continuous else output_law(sums.given, decay), sums.prior)
+    return {
+        "attack": "correlated records",
+        "got": information_of(rows, sums.prior),
+        "at_most": min(caps),
+        "unit": "nats",
+        "stopped_by": "the cap on nats of the table; a person's cap speaks of independent records",
+        "joint": sums.name,
+        "records": sums.records,
+        "epsilon": epsilon,
+        "independent_cap": single.upper,
+        "given_others": math.fsum(
+            weight * information_of(alone, belief) for weight, belief in sums.left_open
         ),
-    )
+        "group_cap": caps[2],
+        "extent_cap": caps[3],
+        "table_cap": table.upper,
+        "posterior": surest,
+        "posterior_at_most": min(
+            posterior_bound(group, top), top * math.exp(min(caps[3], 1.0 - math.log(top))), 1.0
+        ),
+        "lift": lift,
+        "lift_at_most": min(group, caps[3], -math.log(min(sums.prior))),
+    }
+
+
+def entropy_of(law: Sequence[float]) -> float:
+    """H(X), nats.
+
+    >>> round(entropy_of([0.5, 0.5]), 6)
+    0.693147
+    """
+    return -math.fsum(float(x) for x in xlogx(law)) + 0.0
+
+
+def _group(epsilon: float, values: int) -> float:
+    """The MI-DP of an ε-DP mechanism for a record with so many values."""
+    if values == 2:
+        return Use(min(epsilon, 700.0)).capacity
+    return convert(PureDP(epsilon), MIDP).nats
 
 
 def copies_curve(
@@ -136,8 +174,12 @@ def output_law(given: Floats, decay: float) -> Floats:
     return np.array(rows)
 
 
-def _laplace(given: Floats, epsilon: float) -> Floats:
-    """Masses of the output's density at the nodes of a quadrature, and of the two tails."""
+def laplace_law(given: Floats, epsilon: float) -> Floats:
+    """Masses of the output's density at the nodes of a quadrature, and of the two tails, given X.
+
+    >>> round(float(laplace_law(np.eye(2), 1.0).sum()), 12)
+    2.0
+    """
     panels = max(math.ceil(epsilon / 2.0), 1)
     inside = ((np.arange(panels)[:, None] + 0.5 * (1.0 + _NODES)) / panels).ravel()
     weights = np.tile(_WEIGHTS, panels) / (2.0 * panels) * epsilon / 2.0
@@ -151,21 +193,28 @@ def _laplace(given: Floats, epsilon: float) -> Floats:
     return np.array(rows)
 
 
-def _information(rows: Floats, prior: float) -> float:
-    """Σ_x π_x Σ_y P(y|x) ln(P(y|x)/q(y)): per output q·(h(π) − h(posterior)) as a divergence, no term < 0."""
-    if prior in (0.0, 1.0):
+def information_of(rows: Floats, prior: Sequence[float]) -> float:
+    """Σ_x π_x Σ_y P(y|x) ln(P(y|x)/q(y)): per output q·(h(π) − h(posterior)) as a divergence, no term < 0.
+
+    >>> round(information_of(np.eye(2), [0.5, 0.5]), 6)
+    0.693147
+    """
+    belief = np.asarray(prior, dtype=np.float64)
+    if belief.max() >= 1.0:
         return 0.0
-    joint = rows * np.array([[1.0 - prior], [prior]])
+    joint, possible = rows[belief > 0.0] * belief[belief > 0.0, None], belief[belief > 0.0, None]
     seen = joint.sum(axis=0)
     joint, seen = joint[:, seen > 0.0], seen[seen > 0.0]
-    belief = np.array([[1.0 - prior], [prior]])
     posterior = joint / seen
-    terms = (xlogx(posterior) - posterior * np.log(belief)).sum(axis=0)
+    terms = (xlogx(posterior) - posterior * np.log(possible)).sum(axis=0)
     return max(float((seen * terms).sum()), 0.0)
 
 
-def _surest(rows: Floats, prior: float) -> float:
-    """The largest posterior: between two sums it is monotone in the output, so that integers suffice."""
-    joint = rows * np.array([[1.0 - prior], [prior]])
+def _surest(rows: Floats, prior: Sequence[float]) -> tuple[float, float]:
+    """The largest posterior and log-lift: between two sums both are monotone in y, so integers suffice."""
+    belief = np.asarray(prior, dtype=np.float64)[:, None]
+    joint = rows * belief
     seen = joint.sum(axis=0)
-    return float((joint.max(axis=0)[seen > 0.0] / seen[seen > 0.0]).max())
+    likely = seen > _RAREST  # rarer outputs have been rounded to nothing here and there
+    posterior = joint[:, likely] / seen[likely]
+    return float(posterior.max()), max(math.log(float((posterior / belief).max())), 0.0)

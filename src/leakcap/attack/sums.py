@@ -15,33 +15,39 @@ __all__ = ["Sums", "binomial", "equal_copies", "households", "markov_chain"]
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """A record X in {0, 1}, 1 with probability `prior`, and the law of the sum of all n records given X.
+    """A record X with whole values, its law, and the law of the sum of all records given X.
 
-    `given` has two rows, P(sum = s | X = 0) and P(sum = s | X = 1) for s = 0, …, n. `together` is how many
-    records depend on each other, X included; `extent` is d = I_∞(X; the others); `left_open` lists, with
-    their weights, the beliefs in X = 1 of somebody who knows all the others.
+    `given` has a row for each of `values`, P(sum = s | X = value) for s = 0, 1, …; `prior` is the law of X.
+    The values lie in 0, …, `step`, as all records do: replacing one moves the sum by `step` at most.
+    `together` is how many records depend on each other, X included; `extent` is d = I_∞(X; the others);
+    `left_open` lists, with their weights, the beliefs about X of somebody who knows all the others.
     """
 
     name: str
     given: Floats
-    prior: float
+    prior: tuple[float, ...]
     together: int
     extent: float
-    left_open: tuple[tuple[float, float], ...]
+    left_open: tuple[tuple[float, tuple[float, ...]], ...]
+    values: tuple[int, ...] = (0, 1)
+    step: int = 1
 
     def __post_init__(self) -> None:
-        _probability(self.prior, "Sums")
+        for p in self.prior:
+            _probability(p, "Sums", last=len(self.values) == 1)
         rows = np.asarray(self.given, dtype=np.float64)
-        good = rows.ndim == 2 and rows.shape[0] == 2 and rows.shape[1] >= 2 and bool((rows >= 0.0).all())
-        if not good or np.abs(rows.sum(axis=1) - 1.0).max() > 1e-9:
-            raise InvalidParameter(
-                "`given` of `Sums` must be two laws of the sum, one a value of the record."
-            )
+        shape = len(self.values), rows.shape[-1] if rows.ndim else 0
+        good = rows.shape == shape == (len(self.prior), shape[1]) and shape[1] > self.step >= 1
+        if not good or not (rows >= 0.0).all() or np.abs(rows.sum(axis=1) - 1.0).max() > 1e-9:
+            raise InvalidParameter("`given` of `Sums` must be laws of the sum, one a value of the record.")
+        require(abs(math.fsum(self.prior) - 1.0) < 1e-9, "prior", "Sums", "add up to 1", self.prior)
+        inside = min(self.values) >= 0 and max(self.values) <= self.step
+        require(inside, "values", "Sums", f"lie in 0, …, {self.step}", self.values)
 
     @property
     def records(self) -> int:
         """How many records are added up."""
-        return int(self.given.shape[1]) - 1
+        return (int(self.given.shape[1]) - 1) // self.step
 
 
 def equal_copies(n: int, *, prior: float = 0.5) -> Sums:
@@ -70,9 +76,10 @@ def households(count: int, size: int, *, prior: float = 0.5) -> Sums:
     given = np.zeros((2, count * size + 1))
     given[0, : (count - 1) * size + 1 : size] = others
     given[1, size::size] = others
-    known = ((1.0 - prior, 0.0), (prior, 1.0)) if size > 1 else ((1.0, prior),)
-    extent = -math.log(min(prior, 1.0 - prior)) if size > 1 else 0.0
-    return Sums(f"{count} households of {size}", given, prior, size, extent, known)
+    law = (1.0 - prior, prior)
+    known = ((1.0 - prior, (1.0, 0.0)), (prior, (0.0, 1.0))) if size > 1 else ((1.0, law),)
+    extent = -math.log(min(law)) if size > 1 else 0.0
+    return Sums(f"{count} households of {size}", given, law, size, extent, known)
 
 
 def markov_chain(n: int, stay: float) -> Sums:
@@ -93,10 +100,13 @@ def markov_chain(n: int, stay: float) -> Sums:
         given[value, value : value + law.size] = law
     agree = stay * stay + (1.0 - stay) ** 2
     sure = stay * stay / agree
-    known = ((agree / 2.0, sure), (agree / 2.0, 1.0 - sure), (1.0 - agree, 0.5))
-    return Sums(
-        f"a chain of {n}, staying {stay:g}", given, 0.5, n, math.log(2.0 * max(sure, 1.0 - sure)), known
+    known = (
+        (agree / 2.0, (1.0 - sure, sure)),
+        (agree / 2.0, (sure, 1.0 - sure)),
+        (1.0 - agree, (0.5, 0.5)),
     )
+    extent = math.log(2.0 * max(sure, 1.0 - sure))
+    return Sums(f"a chain of {n}, staying {stay:g}", given, (0.5, 0.5), n, extent, known)
 
 
 def _following(steps: int, stay: float) -> Floats:
@@ -122,9 +132,9 @@ def binomial(n: int, p: float) -> Floats:
     return np.asarray(law / law.sum())
 
 
-def _probability(value: float, owner: str) -> None:
+def _probability(value: float, owner: str, *, last: bool = False) -> None:
     name = "stay" if owner == "markov_chain" else "prior"
-    require(0.0 < value < 1.0, name, owner, "lie strictly between 0 and 1", value)
+    require(0.0 < value < 1.0 or (last and value == 1.0), name, owner, "lie strictly between 0 and 1", value)
 
 
 def _count(value: int, name: str, owner: str) -> None:
