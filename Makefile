@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow bench peers chromium postgresql wheel clean
+.PHONY: help demo test check test-slow bench peers attack-peers chromium postgresql wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -58,6 +58,10 @@ peers: ## an environment of their own for the libraries that the benchmarks comp
 	test -x build/peers/bin/python || $(PYTHON) -m venv build/peers
 	build/peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' qif dit dp-accounting
 	touch build/peers/.done
+	PYTHON=$(PYTHON) scripts/ensure-peers
+
+attack-peers: $(VENV)/.dev ## the precision attack on leakcap and on the peers that `make peers` has installed
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/attacks/precision.py
 
 wheel: $(VENV)/.dev ## the built distribution, in dist/
 	$(BIN)/python -m build --wheel --outdir dist .
