@@ -6,6 +6,7 @@ search_field                         the same, each question depending on the an
 transmit, transmit_adaptively        the same in the lab: random fields, the engine's noise, what gets through
 correlated_record, copies_curve      one record in a noisy sum of records that depend on each other
 genomes, sampled_record              the same for a family's alleles, and for a joint law given as samples
+unsure_of, under_entropy_floor       what is left to an adversary who does not know everybody else
 averaging, differencing, ...         coin-flip games that win where a guard is missing
 reconstruction                       a secret column from noisy counts of random subsets
 reused_noise, all_at_once, ...       attacks whose success is computed
@@ -14,6 +15,7 @@ skew_curve, surprise                 how far outcomes are skewed, how often an o
 
 from __future__ import annotations
 
+from leakcap.attack.assumption import Floored, floor_curve, under_entropy_floor
 from leakcap.attack.classics import averaging, differencing, key_exists, low_bits, textbook_reachable
 from leakcap.attack.correlated import Correlated, copies_curve, correlated_record
 from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise
@@ -22,6 +24,7 @@ from leakcap.attack.finite import finite_length_rate, least_uses
 from leakcap.attack.game import Played, play
 from leakcap.attack.genomes import genomes
 from leakcap.attack.guessing import Guess, guessing_game
+from leakcap.attack.knowledge import Unsure, knowledge_curve, unsure_of
 from leakcap.attack.lab import Transmission, transmit, transmit_adaptively
 from leakcap.attack.matching import Matched, Span, match_posterior
 from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
@@ -39,6 +42,7 @@ __all__ = [
     "Exposed",
     "FieldRead",
     "Finding",
+    "Floored",
     "Guess",
     "Matched",
     "Pedigree",
@@ -49,6 +53,7 @@ __all__ = [
     "Sums",
     "Surprise",
     "Transmission",
+    "Unsure",
     "Use",
     "all_at_once",
     "averaging",
@@ -59,10 +64,12 @@ __all__ = [
     "differencing",
     "equal_copies",
     "finite_length_rate",
+    "floor_curve",
     "genomes",
     "guessing_game",
     "households",
     "key_exists",
+    "knowledge_curve",
     "least_uses",
     "low_bits",
     "markov_chain",
@@ -86,6 +93,8 @@ __all__ = [
     "textbook_reachable",
     "transmit",
     "transmit_adaptively",
+    "under_entropy_floor",
+    "unsure_of",
     "use_of_capacity",
     "walsh",
 ]
