@@ -1,11 +1,12 @@
 """The precision attack: `python benchmarks/attacks/precision.py [draws]`, or `make attack-peers`.
 
-A person's value is 0 or 1, and the released sum has Laplace noise of scale 1: the promise is that nobody is
-right more often than e/(1+e) = 0.731. Two attackers learn on one half of the draws and guess the other half:
+A person's value is 0 or 1, and the released sum has Laplace noise of scale 1, which lets whoever sees it
+guess right in 1 − e^(−1/2)/2 = 0.697 of all cases. Two attackers learn on one half of the draws and guess the
+other half:
 
 - *the low bits alone*: how many zeros end the significand, among outputs of one sign and octave, as many of
   them from 0 as from 1, so that size says nothing. Where bits say nothing, this is right half of the time.
-- *all*: sign, octave and those zeros together, which an honest sampler holds to the promise.
+- *all*: sign, octave and those zeros together, which honest noise holds to 0.697.
 
 Source: Mironov 2012; Haney, Desfontaines, Hartman, Shrestha and Hay 2022: whatever the sampler of the noise,
 the sum of two doubles has bits that only one of the values can leave.
@@ -15,7 +16,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -25,12 +25,12 @@ from typing import TypeAlias
 
 HERE = Path(__file__).parent.parent
 PEERS = ("leakcap", "diffprivlib", "opendp")
-PROMISE = math.e / (1 + math.e)
+HONEST = 1 - math.exp(-0.5) / 2
 # Two-sided 99.9 %.
 QUANTILE = 3.2905
 
-Draw: TypeAlias = tuple[int, Hashable]
-"""The secret bit, and what the attacker sees."""
+Draw: TypeAlias = tuple[int, tuple[Hashable, int]]
+"""The secret bit, and what the attacker sees: sign and octave, and the zeros."""
 
 
 def size_of(value: float) -> tuple[bool, int]:
@@ -44,22 +44,18 @@ def zeros_of(value: float) -> int:
     return min((whole & -whole).bit_length() - 1, 5)
 
 
-def balanced(bits: Sequence[int], outputs: Sequence[float]) -> list[Draw]:
-    """As many draws of 0 as of 1 from each sign and octave, in random order."""
-    places: defaultdict[tuple[bool, int], tuple[list[Draw], list[Draw]]] = defaultdict(lambda: ([], []))
-    for bit, output in zip(bits, outputs, strict=True):
-        places[size_of(output)][bit].append((bit, (size_of(output), zeros_of(output))))
-    kept = [draw for pair in places.values() for one in pair for draw in one[: min(map(len, pair))]]
-    random.Random(20261121).shuffle(kept)
-    return kept
+def balanced(draws: Sequence[Draw]) -> list[Draw]:
+    """As many draws of 0 as of 1 from each sign and octave."""
+    places: defaultdict[Hashable, tuple[list[Draw], list[Draw]]] = defaultdict(lambda: ([], []))
+    for draw in draws:
+        places[draw[1][0]][draw[0]].append(draw)
+    return [draw for pair in places.values() for one in pair for draw in one[: min(map(len, pair))]]
 
 
-def successes(draws: Sequence[Draw]) -> tuple[int, int]:
-    """How many of the second half are guessed right after learning from the first, and how many there are."""
-    half = len(draws) // 2
-    known = Counter(draws[:half])
-    guesses = (int(known[1, seen] > known[0, seen]) == bit for bit, seen in draws[half:])
-    return sum(guesses), len(draws) - half
+def successes(learned: Sequence[Draw], guessed: Sequence[Draw]) -> tuple[int, int]:
+    """How many are guessed right after learning from the others, and how many there are."""
+    known = Counter(learned)
+    return sum(int(known[1, seen] > known[0, seen]) == bit for bit, seen in guessed), len(guessed)
 
 
 def interval(right: int, rounds: int) -> tuple[float, float]:
@@ -71,9 +67,9 @@ def interval(right: int, rounds: int) -> tuple[float, float]:
     return centre - half, centre + half
 
 
-def sentence(draws: Sequence[Draw], allowed: float) -> str:
+def sentence(learned: Sequence[Draw], guessed: Sequence[Draw], allowed: float) -> str:
     """The rate with its interval, and what it means."""
-    right, rounds = successes(draws)
+    right, rounds = successes(learned, guessed)
     low, high = interval(right, rounds)
     verdict = f"ABOVE {allowed:.3f}" if low > allowed else f"not above {allowed:.3f}"
     return f"{right / rounds:.4f} ({low:.4f} to {high:.4f}, {verdict})"
@@ -99,9 +95,11 @@ def main() -> None:
         if outputs is None:
             print(f"  {peer.upper()} IS NOT INSTALLED (`make peers` says why)")
             continue
-        everything = [(b, (size_of(y), zeros_of(y))) for b, y in zip(bits, outputs, strict=True)]
-        alone = sentence(balanced(bits, outputs), 0.5)
-        print(f"  {peer:<12} low bits alone {alone}   all {sentence(everything, PROMISE)}", flush=True)
+        seen = [(bit, (size_of(y), zeros_of(y))) for bit, y in zip(bits, outputs, strict=True)]
+        halves = seen[: draws // 2], seen[draws // 2 :]
+        # Balanced one by one: balanced together, what one half has too many of the other would have too few.
+        alone, everything = sentence(*map(balanced, halves), 0.5), sentence(*halves, HONEST)
+        print(f"  {peer:<12} low bits alone {alone}   all {everything}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, and_, select
+from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, fingerprint, link
@@ -31,6 +31,7 @@ __all__ = [
     "note_row",
     "owner_text",
     "reserve_rows",
+    "some_entries_query",
     "stamp",
     "ticks_of",
 ]
@@ -131,6 +132,7 @@ def memo_key(charge: Charge, asked: Ticks, data: str, rules: Rules) -> str:
     )
 
 
+@cache
 def entries_query() -> Select[Any]:
     """Every reserved row, oldest first, each with the row numbers of its release and its acknowledgement."""
     release, noted = EVENT.alias("released_row"), EVENT.alias("noted_row")
@@ -142,6 +144,12 @@ def entries_query() -> Select[Any]:
         .where(EVENT.c.kind == "reserve")
         .order_by(EVENT.c.seq)
     )
+
+
+@cache
+def some_entries_query() -> Select[Any]:
+    """The same for the entries in a list of numbers that is bound to `wanted`."""
+    return entries_query().where(EVENT.c.entry.in_(bindparam("wanted", expanding=True)))
 
 
 def ticks_of(row: Mapping[str, Any]) -> Ticks:

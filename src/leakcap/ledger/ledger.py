@@ -28,6 +28,8 @@ __all__ = ["Ledger"]
 
 _HEX = re.compile(r"[0-9a-f]{8,128}")
 _SHOWN = 12
+# Old SQLites take no more than 999 values with a statement.
+_AT_ONCE = 500
 
 
 def _now() -> datetime:
@@ -224,17 +226,22 @@ class Ledger(Book):
             state = load_state(connection, self.url, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
             rows: list[dict[str, Any]] = []
-            for step, id_ in enumerate(ids, 1):
+            for step, entry in enumerate(self._entries(connection, ids), 1):
                 place = (state.rows + step, rows[-1]["hash"] if rows else state.head)
-                rows.append(make(self._entry(connection, id_), place, time))
+                rows.append(make(entry, place, time))
             _append(connection, state, rows, time)
 
-    def _entry(self, connection: Connection, id_: int) -> Entry:
-        query = events.entries_query().where(EVENT.c.entry == id_)
-        row = connection.execute(query).mappings().one_or_none()
-        if row is None:
-            raise LedgerError(f"Ledger `{self.url}` has no entry {id_}. Release what `reserve` returned.")
-        return events.entry_of(row)
+    def _entries(self, connection: Connection, ids: tuple[int, ...]) -> list[Entry]:
+        """The entries of these numbers, in this order."""
+        query, known = events.some_entries_query(), dict[int, Entry]()
+        for first in range(0, len(ids), _AT_ONCE):
+            wanted = {"wanted": list(dict.fromkeys(ids[first : first + _AT_ONCE]))}
+            found = connection.execute(query, wanted).mappings()
+            known |= {row["entry"]: events.entry_of(row) for row in found}
+        for id_ in ids:
+            if id_ not in known:
+                raise LedgerError(f"Ledger `{self.url}` has no entry {id_}. Release what `reserve` returned.")
+        return [known[id_] for id_ in ids]
 
     def _require_reserved(self, entry: Entry) -> None:
         if entry.state == "released":

@@ -6,11 +6,10 @@ Only released values are recorded, in the row that says that they left, so that 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import row_hash
@@ -21,6 +20,20 @@ from leakcap.ledger.values import Answer, Charge
 
 __all__ = ["find", "of_entry", "texts_of", "version_of"]
 
+# Built once: to put a statement together costs more than to run it.
+_LEFT = EVENT.alias("released_row")
+_RELEASED = (
+    select(_LEFT, EVENT.c.seq.label("reserved_row"))
+    .select_from(EVENT.join(_LEFT, _LEFT.c.entry == EVENT.c.entry))
+    .where(EVENT.c.kind == "reserve", EVENT.c.memo == bindparam("key"))
+    .where(_LEFT.c.kind == "release", _LEFT.c.answer != "")
+    .order_by(EVENT.c.seq.desc())
+    .limit(1)
+)
+_ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
+_LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
+_VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
+
 
 def texts_of(answers: Mapping[int, Sequence[Sequence[float]]]) -> dict[int, str]:
     """The answers as they are stored: JSON lists of finite numbers.
@@ -28,11 +41,13 @@ def texts_of(answers: Mapping[int, Sequence[Sequence[float]]]) -> dict[int, str]
     >>> texts_of({1: [[212, 182, 242]]})
     {1: '[[212,182,242]]'}
     """
-    for rows in answers.values():
-        finite = all(math.isfinite(number) for row in rows for number in row)
-        require(finite, "answers", "mark_released", "be finite numbers", "a number that is not")
-    lists = {id_: [list(row) for row in rows] for id_, rows in answers.items()}
-    return {id_: json.dumps(rows, separators=(",", ":")) for id_, rows in lists.items()}
+    texts = {}
+    for id_, rows in answers.items():
+        try:
+            texts[id_] = json.dumps(rows, separators=(",", ":"), allow_nan=False, default=list)
+        except ValueError:
+            require(False, "answers", "mark_released", "be finite numbers", "a number that is not")
+    return texts
 
 
 def find(connection: Connection, state: State, charge: Charge, data: str, label: str) -> Answer | None:
@@ -40,21 +55,13 @@ def find(connection: Connection, state: State, charge: Charge, data: str, label:
     key = memo_key(charge, charge.spend.ticks(state.rules.alpha), data, state.rules)
     if not key:
         return None
-    left = EVENT.alias("released_row")
-    query = (
-        select(left, EVENT.c.seq.label("reserved_row"))
-        .select_from(EVENT.join(left, left.c.entry == EVENT.c.entry))
-        .where(EVENT.c.kind == "reserve", EVENT.c.memo == key, left.c.kind == "release", left.c.answer != "")
-        .order_by(EVENT.c.seq.desc())
-        .limit(1)
-    )
-    found = connection.execute(query).mappings().one_or_none()
+    found = connection.execute(_RELEASED, {"key": key}).mappings().one_or_none()
     if found is None:
         return None
     row = dict(found)
     # The row that says what was asked counts as much as the one that says what left.
-    asked = select(EVENT).where(EVENT.c.seq == row.pop("reserved_row"))
-    for seen in (dict(connection.execute(asked).mappings().one()), row):
+    asked = connection.execute(_ROW, {"place": row.pop("reserved_row")}).mappings().one()
+    for seen in (dict(asked), row):
         _require_unedited(seen, label)
     return Answer(entry=row["entry"], values=json.loads(row["answer"]))
 
@@ -78,8 +85,7 @@ def _require_unedited(row: Mapping[str, Any], label: str) -> None:
 
 def version_of(connection: Connection, state: State, data: str) -> int:
     """The number of the table's version: the one it had before, or the next."""
-    same = select(EVENT.c.data_version).where(EVENT.c.data == data).order_by(EVENT.c.seq.desc()).limit(1)
-    known = connection.execute(same).scalar() if data else None
+    known = connection.execute(_VERSION, {"table": data}).scalar() if data else None
     if known is not None:
         return int(known)
     # A table without a name is taken to be the latest version.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
@@ -16,6 +16,12 @@ from leakcap.ledger.schema import ACCOUNT, EVENT, STATE
 from leakcap.ledger.ticks import NOTHING, Ticks
 
 __all__ = ["State", "insert_state", "load_account", "load_state", "replace_state", "save_account"]
+
+# Built once: to put a statement together costs more than to run it.
+_STATE = select(STATE)
+_LOCKED = _STATE.with_for_update()
+_HASH = select(EVENT.c.hash).where(EVENT.c.seq == bindparam("place"))
+_MOVED = update(STATE).where(STATE.c.rows == bindparam("old_rows"), STATE.c.head == bindparam("old_head"))
 
 
 @dataclass(frozen=True)
@@ -43,12 +49,11 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     Raises `LedgerError` where the row was edited by hand or does not meet the last event. (Both are cheap
     alarms against accidents; `verify` looks at every row.)
     """
-    query = select(STATE).with_for_update() if lock else select(STATE)
-    found = connection.execute(query).mappings().all()
+    found = connection.execute(_LOCKED if lock else _STATE).mappings().all()
     if len(found) != 1 or not _sealed(dict(found[0])):
         raise LedgerError(f"The state of ledger `{label}` was edited. Restore the ledger from a backup.")
     row = dict(found[0])
-    last = connection.execute(select(EVENT.c.hash).where(EVENT.c.seq == row["rows"])).scalar()
+    last = connection.execute(_HASH, {"place": row["rows"]}).scalar()
     if last != row["head"]:
         raise LedgerError(
             f"The last row of ledger `{label}`, {row['rows']}, is missing or was edited. "
@@ -73,8 +78,8 @@ def insert_state(connection: Connection, state: State) -> None:
 
 def replace_state(connection: Connection, before: State, after: State) -> None:
     """Move the state on, provided that nobody else has."""
-    unmoved = update(STATE).where(STATE.c.rows == before.rows, STATE.c.head == before.head)
-    if connection.execute(unmoved.values(_row(after))).rowcount != 1:
+    place = {"old_rows": before.rows, "old_head": before.head}
+    if connection.execute(_MOVED, _row(after) | place).rowcount != 1:
         raise LedgerError("Another process spent at the same moment. Nothing was spent; try again.")
 
 
