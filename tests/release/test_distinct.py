@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, attach, query_from, table
+from leakcap.release import PrivateTable, attach, query_from
 from leakcap.release.dummy import dry_run
 from leakcap.release.price import price_of
 from leakcap.release.scan import scans_of
@@ -132,7 +132,9 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 
 def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "discrete_laplace", lambda b, n, source: discrete_laplace(b / 2, n, source))
+    monkeypatch.setattr(
+        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 2, n, source)
+    )
     assert proofs(3)
 
 
@@ -146,7 +148,9 @@ def test_intervals_cover() -> None:
 
 
 def test_twice_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "discrete_laplace", lambda b, n, source: discrete_laplace(2 * b, n, source))
+    monkeypatch.setattr(
+        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(2 * b, n, source)
+    )
     assert not covers(hits(6), RUNS)
 
 

@@ -18,11 +18,11 @@ import pytest
 from scipy.stats import chisquare
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, load_policy, preview, query_from, table
+from leakcap.release import PrivateTable, load_policy, preview, query_from
 from leakcap.release.dummy import dry_run
-from leakcap.release.plan import Plan, RankPart
+from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
-from leakcap.release.ranks import chosen_bins, rank_error, ranks_of, readings, shift_for
+from leakcap.release.ranks import RankPart, chosen_bins, rank_error, ranks_of, readings, shift_for
 from leakcap.release.sql import sql_queries
 from release.claims import beaten, covers, released
 from release.world import answers, planned, policy_of
@@ -226,7 +226,7 @@ def test_an_eighth_of_the_scale_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     def planted(part: RankPart, counts: Any, bins: int, source: Any) -> list[int]:
         return chosen_bins(replace(part, scale=part.scale / 8), counts, bins, source)
 
-    monkeypatch.setattr(table, "chosen_bins", planted)
+    monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
     assert proofs(3)
 
 
@@ -253,7 +253,7 @@ def test_eight_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -
     def planted(part: RankPart, counts: Any, bins: int, source: Any) -> list[int]:
         return chosen_bins(replace(part, scale=part.scale * 8), counts, bins, source)
 
-    monkeypatch.setattr(table, "chosen_bins", planted)
+    monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
     assert not covers(hits("median", 22), 500)
 
 

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from leakcap.release import PrivateTable, Query, table
+from leakcap.release import PrivateTable, Query
 from leakcap.sampling import discrete_laplace
 from seeded import ALARM, SeededSource, discrete_laplace_chi_square
 
@@ -93,7 +93,7 @@ def test_the_noise_has_its_law_and_neighbours_keep_epsilon() -> None:
 
 
 def test_half_the_scale_fails_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "discrete_laplace", broken)
+    monkeypatch.setattr("leakcap.release.part.discrete_laplace", broken)
     one, other = counts(patients(), 3), counts(patients(extra=1), 4)
     assert discrete_laplace_chi_square(one - MALIGNANT, 1) < ALARM
     assert beaten(one, other, 1.0)

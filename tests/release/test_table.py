@@ -13,7 +13,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, DataError, InvalidPolicy, InvalidQuery, LeakcapError, LedgerError
 from leakcap.ledger import Caps, Ledger
-from leakcap.release import PrivateTable, Query, preview, table
+from leakcap.release import PrivateTable, Query, preview
 from release.world import COLUMNS, policy_of
 from release.world import table as rows_table
 from seeded import SeededSource
@@ -36,7 +36,9 @@ def private(source: Any = None, **changes: Any) -> PrivateTable:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """No noise: what is left is the exact arithmetic."""
-    monkeypatch.setattr(table, "discrete_laplace", lambda scale, size, source: np.zeros(size, np.int64))
+    monkeypatch.setattr(
+        "leakcap.release.part.discrete_laplace", lambda scale, size, source: np.zeros(size, np.int64)
+    )
 
 
 @pytest.mark.usefixtures("silent")

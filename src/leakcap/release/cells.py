@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.policy import Key, Policy
-from leakcap.release.queries import Query
-from leakcap.release.ranks import RANKS
 from leakcap.release.typed import literal, number_column, typed_column
 
-__all__ = ["Axis", "Cells", "cells_of", "edges_of"]
+if TYPE_CHECKING:
+    from leakcap.release.queries import Query
+
+__all__ = ["Axis", "Cells", "bins_axis", "cells_of", "edges_of", "key_axis"]
 
 MOST_CELLS = 10**6
 
@@ -68,11 +70,10 @@ class Cells:
 
 def cells_of(query: Query, policy: Policy) -> Cells:
     """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
-    axes = [_key_axis(column, policy, query) for column in query.by]
-    if query.statistic == "histogram" or query.statistic in RANKS:
-        axes.append(_histogram_axis(query, policy, Cells(tuple(axes)).size))
+    axes = [key_axis(column, policy, query) for column in query.by]
+    axes += query.kind.axes(query, policy, Cells(tuple(axes)).size)
     if len({axis.column for axis in axes}) < len(axes):
-        raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the histogram.")
+        raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the {query.statistic}.")
     cells = Cells(tuple(axes))
     _limit(cells.size, query)
     return cells
@@ -86,7 +87,8 @@ def _limit(size: int, query: Query) -> None:
         )
 
 
-def _key_axis(column: str, policy: Policy, query: Query) -> Axis:
+def key_axis(column: str, policy: Policy, query: Query) -> Axis:
+    """The public keys of a column. Raises `InvalidQuery` where it has none."""
     known = policy.columns.get(column)
     if known is None:
         raise InvalidQuery(
@@ -100,19 +102,16 @@ def _key_axis(column: str, policy: Policy, query: Query) -> Axis:
     return Axis(column, typed_column(column, policy), {key: key for key in known.keys}, known.kind)
 
 
-def _histogram_axis(query: Query, policy: Policy, groups: int) -> Axis:
+def bins_axis(query: Query, policy: Policy, groups: int) -> Axis:
+    """The bins of the query's column, which has bounds."""
     column = query.column or ""
     known = policy.columns.get(column)
     if known is None:
         raise InvalidQuery(
             f"`column` of query `{query.name}` names `{column}`, which is not a column of the policy."
         )
-    if known.bounds is None and query.statistic in RANKS:
-        raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")
     if known.bounds is None:
-        if query.bins is not None or query.edges is not None:
-            raise InvalidQuery(f"`bins` of query `{query.name}`: `{column}` has keys, which are its bins.")
-        return _key_axis(column, policy, query)
+        raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")
     edges = edges_of(query, known.bounds)
     _limit(groups * (len(edges) - 1), query)
     labels: dict[Key, Key] = {index: _label(edges, index) for index in range(len(edges) - 1)}

@@ -7,21 +7,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from leakcap.bound import Bound
-from leakcap.capacities import geometric_capacity
-from leakcap.definition.hyperbolic import shannon_of_pure
 from leakcap.ledger import Spend
 from leakcap.ledger.implied import renyi_of_pure
 from leakcap.numeric import up
-from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
-from leakcap.release.plan import Part, Plan, RankPart
+from leakcap.release.part import Part
+from leakcap.release.plan import Plan
 from leakcap.release.policy import Policy
-from leakcap.release.ranks import RANKS
 from leakcap.release.reach import every_content_occurs
+from leakcap.release.tight import float_up, tight_mutual_information
 
-__all__ = ["CHOICE", "MECHANISM", "Price", "price_of", "tight_mutual_information"]
-
-MECHANISM = "discrete Laplace"
-CHOICE = "permute-and-flip"
+__all__ = ["Price", "price_of", "tight_mutual_information"]
 
 
 @dataclass(frozen=True)
@@ -77,14 +72,14 @@ def price_of(plan: Plan) -> Price:
     (1.0, 0.1109)
     """
     policy = plan.policy
-    exact = sum(Fraction(part.sensitivity) / part.scale for part in plan.parts)
-    contents = sum(Fraction(part.contribution.diameter) / part.scale for part in plan.parts)
+    exact = sum((part.loss for part in plan.parts), Fraction(0))
+    contents = sum((part.loss_contents for part in plan.parts), Fraction(0))
     # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
-    epsilon = min(_float_up(exact), plan.query.epsilon)
-    epsilon_contents = epsilon if contents == exact else min(_float_up(contents), 2 * epsilon)
+    epsilon = min(float_up(exact), plan.query.epsilon)
+    epsilon_contents = epsilon if contents == exact else min(float_up(contents), 2 * epsilon)
     return Price(
         epsilon=epsilon,
-        delta=0.0,
+        delta=float_up(sum((part.delta for part in plan.parts), Fraction(0))),
         epsilon_contents=epsilon_contents,
         nats_person=_person(plan, epsilon_contents),
         nats_table=_table(plan, epsilon_contents),
@@ -93,7 +88,7 @@ def price_of(plan: Plan) -> Price:
         rows_per_unit=policy.rows_per_unit,
         units=policy.units,
         cells=plan.groups.size,
-        mechanism=CHOICE if plan.query.statistic in RANKS else MECHANISM,
+        mechanism=plan.parts[0].mechanism,
         noise_scales=_scales(plan),
         nats_level=_level(policy, epsilon_contents),
     )
@@ -104,41 +99,17 @@ def _level(policy: Policy, epsilon_contents: float) -> float:
     return math.inf if alpha is None else renyi_of_pure(epsilon_contents, alpha)
 
 
-def _float_up(value: Fraction | int) -> float:
-    """The nearest double that is not below."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
 def _scales(plan: Plan) -> dict[str, float]:
     """By role the largest scale: quantiles may have several, in rows, at which odds fall by a factor e."""
     scales: dict[str, float] = {}
     for part in plan.parts:
-        scales[part.role] = max(scales.get(part.role, 0.0), _scale(part, plan))
+        scales[part.role] = max(scales.get(part.role, 0.0), part.noise_scale)
     return scales
-
-
-def _scale(part: Part, plan: Plan) -> float:
-    if isinstance(part, RankPart):
-        return float(2 * part.scale / part.denominator)
-    step = Fraction(1) if plan.grid is None else plan.grid.step
-    return float(part.scale * step ** {"count": 0, "people": 0, "sum": 1, "squares": 2}[part.role])
-
-
-def tight_mutual_information(epsilon: float) -> float:
-    """D − 1 − ln D with D = ε/(1−e^{−ε}): no ε-DP mechanism tells more about one record, in nats. Rounded up.
-
-    Source: Dong, Durfee & Rogers 2020 (bounded range).
-
-    >>> round(tight_mutual_information(1.0), 11)
-    0.12330156148
-    """
-    return up(shannon_of_pure(epsilon), 64)
 
 
 def _person(plan: Plan, epsilon_contents: float) -> Bound:
     """The parts' capacities add up (fresh noise each); the tight bound for ε may still be lower."""
-    parts = [_attained(plan, part, _part_capacity(part)) for part in plan.parts]
+    parts = [_attained(plan, part, part.capacity()) for part in plan.parts]
     upper = up(sum(part.upper for part in parts), len(parts))
     lower = max(part.lower for part in parts)
     ceiling = tight_mutual_information(epsilon_contents)
@@ -161,16 +132,6 @@ def _attained(plan: Plan, part: Part, capacity: Bound) -> Bound:
     return replace(capacity, lower=0.0, method=f"{capacity.method}, at most", witness=None)
 
 
-def _part_capacity(part: Part) -> Bound:
-    contribution, decay = part.contribution, _float_up(1 / part.scale)
-    if contribution.cells == 1 and not isinstance(part, RankPart):
-        return geometric_capacity(contribution.diameter, decay)
-    if part.role in ("count", "people") and contribution.rows == 1 and contribution.cells <= MOST_BITS:
-        return one_hot_capacity(contribution.cells, decay)
-    ceiling = tight_mutual_information(_float_up(Fraction(contribution.diameter) / part.scale))
-    return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
-
-
 def _table(plan: Plan, epsilon_contents: float) -> float:
     """A bound on what the answer tells about the whole table; capacities of disjoint cells add up.
 
@@ -182,13 +143,7 @@ def _table(plan: Plan, epsilon_contents: float) -> float:
         return math.inf
     bound = 0.0
     for part in plan.parts:
-        low, high = part.contribution.total(units)
-        cells = part.contribution.cells
-        if isinstance(part, RankPart):  # no more than the logarithm of how many answers there are
-            bins = plan.cells.size // cells
-            bound = up(bound + up(cells * up(math.log(bins), 2)))
-            continue
-        bound = up(bound + up(cells * geometric_capacity(high - low, _float_up(1 / part.scale)).upper))
+        bound = up(bound + part.table_nats(units))
     if plan.policy.neighbours == "replace-one":
         bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))
     return bound

@@ -6,39 +6,28 @@ import math
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.ranks import MOST_BINS, RANKS
+from leakcap.release.statistics import Statistic, statistics
+from leakcap.release.statistics.base import require as _require
 from leakcap.release.validation import complaints, read_toml
 
-__all__ = ["Query", "QueryFile", "Statistic", "load_queries", "query_from"]
+__all__ = ["Query", "QueryFile", "load_queries", "query_from"]
 
 # Strict: text is no number, and true is not 1.
 Text: TypeAlias = Annotated[str, Strict()]
 Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
-Statistic: TypeAlias = Literal[
-    "count",
-    "distinct",
-    "sum",
-    "mean",
-    "variance",
-    "standard_deviation",
-    "histogram",
-    "quantiles",
-    "median",
-    "interquartile_range",
-]
 
-
-def _require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:
-    if not holds:
-        raise InvalidQuery(f"`{field}` of query `{name}` must {rule}. {remedy}".rstrip())
+# What every query may say; the other fields belong to statistics that name them.
+_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by"})
+_BINNED = "They go with a histogram or quantiles."
+_REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +46,7 @@ class Query:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     name: Text
-    statistic: Statistic
+    statistic: Text
     epsilon: Number
     column: Text | None = None
     where: Text | None = None
@@ -70,22 +59,30 @@ class Query:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
         _require(named, "name", str(self.name)[:40], "be printable text")
         _check_types(self)
-        known = self.statistic in get_args(Statistic)
-        _require(known, "statistic", self.name, f"be one of {', '.join(get_args(Statistic))}")
+        known = isinstance(self.statistic, str) and self.statistic in statistics()
+        _require(known, "statistic", self.name, f"be one of {', '.join(statistics())}")
         number = isinstance(self.epsilon, int | float) and not isinstance(self.epsilon, bool)
         # Compared, not converted: an integer of a thousand digits is no float.
         positive = number and 0.0 < self.epsilon <= sys.float_info.max
         got = f"Got {self.epsilon!r}."[:60] if number else ""
         _require(positive, "epsilon", self.name, "be a positive finite number", got)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
-        if self.statistic in ("count", "distinct"):
-            _require(
-                self.column is None, "column", self.name, "be left out of a count", "Use `where` or `by`."
-            )
-        else:
-            _require(self.column is not None, "column", self.name, f"name what the {self.statistic} is of")
+        _check_fields(self)
         _check_bins(self)
-        _check_quantiles(self)
+        self.kind.check(self)
+
+    @property
+    def kind(self) -> Statistic:
+        """The statistic that is asked for."""
+        return statistics()[self.statistic]
+
+
+def _check_fields(query: Query) -> None:
+    """What belongs to other statistics must be left out."""
+    for field in fields(query):
+        allowed = field.name in _COMMON | query.kind.fields or getattr(query, field.name) == field.default
+        rule = f"be left out of a {query.kind.called}"
+        _require(allowed, field.name, query.name, rule, _REMEDIES.get(field.name, ""))
 
 
 def _check_types(query: Query) -> None:
@@ -99,35 +96,12 @@ def _check_types(query: Query) -> None:
 
 
 def _check_bins(query: Query) -> None:
-    given = query.bins is not None or query.edges is not None
-    if query.statistic not in ("histogram", *RANKS):
-        remedy = "They go with a histogram or quantiles."
-        _require(not given, "bins", query.name, f"be left out of a {query.statistic}", remedy)
     _require(query.bins is None or query.edges is None, "bins", query.name, "not be given beside `edges`")
-    if query.bins is not None:
-        _require(1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000", f"Got {query.bins}.")
     if query.edges is not None:
         finite = all(math.isfinite(edge) for edge in query.edges)
         rising = all(a < b for a, b in zip(query.edges, query.edges[1:], strict=False))
         ok = len(query.edges) >= 2 and finite and rising
         _require(ok, "edges", query.name, "be at least two finite numbers in rising order")
-
-
-def _check_quantiles(query: Query) -> None:
-    wanted, ranked = query.quantiles, query.statistic in RANKS
-    if query.statistic != "quantiles":
-        _require(wanted is None, "quantiles", query.name, f"be left out of a {query.statistic}")
-    else:
-        numbers = isinstance(wanted, tuple) and all(type(q) in (int, float) for q in wanted)
-        inside = numbers and all(0.0 < q < 1.0 for q in wanted or ())
-        few = inside and 1 <= len(wanted or ()) == len(set(wanted or ())) <= 99
-        _require(few, "quantiles", query.name, "be from 1 to 99 different numbers between 0 and 1")
-        clash = len(wanted or ()) > 1 and "quantile" in query.by
-        _require(not clash, "by", query.name, "not name `quantile`, which the answer's rows are called")
-    if ranked and query.bins is not None:
-        _require(2 <= query.bins <= MOST_BINS, "bins", query.name, f"be from 2 to {MOST_BINS} here")
-    if ranked and query.edges is not None:
-        _require(3 <= len(query.edges) <= MOST_BINS + 1, "edges", query.name, f"be 3 to {MOST_BINS + 1} here")
 
 
 _QUERY: TypeAdapter[Query] = TypeAdapter(Query)

@@ -23,22 +23,71 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from leakcap.bound import Bound
+from leakcap.numeric import up
+from leakcap.release.part import Part
+from leakcap.release.tight import float_up, tight_mutual_information
 from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
 
-if TYPE_CHECKING:
-    from leakcap.release.plan import RankPart
-
-__all__ = ["BINS", "MOST_BINS", "RANKS", "chosen_bins", "rank_error", "ranks_of", "readings", "shift_for"]
+__all__ = [
+    "BINS",
+    "MOST_BINS",
+    "RANKS",
+    "RankPart",
+    "chosen_bins",
+    "rank_error",
+    "ranks_of",
+    "readings",
+    "shift_for",
+]
 
 RANKS = ("quantiles", "median", "interquartile_range")
 BINS = 256
 MOST_BINS = 1024
 _WORD = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankPart(Part):
+    """One choice of a bin: the quantile numerator/denominator, moved by `shift`, among `bins` bins.
+
+    All of it, `sensitivity` and `scale` too, counts in rows/denominator.
+    """
+
+    mechanism: ClassVar[str] = "permute-and-flip"
+
+    numerator: int
+    denominator: int
+    shift: int = 0
+    bins: int = 1
+
+    @property
+    def noise_scale(self) -> float:
+        """How many rows further from the wanted rank make a bin e times less likely to stay in the draw."""
+        return float(2 * self.scale / self.denominator)
+
+    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+        """The chosen bin of each group."""
+        return chosen_bins(self, exact, self.bins, source)
+
+    def capacity(self) -> Bound:
+        """What no mechanism of this ε exceeds."""
+        ceiling = tight_mutual_information(float_up(self.loss_contents))
+        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
+
+    def table_nats(self, units: int) -> float:
+        """No more than the logarithm of how many answers there are."""
+        return up(self.contribution.cells * up(math.log(self.bins), 2))
+
+    def error(self, beyond: float) -> int:
+        """Beyond this no bin is chosen, in the unit of `scale`, but with that probability."""
+        return shift_for(self.scale, self.bins, beyond)
 
 
 def ranks_of(statistic: str, quantiles: Sequence[float] | None) -> tuple[float, ...]:

@@ -19,7 +19,8 @@ from leakcap.release.condition import (
     Negation,
     Scalar,
 )
-from leakcap.release.plan import Part, Plan
+from leakcap.release.part import Part
+from leakcap.release.plan import Plan
 from leakcap.release.policy import Key, Policy
 
 __all__ = ["every_content_occurs"]
@@ -33,7 +34,7 @@ def every_content_occurs(plan: Plan, part: Part) -> bool:
 
     False also where it is not decided: a condition on the very column that is summed or grouped.
     """
-    if part.role in ("squares", "rank"):  # only squares of integers occur; a choice is no noisy number
+    if not part.covers:
         return False
     touched = columns_of(plan.condition) if plan.condition is not None else set()
     own = {plan.query.column, *(axis.column for axis in plan.cells.axes)} - {None}
@@ -44,7 +45,7 @@ def every_content_occurs(plan: Plan, part: Part) -> bool:
         return False
     if part.contribution.every:
         return True
-    return _may_be_left_out(plan, part, outcomes) and _covers_its_range(part)
+    return _may_be_left_out(plan, part, outcomes)
 
 
 def _may_be_left_out(plan: Plan, part: Part, outcomes: set[Truth]) -> bool:
@@ -58,12 +59,6 @@ def _may_be_left_out(plan: Plan, part: Part, outcomes: set[Truth]) -> bool:
 def _filled(plan: Plan) -> bool:
     name = plan.query.column
     return name is not None and plan.policy.columns[name].fill is not None
-
-
-def _covers_its_range(part: Part) -> bool:
-    low, high = part.contribution.reach
-    steps = range(part.contribution.low, part.contribution.high + 1)
-    return part.role in ("count", "people") or (low <= 0 <= high and 0 in steps)
 
 
 def columns_of(condition: Condition) -> set[str]:

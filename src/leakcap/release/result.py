@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TypeAlias
 
-from leakcap.release.accuracy import as_mean, errors_of, interval_of
-from leakcap.release.cells import edges_of
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
-from leakcap.release.ranks import RANKS, readings
-from leakcap.release.spread import SPREADS, spread_value
+from leakcap.release.statistics import Number
 from leakcap.statement import Statement, statement_of
 
 __all__ = ["Number", "Release", "Row", "release_of"]
-
-Number: TypeAlias = int | float
 
 
 @dataclass(frozen=True)
@@ -73,40 +66,8 @@ class Release:
 def release_of(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
     scale = price.noise_scales[plan.parts[0].role]
-    if plan.query.statistic in RANKS:
-        rows = _rank_rows(plan, noisy)
-        return Release(plan.query.name, plan.query, plan.text, rows, scale, price)
-    errors = errors_of(plan)
+    answers = plan.statistic.answers(plan, noisy)
     rows = tuple(
-        Row(keys, _value(plan, totals), interval_of(plan, totals, errors))
-        for keys, totals in zip(plan.cells.labels(), zip(*noisy, strict=True), strict=True)
+        Row(keys, value, interval) for keys, (value, interval) in zip(plan.labels(), answers, strict=True)
     )
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price)
-
-
-def _rank_rows(plan: Plan, picks: Sequence[Sequence[int]]) -> tuple[Row, ...]:
-    bounds = plan.policy.columns[plan.query.column or ""].bounds
-    assert bounds is not None
-    edges = edges_of(plan.query, bounds)
-    found = [
-        reading
-        for chosen in zip(*picks, strict=True)
-        for reading in readings(plan.query.statistic, edges, chosen)
-    ]
-    return tuple(
-        Row(keys, value, interval) for keys, (value, interval) in zip(plan.labels(), found, strict=True)
-    )
-
-
-def _value(plan: Plan, totals: tuple[int, ...]) -> Number:
-    """An integer count, or the double nearest to the exact grid value."""
-    if plan.grid is None:
-        return totals[0]
-    if plan.query.statistic == "sum":
-        return plan.grid.value(totals[0])
-    if plan.query.statistic in SPREADS:
-        total, squares, *counted = totals
-        rows = plan.exact_count if plan.exact_count is not None else counted[0]
-        return spread_value(plan.query.statistic, plan.grid, rows, (total, squares))
-    rows = plan.exact_count if plan.exact_count is not None else max(totals[1], 1)
-    return as_mean(plan, Fraction(totals[0], rows))

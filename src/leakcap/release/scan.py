@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from leakcap.release.condition import to_text
 from leakcap.release.engine import Engine, Statement
-from leakcap.release.plan import Plan, read_totals, statement_of
+from leakcap.release.plan import Plan, read_totals
 from leakcap.release.queries import Query
+from leakcap.release.statements import statement_of
 
 __all__ = ["Scan", "scans_of"]
 
@@ -67,6 +68,5 @@ def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engi
 def _sort(plan: Plan) -> object:
     """What plans must have in common to share a statement."""
     condition = None if plan.condition is None else to_text(plan.condition)
-    axes = tuple((axis.column, axis.kind, tuple(axis.labels.items())) for axis in plan.cells.axes)
-    edges = plan.query.edges if plan.query.statistic == "histogram" else None
-    return condition, axes, edges, plan.bounded
+    axes = tuple((axis.column, axis.kind, tuple(axis.labels.items()), axis.tree) for axis in plan.cells.axes)
+    return condition, axes, plan.bounded

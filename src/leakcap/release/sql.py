@@ -24,15 +24,15 @@ from fractions import Fraction
 from leakcap.errors import InvalidQuery
 from leakcap.release.plan import plan_query
 from leakcap.release.policy import Policy
-from leakcap.release.queries import Query, Statistic
+from leakcap.release.queries import Query
 from leakcap.release.sqlwords import Words
+from leakcap.release.statistics import statistics
 from leakcap.release.where import parse_where
 
 __all__ = ["sql_queries"]
 
-_AGGREGATES: dict[str, Statistic] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEAN": "mean"}
-_AGGREGATES |= {"MEDIAN": "median", "VAR_POP": "variance", "STDDEV_POP": "standard_deviation"}
-_ALLOWED = "Allowed are COUNT, COUNT(DISTINCT id), SUM, AVG, MEDIAN, VAR_POP and STDDEV_POP"
+_AGGREGATES = {word: name for name, statistic in statistics().items() for word in statistic.sql}
+_ALLOWED = f"Allowed are {', '.join(sorted({*_AGGREGATES, 'COUNT(DISTINCT id)'} - {'MEAN'}))}"
 # So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
 _TICKS = 10**12
 
@@ -41,7 +41,7 @@ _TICKS = 10**12
 class _Item:
     """One of the things that are selected: a column, or an aggregate of one or of rows."""
 
-    statistic: Statistic | None
+    statistic: str | None
     column: str | None
     alias: str | None
     start: int

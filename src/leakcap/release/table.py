@@ -9,25 +9,25 @@ from typing import Any
 from leakcap.errors import DataError, InvalidPolicy, InvalidQuery, LeakcapError
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.release.accuracy import Preview, preview_of
+from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import Engine, attach
 from leakcap.release.identity import Identity
-from leakcap.release.plan import Plan, RankPart, plan_query, units_statement
+from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import Price, price_of
-from leakcap.release.queries import Query, query_from
-from leakcap.release.ranks import chosen_bins
+from leakcap.release.queries import Query
 from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
 from leakcap.release.scan import scans_of
 from leakcap.release.schema import check_schema
 from leakcap.release.sql import sql_queries
-from leakcap.sampling import ByteSource, discrete_laplace, system_bytes
+from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["PrivateTable", "open_ledger", "preview"]
 
 
-class PrivateTable:
+class PrivateTable(Asking):
     """A table behind a policy and a ledger.
 
     `data` is a path to Parquet or CSV, a DuckDB file with its `table`, or a pandas, Polars or Arrow table;
@@ -74,102 +74,6 @@ class PrivateTable:
         """The policy that the table was opened under; it stays the same."""
         return self._policy
 
-    def count(
-        self,
-        *,
-        epsilon: float,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """How many rows, those with missing values included, each group for itself."""
-        return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
-
-    def distinct(
-        self,
-        *,
-        epsilon: float,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """How many people (ids) have a row that counts, each group for itself."""
-        return self._one("distinct", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
-
-    def sum(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The sum of a column, its values clamped to the policy's bounds."""
-        return self._one("sum", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
-
-    def mean(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The mean of a column, its values clamped to the policy's bounds."""
-        return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
-
-    def variance(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
-        return self._one("variance", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
-
-    def standard_deviation(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The root of the variance of a column, its values clamped to the policy's bounds."""
-        return self._one(
-            "standard_deviation", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh
-        )
-
-    def histogram(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        bins: int | None = None,
-        edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """How many rows in each bin of a number, or with each key of a key column."""
-        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one(
-            "histogram", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
-        )
-
     def sql(
         self,
         text: str,
@@ -188,84 +92,6 @@ class PrivateTable:
     def dry_run(self, queries: Query | Sequence[Query]) -> list[Release]:
         """The queries on a dummy table made from the policy alone. Touches neither data nor ledger."""
         return dry_run([queries] if isinstance(queries, Query) else queries, self.policy)
-
-    def quantiles(
-        self,
-        column: str,
-        quantiles: Sequence[float],
-        *,
-        epsilon: float,
-        bins: int | None = None,
-        edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """Quantiles of a column, chosen among bins, which share ε equally."""
-        given = None if edges is None else tuple(float(edge) for edge in edges)
-        extra = {"bins": bins, "edges": given, "quantiles": tuple(quantiles)}
-        return self._one(
-            "quantiles", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
-        )
-
-    def median(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        bins: int | None = None,
-        edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The median of a column, chosen among bins."""
-        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one(
-            "median", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
-        )
-
-    def interquartile_range(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        bins: int | None = None,
-        edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The third quartile of a column less the first, both chosen among bins."""
-        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one(
-            "interquartile_range",
-            column,
-            epsilon=epsilon,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-            **extra,
-        )
-
-    def _one(
-        self,
-        statistic: str,
-        column: str | None,
-        *,
-        name: str | None,
-        by: str | Sequence[str],
-        fresh: bool,
-        **fields: Any,
-    ) -> Release:
-        by = by if isinstance(by, str) else tuple(by)
-        default = statistic if column is None else f"{statistic} of {column}"
-        content = {"statistic": statistic, "column": column, "by": by, "name": name or default, **fields}
-        return self.release([query_from(content)], fresh=fresh)[0]
 
     def preview(self, queries: Query | Sequence[Query]) -> list[Preview]:
         """The accuracy and the price of each query. Touches neither data nor ledger."""
@@ -356,13 +182,7 @@ class PrivateTable:
         return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)
 
     def _answer(self, plan: Plan, price: Price, totals: Sequence[Sequence[int]]) -> Release:
-        noisy = []
-        for part, exact in zip(plan.parts, totals, strict=True):
-            if isinstance(part, RankPart):
-                noisy.append(chosen_bins(part, exact, plan.cells.size // plan.groups.size, self._source))
-                continue
-            noise = discrete_laplace(part.scale, len(exact), self._source)
-            noisy.append([total + int(z) for total, z in zip(exact, noise, strict=True)])
+        noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, totals, strict=True)]
         return release_of(plan, price, noisy)
 
 

@@ -1,0 +1,77 @@
+"""What is taken together of the rows of one cell, in our own words.
+
+A statistic turns each row into a few integers, its values; an aggregate says what is made of them. Every
+aggregate is an integer, whatever the rows are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from leakcap.release.typed import Total
+
+__all__ = ["Aggregate", "Known", "People", "Rows", "Squares", "Sum"]
+
+
+class Aggregate(ABC):
+    """One integer for each cell, from the columns that hold the rows' values: integers, an id, or NULL."""
+
+    @abstractmethod
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """The aggregate of the values in the statistic's own order."""
+
+
+@dataclass(frozen=True)
+class Rows(Aggregate):
+    """How many rows."""
+
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """COUNT(*)."""
+        return exp.Count(this=exp.Star())
+
+
+@dataclass(frozen=True)
+class Known(Aggregate):
+    """How many rows have a first value."""
+
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """COUNT(value)."""
+        return exp.Count(this=values[0].copy())
+
+
+@dataclass(frozen=True)
+class People(Aggregate):
+    """How many different first values, which are ids."""
+
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """COUNT(DISTINCT id)."""
+        return exp.Count(this=exp.Distinct(expressions=[values[0].copy()]))
+
+
+@dataclass(frozen=True)
+class Sum(Aggregate):
+    """The sum of the first values; none is beyond `largest`, before its centre is taken off or after."""
+
+    largest: int
+
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """SUM(value), exact."""
+        return Total(this=values[0].copy(), largest=self.largest)
+
+
+@dataclass(frozen=True)
+class Squares(Aggregate):
+    """The sum of v² − `centre`, none of which is above `largest`, nor v² itself."""
+
+    centre: int
+    largest: int
+
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """SUM(value·value − centre), exact."""
+        squared = exp.Mul(this=values[0].copy(), expression=values[0].copy())
+        less = exp.Sub(this=squared, expression=exp.Literal.number(self.centre))
+        return Total(this=exp.Paren(this=less), largest=self.largest)

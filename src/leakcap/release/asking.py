@@ -1,0 +1,196 @@
+"""The statistics as methods, one line a query."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from leakcap.release.queries import Query, query_from
+
+if TYPE_CHECKING:
+    from leakcap.release.result import Release
+
+__all__ = ["Asking"]
+
+
+class Asking(ABC):
+    """What can be asked of a table by name; `release` answers."""
+
+    @abstractmethod
+    def release(self, queries: Sequence[Query], *, fresh: bool = False) -> list[Release]:
+        """Answer all of the queries, or none."""
+
+    def count(
+        self,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """How many rows, those with missing values included, each group for itself."""
+        return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def distinct(
+        self,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """How many people (ids) have a row that counts, each group for itself."""
+        return self._one("distinct", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def sum(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The sum of a column, its values clamped to the policy's bounds."""
+        return self._one("sum", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def mean(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The mean of a column, its values clamped to the policy's bounds."""
+        return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def variance(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
+        return self._one("variance", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
+    def standard_deviation(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The root of the variance of a column, its values clamped to the policy's bounds."""
+        return self._one(
+            "standard_deviation", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh
+        )
+
+    def histogram(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """How many rows in each bin of a number, or with each key of a key column."""
+        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
+        return self._one(
+            "histogram", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+        )
+
+    def quantiles(
+        self,
+        column: str,
+        quantiles: Sequence[float],
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Quantiles of a column, chosen among bins, which share ε equally."""
+        given = None if edges is None else tuple(float(edge) for edge in edges)
+        extra = {"bins": bins, "edges": given, "quantiles": tuple(quantiles)}
+        return self._one(
+            "quantiles", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+        )
+
+    def median(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The median of a column, chosen among bins."""
+        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
+        return self._one(
+            "median", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+        )
+
+    def interquartile_range(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The third quartile of a column less the first, both chosen among bins."""
+        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
+        return self._one(
+            "interquartile_range",
+            column,
+            epsilon=epsilon,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+            **extra,
+        )
+
+    def _one(
+        self,
+        statistic: str,
+        column: str | None,
+        *,
+        name: str | None,
+        by: str | Sequence[str],
+        fresh: bool,
+        **fields: Any,
+    ) -> Release:
+        by = by if isinstance(by, str) else tuple(by)
+        default = statistic if column is None else f"{statistic} of {column}"
+        content = {"statistic": statistic, "column": column, "by": by, "name": name or default, **fields}
+        return self.release([query_from(content)], fresh=fresh)[0]

@@ -1,0 +1,182 @@
+"""One noisy vector of integers: what a unit adds to it, its noise, and what that costs.
+
+A part knows its own kind of noise. `Part` says what every kind has to answer, `NoisyPart` is discrete Laplace
+noise on every cell; a choice among bins is `RankPart`, in `release/ranks.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import ClassVar
+
+from leakcap.bound import Bound
+from leakcap.capacities import geometric_capacity
+from leakcap.numeric import up
+from leakcap.release.aggregates import Aggregate
+from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
+from leakcap.release.policy import Policy
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.sampling import ByteSource, discrete_laplace, rational_scale
+
+__all__ = ["NoisyPart", "Part", "as_printed", "laplace_error", "noisy_part", "total_range"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part(ABC):
+    """One noisy vector: its role in the statistic, its ε, what a unit adds, and what it cannot exceed.
+
+    `scale` is that of the noise in steps, at least sensitivity/ε; `unit` what a step is worth; `total` the
+    public range of one cell's total, to which it is clamped before noise (1-Lipschitz, so the sensitivity
+    stays). `covers` says that rows can make every integer of the contribution's reach, the ends included.
+    """
+
+    mechanism: ClassVar[str]
+
+    role: str
+    aggregate: Aggregate
+    epsilon: Fraction
+    contribution: Contribution
+    sensitivity: int
+    scale: Fraction
+    total: tuple[int, int] | None
+    unit: Fraction = Fraction(1)
+    covers: bool = True
+
+    @property
+    def loss(self) -> Fraction:
+        """The ε between neighbours that this part costs, exactly."""
+        return Fraction(self.sensitivity) / self.scale
+
+    @property
+    def loss_contents(self) -> Fraction:
+        """The ε between any two possible contents of one unit's data."""
+        return Fraction(self.contribution.diameter) / self.scale
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ between neighbours that this part costs, exactly or rounded up."""
+        return Fraction(0)
+
+    @property
+    @abstractmethod
+    def noise_scale(self) -> float:
+        """The scale of the noise as a person reads it, in the unit of what is released."""
+
+    @abstractmethod
+    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+        """The noisy integers, or choices, from the exact totals of all cells."""
+
+    @abstractmethod
+    def capacity(self) -> Bound:
+        """The MI-DP of this part, in nats: what it tells about one unit, everything else known."""
+
+    @abstractmethod
+    def table_nats(self, units: int) -> float:
+        """At most so much does the part tell about a whole table of `units` units, in nats."""
+
+    @abstractmethod
+    def error(self, beyond: float) -> int:
+        """How far the noise goes, in steps: further with probability `beyond` at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyPart(Part):
+    """Discrete Laplace noise of scale `scale` on every cell's total."""
+
+    mechanism: ClassVar[str] = "discrete Laplace"
+
+    one_hot: bool = False
+    """Whether one row sets one cell to 1 and nothing else: then the exact capacity is known."""
+
+    @property
+    def noise_scale(self) -> float:
+        """In the unit of the column, or rows, or people."""
+        return float(self.scale * self.unit)
+
+    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+        """Each total plus noise of its own."""
+        noise = discrete_laplace(self.scale, len(exact), source)
+        return [total + int(z) for total, z in zip(exact, noise, strict=True)]
+
+    def capacity(self) -> Bound:
+        """Exact for one cell and for one-hot rows; what no mechanism of this ε exceeds elsewhere."""
+        contribution, decay = self.contribution, float_up(1 / self.scale)
+        if contribution.cells == 1:
+            return geometric_capacity(contribution.diameter, decay)
+        if self.one_hot and contribution.rows == 1 and contribution.cells <= MOST_BITS:
+            return one_hot_capacity(contribution.cells, decay)
+        ceiling = tight_mutual_information(float_up(self.loss_contents))
+        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
+
+    def table_nats(self, units: int) -> float:
+        """Capacities of disjoint cells add up."""
+        low, high = self.contribution.total(units)
+        each = geometric_capacity(high - low, float_up(1 / self.scale)).upper
+        return up(self.contribution.cells * each)
+
+    def error(self, beyond: float) -> int:
+        """From the exact law of the noise."""
+        return laplace_error(self.scale, beyond=beyond)
+
+
+@cache
+def laplace_error(scale: Fraction, *, beyond: float) -> int:
+    """The smallest integer a with P(|Z| > a) ≤ `beyond` for discrete Laplace noise of this scale.
+
+    P(|Z| > a) = 2 s^{a+1}/(1+s), s = e^{−1/scale}.
+
+    >>> laplace_error(Fraction(10), beyond=0.05)
+    30
+    """
+    decay = float(1 / scale)
+    tail = math.log(2.0) - math.log1p(math.exp(-decay)) - math.log(beyond)
+    # A hair more, so that a tail that equals `beyond` up to rounding errs towards the wider interval.
+    return max(0, math.ceil(tail / decay * (1 + 1e-12)) - 1)
+
+
+def noisy_part(
+    role: str,
+    aggregate: Aggregate,
+    contribution: Contribution,
+    epsilon: Fraction,
+    policy: Policy,
+    *,
+    unit: Fraction = Fraction(1),
+    covers: bool = True,
+    one_hot: bool = False,
+) -> NoisyPart:
+    """A vector with noise just large enough for its ε. Raises `InvalidParameter` where ε is out of range."""
+    sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
+    return NoisyPart(
+        role=role,
+        aggregate=aggregate,
+        epsilon=epsilon,
+        contribution=contribution,
+        sensitivity=sensitivity,
+        scale=rational_scale(sensitivity, epsilon),
+        total=total_range(contribution, policy),
+        unit=unit,
+        covers=covers,
+        one_hot=one_hot,
+    )
+
+
+def total_range(contribution: Contribution, policy: Policy) -> tuple[int, int] | None:
+    """The public range of one cell's total; None where the number of units has no public bound."""
+    return None if policy.units is None else contribution.total(policy.units)
+
+
+def as_printed(number: float) -> Fraction:
+    """The decimal that was asked for: 0.3 is 3/10, and its halves add up to it.
+
+    >>> as_printed(0.3)
+    Fraction(3, 10)
+    """
+    return Fraction(Decimal(repr(float(number))))

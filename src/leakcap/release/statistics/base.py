@@ -1,0 +1,122 @@
+"""What a statistic says about itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.cells import Axis, Cells
+from leakcap.release.condition import named
+from leakcap.release.policy import Key, Policy
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["REFERENCE_ROWS", "Expected", "Number", "Statistic", "assumed_rows", "require"]
+
+Number: TypeAlias = int | float
+Interval: TypeAlias = tuple[float, float]
+
+REFERENCE_ROWS = 1000
+"""Where the number of rows is neither public nor known, an error is quoted at this many."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How far an answer is off before it is asked: with 95 % probability at most `error`.
+
+    `rows` is how many rows were assumed where the error depends on them, `remark` what else to say.
+    """
+
+    error: float
+    rows: int | None = None
+    remark: str | None = None
+
+
+class Statistic(ABC):
+    """One statistic: its name, what a query of it may say, its plan, and what its noisy integers mean.
+
+    `sql` are the functions of one column that ask for it; `fields` the query's fields that are its own.
+    """
+
+    name: ClassVar[str]
+    sql: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[frozenset[str]] = frozenset({"column"})
+
+    @property
+    def called(self) -> str:
+        """The name as it stands in a sentence."""
+        return self.name
+
+    def check(self, query: Query) -> None:
+        """Raise `InvalidQuery` where the query's own fields do not fit, whatever the policy."""
+        if "column" in self.fields:
+            require(query.column is not None, "column", query.name, f"name what the {self.name} is of")
+
+    def completed(self, query: Query) -> Query:
+        """The query with what it leaves open filled in."""
+        return query
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """The ways in which the table is split beside the keys of `by`, which make `groups` groups."""
+        return []
+
+    @abstractmethod
+    def plan(self, asked: Asked) -> Plan:
+        """The parts, and what rows become for them. Raises `InvalidQuery`."""
+
+    def words(self, query: Query) -> list[str]:
+        """What the query's normal text says beside the statistic, `where` and `by`: all of its own fields."""
+        words = [f"of {named(query.column)}"] if query.column else []
+        words += [f"at {list(query.quantiles)}"] if query.quantiles is not None else []
+        words += [f"in {query.bins} bins"] if query.bins is not None else []
+        words += [f"with edges {list(query.edges)}"] if query.edges is not None else []
+        return words
+
+    def groups(self, plan: Plan) -> Cells:
+        """What an answer has a row for, of the cells."""
+        return plan.cells
+
+    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+        """The keys of each row of the answer."""
+        return self.groups(plan).labels()
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, Interval]]:
+        """Value and interval for each label, from the noisy integers of each part, cell by cell."""
+        return [
+            (self.value(plan, totals), self.interval(plan, totals, plan.errors))
+            for totals in zip(*noisy, strict=True)
+        ]
+
+    @abstractmethod
+    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
+        """What one cell's noisy integers, one a part, say."""
+
+    @abstractmethod
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> Interval:
+        """An interval that covers with 95 % probability; `errors` says how far each part's noise goes."""
+
+    @abstractmethod
+    def expected(self, plan: Plan) -> Expected:
+        """How far the answer may be off, from public facts alone."""
+
+
+def require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:
+    """Raise `InvalidQuery` that names the query's field and the rule, unless it holds.
+
+    >>> require(False, "bins", "ages", "be a whole number")
+    Traceback (most recent call last):
+    leakcap.errors.InvalidQuery: `bins` of query `ages` must be a whole number.
+    """
+    if not holds:
+        raise InvalidQuery(f"`{field}` of query `{name}` must {rule}. {remedy}".rstrip())
+
+
+def assumed_rows(plan: Plan) -> int:
+    """So many rows in each cell are assumed where an error depends on them."""
+    units = plan.policy.units
+    return REFERENCE_ROWS if units is None else max(1, units // plan.cells.size)

@@ -1,0 +1,76 @@
+"""Counts of rows: all together, in groups, in the bins of a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.aggregates import Rows
+from leakcap.release.cells import Axis, bins_axis, key_axis
+from leakcap.release.part import noisy_part
+from leakcap.release.policy import Policy
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.statistics.base import Expected, Statistic, require
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["Count", "Histogram", "IntegerStatistic"]
+
+
+class IntegerStatistic(Statistic):
+    """One noisy integer for each cell, which is the answer, negative or not."""
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> int:
+        """The noisy integer itself."""
+        return noisy[0]
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The integer and what the noise may have added or taken off."""
+        return float(noisy[0] - errors[0]), float(noisy[0] + errors[0])
+
+    def expected(self, plan: Plan) -> Expected:
+        """How far the noise goes."""
+        return Expected(float(plan.errors[0]))
+
+
+class Count(IntegerStatistic):
+    """How many rows, those with missing values included."""
+
+    name: ClassVar[str] = "count"
+    sql: ClassVar[tuple[str, ...]] = ("COUNT",)
+    fields: ClassVar[frozenset[str]] = frozenset()
+
+    def plan(self, asked: Asked) -> Plan:
+        """A row is 1 in its cell."""
+        contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
+        rows = noisy_part("count", Rows(), contribution, asked.epsilon, asked.policy, one_hot=True)
+        return asked.plan([rows])
+
+
+class Histogram(Count):
+    """How many rows in each bin of a number, or with each key of a key column."""
+
+    name: ClassVar[str] = "histogram"
+    sql: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
+
+    def check(self, query: Query) -> None:
+        """At most ten thousand bins."""
+        super().check(query)
+        if query.bins is not None:
+            require(
+                1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000", f"Got {query.bins}."
+            )
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """The keys of the column, or its bins."""
+        name = query.column or ""
+        known = policy.columns.get(name)
+        if known is None or known.bounds is not None:
+            return [bins_axis(query, policy, groups)]
+        if query.bins is not None or query.edges is not None:
+            raise InvalidQuery(f"`bins` of query `{query.name}`: `{name}` has keys, which are its bins.")
+        return [key_axis(name, policy, query)]

@@ -1,0 +1,42 @@
+"""Counts of people: units that have a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.aggregates import People
+from leakcap.release.part import noisy_part
+from leakcap.release.sensitivity import Presence
+from leakcap.release.statistics.counts import IntegerStatistic
+from leakcap.release.typed import Read, column
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+
+__all__ = ["Distinct"]
+
+
+class Distinct(IntegerStatistic):
+    """How many units have a row that counts; in groups a unit is in as many as it has rows, at most."""
+
+    name: ClassVar[str] = "distinct"
+    fields: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def called(self) -> str:
+        """The name as it stands in a sentence."""
+        return "count of people"
+
+    def plan(self, asked: Asked) -> Plan:
+        """An id counts once in its cells. All together people need no bound on their rows."""
+        policy, cells = asked.policy, asked.cells
+        if policy.id_column is None:
+            raise InvalidQuery(
+                f"Query `{asked.query.name}` counts people, but the policy's unit is a row. "
+                "Count rows, or give the policy a unit with an `id`."
+            )
+        presence = Presence(0, 1, min(policy.rows_per_unit, cells.size), cells.size)
+        people = noisy_part("people", People(), presence, asked.epsilon, policy, one_hot=True)
+        id_ = Read(this=column(policy.id_column), kind="id")
+        return asked.plan([people], values=[id_], bounded=bool(cells.axes))

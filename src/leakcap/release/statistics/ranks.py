@@ -1,0 +1,160 @@
+"""Quantiles, median and interquartile range: bins are chosen, as `release/ranks.py` proves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.aggregates import Rows
+from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
+from leakcap.release.part import as_printed, total_range
+from leakcap.release.policy import Key, Policy
+from leakcap.release.ranks import BINS, MOST_BINS, RankPart, rank_error, ranks_of, readings, shift_for
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.sampling import rational_scale
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["InterquartileRange", "Median", "Quantiles", "RankStatistic"]
+
+MOST_COUNTS = 10**6
+
+
+class RankStatistic(Statistic):
+    """What is read off the ranks of a column."""
+
+    fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
+    together: ClassVar[bool] = False
+    """Whether the intervals of all of its quantiles must hold at once."""
+
+    def check(self, query: Query) -> None:
+        """Two bins at least."""
+        super().check(query)
+        if query.bins is not None:
+            require(2 <= query.bins <= MOST_BINS, "bins", query.name, f"be from 2 to {MOST_BINS} here")
+        if query.edges is not None:
+            few = 3 <= len(query.edges) <= MOST_BINS + 1
+            require(few, "edges", query.name, f"be 3 to {MOST_BINS + 1} here")
+
+    def completed(self, query: Query) -> Query:
+        """256 bins unless they are given."""
+        return replace(query, bins=BINS) if query.bins is None and query.edges is None else query
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """The bins, behind the keys."""
+        known = policy.columns.get(query.column or "")
+        if known is not None and known.bounds is None:
+            raise InvalidQuery(f"`{query.column}` has no `bounds` in the policy, which a {self.name} needs.")
+        return [bins_axis(query, policy, groups)]
+
+    def plan(self, asked: Asked) -> Plan:
+        """For each quantile the bin itself, for half of its ε, and the two ends of its interval."""
+        query, cells = asked.query, asked.cells
+        wanted = ranks_of(self.name, query.quantiles)
+        bins = len(cells.axes[-1].labels)
+        needed = cells.size * len(wanted)
+        if needed > MOST_COUNTS:
+            raise InvalidQuery(
+                f"Query `{query.name}` needs {needed:,} counts; at most {MOST_COUNTS:,} are allowed. "
+                "Take fewer bins, groups or quantiles."
+            )
+        beyond = 0.05 / (2 * (len(wanted) if self.together else 1))
+        parts: list[RankPart] = []
+        for rank in map(as_printed, wanted):
+            share = asked.epsilon / len(wanted)
+            end = _rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
+            shift = shift_for(end.scale, bins, beyond)
+            parts.append(_rank_part(rank, share / 2, asked.policy, cells.size // bins, bins))
+            parts += [replace(end, shift=-shift), replace(end, shift=shift)]
+        return asked.plan(parts)
+
+    def groups(self, plan: Plan) -> Cells:
+        """The keys; bins are not among them."""
+        return Cells(plan.cells.axes[:-1])
+
+    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+        """The keys, and which quantile it is where there are several."""
+        several = plan.query.quantiles or ()
+        if len(several) < 2:
+            return super().labels(plan)
+        return [{**keys, "quantile": str(q)} for keys in super().labels(plan) for q in several]
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+        """Value and interval of each quantile of each group, from the chosen bins."""
+        bounds = plan.policy.columns[plan.query.column or ""].bounds
+        assert bounds is not None
+        edges = edges_of(plan.query, bounds)
+        return [found for picks in zip(*noisy, strict=True) for found in readings(self.name, edges, picks)]
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
+        """The first quantile of one group."""
+        return self.answers(plan, [[pick] for pick in noisy])[0][0]
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The interval of the first quantile of one group."""
+        return self.answers(plan, [[pick] for pick in noisy])[0][1]
+
+    def expected(self, plan: Plan) -> Expected:
+        """Rows between the wanted rank and the chosen bin."""
+        ranks = [part for part in plan.parts if isinstance(part, RankPart)]
+        remark = f"rows in rank, and a bin{', for each group' if plan.groups.size > 1 else ''}"
+        return Expected(rank_error(ranks, len(plan.cells.axes[-1].labels)), remark=remark)
+
+
+class Quantiles(RankStatistic):
+    """Quantiles of a column, which share ε equally."""
+
+    name: ClassVar[str] = "quantiles"
+    fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges", "quantiles"})
+
+    def check(self, query: Query) -> None:
+        """Some numbers between 0 and 1."""
+        super().check(query)
+        wanted = query.quantiles
+        numbers = isinstance(wanted, tuple) and all(type(q) in (int, float) for q in wanted)
+        inside = numbers and all(0.0 < q < 1.0 for q in wanted or ())
+        few = inside and 1 <= len(wanted or ()) == len(set(wanted or ())) <= 99
+        require(few, "quantiles", query.name, "be from 1 to 99 different numbers between 0 and 1")
+        clash = len(wanted or ()) > 1 and "quantile" in query.by
+        require(not clash, "by", query.name, "not name `quantile`, which the answer's rows are called")
+
+
+class Median(RankStatistic):
+    """The median of a column."""
+
+    name: ClassVar[str] = "median"
+    sql: ClassVar[tuple[str, ...]] = ("MEDIAN",)
+
+
+class InterquartileRange(RankStatistic):
+    """The third quartile of a column less the first."""
+
+    name: ClassVar[str] = "interquartile_range"
+    together: ClassVar[bool] = True
+
+
+def _rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int) -> RankPart:
+    above, per_row = rank.numerator, rank.denominator
+    contribution = Contribution(-above, per_row - above, policy.rows_per_unit, groups)
+    sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
+    rational_scale(1, epsilon)  # ε within the range of all the other statistics
+    return RankPart(
+        role="rank",
+        aggregate=Rows(),
+        epsilon=epsilon,
+        contribution=contribution,
+        sensitivity=sensitivity,
+        scale=Fraction(sensitivity) / epsilon,
+        # What is counted are rows, whatever the choice weighs them with.
+        total=total_range(Contribution(1, 1, policy.rows_per_unit, 1), policy),
+        covers=False,  # a choice is no noisy number
+        numerator=above,
+        denominator=per_row,
+        bins=bins,
+    )

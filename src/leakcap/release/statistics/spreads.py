@@ -1,0 +1,77 @@
+"""Variance and standard deviation: rows, sum and sum of squares, put together in `release/spread.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from leakcap.release.aggregates import Squares
+from leakcap.release.part import Part, noisy_part
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.spread import spread_error, spread_grid, spread_interval, spread_value, square_reach
+from leakcap.release.statistics.base import Expected, Statistic, assumed_rows
+from leakcap.release.statistics.sums import count_part, sum_part
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+
+__all__ = ["StandardDeviation", "Variance"]
+
+
+class Variance(Statistic):
+    """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
+
+    name: ClassVar[str] = "variance"
+    sql: ClassVar[tuple[str, ...]] = ("VAR_POP",)
+
+    def plan(self, asked: Asked) -> Plan:
+        """Rows, sum and sum of squares; the count is free where the number of units is public."""
+        known, bounds = asked.bounded_column
+        policy, everyone = asked.policy, asked.everyone
+        epsilon = asked.epsilon / (2 if everyone else 3)
+        grid = spread_grid(bounds, rows=policy.rows_per_unit, epsilon=epsilon)
+        centre = (grid.low + grid.high) // 2
+        less, reach = square_reach((grid.low - centre, grid.high - centre))
+        squares = noisy_part(
+            "squares",
+            # The squares themselves pass through the engine too, so that they are what may not be beyond.
+            Squares(less, reach[1] + less),
+            Contribution(*reach, policy.rows_per_unit, asked.cells.size, everyone),
+            epsilon,
+            policy,
+            unit=grid.step**2,
+            covers=False,  # only squares of integers occur
+        )
+        parts: list[Part] = [sum_part(asked, grid, centre, epsilon), squares]
+        if not everyone:
+            parts.append(count_part(asked, epsilon))
+        value = grid.tree(asked.query.column or "", bounds, known.fill, centre=centre)
+        exact = policy.rows if everyone else None
+        return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> float:
+        """Within what the bounds allow."""
+        assert plan.grid is not None
+        rows = plan.exact_count if plan.exact_count is not None else noisy[2]
+        return spread_value(self.name, plan.grid, rows, (noisy[0], noisy[1]))
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The extremes over the box of the noisy integers."""
+        assert plan.grid is not None
+        ends = [(total - error, total + error) for total, error in zip(noisy, errors, strict=True)]
+        rows = ends[2] if len(ends) > 2 else (plan.exact_count or 1, plan.exact_count or 1)
+        return spread_interval(self.name, plan.grid, rows, ends[0], ends[1])
+
+    def expected(self, plan: Plan) -> Expected:
+        """At worst, where so many rows count."""
+        assert plan.grid is not None
+        exact = plan.exact_count
+        error = spread_error(self.name, plan.grid, exact or assumed_rows(plan), plan.errors)
+        return Expected(error, assumed_rows(plan) if exact is None else None)
+
+
+class StandardDeviation(Variance):
+    """The root of the variance."""
+
+    name: ClassVar[str] = "standard_deviation"
+    sql: ClassVar[tuple[str, ...]] = ("STDDEV_POP",)
