@@ -216,6 +216,7 @@ def crash_at(step: int) -> Any:
 
 
 def test_a_run_goes_on_once_and_pays_once(tmp_path: Path) -> None:
+    """A file names its run; the ledger says from which step it goes on, whichever file is put back."""
     policy, path, old = policy_of(max_rows=2000), tmp_path / "run.json", tmp_path / "old.json"
     X, y = data(7)
     with ledger_of(policy) as ledger:
@@ -231,10 +232,10 @@ def test_a_run_goes_on_once_and_pays_once(tmp_path: Path) -> None:
         assert json.loads(path.read_text())["step"] == 20
         with pytest.raises(LedgerError, match="other settings"):
             PrivateGradientDescent(**{**options, "steps": 41}).resume(X, y)
-        with pytest.raises(LedgerError, match="may not run again"):
-            PrivateGradientDescent(**{**options, "checkpoint": old}).resume(X, y)
         seen: list[int] = []
-        done = PrivateGradientDescent(**options, progress=lambda step, steps: seen.append(step)).resume(X, y)
+        done = PrivateGradientDescent(
+            **{**options, "checkpoint": old}, progress=lambda step, steps: seen.append(step)
+        ).resume(X, y)
         assert seen == list(range(21, 41))
         assert np.allclose(done.coef_, [1.0, -1.0], atol=0.3)
         with pytest.raises(LedgerError, match="released already"):
@@ -242,23 +243,77 @@ def test_a_run_goes_on_once_and_pays_once(tmp_path: Path) -> None:
         assert ledger.totals().epsilon == pytest.approx(done.curve_.epsilon(1e-6), abs=1e-9)
 
 
-def test_two_runs_from_one_checkpoint_are_seen_once(tmp_path: Path) -> None:
-    """The second loses at the next checkpoint: the first, within its progress, has gone to the end before."""
+@pytest.mark.parametrize(("every", "overtaking"), [(10, 10), (100, 10), (10, 7), (100, 100)])
+def test_two_runs_from_one_step_are_seen_once(tmp_path: Path, every: int, overtaking: int) -> None:
+    """Whichever checkpoints they take: the second cannot leave, at its next checkpoint or at its end."""
     policy, path, copy = policy_of(max_rows=2000), tmp_path / "run.json", tmp_path / "copy.json"
     X, y = data(8, 200)
     with ledger_of(policy) as ledger:
-        options: dict[str, Any] = {"policy": policy, "ledger": ledger, "steps": 30, "checkpoint_every": 10}
+        options: dict[str, Any] = {"policy": policy, "ledger": ledger, "steps": 30}
         with pytest.raises(Crash):
-            PrivateGradientDescent(**options, checkpoint=path, progress=crash_at(12)).fit(X, y)
+            PrivateGradientDescent(
+                **options, checkpoint=path, checkpoint_every=10, progress=crash_at(12)
+            ).fit(X, y)
         copy.write_text(path.read_text())
 
         def overtaken(step: int, steps: int) -> None:
             if step == 15:
-                PrivateGradientDescent(**options, checkpoint=copy).resume(X, y)
+                other = PrivateGradientDescent(
+                    **options, checkpoint=copy, checkpoint_every=overtaking,
+                    progress=crash_at(29) if overtaking < 30 else None,
+                )  # fmt: skip
+                if overtaking < 30:
+                    with pytest.raises(Crash):
+                        other.resume(X, y)
+                else:
+                    other.resume(X, y)
 
         with pytest.raises(LedgerError, match="another run"):
-            PrivateGradientDescent(**options, checkpoint=path, progress=overtaken).resume(X, y)
+            PrivateGradientDescent(
+                **options, checkpoint=path, checkpoint_every=every, progress=overtaken
+            ).resume(X, y)
         assert json.loads(path.read_text())["step"] == 10
         path.write_text("{}")
         with pytest.raises(LedgerError, match="not a checkpoint"):
             PrivateGradientDescent(**options, checkpoint=path).resume(X, y)
+
+
+def test_an_interrupted_run_keeps_what_it_has(tmp_path: Path) -> None:
+    """Ctrl-C at step 17 of 40, with a checkpoint every 10: the next goes on from 17."""
+    policy, path = policy_of(max_rows=2000), tmp_path / "run.json"
+    X, y = data(9, 300)
+
+    def stop(step: int, steps: int) -> None:
+        if step == 17:
+            raise KeyboardInterrupt
+
+    with ledger_of(policy) as ledger:
+        options: dict[str, Any] = {
+            "policy": policy, "ledger": ledger, "steps": 40, "checkpoint": path, "checkpoint_every": 10,
+        }  # fmt: skip
+        with pytest.raises(KeyboardInterrupt):
+            PrivateGradientDescent(**options, progress=stop).fit(X, y)
+        kept = json.loads(path.read_text())
+        assert kept["step"] == 17
+        seen: list[int] = []
+        PrivateGradientDescent(**options, progress=lambda step, steps: seen.append(step)).resume(X, y)
+        assert seen == list(range(18, 41))
+        answers = [ledger.answer(e.id) for e in ledger.entries() if e.query == "checkpoint"]
+        assert kept["theta"] in [answer.values[0] for answer in answers if answer is not None]
+
+
+def test_a_fit_asked_again_is_repeated_unless_its_loss_is_ones_own() -> None:
+    policy = policy_of(max_rows=300)
+    X, y = data(10, 300)
+    own = CustomLoss(lambda t, x, target: (x @ t - target) * x, lambda t, rows: rows @ t)
+    with ledger_of(policy) as ledger:
+        options: dict[str, Any] = {"policy": policy, "ledger": ledger, "steps": 3}
+        first = PrivateGradientDescent(**options).fit(X, y, version="1")
+        again = PrivateGradientDescent(**options).fit(X, y, version="1")
+        assert again.repeated_
+        assert (again.theta_ == first.theta_).all()
+        for different in ({"loss": LogisticLoss()}, {"loss": LogisticLoss(("a", "b"))}, {"loss": own}):
+            labels = np.where(y > 0, "a", "b") if different["loss"] == LogisticLoss(("a", "b")) else y
+            assert not PrivateGradientDescent(**options, **different).fit(X, labels, version="1").repeated_
+        assert not PrivateGradientDescent(**options, loss=own).fit(X, y, version="1").repeated_
+        assert len(ledger.entries()) == 5

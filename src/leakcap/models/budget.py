@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import LARGEST
+from leakcap.models.estimator import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, load_policy
+from leakcap.release.engine import Engine
+from leakcap.release.plan import units_statement
 from leakcap.release.price import tight_mutual_information
 from leakcap.release.table import open_ledger
 
-__all__ = ["Account", "approximate_spend", "check_epsilon", "gaussian_spend", "pure_spend"]
+__all__ = ["Account", "Answered", "approximate_spend", "check_epsilon", "gaussian_spend", "pure_spend"]
 
 
 def pure_spend(epsilon: float, policy: Policy, *, nats_table: float = math.inf) -> Spend:
@@ -81,6 +86,15 @@ def check_epsilon(epsilon: object, delta: object, owner: str) -> None:
 
 
 @dataclass(frozen=True)
+class Answered:
+    """Released values of a fit, by which entry they were paid, and whether they were known already."""
+
+    entry: int
+    values: Floats
+    repeated: bool
+
+
+@dataclass(frozen=True)
 class Account:
     """A policy with its ledger, open for one fit."""
 
@@ -137,13 +151,42 @@ class Account:
                 "choose add-remove-one neighbours if the number is not public. Nothing was spent."
             )
 
-    @contextmanager
-    def paid(self, query: str, text: str, spend: Spend, details: Mapping[str, Any]) -> Iterator[Entry]:
-        """Reserve, do, and mark as released. What fails in between stays spent."""
-        facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
-        entry = self.ledger.reserve([Charge(query, text, spend, self.analyst, facts)])[0]
+    def check_units(self, engine: Engine) -> None:
+        """Refuse a table of another size than the public one. Under add/remove-one it is never looked at."""
+        if not self.replace:
+            return
+        counted = engine.run(engine.write(units_statement(self.policy)))[0][0]
+        if counted != self.policy.rows:
+            raise DataError(
+                "The table does not have as many units as `rows` of the policy says. Correct the policy, "
+                "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
+            )
+
+    def answered(
+        self, fit: Charge, draw: Callable[[Entry], Floats], *, data: str = "", fresh: bool = False
+    ) -> Answered:
+        """What the ledger remembers of this very fit, for free; or else reserve, draw, record, in this order.
+
+        `data` names the state of the table; without a name nothing is remembered. What fails after the
+        reservation stays spent.
+        """
+        known = None if fresh or not data else self.ledger.recall([fit], data=data)[0]
+        if known is not None:
+            self.ledger.mark_repeated([known.entry], analyst=self.analyst)
+            return Answered(known.entry, np.array(known.values, dtype=np.float64), repeated=True)
+        entry = self.ledger.reserve([fit], data=data)[0]
         try:
-            yield entry
+            values = draw(entry)
         except LeakcapError as error:
             raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
-        self.ledger.mark_released([entry.id])
+        self.release(entry.id, values)
+        return Answered(entry.id, np.atleast_2d(values), repeated=False)
+
+    def release(self, entry: int, values: Floats) -> None:
+        """Record a fit's released values, and that they leave."""
+        self.ledger.mark_released([entry], answers={entry: np.atleast_2d(values).tolist()})
+
+    def charge(self, query: str, text: str, spend: Spend, details: Mapping[str, str | float | int]) -> Charge:
+        """A fit's price, with what every fit tells the ledger."""
+        facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
+        return Charge(query, text, spend, self.analyst, facts)

@@ -1,13 +1,16 @@
-"""A run that stopped goes on: what was released so far, and a ledger that lets each step leave once.
+"""A run that stopped goes on: what was released so far, in a ledger that lets each step leave once.
 
-A checkpoint holds the parameters after so many steps, which are released values, and the number of the
-reservation that pays for all steps. It holds no randomness: a state of the generator would repeat the noise
-of steps that were seen already, and two answers with one noise show their difference exactly.
+The ledger holds the parameters after so many steps, which are released values, in the row that says that
+they left. There is no randomness in it: a state of the generator would repeat the noise of steps that were
+seen already, and two answers with one noise show their difference exactly.
 
-Before a checkpoint is written, the ledger notes that its step was reached. A run may only start from the last
-step noted, and a step can be noted once: an older file put back, or the same file resumed twice, would show
-two noisy versions of the same steps for one price, and is refused. What ran beyond the last checkpoint was
-never seen, so running it again costs nothing.
+A note says from which step a run went on, and to which. From each step of a run one note may leave, the last
+step's included. First it is reserved; earlier reservations from the same step, whose runs died before
+anything of theirs was seen, are acknowledged as lost, after which they cannot leave; then the parameters are
+recorded as its answer, in one transaction with the words that they left. So of two runs from one step one is
+seen, whichever checkpoints they take, and what was never recorded was never seen: to run it again costs
+nothing. The file only names the run, and shows its owner how far it is: a run goes on from the last step that
+the *ledger* has, whatever became of the file.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ from leakcap.ledger import Charge, Entry, Spend
 from leakcap.models.budget import Account
 from leakcap.models.estimator import Floats
 
-__all__ = ["Checkpoint", "note_step", "resumed"]
+__all__ = ["NOTE", "Checkpoint", "note_step", "resumed"]
 
-_NAME = "checkpoint"
+NOTE = "checkpoint"
+"""How the ledger calls the notes: queries that cost nothing."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Checkpoint:
     """Parameters after `step` steps of the run that `entry` pays for.
 
     >>> Checkpoint(7, 100, np.array([0.5])).text()
-    '{"entry": 7, "step": 100, "theta": ["0x1.0000000000000p-1"]}'
+    '{"entry": 7, "step": 100, "theta": [0.5]}'
     """
 
     entry: int
@@ -42,9 +46,8 @@ class Checkpoint:
     theta: Floats
 
     def text(self) -> str:
-        """As JSON, the parameters to the last bit."""
-        theta = [value.hex() for value in self.theta.tolist()]
-        return json.dumps({"entry": self.entry, "step": self.step, "theta": theta})
+        """As JSON; Python's shortest decimals give back every bit."""
+        return json.dumps({"entry": self.entry, "step": self.step, "theta": self.theta.tolist()})
 
     def save(self, path: Path) -> None:
         """Write it in one piece: a crash leaves the old file or the new one."""
@@ -60,7 +63,7 @@ class Checkpoint:
         """Read it. Raises `LedgerError` where the file is not one."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            theta = np.array([float.fromhex(text) for text in content["theta"]])
+            theta = np.array([float(number) for number in content["theta"]])
             found = cls(int(content["entry"]), int(content["step"]), theta)
         except (OSError, ValueError, KeyError, TypeError):
             found = None
@@ -69,32 +72,46 @@ class Checkpoint:
         return found
 
 
-def note_step(account: Account, entry: int, step: int) -> None:
-    """Have the ledger note that a run reached this step; raises `LedgerError` where one did before."""
-    text = f"entry {entry} reached step {step}"
+def note_step(account: Account, before: Checkpoint, after: Checkpoint) -> None:
+    """Record that the run went on from one step to another, with what is seen of it.
+
+    Raises `LedgerError` where another run went on from that step before.
+    """
+    ledger, entry = account.ledger, before.entry
+    text = _from(entry, before.step)
     nothing = Spend(0.0, 0.0, 0.0, 0.0, 0.0)
-    mine = account.ledger.reserve([Charge(_NAME, text, nothing, account.analyst)])[0]
-    first = min(e.id for e in account.ledger.entries() if e.query == _NAME and e.text == text)
-    account.ledger.mark_released([mine.id])
-    if first != mine.id:
-        raise LedgerError(
-            f"Step {step} of entry {entry} was reached by another run. This one may not be seen."
-        )
+    mine = ledger.reserve([Charge(NOTE, text, nothing, account.analyst, {"to": after.step})])[0]
+    for other in ledger.entries():
+        if other.query != NOTE or other.text != text or other.id >= mine.id:
+            continue
+        if other.state == "released":
+            raise LedgerError(
+                f"Entry {entry} went on from step {before.step} in another run. This one may not be seen; "
+                "resume it to go on from there."
+            )
+        if other.state == "reserved":  # fails where it leaves at this very moment
+            ledger.acknowledge([other.id], note="its run stopped before anything of it was seen")
+    account.release(mine.id, after.theta)
 
 
-def resumed(account: Account, checkpoint: Checkpoint, text: str) -> Entry:
-    """The reservation of a checkpoint, if it may go on from here under the same settings."""
+def _from(entry: int, step: int) -> str:
+    return f"entry {entry} went on from step {step}"
+
+
+def resumed(account: Account, checkpoint: Checkpoint, text: str) -> tuple[Entry, Checkpoint]:
+    """The reservation of a run and its last step seen, if it may go on under the same settings."""
     entries = account.ledger.entries()
     entry = next((e for e in entries if e.id == checkpoint.entry), None)
     if entry is None or entry.text != text:
         raise LedgerError("The checkpoint belongs to another ledger or to other settings. Bring those back.")
     if entry.state != "reserved":
         raise LedgerError(f"Entry {entry.id} was {entry.state} already: its steps leave once. Fit anew.")
-    mark = f"entry {entry.id} reached step "
-    steps = [int(e.text.removeprefix(mark)) for e in entries if e.query == _NAME and e.text.startswith(mark)]
-    if checkpoint.step != max(steps, default=-1):
-        raise LedgerError(
-            f"The checkpoint is of step {checkpoint.step}, and the ledger notes {max(steps, default=0)}. "
-            "Steps that were seen may not run again."
-        )
-    return entry
+    seen = {e.text: e for e in entries if e.query == NOTE and e.state == "released" and e.details.get("to")}
+    last = Checkpoint(entry.id, 0, np.zeros_like(checkpoint.theta))
+    while (note := seen.get(_from(entry.id, last.step))) is not None:
+        answer = account.ledger.answer(note.id)
+        theta = None if answer is None else np.array(answer.values[0], dtype=np.float64)
+        if theta is None or theta.shape != last.theta.shape:
+            raise LedgerError(f"Entry {note.id} of the ledger has no parameters to go on from. Fit anew.")
+        last = Checkpoint(entry.id, int(note.details["to"]), theta)
+    return entry, last

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -10,21 +12,25 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Ledger, Spend
+from leakcap.errors import InvalidParameter, LedgerError, require
+from leakcap.ledger import Entry, Ledger, Spend
+from leakcap.models.access import account_of, engine_of
 from leakcap.models.budget import Account, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
-from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
+from leakcap.models.estimator import Estimator, Floats
+from leakcap.models.examples import Examples, of_arrays, of_table
 from leakcap.models.integers import ball_integers
 from leakcap.models.losses import Loss, SquaredLoss
-from leakcap.release import Policy
+from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes, uniform_below
 
 __all__ = ["PrivateGradientDescent", "coins"]
 
 _STEPS = 2**16
 _MOST_DENOMINATOR = 10**6
+_MOST_ROWS = 2**10
+_OWNER = "PrivateGradientDescent"
 
 
 def coins(rate: Fraction, size: int, source: ByteSource) -> NDArray[np.bool_]:
@@ -36,6 +42,16 @@ def coins(rate: Fraction, size: int, source: ByteSource) -> NDArray[np.bool_]:
     return np.asarray(uniform_below(rate.denominator, size, source) < rate.numerator, dtype=np.bool_)
 
 
+@dataclass(frozen=True)
+class _Data:
+    """Rows that count, the person of each, and how many people there are."""
+
+    X: Floats
+    y: Floats
+    person: NDArray[np.int64]
+    people: int
+
+
 class PrivateGradientDescent(Estimator):
     """θ ← θ − η·(Σ over a Poisson sample of clipped gradients, plus noise)/(q·n), `steps` times.
 
@@ -45,8 +61,8 @@ class PrivateGradientDescent(Estimator):
     number. After `fit`: `coef_` (θ without the intercept), `intercept_`, `curve_` (the guarantee: Rényi
     curve and level-α capacities), `spend_` (the ledger counts ε at `delta`), `entry_`.
 
-    `progress(step, steps)` is called after each step. With `checkpoint`, a path, the state is saved every
-    `checkpoint_every` steps, and `resume` goes on after a crash without paying again.
+    `progress(step, steps)` is called after each step. With `checkpoint`, a path, the state goes to the ledger
+    and the file every `checkpoint_every` steps and on Ctrl-C, and `resume` goes on without paying again.
     Source: Bassily, Smith & Thakurta 2014; Abadi et al. 2016; Mironov, Talwar & Zhang 2019.
 
     >>> from leakcap.ledger import Caps
@@ -68,6 +84,7 @@ class PrivateGradientDescent(Estimator):
     curve_: RenyiCurve
     spend_: Spend
     entry_: int
+    repeated_: bool
 
     def __init__(
         self,
@@ -121,74 +138,154 @@ class PrivateGradientDescent(Estimator):
         """What a fit will cost, before any data is touched."""
         return RenyiCurve(float(self.noise_multiplier), self._rate, self.steps, replace)
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen."""
-        return self._run(X, y, None)
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
+    ) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
+
+        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
+        answered about them before, unless `fresh`.
+        """
+        self._check()
+        return self._paid(of_arrays(X, y, _OWNER, version), None, fresh=fresh)
 
     def resume(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Go on from the checkpoint, paid for already; `LedgerError` where steps would be seen twice."""
-        path = self.checkpoint
-        require(path is not None, "checkpoint", "PrivateGradientDescent", "be a path", path)
-        return self._run(X, y, Checkpoint.load(Path(str(path))))
-
-    def _run(self, X: ArrayLike, y: ArrayLike | None, start: Checkpoint | None) -> Self:
+        """Go on after a crash from the last step in the ledger, paid for already; needs `checkpoint`."""
         self._check()
-        owner = "PrivateGradientDescent"
-        rows = table_of(X, owner)
-        labels = self._loss.encode(targets_of(y, rows.shape[0], owner))
-        with Account.opened(self.policy, self.ledger, self.analyst, owner) as account:
-            account.check_rows(rows.shape[0])
-            curve, text = self.guarantee(replace=account.replace), self._text(rows.shape[1])
-            batch = self._batch(account.policy)
-            spend = self._spend(curve, account.policy)
-            data = self._data(rows, labels)
-            if start is None:
-                details = {"mechanism": "sampled discrete Gaussian", "steps": self.steps}
-                with account.paid("gradient descent", text, spend, details) as entry:
-                    theta = np.zeros(self._loss.size(data[0].shape[1]))
-                    theta = self._descend(account, Checkpoint(entry.id, 0, theta), data, batch)
-            else:
-                entry = resumed(account, start, text)
-                theta = self._descend(account, start, data, batch)
-                account.ledger.mark_released([entry.id])
-        self._keep(theta, rows.shape[1])
-        self.curve_, self.spend_, self.entry_ = curve, spend, entry.id
+        return self._paid(of_arrays(X, y, _OWNER, None), self._saved())
+
+    def fit_table(
+        self,
+        table: PrivateTable,
+        *,
+        features: Sequence[str],
+        target: str,
+        where: str | None = None,
+        fresh: bool = False,
+    ) -> Self:
+        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
+
+        Rows come from its engine, bounded as the policy says; features (and a target that is a number) are
+        scaled by their bounds to [−1, 1], and `clip` and `learning_rate` are in these units. Of a person's m
+        rows each gradient is shortened to `clip`/m. `coef_` and `intercept_` are in the columns' units.
+        """
+        self._check()
+        return self._table(table, features, target, where, None, fresh=fresh)
+
+    def resume_table(
+        self, table: PrivateTable, *, features: Sequence[str], target: str, where: str | None = None
+    ) -> Self:
+        """`resume` for a fit to a table."""
+        self._check()
+        return self._table(table, features, target, where, self._saved())
+
+    def _saved(self) -> Checkpoint:
+        path = self.checkpoint
+        require(path is not None, "checkpoint", _OWNER, "be a path", path)
+        return Checkpoint.load(Path(str(path)))
+
+    def _table(
+        self,
+        table: PrivateTable,
+        features: Sequence[str],
+        target: str,
+        where: str | None,
+        start: Checkpoint | None,
+        *,
+        fresh: bool = False,
+    ) -> Self:
+        account = account_of(table, self.analyst)
+        classes = self._loss.kind == "classifier"
+        examples = of_table(table, features, target, where, classes=classes, centred=self.fit_intercept)
+        account.check_units(engine_of(table))
+        return self._run(account, examples, start, fresh=fresh)
+
+    def _paid(self, examples: Examples, start: Checkpoint | None, *, fresh: bool = False) -> Self:
+        with Account.opened(self.policy, self.ledger, self.analyst, _OWNER) as account:
+            account.check_rows(examples.read()[0].shape[0])
+            return self._run(account, examples, start, fresh=fresh)
+
+    def _run(self, account: Account, examples: Examples, start: Checkpoint | None, *, fresh: bool) -> Self:
+        most = examples.most
+        require(most <= _MOST_ROWS, "max_rows", _OWNER, f"be at most {_MOST_ROWS} a person", most)
+        curve, text = self.guarantee(replace=account.replace), self._text(examples)
+        batch, spend = self._batch(account.policy), self._spend(curve, account.policy)
+        size = self._loss.size(examples.features + int(self.fit_intercept))
+        if start is None:
+            noise = "sampled discrete Gaussian"
+            details: dict[str, str | float | int] = {"mechanism": noise, "steps": self.steps}
+            charge = account.charge("gradient descent", text, spend, details)
+            data = examples.data if self._loss.remembered else ""
+
+            def draw(entry: Entry) -> Floats:
+                origin = Checkpoint(entry.id, 0, np.zeros(size))
+                if self.checkpoint is not None:
+                    origin.save(Path(str(self.checkpoint)))
+                return self._descend(account, origin, self._data(examples), batch, most)
+
+            found = account.answered(charge, draw, data=data, fresh=fresh)
+            theta, self.entry_, self.repeated_ = found.values[0], found.entry, found.repeated
+        else:
+            entry, last = resumed(account, start, text)
+            theta = self._descend(account, last, self._data(examples), batch, most)
+            account.release(entry.id, theta)
+            self.entry_, self.repeated_ = entry.id, False
+        self._keep(theta.ravel(), examples)
+        self.curve_, self.spend_ = curve, spend
         return self
 
-    def _descend(
-        self, account: Account, start: Checkpoint, data: tuple[Floats, Floats], batch: float
-    ) -> Floats:
-        X, y = data
-        theta, rate = start.theta, self._rate
-        variance = Fraction(float(self.noise_multiplier) * _STEPS) ** 2
-        # Under replace-one a step in which everybody takes part moves by twice the length: the curve says so.
-        unit = self.learning_rate * self.clip / (_STEPS * batch)
-        for step in range(start.step + 1, self.steps + 1):
-            chosen = np.flatnonzero(coins(rate, X.shape[0], self.source))
-            total = self._total(theta, X[chosen], y[chosen])
-            noise = discrete_gaussian(variance, theta.size, self.source)
-            theta = theta - unit * np.array([float(s + int(z)) for s, z in zip(total, noise, strict=True)])
-            if self.progress is not None:
-                self.progress(step, self.steps)
-            if self.checkpoint is not None and step % self.checkpoint_every == 0 and step < self.steps:
-                note_step(account, start.entry, step)
-                Checkpoint(start.entry, step, theta).save(Path(str(self.checkpoint)))
+    def _descend(self, account: Account, at: Checkpoint, data: _Data, batch: float, most: int) -> Floats:
+        theta, done = at.theta, at.step
+        try:
+            for step in range(at.step + 1, self.steps + 1):
+                theta = self._step(theta, data, batch, most)
+                done = step
+                if self.progress is not None:
+                    self.progress(step, self.steps)
+                if step % self.checkpoint_every == 0 or step == self.steps:
+                    at = self._noted(account, at, Checkpoint(at.entry, step, theta))
+        except KeyboardInterrupt:
+            if done > at.step:
+                with suppress(LedgerError):
+                    self._noted(account, at, Checkpoint(at.entry, done, theta))
+            raise
         return theta
 
-    def _total(self, theta: Floats, X: Floats, y: Floats) -> list[int]:
-        """The exact sum of integer gradients."""
+    def _noted(self, account: Account, before: Checkpoint, after: Checkpoint) -> Checkpoint:
+        """In the ledger first; without a checkpoint nobody can go on, and nothing is noted."""
+        if self.checkpoint is None:
+            return before
+        note_step(account, before, after)
+        after.save(Path(str(self.checkpoint)))
+        return after
+
+    def _step(self, theta: Floats, data: _Data, batch: float, most: int) -> Floats:
+        # Under replace-one a step in which everybody takes part moves by twice the length: the curve says so.
+        steps = _STEPS // most
+        unit = self.learning_rate * (self.clip / most) / (steps * batch)
+        variance = Fraction(float(self.noise_multiplier) * steps * most) ** 2
+        chosen = np.flatnonzero(coins(self._rate, data.people, self.source)[data.person])
+        total = self._total(theta, data.X[chosen], data.y[chosen], most)
+        noise = discrete_gaussian(variance, theta.size, self.source)
+        return theta - unit * np.array([float(s + int(z)) for s, z in zip(total, noise, strict=True)])
+
+    def _total(self, theta: Floats, X: Floats, y: Floats, most: int = 1) -> list[int]:
+        """The exact sum of integer gradients, of which a person's `most` together are within the clip."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._loss.gradients(theta, X, y)
         kept = np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
-        whole = ball_integers(np.ascontiguousarray(kept), norm=float(self.clip), steps=_STEPS)
+        whole = ball_integers(np.ascontiguousarray(kept), norm=float(self.clip) / most, steps=_STEPS // most)
         return [int(total) for total in np.asarray(whole.astype(np.int64).sum(axis=0)).tolist()]
 
-    def _data(self, rows: Floats, labels: Floats) -> tuple[Floats, Floats]:
+    def _data(self, examples: Examples) -> _Data:
+        rows, targets, person = examples.read()
+        labels = self._loss.encode(targets)
         complete = np.isfinite(rows).all(axis=1) & np.isfinite(labels)
         X = rows[complete]
         if self.fit_intercept:
             X = np.hstack([X, np.ones((X.shape[0], 1))])
-        return np.ascontiguousarray(X), labels[complete]
+        own = np.arange(X.shape[0]) if person is None else person[complete]
+        return _Data(np.ascontiguousarray(X), labels[complete], own, int(own.max(initial=-1)) + 1)
 
     def _batch(self, policy: Policy) -> float:
         rows = self.expected_rows if self.expected_rows is not None else policy.units
@@ -211,18 +308,26 @@ class PrivateGradientDescent(Estimator):
             nats_level=level if level <= 1e6 else float("inf"),
         )
 
-    def _keep(self, theta: Floats, features: int) -> None:
+    def _keep(self, theta: Floats, examples: Examples) -> None:
+        features = examples.features
         classes = theta.size // (features + int(self.fit_intercept))
         weights = theta.reshape(classes, -1)
-        self.theta_ = theta
-        self.coef_ = weights[:, :features] if classes > 1 else weights[0, :features]
-        self.intercept_ = weights[:, features] if self.fit_intercept else np.zeros(classes)
+        inner = weights[:, features] if self.fit_intercept else np.zeros(classes)
+        coef, intercept = examples.scaling.named(weights[:, :features], inner)
+        self.coef_ = coef if classes > 1 else coef[0]
+        self.intercept_ = intercept
+        self.theta_ = theta if not examples.scaled else self._outward(coef, intercept)
         if hasattr(self._loss, "classes"):
             self.classes_ = np.array(self._loss.classes)
         self.n_features_in_ = features
 
+    def _outward(self, coef: Floats, intercept: Floats) -> Floats:
+        """θ for the columns' own units, as the loss predicts with it."""
+        last = [intercept[:, None]] if self.fit_intercept else []
+        return np.hstack([coef, *last]).ravel()
+
     def _check(self) -> None:
-        owner = "PrivateGradientDescent"
+        owner = _OWNER
         check_epsilon(1.0, self.delta, owner)
         require(self.delta > 0, "delta", owner, "be positive: the ledger counts ε at this δ", self.delta)
         for name, value in (("clip", self.clip), ("learning_rate", self.learning_rate)):
@@ -231,9 +336,9 @@ class PrivateGradientDescent(Estimator):
         require(every >= 1, "checkpoint_every", owner, "be at least 1", every)
         require(isinstance(self._loss, Loss), "loss", owner, "be a `Loss`", self.loss)
 
-    def _text(self, features: int) -> str:
+    def _text(self, examples: Examples) -> str:
         return (
-            f"{self.steps} steps of gradient descent on {type(self._loss).__name__} of {features} features, "
+            f"{self.steps} steps of gradient descent on {self._loss.text} of {examples.text}, "
             f"intercept {self.fit_intercept!r}, rate {self._rate}, noise multiplier "
             f"{self.noise_multiplier!r}, clip {self.clip!r}, learning rate {self.learning_rate!r}, "
             f"expected rows {self.expected_rows!r}"

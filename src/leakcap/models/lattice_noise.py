@@ -87,6 +87,13 @@ class LatticeNoise:
         steps = [round(Fraction(t) * scale) + int(z) for t, z in zip(theta, noise, strict=True)]
         return np.array([float(Fraction(s) / scale) for s in steps])
 
+    def imitations(self, count: int, seed: int) -> Floats:
+        """Noise of the same law to within the grid, for post-processing: (count, k)."""
+        generator = np.random.default_rng(seed)
+        size = (count, self.size)
+        draws = generator.laplace(size=size) if self.rho is None else generator.standard_normal(size)
+        return np.asarray(draws * self.scale)
+
 
 def _root_up(size: int) -> Fraction:
     """√size, rounded up."""

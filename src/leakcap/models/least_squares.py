@@ -6,8 +6,9 @@ is at least λ_min(Ã) − B, and λ = max(0, B − max(0, λ_min(Ã) − B)).
 Source: Wang 2018, algorithm 2 (there a third of the budget buys λ_min; here the noisy matrix shows it).
 
 Intervals: the true moments are the released ones less the noise, whose law is known. So draw the noise again,
-take it off, keep what could be moments of a table (positive semidefinite), and solve for the table's own
-coefficients, without a ridge. For the population add the sampling error of least squares, variances equal.
+take it off, keep what could be moments of a table (positive semidefinite), weigh it by the inverse of its
+smallest eigenvalue, and solve for the table's own coefficients, without a ridge. For the population add the
+sampling error of least squares: with equal variances, or as large as any variances could make it.
 """
 
 from __future__ import annotations
@@ -100,17 +101,30 @@ def coefficients(moments: Floats, frame: Frame, level: float) -> tuple[Floats, f
 
 @dataclass(frozen=True)
 class Intervals:
-    """Draws of what the truth may be: rows of (intercept, coef₁, …). Few draws: nothing can be said."""
+    """Draws of what the truth may be, with weights: rows of (intercept, coef₁, …). Few draws: nothing can be
+    said.
+    """
 
     table: Floats
     population: Floats
+    any_variance: Floats
+    weights: Floats
 
     def of(self, draws: Floats, level: float) -> Floats:
         """Equal-tailed intervals, (coefficients, 2); the whole line where the noise hides everything."""
         if draws.shape[0] < _FEWEST:
             return np.tile([-np.inf, np.inf], (draws.shape[1], 1))
-        tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-        return np.asarray(np.quantile(draws, tails, axis=0).T)
+        return np.array([_between(column, self.weights, level) for column in draws.T])
+
+
+def _between(values: Floats, weights: Floats, level: float) -> tuple[float, float]:
+    """The ends that leave (1 − level)/2 of the weight outside on each side, or a little less."""
+    order = np.argsort(values)
+    below = np.cumsum(weights[order])
+    tail = (1.0 - level) / 2.0 * below[-1]
+    low = int(np.searchsorted(below, tail, side="right"))
+    high = int(np.searchsorted(below, below[-1] - tail, side="left"))
+    return float(values[order[low]]), float(values[order[min(high, values.size - 1)]])
 
 
 def possible(moments: Floats, plan: Moments, frame: Frame) -> Intervals:
@@ -121,15 +135,34 @@ def possible(moments: Floats, plan: Moments, frame: Frame) -> Intervals:
     a, b, c = frame.split(truth)
     if truth.shape[0] == 0:
         nothing = np.zeros((0, frame.back.shape[0]))
-        return Intervals(nothing, nothing)
+        return Intervals(nothing, nothing, nothing, np.zeros(0))
     # By eigenvalues: what is all but singular gives a wide draw here, and not an error after the spend.
     values, vectors = np.linalg.eigh(a)
     values = np.maximum(values, 1e-12 * values[:, -1:])
     turned = (np.swapaxes(vectors, 1, 2) @ b[..., None])[..., 0]
     theta: Floats = np.asarray((vectors @ (turned / values)[..., None])[..., 0], dtype=np.float64)
     residual = np.maximum(c.reshape(-1) - (b * theta).sum(axis=1), 0.0)
-    variance = residual / (truth[:, 0, 0] - frame.regressors.shape[0])
     normal = np.random.default_rng(_SEED + 2).standard_normal(theta.shape)
+    variance = residual / (truth[:, 0, 0] - frame.regressors.shape[0])
     error = (vectors @ (normal * np.sqrt(variance[:, None] / values))[..., None])[..., 0]
-    shifted: Floats = np.asarray(theta + error, dtype=np.float64)
-    return Intervals(frame.named(theta), frame.named(shifted))
+    inverse = (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+    rows = truth[:, 0, 0] / (truth[:, 0, 0] - frame.regressors.shape[0])
+    spread = _widest(inverse, residual, theta, frame) * np.sqrt(rows)[:, None]
+    anyhow: Floats = frame.named(theta) + spread * normal[:, :1]
+    # A flat belief about moments all but excludes nearly singular ones; this one favours no scale of λ_min.
+    weights: Floats = 1.0 / values[:, 0]
+    return Intervals(frame.named(theta), frame.named(theta + error), anyhow, weights)
+
+
+def _widest(inverse: Floats, residual: Floats, theta: Floats, frame: Frame) -> Floats:
+    """At most the deviation of each named coefficient, whatever the errors' variances: (draws, coefficients).
+
+    For g = A⁻¹f, f the coefficient as a linear form of θ, it is √Σ eᵢ²⟨g,xᵢ⟩², where Σeᵢ² is known, |⟨g,xᵢ⟩|
+    is at most ‖g‖₁ and |eᵢ| at most 1 + ‖θ‖₁, since regressors and target lie in [−1, 1].
+    Source of the sum: White 1980, theorem 1; of the bounds: Hölder's inequality.
+    """
+    forms = inverse @ frame.back.T
+    by_length = np.abs(forms).sum(axis=1) ** 2 * residual[:, None]
+    own = np.einsum("jk,nkj->nj", frame.back, forms)
+    by_size = own * (1.0 + np.abs(theta).sum(axis=1))[:, None] ** 2
+    return np.asarray(np.sqrt(np.maximum(np.minimum(by_length, by_size), 0.0)))

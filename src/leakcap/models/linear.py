@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Ledger, Spend
-from leakcap.models.budget import Account, check_epsilon
+from leakcap.models.access import account_of, engine_of, state_of
+from leakcap.models.budget import Account, Answered, check_epsilon
 from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
+from leakcap.models.examples import data_name
 from leakcap.models.integers import exact_products
 from leakcap.models.least_squares import Intervals, coefficients, frame_of, noise_level, possible
 from leakcap.models.moment_query import MomentQuery
@@ -55,6 +57,7 @@ class LinearRegression(Estimator):
     intercept_interval_: tuple[float, float]
     spend_: Spend
     entry_: int
+    repeated_: bool
 
     def __init__(
         self,
@@ -79,8 +82,14 @@ class LinearRegression(Estimator):
         self.analyst = analyst
         self.source = source
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen."""
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
+    ) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
+
+        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
+        answered about them before, unless `fresh`.
+        """
         check_epsilon(self.epsilon, self.delta, "LinearRegression")
         rows = table_of(X, "LinearRegression")
         targets = table_of(targets_of(y, rows.shape[0], "LinearRegression")[:, None], "LinearRegression")
@@ -92,12 +101,14 @@ class LinearRegression(Estimator):
             bounds = [*pairs, self.target_bounds]
             plan = Moments.plan(bounds, account.policy, epsilon=self.epsilon, delta=self.delta)
             text = f"second moments of {rows.shape[1]} features and a target within {bounds}"
-            with account.paid("linear regression", text, plan.spend, _details(plan)) as entry:
-                totals = _totals(plan, np.hstack([rows, targets]))
-                moments = plan.noisy(totals, self.source)
-        self._solve(plan, moments)
-        self.entry_ = entry.id
-        return self
+            charge = account.charge("linear regression", text, plan.spend, _details(plan))
+            found = account.answered(
+                charge,
+                lambda entry: plan.noisy(_totals(plan, np.hstack([rows, targets])), self.source),
+                data=data_name(version),
+                fresh=fresh,
+            )
+        return self._solve(plan, found)
 
     def fit_table(
         self,
@@ -106,56 +117,64 @@ class LinearRegression(Estimator):
         features: Sequence[str],
         target: str,
         where: str | None = None,
+        fresh: bool = False,
     ) -> Self:
         """Fit to a table behind a policy: one aggregate in its engine, whatever its size; paid by its ledger.
 
         The table's policy and ledger count, not the model's. A unit may have several rows, bounded as the
-        policy says. Rows with a missing value are left out, unless the policy has a `fill` for it.
+        policy says. Rows with a missing value are left out, unless the policy has a `fill` for it. The same
+        fit about the same state of the table is repeated from the ledger for free, unless `fresh`.
         """
         check_epsilon(self.epsilon, self.delta, "LinearRegression")
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
-        account = Account(table.policy, table.ledger, self.analyst or table._analyst)
-        account.check_policy()
-        engine = table._engine
+        account, engine = account_of(table, self.analyst), engine_of(table)
         # Written out before the commit, so that nothing after it can fail because of the query.
         statement = query.statement(plan, engine)
         query.check(engine)
-        with account.paid("linear regression", query.text, plan.spend, _details(plan)) as entry:
-            moments = plan.noisy(query.run(statement, engine), self.source)
-        self._solve(plan, moments)
-        self.entry_ = entry.id
-        return self
+        account.check_units(engine)
+        charge = account.charge("linear regression", query.text, plan.spend, _details(plan))
+        found = account.answered(
+            charge,
+            lambda entry: plan.noisy(query.run(statement, engine), self.source),
+            data=state_of(table),
+            fresh=fresh,
+        )
+        return self._solve(plan, found)
 
-    def _solve(self, plan: Moments, moments: Floats) -> None:
+    def _solve(self, plan: Moments, found: Answered) -> Self:
+        moments = found.values
         frame = frame_of(plan, fit_intercept=self.fit_intercept)
         theta, ridge = coefficients(moments, frame, noise_level(plan, frame))
         named = frame.named(theta)
         self.intercept_, self.coef_ = float(named[0]), named[1:]
         self.ridge_, self.moments_, self.noise_scale_ = ridge, moments, plan.relative_scale
         self._possible = possible(moments, plan, frame)
-        self.spend_ = plan.spend
+        self.spend_, self.entry_, self.repeated_ = plan.spend, found.entry, found.repeated
         intervals = self.population_intervals()
         self.coef_intervals_ = intervals[1:]
         self.intercept_interval_ = (float(intervals[0, 0]), float(intervals[0, 1]))
         self.n_features_in_ = plan.factors - 2
+        return self
 
-    def population_intervals(self, *, level: float = 0.95) -> Floats:
+    def population_intervals(self, *, level: float = 0.95, equal_variance: bool = False) -> Floats:
         """Intervals of the population's (intercept, coef₁, …): noise and sampling error.
 
         They speak of the best linear prediction of the clamped target from the clamped features, and take
-        the error to have the same variance everywhere and rows to be independent.
+        rows to be independent. With `equal_variance` the error's variance is taken to be the same
+        everywhere, which makes them narrower, and wrong where it is not.
         """
-        return self._intervals(lambda draws: draws.population, level)
+        kind = "population" if equal_variance else "any_variance"
+        return self._intervals(kind, level)
 
     def table_intervals(self, *, level: float = 0.95) -> Floats:
         """Intervals of what least squares would give on this table's clamped rows: noise alone."""
-        return self._intervals(lambda draws: draws.table, level)
+        return self._intervals("table", level)
 
-    def _intervals(self, which: Any, level: float) -> Floats:
+    def _intervals(self, which: str, level: float) -> Floats:
         require(0 < level < 1, "level", "LinearRegression", "lie between 0 and 1", level)
         draws: Intervals = self._possible
-        return draws.of(which(draws), level)
+        return draws.of(getattr(draws, which), level)
 
     def predict(self, X: ArrayLike) -> Floats:
         """X·coef + intercept."""

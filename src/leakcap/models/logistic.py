@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Ledger, Spend
+from leakcap.ledger import Entry, Ledger, Spend
+from leakcap.models.access import account_of, engine_of
 from leakcap.models.budget import Account, approximate_spend, check_epsilon, pure_spend
-from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
+from leakcap.models.estimator import Estimator, Floats
+from leakcap.models.examples import Examples, of_arrays, of_table
 from leakcap.models.integers import ball_integers
 from leakcap.models.logistic_loss import LogisticObjective
 from leakcap.models.objective_noise import ObjectiveNoise
 from leakcap.models.scores import accuracy
-from leakcap.numeric import up
-from leakcap.release import Policy
+from leakcap.numeric import down, up
+from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["LogisticRegression"]
@@ -60,6 +62,7 @@ class LogisticRegression(Estimator):
     solver_noise_: float
     spend_: Spend
     entry_: int
+    repeated_: bool
 
     def __init__(
         self,
@@ -86,49 +89,93 @@ class LogisticRegression(Estimator):
         self.analyst = analyst
         self.source = source
 
-    def noise(self, features: int, *, replace: bool, rows: int | None = None) -> ObjectiveNoise:
-        """The noise of a fit with so many features and at most so many rows. Touches no data."""
+    def noise(
+        self, features: int, *, replace: bool, rows: int | None = None, most: int = 1
+    ) -> ObjectiveNoise:
+        """The noise of a fit with so many features, at most so many rows, and `most` of a person.
+
+        For people of m rows each row has ε/m and δ·(e^{ε/m} − 1)/(e^ε − 1), which is (ε, δ) for m rows.
+        Source: Vadhan 2017, lemma 2.2 (group privacy). Touches no data.
+        """
         extra = 1 if self.fit_intercept else 0
+        share = self.epsilon if most == 1 else down(self.epsilon / most, 2)
+        weight = math.exp(share - self.epsilon) * math.expm1(-share) / math.expm1(-self.epsilon)
         return ObjectiveNoise.plan(
             features + extra,
             norm=up(math.sqrt(1.0 + extra)),
-            epsilon=self.epsilon,
-            delta=self.delta,
+            epsilon=share,
+            delta=self.delta if most == 1 else down(self.delta * weight, 16),
             replace=replace,
             penalty=self.penalty,
-            rows=_MOST_ROWS if rows is None else rows,
+            rows=_MOST_ROWS if rows is None else rows * most,
         )
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen."""
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
+    ) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
+
+        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
+        answered about them before, unless `fresh`.
+        """
         self._check()
-        rows = table_of(X, "LogisticRegression")
-        labels = targets_of(y, rows.shape[0], "LogisticRegression")
+        examples = of_arrays(X, y, "LogisticRegression", version)
         with Account.opened(self.policy, self.ledger, self.analyst, "LogisticRegression") as account:
-            account.check_rows(rows.shape[0])
-            noise = self.noise(rows.shape[1], replace=account.replace, rows=account.policy.units)
-            if self.delta > 0:
-                spend = approximate_spend(self.epsilon, self.delta)
-            else:
-                spend = pure_spend(self.epsilon, account.policy)
-            details = {
-                "mechanism": "objective perturbation",
-                "noise_scale": noise.scale,
-                "penalty": noise.penalty,
-                "solver_noise": noise.output.scale,
-            }
-            with account.paid("logistic regression", self._text(rows.shape[1]), spend, details) as entry:
-                z = self._signed(rows, labels)
-                objective = LogisticObjective(z, _STEPS, noise.penalty, noise.draw(self.source))
-                theta = noise.output.released(objective.minimise(noise.gradient), self.source)
-        self._keep(theta, rows.shape[1])
+            account.check_rows(examples.read()[0].shape[0])
+            return self._run(account, examples, fresh=fresh)
+
+    def fit_table(
+        self,
+        table: PrivateTable,
+        *,
+        features: Sequence[str],
+        target: str,
+        where: str | None = None,
+        fresh: bool = False,
+    ) -> Self:
+        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
+
+        Rows come from its engine, bounded as the policy says; features are scaled by their bounds to [−1, 1],
+        and `row_norm` is in these units. `coef_` and `intercept_` are in the columns' units.
+        """
+        self._check()
+        account = account_of(table, self.analyst)
+        examples = of_table(table, features, target, where, classes=True, centred=self.fit_intercept)
+        account.check_units(engine_of(table))
+        return self._run(account, examples, fresh=fresh)
+
+    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+        noise = self.noise(
+            examples.features, replace=account.replace, rows=account.policy.units, most=examples.most
+        )
+        if self.delta > 0:
+            spend = approximate_spend(self.epsilon, self.delta)
+        else:
+            spend = pure_spend(self.epsilon, account.policy)
+        details: dict[str, str | float | int] = {
+            "mechanism": "objective perturbation",
+            "noise_scale": noise.scale,
+            "penalty": noise.penalty,
+            "solver_noise": noise.output.scale,
+        }
+
+        def draw(entry: Entry) -> Floats:
+            rows, labels, _ = examples.read()
+            z = self._signed(rows, labels)
+            objective = LogisticObjective(z, _STEPS, noise.penalty, noise.draw(self.source))
+            return noise.output.released(objective.minimise(noise.gradient), self.source)
+
+        charge = account.charge("logistic regression", self._text(examples), spend, details)
+        found = account.answered(charge, draw, data=examples.data, fresh=fresh)
+        self._keep(found.values.ravel(), examples)
         self.penalty_, self.noise_scale_, self.solver_noise_ = noise.penalty, noise.scale, noise.output.scale
-        self.spend_, self.entry_ = spend, entry.id
+        self.spend_, self.entry_, self.repeated_ = spend, found.entry, found.repeated
         return self
 
-    def _keep(self, theta: Floats, features: int) -> None:
-        self.coef_ = (theta[:features] / self.row_norm)[None, :]
-        self.intercept_ = theta[features:] if self.fit_intercept else np.zeros(1)
+    def _keep(self, theta: Floats, examples: Examples) -> None:
+        features = examples.features
+        inner = theta[features:] if self.fit_intercept else np.zeros(1)
+        self.coef_, self.intercept_ = examples.scaling.named(theta[None, :features] / self.row_norm, inner)
         self.classes_ = np.array(self.classes)
         self.n_features_in_ = features
 
@@ -154,9 +201,9 @@ class LogisticRegression(Estimator):
         if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
             raise InvalidParameter(f"`classes` of `{owner}` must be two public labels. Got {self.classes!r}.")
 
-    def _text(self, features: int) -> str:
+    def _text(self, examples: Examples) -> str:
         return (
-            f"logistic coefficients of {features} features, row norm {self.row_norm!r}, penalty "
+            f"logistic coefficients of {examples.text}, row norm {self.row_norm!r}, penalty "
             f"{self.penalty!r}, intercept {self.fit_intercept!r}, classes {list(self.classes)!r}"
         )
 

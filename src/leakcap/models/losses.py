@@ -28,6 +28,14 @@ class Loss(ABC):
 
     kind: ClassVar[str] = "regressor"
 
+    remembered: ClassVar[bool] = False
+    """Whether `text` says all that there is to the loss, so that a repeated fit is the same fit."""
+
+    @property
+    def text(self) -> str:
+        """How the ledger calls it."""
+        return repr(self) if self.remembered else type(self).__name__
+
     def size(self, features: int) -> int:
         """The number of parameters."""
         return features
@@ -59,6 +67,8 @@ class SquaredLoss(Loss):
     [[2.0]]
     """
 
+    remembered: ClassVar[bool] = True
+
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
         """(⟨θ,x⟩ − y)·x."""
         return np.asarray((_margins(theta, X) - y)[:, None] * X)
@@ -77,6 +87,7 @@ class LogisticLoss(Loss):
     """
 
     kind: ClassVar[str] = "classifier"
+    remembered: ClassVar[bool] = True
 
     classes: Sequence[Any] = (0, 1)
 
@@ -105,6 +116,7 @@ class SoftmaxLoss(Loss):
     """
 
     kind: ClassVar[str] = "classifier"
+    remembered: ClassVar[bool] = True
 
     classes: Sequence[Any] = (0, 1)
 

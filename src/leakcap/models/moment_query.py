@@ -12,12 +12,12 @@ from leakcap.models.integers import Axis
 from leakcap.models.moments import Moments
 from leakcap.release import Policy
 from leakcap.release.engine import Engine, Statement
-from leakcap.release.plan import Plan, plan_query, units_statement
+from leakcap.release.plan import Plan, plan_query
 from leakcap.release.queries import Query
 from leakcap.release.schema import check_schema
 from leakcap.release.typed import Steps, Total, aliased, column
 
-__all__ = ["MomentQuery"]
+__all__ = ["MomentQuery", "bounded_rows"]
 
 
 class MomentQuery:
@@ -33,10 +33,8 @@ class MomentQuery:
         if len(set(names)) < len(names):
             raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
         self.policy, self.names = policy, tuple(names)
-        # The rows that count are those of a count: bounded per unit, and under the same `where`.
-        self._count: Plan = plan_query(
-            Query(name="rows", statistic="count", where=where, epsilon=1.0), policy
-        )
+        self._where = where
+        self._count = _count(policy, where)
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
@@ -47,15 +45,11 @@ class MomentQuery:
     @property
     def text(self) -> str:
         """The query in one normal form, for the ledger."""
-        rows = self._count.text.removeprefix("count").strip()
-        return f"second moments of {', '.join(self.names)} {rows}".strip()
+        return f"second moments of {', '.join(self.names)} {_condition(self._count)}".strip()
 
     def tree(self, plan: Moments) -> exp.Select:
         """The statement in our own words."""
-        logical = self._count.logical()
-        inner = logical.find(exp.Subquery)
-        assert inner is not None
-        rows = inner.this.copy()
+        rows, _ = bounded_rows(self.policy, self._where)
         values = [aliased(self._steps(name, axis), f"v{n}") for n, (name, axis) in self._columns(plan)]
         rows.set("expressions", values)
         outer = exp.Select(expressions=[self._total(plan, i, j) for i, j in plan.pairs])
@@ -93,16 +87,9 @@ class MomentQuery:
         return Total(this=value, largest=plan.largest[i] * plan.largest[j])
 
     def check(self, engine: Engine) -> None:
-        """Refuse a table without these columns, from its schema; and one of the wrong public size."""
+        """Refuse a table without these columns, from its schema."""
         used = (*self.names, *(n for n in self._count.used_columns if n not in self.names))
         check_schema(engine.columns(), used, self.policy)
-        if self.policy.neighbours == "replace-one":
-            counted = engine.run(engine.write(units_statement(self.policy)))[0][0]
-            if counted != self.policy.rows:
-                raise DataError(
-                    "The table does not have as many units as `rows` of the policy says. Correct the policy, "
-                    "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
-                )
 
     def statement(self, plan: Moments, engine: Engine) -> Statement:
         """As the engine runs it; its quick way only where no sum can be too large for that."""
@@ -115,3 +102,22 @@ class MomentQuery:
         if not all(isinstance(total, int) for total in row):
             raise DataError("The engine did not return integers.")
         return [int(total) for total in row]
+
+
+def bounded_rows(policy: Policy, where: str | None) -> tuple[exp.Select, str]:
+    """The rows that count, at most `rows_per_unit` of each unit, and in words which ones.
+
+    They are the rows of a count: bounded as there, and under the same `where`.
+    """
+    count = _count(policy, where)
+    inner = count.logical().find(exp.Subquery)
+    assert inner is not None
+    return inner.this.copy(), _condition(count)
+
+
+def _count(policy: Policy, where: str | None) -> Plan:
+    return plan_query(Query(name="rows", statistic="count", where=where, epsilon=1.0), policy)
+
+
+def _condition(count: Plan) -> str:
+    return count.text.removeprefix("count").strip()

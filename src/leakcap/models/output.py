@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -12,41 +13,47 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.errors import require
-from leakcap.ledger import Ledger, Spend
+from leakcap.ledger import Entry, Ledger, Spend
+from leakcap.models.access import account_of, engine_of
 from leakcap.models.ball_ridge import BallRidge
 from leakcap.models.budget import Account, check_epsilon, gaussian_spend, pure_spend
-from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
+from leakcap.models.estimator import Estimator, Floats, table_of
+from leakcap.models.examples import Examples, Rows, of_arrays, of_table
 from leakcap.models.integers import ball_integers, exact_products
 from leakcap.models.lattice_noise import LatticeNoise
 from leakcap.models.scores import r_squared
 from leakcap.numeric import up
-from leakcap.release import Policy
+from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["RidgeRegression", "ridge_sensitivity"]
 
 _STEPS = 2**20
+_DRAWS = 20_000
+_SEED = 20_11
 
 
-def ridge_sensitivity(*, norm: float, target: float, radius: float, penalty: float, replace: bool) -> float:
-    """How far one row moves the minimiser of Σ½(y − ⟨θ,x⟩)² + (Λ/2)‖θ‖² over ‖θ‖ ≤ P, in L2.
+def ridge_sensitivity(
+    *, norm: float, target: float, radius: float, penalty: float, replace: bool, rows: int = 1
+) -> float:
+    """How far a person of `rows` rows moves the minimiser of Σ½(y − ⟨θ,x⟩)² + (Λ/2)‖θ‖² over ‖θ‖ ≤ P, in L2.
 
-    M(N + PM)/Λ when a row comes or goes, twice that when it is replaced, which with Λ = nλ is 2M(N+PM)/(nλ).
+    M(N + PM)/Λ for each row that comes or goes, twice that when replaced, which with Λ = nλ is 2M(N+PM)/(nλ).
     Rounded up. Source: Chaudhuri, Monteleoni & Sarwate 2011, lemma 7, on the sum instead of the mean.
 
     >>> round(ridge_sensitivity(norm=1.0, target=1.0, radius=1.0, penalty=4.0, replace=True), 9)
     1.0
     """
-    return up((2 if replace else 1) * norm * (target + radius * norm) / penalty, 8)
+    return up((2 if replace else 1) * rows * norm * (target + radius * norm) / penalty, 8)
 
 
 class RidgeRegression(Estimator):
     """argmin over ‖θ‖ ≤ `radius` of Σ½(y − ⟨θ, x⟩)² + (`penalty`/2)‖θ‖², plus noise.
 
     Rows are shortened to ‖x‖ ≤ `row_norm` and targets clamped to ±`target_bound` before anything else; there
-    is no intercept: centre the data on public numbers, or append a constant feature. `penalty` is Λ = nλ of
-    the textbook's mean objective. After `fit`: `coef_`, `noise_scale_`, `sensitivity_` (L2, with what the
-    solver is allowed), `spend_`, `entry_`.
+    is no intercept in `fit`: centre the data on public numbers, or append a constant feature. `penalty` is
+    Λ = nλ of the textbook's mean objective. After `fit`: `coef_`, `noise_scale_`, `sensitivity_` (L2, with
+    what the solver is allowed), `spend_`, `entry_`, `repeated_` (whether the ledger knew the answer).
     Source: Chaudhuri, Monteleoni & Sarwate 2011, algorithm 1.
 
     >>> from leakcap.ledger import Caps
@@ -62,10 +69,13 @@ class RidgeRegression(Estimator):
     """
 
     coef_: Floats
+    intercept_: float
     noise_scale_: float
     sensitivity_: float
     spend_: Spend
     entry_: int
+    repeated_: bool
+    _errors: Floats
 
     def __init__(
         self,
@@ -92,41 +102,97 @@ class RidgeRegression(Estimator):
         self.analyst = analyst
         self.source = source
 
-    def noise(self, features: int, *, replace: bool) -> LatticeNoise:
-        """The noise that a fit with so many features adds. Touches no data."""
-        move = ridge_sensitivity(
-            norm=self.row_norm,
-            target=self.target_bound,
-            radius=self.radius,
-            penalty=self.penalty,
-            replace=replace,
-        )
+    def noise(self, features: int, *, replace: bool, rows: int = 1) -> LatticeNoise:
+        """The noise that a fit with so many features adds, for people of so many rows. Touches no data."""
+        move = self._move(replace, rows)
         return LatticeNoise.plan(
             move, allowance=_allowance(move), size=features, epsilon=self.epsilon, delta=self.delta
         )
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen."""
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
+    ) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
+
+        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
+        answered about them before, unless `fresh`.
+        """
         self._check()
-        rows = table_of(X, "RidgeRegression")
-        targets = table_of(targets_of(y, rows.shape[0], "RidgeRegression")[:, None], "RidgeRegression")
+        examples = of_arrays(X, y, "RidgeRegression", version)
         with Account.opened(self.policy, self.ledger, self.analyst, "RidgeRegression") as account:
-            account.check_rows(rows.shape[0])
-            noise = self.noise(rows.shape[1], replace=account.replace)
-            spend = _spend(noise, account.policy)
-            details = {"mechanism": noise.mechanism, "noise_scale": noise.scale}
-            with account.paid("ridge regression", self._text(rows.shape[1]), spend, details) as entry:
-                problem, unit = self._problem(rows, targets[:, 0])
-                move = self._move(account.replace)
-                near = problem.near(Fraction(_allowance(move)) / unit)
-                self.coef_ = noise.released([t * unit for t in near], self.source)
-        self.noise_scale_, self.sensitivity_ = noise.scale, move + 2 * _allowance(move)
-        self.spend_, self.entry_, self.n_features_in_ = spend, entry.id, rows.shape[1]
+            account.check_rows(examples.read()[0].shape[0])
+            return self._run(account, examples, fresh=fresh)
+
+    def fit_table(
+        self,
+        table: PrivateTable,
+        *,
+        features: Sequence[str],
+        target: str,
+        where: str | None = None,
+        fresh: bool = False,
+    ) -> Self:
+        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
+
+        Rows come from its engine, bounded as the policy says. Features and target are scaled by their bounds
+        to [−1, 1] and a constant is added, so that no row is longer than √(k+1) and no target beyond 1, which
+        stand in for `row_norm` and `target_bound`; `radius` and `penalty` are in these units.
+        """
+        account = account_of(table, self.analyst)
+        examples = of_table(table, features, target, where, classes=False, centred=True)
+        account.check_units(engine_of(table))
+        inner = self.__sklearn_clone__().set_params(
+            row_norm=up(math.sqrt(len(features) + 1.0)), target_bound=1.0
+        )
+        inner._check()
+        inner._run(account, _with_constant(examples), fresh=fresh)
+        kept = {name: value for name, value in vars(inner).items() if name.endswith("_")}
+        vars(self).update(kept)
+        scaling, theta = examples.scaling, inner.coef_
+        self.coef_, last = scaling.named(theta[1:], theta[0])
+        self.intercept_, self.n_features_in_ = float(last), len(features)
+        errors = replace(scaling, target=(0.0, scaling.target[1]))
+        slopes, first = errors.named(inner._errors[:, 2:], inner._errors[:, 1])
+        self._errors = np.column_stack([first, slopes])
         return self
 
+    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+        noise = self.noise(examples.features, replace=account.replace, rows=examples.most)
+        spend = _spend(noise, account.policy)
+        details: dict[str, str | float | int] = {"mechanism": noise.mechanism, "noise_scale": noise.scale}
+        move = self._move(account.replace, examples.most)
+
+        def draw(entry: Entry) -> Floats:
+            rows, targets, _ = examples.read()
+            numbers = table_of(targets[:, None], "RidgeRegression")[:, 0]
+            problem, unit = self._problem(rows, numbers)
+            near = problem.near(Fraction(_allowance(move)) / unit)
+            return noise.released([t * unit for t in near], self.source)
+
+        charge = account.charge("ridge regression", self._text(examples), spend, details)
+        found = account.answered(charge, draw, data=examples.data, fresh=fresh)
+        self.coef_, self.intercept_ = found.values.ravel(), 0.0
+        self.noise_scale_, self.sensitivity_ = noise.scale, move + 2 * _allowance(move)
+        self.spend_, self.entry_, self.repeated_ = spend, found.entry, found.repeated
+        self.n_features_in_ = examples.features
+        self._errors = np.hstack([np.zeros((_DRAWS, 1)), noise.imitations(_DRAWS, _SEED)])
+        return self
+
+    def table_intervals(self, *, level: float = 0.95) -> Floats:
+        """Intervals of the ridge minimiser's (intercept, coef₁, …) on this table's rows: noise alone.
+
+        They need no assumption: the noise has a known law. They are about the minimiser with its ridge and
+        within its radius, which is not what plain least squares would give.
+        """
+        self._require_fitted()
+        require(0 < level < 1, "level", "RidgeRegression", "lie between 0 and 1", level)
+        reach = np.quantile(np.abs(self._errors), level, axis=0)
+        middle = np.append(self.intercept_, self.coef_)
+        return np.column_stack([middle - reach, middle + reach])
+
     def predict(self, X: ArrayLike) -> Floats:
-        """X·coef."""
-        return np.asarray(self._inputs(X) @ self.coef_)
+        """X·coef, and the intercept of a fit to a table."""
+        return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """R² on data that is public or your own: it is not private."""
@@ -140,18 +206,19 @@ class RidgeRegression(Estimator):
             good = number and 1e-30 <= value <= 1e30
             require(good, name, "RidgeRegression", "lie between 1e-30 and 1e30", value)
 
-    def _move(self, replace: bool) -> float:
+    def _move(self, replaced: bool, rows: int) -> float:
         return ridge_sensitivity(
             norm=self.row_norm,
             target=self.target_bound,
             radius=self.radius,
             penalty=self.penalty,
-            replace=replace,
+            replace=replaced,
+            rows=rows,
         )
 
-    def _text(self, features: int) -> str:
+    def _text(self, examples: Examples) -> str:
         return (
-            f"ridge coefficients of {features} features, row norm {self.row_norm!r}, target within "
+            f"ridge coefficients of {examples.text}, row norm {self.row_norm!r}, target within "
             f"±{self.target_bound!r}, radius {self.radius!r}, penalty {self.penalty!r}"
         )
 
@@ -170,6 +237,16 @@ class RidgeRegression(Estimator):
             Fraction(self.radius) / unit,
         )
         return problem, unit
+
+
+def _with_constant(examples: Examples) -> Examples:
+    """A constant feature before the others."""
+
+    def read() -> Rows:
+        X, y, people = examples.read()
+        return np.hstack([np.ones((X.shape[0], 1)), X]), y, people
+
+    return replace(examples, features=examples.features + 1, read=read)
 
 
 def _allowance(move: float) -> float:

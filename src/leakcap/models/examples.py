@@ -1,0 +1,213 @@
+"""The examples a model is fitted to: arrays, or a table behind a policy, in the units of public bounds.
+
+`LogisticRegression`, `RidgeRegression` and `PrivateGradientDescent` have to look at rows one by one. Those of
+a table come from its engine, at most `rows_per_unit` of a person, chosen as for every other release; features
+are scaled to u = (x − middle)/half in [−1, 1], each row by itself. What is fitted in these units is named in
+the columns' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sqlglot import exp
+
+from leakcap.errors import InvalidQuery
+from leakcap.models.access import engine_of, state_of
+from leakcap.models.estimator import Floats, table_of, targets_of
+from leakcap.models.moment_query import bounded_rows
+from leakcap.release import Policy, PrivateTable
+from leakcap.release.identity import Identity
+from leakcap.release.schema import check_schema
+from leakcap.release.typed import Read, aliased, column, number_column, typed_column
+
+__all__ = ["Examples", "Rows", "Scaling", "data_name", "of_arrays", "of_table"]
+
+Rows = tuple[Floats, NDArray[Any], NDArray[np.int64] | None]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """u = (x − middle)/half for each feature, and for the target; from θ in these units back to the columns'.
+
+    >>> scaling = Scaling(np.array([2.0]), np.array([2.0]), (10.0, 5.0))
+    >>> scaling.inward(np.array([[4.0], [9.0]])).tolist()
+    [[1.0], [1.0]]
+    >>> scaling.named(np.array([0.5]), np.array([1.0]))
+    (array([1.25]), array([12.5]))
+    """
+
+    middle: Floats
+    half: Floats
+    target: tuple[float, float] = (0.0, 1.0)
+
+    @classmethod
+    def none(cls, features: int) -> Scaling:
+        """Arrays stay as they are."""
+        return cls(np.zeros(features), np.ones(features))
+
+    @classmethod
+    def of(
+        cls, bounds: Sequence[tuple[float, float]], target: tuple[float, float] | None, *, centred: bool
+    ) -> Scaling:
+        """By the columns' bounds: about the middle, or about zero where there is no intercept."""
+        middle, half = np.array([_middle_and_half(pair, centred=centred) for pair in bounds]).T
+        aim = (0.0, 1.0) if target is None else _middle_and_half(target, centred=centred)
+        return cls(middle, half, aim)
+
+    def inward(self, X: Floats) -> Floats:
+        """Clamped to the bounds and scaled, number by number; NaN stays."""
+        return np.ascontiguousarray(np.clip((X - self.middle) / self.half, -1.0, 1.0))
+
+    def inward_target(self, y: Floats) -> Floats:
+        """The target clamped and scaled."""
+        return np.asarray(np.clip((y - self.target[0]) / self.target[1], -1.0, 1.0))
+
+    def named(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
+        """(coef, intercept) for the columns themselves, from those for u; a row for each class, or one."""
+        middle, half = self.target
+        slopes = half * coef / self.half
+        return slopes, middle + half * intercept - (slopes * self.middle).sum(axis=-1)
+
+
+def _middle_and_half(pair: tuple[float, float], *, centred: bool) -> tuple[float, float]:
+    low, high = pair
+    return (low / 2 + high / 2, high / 2 - low / 2) if centred else (0.0, max(abs(low), abs(high)))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """How many features, whose rows, and a way to read them, which happens after they were paid for.
+
+    `text` names them for the ledger, `data` the state of the table they come from, `most` is how many rows a
+    person has at most; `read` gives X, y and for each row its person, or None where each is a person's own.
+    """
+
+    text: str
+    features: int
+    most: int
+    data: str
+    scaling: Scaling
+    read: Callable[[], Rows]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether X comes in units of public bounds."""
+        return not (self.scaling.half == 1.0).all() or bool(self.scaling.middle.any())
+
+
+def data_name(version: str | None) -> str:
+    """The ledger's name for the state of arrays: of its public version, or none, and nothing is remembered.
+
+    >>> data_name(None), len(data_name("2026-03"))
+    ('', 64)
+    """
+    return "" if version is None else Identity(None, version=version).now()
+
+
+def of_arrays(X: ArrayLike, y: ArrayLike | None, owner: str, version: str | None) -> Examples:
+    """Arrays whose rows are the privacy units."""
+    rows = table_of(X, owner)
+    targets = targets_of(y, rows.shape[0], owner)
+    features = rows.shape[1]
+    return Examples(
+        f"{features} features",
+        features,
+        1,
+        data_name(version),
+        Scaling.none(features),
+        lambda: (rows, targets, None),
+    )
+
+
+def of_table(
+    table: PrivateTable,
+    features: Sequence[str],
+    target: str,
+    where: str | None,
+    *,
+    classes: bool,
+    centred: bool,
+) -> Examples:
+    """The rows of a table behind a policy. Touches no rows yet, but its schema."""
+    policy = table.policy
+    _check_columns(policy, features, target, classes=classes)
+    engine = engine_of(table)
+    inner, text = bounded_rows(policy, where)
+    used = [name for name in policy.columns if name in {*features, target}]
+    check_schema(engine.columns(), used, policy)
+    bounds = [pair for name in features if (pair := policy.columns[name].bounds) is not None]
+    aim = None if classes else policy.columns[target].bounds
+    scaling = Scaling.of(bounds, aim, centred=centred)
+    statement = engine.write(_select(inner, policy, features, target, classes=classes))
+
+    def read() -> Rows:
+        found = engine.run(statement)
+        return _rows(found, policy, features, target, scaling, classes=classes)
+
+    names = f"{', '.join(features)} for {target} {text}".strip()
+    return Examples(names, len(features), policy.rows_per_unit, state_of(table), scaling, read)
+
+
+def _check_columns(policy: Policy, features: Sequence[str], target: str, *, classes: bool) -> None:
+    if not features:
+        raise InvalidQuery("A regression needs at least one feature.")
+    for name in [*features, *([] if classes else [target])]:
+        if name not in policy.columns or policy.columns[name].bounds is None:
+            raise InvalidQuery(
+                f"`{name}` is not a column of the policy with `bounds`, which a regression needs."
+            )
+    if classes and target not in policy.columns:
+        raise InvalidQuery(f"`{target}` is not a column of the policy.")
+    if len({*features, target}) <= len(features):
+        raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
+
+
+def _select(
+    inner: exp.Select, policy: Policy, features: Sequence[str], target: str, *, classes: bool
+) -> exp.Select:
+    values: list[exp.Expression] = [number_column(name) for name in features]
+    keyed = classes and policy.columns[target].keys is not None
+    values.append(typed_column(target, policy) if keyed else number_column(target))
+    if policy.id_column is not None:
+        values.append(Read(this=column(policy.id_column), kind="id"))
+    inner.set("expressions", [aliased(value, f"v{place}") for place, value in enumerate(values)])
+    return inner
+
+
+def _rows(
+    found: Sequence[tuple[Any, ...]],
+    policy: Policy,
+    features: Sequence[str],
+    target: str,
+    scaling: Scaling,
+    *,
+    classes: bool,
+) -> Rows:
+    numbers = [
+        [_number(row[n], policy.columns[name].fill) for n, name in enumerate(features)] for row in found
+    ]
+    X = np.array(numbers, dtype=np.float64).reshape(len(found), len(features))
+    labels = [row[len(features)] for row in found]
+    y: NDArray[Any]
+    if classes:
+        y = np.empty(len(labels), dtype=object)
+        y[:] = labels
+    else:
+        fill = policy.columns[target].fill
+        y = scaling.inward_target(np.array([_number(label, fill) for label in labels], dtype=np.float64))
+    people = None
+    if policy.id_column is not None:
+        codes: dict[Any, int] = {}
+        people = np.array([codes.setdefault(row[-1], len(codes)) for row in found], dtype=np.int64)
+    return scaling.inward(X), y, people
+
+
+def _number(value: object, fill: float | None) -> float:
+    if value is None:
+        return np.nan if fill is None else float(fill)
+    return float(value)  # type: ignore[arg-type]

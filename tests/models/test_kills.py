@@ -1,0 +1,112 @@
+"""A run killed at any moment: no spend is forgotten, no step is seen twice, and what was seen goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leakcap.ledger import Ledger
+
+# Where the process dies: before the entry is marked, between a note and its file, half way through a file.
+RUN = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from leakcap.ledger import Ledger
+from leakcap.models import PrivateGradientDescent, checkpoint
+from models.world import policy_of
+
+moment, mode, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+hits = 0
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def at(owner, name, count, *, after=False):
+    real = getattr(owner, name)
+    def wrapped(*args, **kwargs):
+        global hits
+        hits += 1
+        if hits == count and not after:
+            die()
+        found = real(*args, **kwargs)
+        if hits == count:
+            die()
+        return found
+    setattr(owner, name, wrapped)
+
+if mode == "fit":
+    {
+        "after the reservation": lambda: at(Ledger, "reserve", 1, after=True),
+        "in a step": lambda: at(PrivateGradientDescent, "_step", 14),
+        "before a note": lambda: at(Ledger, "reserve", 3),
+        "after its reservation": lambda: at(Ledger, "reserve", 3, after=True),
+        "after it left": lambda: at(Ledger, "mark_released", 2, after=True),
+        "in its file": lambda: at(os, "fsync", 3),
+        "before the end": lambda: at(Ledger, "mark_released", 5),
+        "at the end": lambda: at(Ledger, "mark_released", 4, after=True),
+    }[moment]()
+policy = policy_of(max_rows=100)
+X = np.random.default_rng(1).uniform(-1, 1, (100, 2))
+model = PrivateGradientDescent(
+    policy=policy, ledger=folder / "ledger.db", steps=40, checkpoint=folder / "run.json", checkpoint_every=10
+)
+model = model.fit(X, X[:, 0]) if mode == "fit" else model.resume(X, X[:, 0])
+print(model.theta_.tolist())
+"""
+
+MOMENTS = {
+    "after the reservation": None,
+    "in a step": 10,
+    "before a note": 10,
+    "after its reservation": 10,
+    "after it left": 20,
+    "in its file": 20,
+    "at the end": 40,
+    "before the end": 40,
+}
+QUICK = {"after it left"}
+
+
+def run(moment: str, mode: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-c", RUN, moment, mode, str(folder)]
+    return subprocess.run(
+        words, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "moment", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in MOMENTS]
+)
+def test_killed_and_resumed(moment: str, tmp_path: Path) -> None:
+    killed = run(moment, "fit", tmp_path)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    with Ledger.read(url) as ledger:
+        (paid, *notes) = ledger.entries()
+        spent = ledger.totals()
+        assert paid.state == "reserved"
+        assert spent.epsilon == paid.spend.epsilon > 0
+        seen = [int(note.details["to"]) for note in notes if note.state == "released"]
+        assert max(seen, default=None) == MOMENTS[moment]
+    file = tmp_path / "run.json"
+    if moment == "after the reservation":
+        assert not file.exists()
+        return
+    assert json.loads(file.read_text())["step"] in (MOMENTS[moment], (MOMENTS[moment] or 0) - 10)
+    resumed = run(moment, "resume", tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    with Ledger.read(url) as ledger:
+        assert ledger.totals().epsilon == spent.epsilon
+        (paid, *notes) = ledger.entries()
+        assert paid.state == "released"
+        left = [note for note in notes if note.state == "released"]
+        assert len({note.text for note in left}) == len(left)
+        assert sorted(int(note.details["to"]) for note in left) == [10, 20, 30, 40]
+        assert json.loads(resumed.stdout) == ledger.answer(paid.id).values[0]  # type: ignore[union-attr]
+        ledger.verify()
