@@ -147,7 +147,7 @@ def table(rows: int) -> None:
     )
     with opened(policy) as ledger:
         private = PrivateTable(data, policy=policy, ledger=ledger)
-        engine = private._engine
+        engine = private.engine
 
         def fit() -> float:
             start = time.perf_counter()

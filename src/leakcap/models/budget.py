@@ -17,7 +17,7 @@ from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import LARGEST
 from leakcap.models.estimator import Floats
 from leakcap.numeric import up
-from leakcap.release import Policy, load_policy
+from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
 from leakcap.release.plan import units_statement
 from leakcap.release.price import tight_mutual_information
@@ -132,6 +132,13 @@ class Account:
             )
         with open_ledger(ledger, checked) as held:
             yield cls(checked, held, analyst)
+
+    @classmethod
+    def of_table(cls, table: PrivateTable, analyst: str) -> Account:
+        """A table's policy and ledger, which count instead of the model's."""
+        account = cls(table.policy, table.ledger, analyst or table.analyst)
+        account.check_policy()
+        return account
 
     def check_policy(self) -> None:
         """Refuse a policy that was changed after its ledger was opened."""

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, LedgerError, require
 from leakcap.ledger import Entry, Ledger, Spend
-from leakcap.models.access import account_of, engine_of
 from leakcap.models.budget import Account, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
@@ -194,10 +193,10 @@ class PrivateGradientDescent(Estimator):
         *,
         fresh: bool = False,
     ) -> Self:
-        account = account_of(table, self.analyst)
+        account = Account.of_table(table, self.analyst)
         classes = self._loss.kind == "classifier"
         examples = of_table(table, features, target, where, classes=classes, centred=self.fit_intercept)
-        account.check_units(engine_of(table))
+        account.check_units(table.engine)
         return self._run(account, examples, start, fresh=fresh)
 
     def _paid(self, examples: Examples, start: Checkpoint | None, *, fresh: bool = False) -> Self:

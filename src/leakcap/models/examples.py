@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
-from leakcap.models.access import engine_of, state_of
 from leakcap.models.estimator import Floats, table_of, targets_of
 from leakcap.models.moment_query import bounded_rows
 from leakcap.release import Policy, PrivateTable
@@ -136,7 +135,7 @@ def of_table(
     """The rows of a table behind a policy. Touches no rows yet, but its schema."""
     policy = table.policy
     _check_columns(policy, features, target, classes=classes)
-    engine = engine_of(table)
+    engine = table.engine
     inner, text = bounded_rows(policy, where)
     used = [name for name in policy.columns if name in {*features, target}]
     check_schema(engine.columns(), used, policy)
@@ -150,7 +149,7 @@ def of_table(
         return _rows(found, policy, features, target, scaling, classes=classes)
 
     names = f"{', '.join(features)} for {target} {text}".strip()
-    return Examples(names, len(features), policy.rows_per_unit, state_of(table), scaling, read)
+    return Examples(names, len(features), policy.rows_per_unit, table.state(), scaling, read)
 
 
 def _check_columns(policy: Policy, features: Sequence[str], target: str, *, classes: bool) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Ledger, Spend
-from leakcap.models.access import account_of, engine_of, state_of
 from leakcap.models.budget import Account, Answered, check_epsilon
 from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
 from leakcap.models.examples import data_name
@@ -128,7 +127,7 @@ class LinearRegression(Estimator):
         check_epsilon(self.epsilon, self.delta, "LinearRegression")
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
-        account, engine = account_of(table, self.analyst), engine_of(table)
+        account, engine = Account.of_table(table, self.analyst), table.engine
         # Written out before the commit, so that nothing after it can fail because of the query.
         statement = query.statement(plan, engine)
         query.check(engine)
@@ -137,7 +136,7 @@ class LinearRegression(Estimator):
         found = account.answered(
             charge,
             lambda entry: plan.noisy(query.run(statement, engine), self.source),
-            data=state_of(table),
+            data=table.state(),
             fresh=fresh,
         )
         return self._solve(plan, found)

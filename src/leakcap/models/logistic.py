@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Entry, Ledger, Spend
-from leakcap.models.access import account_of, engine_of
 from leakcap.models.budget import Account, approximate_spend, check_epsilon, pure_spend
 from leakcap.models.estimator import Estimator, Floats
 from leakcap.models.examples import Examples, of_arrays, of_table
@@ -139,9 +138,9 @@ class LogisticRegression(Estimator):
         and `row_norm` is in these units. `coef_` and `intercept_` are in the columns' units.
         """
         self._check()
-        account = account_of(table, self.analyst)
+        account = Account.of_table(table, self.analyst)
         examples = of_table(table, features, target, where, classes=True, centred=self.fit_intercept)
-        account.check_units(engine_of(table))
+        account.check_units(table.engine)
         return self._run(account, examples, fresh=fresh)
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:

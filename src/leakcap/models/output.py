@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from leakcap.errors import require
 from leakcap.ledger import Entry, Ledger, Spend
-from leakcap.models.access import account_of, engine_of
 from leakcap.models.ball_ridge import BallRidge
 from leakcap.models.budget import Account, check_epsilon, gaussian_spend, pure_spend
 from leakcap.models.estimator import Estimator, Floats, table_of
@@ -138,9 +137,9 @@ class RidgeRegression(Estimator):
         to [−1, 1] and a constant is added, so that no row is longer than √(k+1) and no target beyond 1, which
         stand in for `row_norm` and `target_bound`; `radius` and `penalty` are in these units.
         """
-        account = account_of(table, self.analyst)
+        account = Account.of_table(table, self.analyst)
         examples = of_table(table, features, target, where, classes=False, centred=True)
-        account.check_units(engine_of(table))
+        account.check_units(table.engine)
         inner = self.__sklearn_clone__().set_params(
             row_norm=up(math.sqrt(len(features) + 1.0)), target_bound=1.0
         )

@@ -74,6 +74,23 @@ class PrivateTable(Asking):
         """The policy that the table was opened under; it stays the same."""
         return self._policy
 
+    @property
+    def engine(self) -> Engine:
+        """What runs statements over the table, for code that pays the ledger itself, as the models do.
+
+        It returns exact totals: nothing of it may be shown that was not paid for and made noisy.
+        """
+        return self._engine
+
+    @property
+    def analyst(self) -> str:
+        """Who asks."""
+        return self._analyst
+
+    def state(self) -> str:
+        """The name of the table's present state, under which the ledger remembers answers about it."""
+        return self._identity.now()
+
     def sql(
         self,
         text: str,
