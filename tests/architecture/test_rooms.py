@@ -26,7 +26,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ledger",),
     ("statement",),
     ("release",),
-    ("models", "audit", "attack"),
+    ("models", "audit"),
+    ("attack",),
     ("report",),
     ("cli",),
 )

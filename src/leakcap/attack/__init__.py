@@ -8,6 +8,9 @@ correlated_record, copies_curve      one record in a noisy sum of records that d
 genomes, sampled_record              the same for a family's alleles, and for a joint law given as samples
 unsure_of, under_entropy_floor       what is left to an adversary who does not know everybody else
 averaging, differencing, ...         coin-flip games that win where a guard is missing
+textbook_timing, timing              what a sampler's work tells about its noise
+lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
+games                                each of these where leakcap's guard is missing, and where it is
 reconstruction                       a secret column from noisy counts of random subsets
 reused_noise, all_at_once, ...       attacks whose success is computed
 skew_curve, surprise                 how far outcomes are skewed, how often an output tells much
@@ -22,10 +25,12 @@ from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise
 from leakcap.attack.field import FieldRead, read_everybody, read_field, search_field
 from leakcap.attack.finite import finite_length_rate, least_uses
 from leakcap.attack.game import Played, play
+from leakcap.attack.games import games
 from leakcap.attack.genomes import genomes
 from leakcap.attack.guessing import Guess, guessing_game
 from leakcap.attack.knowledge import Unsure, knowledge_curve, unsure_of
 from leakcap.attack.lab import Transmission, transmit, transmit_adaptively
+from leakcap.attack.lecture import Misjudged, lecture_regression, ridge_regression
 from leakcap.attack.matching import Matched, Span, match_posterior
 from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
 from leakcap.attack.pedigree import Pedigree, cousins, siblings
@@ -33,6 +38,7 @@ from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconst
 from leakcap.attack.samples import Sampled, sampled_joint, sampled_record
 from leakcap.attack.sums import Sums, equal_copies, households, markov_chain
 from leakcap.attack.surprises import Surprise, skew_curve, surprise
+from leakcap.attack.timing import Timed, textbook_timing, timing
 from leakcap.attack.use import Use, use_of_capacity
 from leakcap.attack.value import Finding
 
@@ -45,6 +51,7 @@ __all__ = [
     "Floored",
     "Guess",
     "Matched",
+    "Misjudged",
     "Pedigree",
     "Played",
     "Reconstructed",
@@ -52,6 +59,7 @@ __all__ = [
     "Span",
     "Sums",
     "Surprise",
+    "Timed",
     "Transmission",
     "Unsure",
     "Use",
@@ -65,12 +73,14 @@ __all__ = [
     "equal_copies",
     "finite_length_rate",
     "floor_curve",
+    "games",
     "genomes",
     "guessing_game",
     "households",
     "key_exists",
     "knowledge_curve",
     "least_uses",
+    "lecture_regression",
     "low_bits",
     "markov_chain",
     "match_posterior",
@@ -84,6 +94,7 @@ __all__ = [
     "reconstruct",
     "reconstruction",
     "reused_noise",
+    "ridge_regression",
     "sampled_joint",
     "sampled_record",
     "search_field",
@@ -91,6 +102,8 @@ __all__ = [
     "skew_curve",
     "surprise",
     "textbook_reachable",
+    "textbook_timing",
+    "timing",
     "transmit",
     "transmit_adaptively",
     "under_entropy_floor",

@@ -18,8 +18,10 @@ from leakcap.mechanism import OneTimePadPair
 __all__ = ["Exposed", "all_at_once", "membership", "reused_noise"]
 
 
-def reused_noise(k: int = 2) -> Finding:
+def reused_noise(k: int = 2, *, fresh: bool = False) -> Finding:
     """Y₁ = X + U mod k and Y₂ = U, X uniform: each tells nothing, together they tell ln k.
+
+    With `fresh` noise of its own in each answer they tell nothing together either.
 
     at_most is the sum over the answers, which would hold if each had noise of its own.
     Source: Cuff & Yu 2016, example 4.3.
@@ -30,9 +32,10 @@ def reused_noise(k: int = 2) -> Finding:
     """
     pad, prior = OneTimePadPair(k), [1.0 / k] * k
     parts = mutual_information(pad.first(), prior) + mutual_information(pad.second(), prior)
+    both = pad.first() & pad.second() if fresh else pad.channel()
     return Finding(
         attack="re-used noise",
-        got=mutual_information(pad.channel(), prior),
+        got=mutual_information(both, prior),
         at_most=parts,
         unit="nats",
         stopped_by="fresh noise in every answer, from the operating system",
