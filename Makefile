@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow bench peers attack-peers chromium postgresql wheel clean
+.PHONY: help demo test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -39,15 +39,18 @@ chromium: ## what the browser tests need (Debian's package; nothing if it is the
 postgresql: ## what the tests of a team's ledger need (Debian's package; nothing if it is there)
 	@scripts/ensure-postgresql
 
+flights: ## the 3-million-row table of the slow tests on real tables (from npm; nothing if it is there)
+	@scripts/ensure-flights
+
 check: $(VENV)/.dev ## style, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark) chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
+test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=15 $(if $(CI),,-m "not slow")
 
-test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql ## the slow suites alone
+test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql flights ## the slow suites alone
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
 bench: $(VENV)/.dev ## the measured targets, beside the peers if `make peers` has installed them
