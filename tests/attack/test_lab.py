@@ -11,6 +11,7 @@ import pytest
 
 from command_line import leakcap
 from leakcap.attack import least_uses, transmit, transmit_adaptively, use_of_capacity
+from leakcap.attack.choice import likely_uses
 from leakcap.errors import InvalidParameter
 from seeded import SeededSource
 
@@ -30,6 +31,23 @@ def test_parities_behind_the_engines_noise() -> None:
     assert short.wrong > 25
 
 
+def test_polar_codes_behind_the_engines_noise() -> None:
+    """20 fields of 48 bits at 1.3 times what the code needs for frame error 1e-2, where it is below 1e-3:
+    three are lost with probability below 2·10⁻⁶; at less than half of it most are."""
+    epsilon = use_of_capacity(0.02).decay
+    uses = math.ceil(1.3 * likely_uses(48, use_of_capacity(0.02)))
+    found = transmit(
+        48, epsilon, fields=20, uses=uses, generator=np.random.default_rng(4), source=SeededSource(4)
+    )
+    assert found.attack.startswith("broken wifi, polar")
+    assert found.wrong <= 2
+    assert found.uses == uses > found.best_uses
+    short = transmit(
+        48, epsilon, fields=10, uses=uses // 3, generator=np.random.default_rng(4), source=SeededSource(4)
+    )
+    assert short.wrong >= 5
+
+
 def test_matching_behind_the_engines_noise() -> None:
     epsilon = use_of_capacity(0.02).decay
     found = transmit_adaptively(
@@ -42,7 +60,17 @@ def test_matching_behind_the_engines_noise() -> None:
 
 def test_bad_parameters() -> None:
     generator = np.random.default_rng(0)
-    for bits, epsilon, fields in ((0, 1.0, 1), (21, 1.0, 1), (4, 0.0, 1), (4, math.nan, 1), (4, 1.0, 0)):
+    with pytest.raises(InvalidParameter):
+        transmit_adaptively(21, 1.0, fields=1, generator=generator)
+    with pytest.raises(InvalidParameter):
+        transmit(4, 1.0, fields=1, uses=0, generator=generator)
+    for bits, epsilon, fields in (
+        (0, 1.0, 1),
+        (1_000_001, 1.0, 1),
+        (4, 0.0, 1),
+        (4, math.nan, 1),
+        (4, 1.0, 0),
+    ):
         with pytest.raises(InvalidParameter):
             transmit(bits, epsilon, fields=fields, generator=generator)
         with pytest.raises(InvalidParameter):
@@ -85,7 +113,8 @@ def test_copies_membership_and_skew() -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ("wifi", "--bits", "30"),
+        ("wifi", "--bits", "30", "--adaptive"),
+        ("wifi", "--bits", "0"),
         ("wifi", "--uses", "5", "--adaptive"),
         ("wifi", "--epsilon", "-1"),
         ("wifi", "--uses", "0"),

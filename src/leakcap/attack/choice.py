@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from leakcap.attack.code import Code
-from leakcap.attack.parities import ParityCode, parities
+from leakcap.attack.finite import least_uses
+from leakcap.attack.multi_edge import multi_edge_code
+from leakcap.attack.parities import MOST_BITS, ParityCode, parities
+from leakcap.attack.polar import MOST_POLAR_BITS, polar_code
+from leakcap.attack.use import Use
+from leakcap.errors import require
 
-__all__ = ["code_for"]
+__all__ = ["code_for", "likely_uses"]
+
+_LONGEST = 1_000_000
+_POLAR_SHARE = 0.88
+_MULTI_EDGE_SHARE = 0.90
+"""Of the finite-length optimum, at frame error about 1e-2 for polar and 1e-1 for multi-edge codes."""
 
 
-def code_for(bits: int, uses: int, generator: np.random.Generator) -> Code:
-    """Random parities with exact maximum likelihood, up to 20 bits.
+def code_for(bits: int, uses: int, use: Use, generator: np.random.Generator) -> Code:
+    """Random parities up to 20 bits, polar codes up to some thousand, multi-edge codes beyond.
 
-    >>> code_for(12, 1400, np.random.default_rng(0)).name
-    'parities'
+    The generator chooses questions, not noise: any will do.
+
+    >>> [code_for(k, 100 * k, Use(0.336), np.random.default_rng(0)).name.split()[0] for k in (20, 21, 3000)]
+    ['parities', 'polar', 'multi-edge,']
     """
-    return ParityCode(bits, parities(bits, uses, generator))
+    _check(bits, "code_for")
+    if bits <= MOST_BITS:
+        return ParityCode(bits, parities(bits, uses, generator))
+    if bits <= MOST_POLAR_BITS:
+        return polar_code(bits, uses, use, generator)
+    return multi_edge_code(bits, uses, use, generator)
+
+
+def likely_uses(bits: int, use: Use) -> int:
+    """About how many uses the code of this length needs: the finite-length optimum over the share reached.
+
+    >>> use = Use(0.336)
+    >>> round(least_uses(use, 64, 1e-2) / likely_uses(64, use), 2)
+    0.88
+    """
+    _check(bits, "likely_uses")
+    best = least_uses(use, bits, 1e-2)
+    if bits <= MOST_BITS:
+        return best
+    return math.ceil(best / (_POLAR_SHARE if bits <= MOST_POLAR_BITS else _MULTI_EDGE_SHARE))
+
+
+def _check(bits: int, owner: str) -> None:
+    require(1 <= bits <= _LONGEST, "bits", owner, f"be from 1 to {_LONGEST:,}", bits)

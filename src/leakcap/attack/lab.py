@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from leakcap.attack.choice import code_for, likely_uses
 from leakcap.attack.finite import least_uses
 from leakcap.attack.matching import Span, match_posterior
-from leakcap.attack.parities import MOST_BITS, decode_parities, parities, parity
+from leakcap.attack.parities import MOST_BITS
 from leakcap.attack.use import Use
 from leakcap.attack.value import Finding
 from leakcap.errors import require
@@ -22,6 +23,8 @@ __all__ = ["Transmission", "transmit", "transmit_adaptively"]
 
 _ERROR = 1e-2
 _BLOCK = 256
+_AT_ONCE = 200_000
+"""Uses decoded at a time: a second or two, after which the bar moves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,19 +52,24 @@ def transmit(
     uses: int | None = None,
     source: ByteSource = system_bytes,
 ) -> Transmission:
-    """Read random fields by random parities; `uses` is the finite-length optimum at error 1e-2 unless given.
+    """Read random fields by the code for their length: parities, polar or multi-edge (`code_for`).
+
+    `uses` is about what that code needs unless given (`likely_uses`): for parities the finite-length optimum.
 
     >>> transmit(4, 2.0, fields=3, generator=np.random.default_rng(0), uses=200).wrong
     0
     """
-    scale, use = _channel(epsilon, bits, fields)
-    length = least_uses(use, bits, _ERROR) if uses is None else uses
+    scale, use = _channel(epsilon, fields)
+    length = likely_uses(bits, use) if uses is None else uses
+    require(length >= 1, "uses", "transmit", "be at least 1", length)
+    code = code_for(bits, length, use, generator)
     wrong = 0
-    for message in tracked(_messages(bits, fields, generator), "parities"):
-        masks = parities(bits, length, generator)
-        answers = parity(masks, message) + discrete_laplace(scale, length, source)
-        wrong += decode_parities(bits, masks, use.ratios(answers)).message != message
-    return _sent("broken wifi, parities", bits, use, fields, wrong, fields * length)
+    for block in _shown(_blocks(fields, max(1, _AT_ONCE // length)), code.name):
+        messages = generator.integers(0, 2, (block, bits), dtype=np.uint8)
+        noise = discrete_laplace(scale, block * length, source).reshape(block, length)
+        read = code.decode(use.ratios(code.encode(messages) + noise)).messages
+        wrong += int((read != messages).any(axis=1).sum())
+    return _sent(f"broken wifi, {code.name}", bits, use, fields, wrong, fields * length)
 
 
 def transmit_adaptively(
@@ -78,7 +86,8 @@ def transmit_adaptively(
     >>> transmit_adaptively(4, 5.0, fields=3, generator=np.random.default_rng(0)).fields
     3
     """
-    scale, use = _channel(epsilon, bits, fields)
+    require(1 <= bits <= MOST_BITS, "bits", "transmit_adaptively", f"be from 1 to {MOST_BITS}", bits)
+    scale, use = _channel(epsilon, fields)
     noise = _one_by_one(scale, source)
     wrong = total = 0
     for message in tracked(_messages(bits, fields, generator), "posterior matching"):
@@ -91,12 +100,21 @@ def transmit_adaptively(
     return _sent("broken wifi, posterior matching", bits, use, fields, wrong, total)
 
 
-def _channel(epsilon: float, bits: int, fields: int) -> tuple[Fraction, Use]:
+def _channel(epsilon: float, fields: int) -> tuple[Fraction, Use]:
     """The engine's noise for a count at this ε, and the use with exactly its likelihoods."""
-    require(1 <= bits <= MOST_BITS, "bits", "transmit", f"be from 1 to {MOST_BITS}", bits)
     require(fields >= 1, "fields", "transmit", "be at least 1", fields)
     scale = rational_scale(1, epsilon)
     return scale, Use(float(1 / scale))
+
+
+def _blocks(fields: int, most: int) -> list[int]:
+    """How many fields are read at a time."""
+    return [min(most, fields - start) for start in range(0, fields, most)]
+
+
+def _shown(blocks: list[int], title: str) -> Iterable[int]:
+    """With a bar for the blocks; the only block is left to the decoder's own bar."""
+    return tracked(blocks, title) if len(blocks) > 1 else blocks
 
 
 def _messages(bits: int, fields: int, generator: np.random.Generator) -> list[int]:

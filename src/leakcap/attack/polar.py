@@ -14,6 +14,7 @@ from leakcap.attack.polar_list import ListDecoder
 from leakcap.attack.polar_tree import Masks, plant, transformed
 from leakcap.attack.use import Use
 from leakcap.errors import require
+from leakcap.progress import tracked
 
 __all__ = ["MOST_POLAR_BITS", "PolarCode", "PolarDesign", "polar_code", "polar_design"]
 
@@ -107,7 +108,7 @@ class PolarCode(Code):
         """The best of the list; its confidence is its share of the likelihood of the whole list."""
         towards_zero = -self._summed(self.checked_ratios(ratios))
         frames = max(1, _AT_ONCE // (self._masks.size * self._paths))
-        starts = range(0, towards_zero.shape[0], frames)
+        starts = tracked(range(0, towards_zero.shape[0], frames), self.name)
         found = [self._best(towards_zero[start : start + frames]) for start in starts]
         empty = [(np.empty((0, self.bits), dtype=np.uint8), np.empty(0))]
         return Readings(*(np.concatenate(parts) for parts in zip(*(empty + found), strict=True)))

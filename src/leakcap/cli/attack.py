@@ -50,12 +50,12 @@ def guess(
 
 @attack.command()
 def wifi(
-    bits: Annotated[int, typer.Option(help="Length of the field, from 1 to 20.")] = 12,
+    bits: Annotated[int, typer.Option(help="Length of the field; with --adaptive at most 20.")] = 12,
     epsilon: Epsilon = 0.5,
     fields: Annotated[int, typer.Option(help="How many fields are read.")] = 50,
     uses: Annotated[
         int | None,
-        typer.Option(help="Answers a field; without it the finite-length optimum.", show_default=False),
+        typer.Option(help="Answers a field; without it what the code needs.", show_default=False),
     ] = None,
     adaptive: Annotated[
         bool, typer.Option("--adaptive", help="Posterior matching: each question depends on the answers.")
