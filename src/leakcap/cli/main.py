@@ -14,6 +14,7 @@ from leakcap.cli.convert import convert
 from leakcap.cli.ledger import budget, ledger
 from leakcap.cli.release import preview, release
 from leakcap.cli.schema import schema
+from leakcap.cli.serve import serve
 from leakcap.cli.sql import sql
 from leakcap.errors import LeakcapError
 
@@ -36,6 +37,7 @@ app.command()(channel)
 app.command()(audit)
 app.add_typer(attack)
 app.command()(schema)
+app.command()(serve)
 
 
 def _version(value: bool) -> None:

@@ -1,0 +1,107 @@
+"""`leakcap serve`: the explorer in a browser."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from leakcap.cli.printing import console
+from leakcap.cli.release import LedgerUrl
+from leakcap.cli.targets import require_durable
+from leakcap.errors import InvalidParameter
+
+__all__ = ["serve"]
+
+
+def serve(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="A query file, for its policy, data and ledger.", show_default=False),
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="The policy, in place of the query file's.", show_default=False)
+    ] = None,
+    ledger: LedgerUrl = None,
+    data: Annotated[
+        str | None, typer.Option(help="The data, in place of the query file's.", show_default=False)
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table, where the data has several.", show_default=False)
+    ] = None,
+    allow_release: Annotated[
+        bool, typer.Option("--allow-release", help="Let the page release, within the caps.")
+    ] = False,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for any that is free.")] = 8421,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A further host name that browsers use for it.", show_default=False),
+    ] = None,
+) -> None:
+    """Open the explorer: what ε means, which ε to choose, what a mechanism or a release leaks.
+
+    Only this machine can reach it unless --host says otherwise; then, and with --allow-release, it asks for a
+    token, which is printed here once.
+
+    Example: leakcap serve examples/hospital/release.toml
+    """
+    try:
+        import fastapi  # noqa: F401
+        import python_multipart  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise InvalidParameter(
+            "`leakcap serve` needs FastAPI, Uvicorn and python-multipart. Install them with "
+            "`pip install 'leakcap[web]'`."
+        ) from None
+    from dataclasses import replace
+
+    from leakcap.web import Settings
+    from leakcap.web import serve as listen
+
+    found: dict[str, Any] = _from_file(file)
+    given = {"policy": policy, "data": data, "table": table}
+    found |= {key: value for key, value in given.items() if value is not None}
+    if ledger is not None:
+        found["ledger"] = require_durable(ledger)
+    settings = Settings(
+        **found,
+        analyst=analyst,
+        allow_release=allow_release,
+        host=host,
+        port=port,
+        names=tuple(name or ()),
+    )
+    if settings.needs_token:
+        settings = replace(settings, token=secrets.token_urlsafe(32))
+    if settings.policy is not None:
+        from leakcap.release import load_policy
+
+        load_policy(settings.policy)
+    out = console()
+
+    def ready(address: str) -> None:
+        out.print("The explorer is at", address, markup=False, soft_wrap=True)
+        if settings.token is not None:
+            out.print("The token in this address lets in whoever has it. It ends with this run.", style="dim")
+        out.print("Ctrl-C stops it.", style="dim")
+
+    listen(settings, ready=ready)
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    from leakcap.release import load_queries
+
+    queries = load_queries(file)
+    return {
+        "policy": queries.policy,
+        "data": queries.data,
+        "table": queries.table,
+        "ledger": require_durable(queries.ledger),
+    }

@@ -1,0 +1,295 @@
+"""The pages as an ASGI application: routes that read the query, call, and draw."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
+from leakcap.release.statistics import statistics
+from leakcap.web import epsilon, needs, needs_plots
+from leakcap.web.asking import FIELDS, asked_query, previewed, released
+from leakcap.web.books import books, entry_lines, policy_of
+from leakcap.web.comparing import GAINS, compare, given
+from leakcap.web.deployments import DEPLOYMENTS
+from leakcap.web.epsilon_plots import figures as epsilon_figures
+from leakcap.web.figures import LIGHT, themed
+from leakcap.web.guard import Guard, Keys
+from leakcap.web.matrices import EXAMPLES, as_text
+from leakcap.web.pages import Pages, static_file
+from leakcap.web.settings import Settings
+
+__all__ = ["create_app"]
+
+_BUSY = threading.BoundedSemaphore(2)
+_PATIENCE = 10.0
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """At most two long computations at once; who waits too long is told so."""
+    if not _BUSY.acquire(timeout=_PATIENCE):
+        raise HTTPException(503, "The explorer is busy. Try again in a moment.")
+    try:
+        yield
+    finally:
+        _BUSY.release()
+
+
+def create_app(settings: Settings | None = None, *, keys: Keys | None = None) -> ASGIApp:
+    """The explorer behind its guard.
+
+    >>> type(create_app(Settings())).__name__
+    'Guard'
+    """
+    settings = Settings() if settings is None else settings
+    keys = Keys(settings.token, f"leakcap_{settings.port}") if keys is None else keys
+    mode = "releases allowed" if settings.allow_release else "read-only"
+    pages = Pages(keys, mode)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, title="leakcap explorer")
+    _entrance(app, pages, keys)
+    _meaning(app, pages)
+    _choosing(app, pages)
+    _mechanism(app, pages, keys)
+    _release(app, pages, keys, settings)
+    _faults(app, pages)
+    return Guard(app, settings, keys)
+
+
+def _entrance(app: FastAPI, pages: Pages, keys: Keys) -> None:
+    @app.get("/")
+    def home() -> Response:
+        return RedirectResponse("/epsilon", 303)
+
+    @app.get("/static/{name}")
+    def static(request: Request, name: str) -> Response:
+        found = static_file(name, request)
+        return pages_missing() if found is None else found
+
+    def let_in(request: Request, token: str) -> Response:
+        if not keys.opens(token):
+            return pages.show(request, "enter", {"wrong": bool(token)}, status=403 if token else 200)
+        answer = RedirectResponse("/epsilon", 303)
+        answer.set_cookie(keys.cookie, keys.session, httponly=True, samesite="strict", path="/")
+        return answer
+
+    @app.get("/enter")
+    def enter(request: Request) -> Response:
+        return let_in(request, request.query_params.get("token", ""))
+
+    @app.post("/enter")
+    async def entered(request: Request) -> Response:
+        fields, _ = await _form(request)
+        return let_in(request, fields.get("token", ""))
+
+
+def pages_missing() -> Response:
+    """What answers an address that is none."""
+    raise HTTPException(404, "There is no such page.")
+
+
+def _meaning(app: FastAPI, pages: Pages) -> None:
+    @app.get("/epsilon")
+    def meaning(request: Request) -> Response:
+        asked = epsilon.asked(request.query_params)
+        with _turn():
+            m = epsilon.Meaning(asked)
+            content = {
+                "m": m,
+                "asked": asked,
+                "mechanisms": epsilon.MECHANISMS,
+                "sliders": [s.shown(v) for s, v in zip(epsilon.SLIDERS, _values(asked), strict=True)],
+                "figures": epsilon_figures(m),
+                "lines": [line for line in m.statement.lines if line.key not in ("table", "more")],
+            }
+            return pages.show(request, "epsilon", content, state=asked.query)
+
+    @app.get("/epsilon.json")
+    def numbers(request: Request) -> Response:
+        asked = epsilon.asked(request.query_params)
+        with _turn():
+            m = epsilon.Meaning(asked)
+            specs = {f.key: themed(f.spec, LIGHT) for f in epsilon_figures(m)}
+            return JSONResponse({"asked": asked.query, "statement": m.statement.to_dict(), "pictures": specs})
+
+
+def _values(asked: epsilon.Asked) -> tuple[float, ...]:
+    return asked.epsilon, asked.queries, asked.family, round(asked.prior * 100), asked.values
+
+
+def _choosing(app: FastAPI, pages: Pages) -> None:
+    @app.get("/choose")
+    def choose(request: Request) -> Response:
+        need = needs.needed(request.query_params)
+        with _turn():
+            choice = needs.choice(need)
+            content = {
+                "need": need,
+                "needs": needs.NEEDS,
+                "sliders": [
+                    needs.SLIDERS[need.kind].shown(need.amount),
+                    needs.QUERIES.shown(need.queries),
+                    needs.PEOPLE.shown(need.people),
+                ],
+                "c": choice,
+                "figures": needs_plots.figures(choice),
+                "deployments": DEPLOYMENTS,
+            }
+            return pages.show(request, "choose", content, state=need.query)
+
+
+async def _form(request: Request) -> tuple[dict[str, str], dict[str, bytes]]:
+    """The fields of a form, and its files; the guard has seen to its size."""
+    fields: dict[str, str] = {}
+    uploads: dict[str, bytes] = {}
+    async with request.form(max_files=2, max_fields=24, max_part_size=512 * 1024) as form:
+        for name, value in form.multi_items():
+            if isinstance(value, UploadFile):
+                uploads[name] = await value.read()
+            else:
+                fields[name] = str(value)
+    return fields, uploads
+
+
+def _require_ours(keys: Keys, fields: Mapping[str, str]) -> None:
+    if not keys.ours(fields.get("form_key", "")):
+        raise HTTPException(403, "This form is from an earlier run of the explorer. Load the page again.")
+
+
+def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
+    def answer(request: Request, query: Mapping[str, str], problem: str = "") -> Response:
+        asked = given(query)
+        content: dict[str, Any] = {"asked": asked, "gains": GAINS, "examples": EXAMPLES, "found": None}
+        content |= {"problem": problem, "figures": []}
+        if not problem:
+            try:
+                with _turn():
+                    content["found"] = compare(asked)
+                content["figures"] = content["found"].figures
+            except LeakcapError as error:
+                content["problem"] = str(error)
+        status = 422 if content["problem"] else 200
+        return pages.show(request, "mechanism", content, state=asked.query, status=status)
+
+    @app.get("/mechanism")
+    def mechanism(request: Request) -> Response:
+        return answer(request, request.query_params)
+
+    @app.post("/mechanism")
+    async def uploaded(request: Request) -> Response:
+        fields, uploads = await _form(request)
+        _require_ours(keys, fields)
+        try:
+            for name, raw in uploads.items():
+                if raw and name in ("file_a", "file_b"):
+                    fields[name[-1]] = as_text(raw, name[-1].upper())
+        except InvalidChannel as error:
+            return await run_in_threadpool(answer, request, fields, str(error))
+        return await run_in_threadpool(answer, request, fields)
+
+
+def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None:
+    def content(fields: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "fields": {name: fields.get(name, "") for name in FIELDS},
+            "statistics": list(statistics()),
+            "allowed": settings.allow_release,
+            "preview": None,
+            "release": None,
+            "lines": (),
+            "balances": (),
+            "problem": "",
+        }
+
+    def about(values: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return values | {"books": books(settings), "missing": ""}
+        except LeakcapError as error:
+            return values | {"books": None, "missing": str(error)}
+
+    @app.get("/release")
+    def mine(request: Request) -> Response:
+        if settings.policy is None:
+            return pages.show(request, "none", {"figures": []})
+        asked = request.query_params.get("statistic", "") != ""
+        return previewing(request) if asked else pages.show(request, "release", about(content({})))
+
+    def previewing(request: Request) -> Response:
+        values = content(request.query_params)
+        status = 200
+        try:
+            values["preview"] = previewed(settings, asked_query(request.query_params))
+        except LeakcapError as error:
+            values["problem"], status = str(error), 422
+        state = {name: text for name, text in values["fields"].items() if text}
+        return pages.show(request, "release", about(values), state=state, status=status)
+
+    def releasing(request: Request, fields: Mapping[str, str]) -> Response:
+        values = content(fields)
+        try:
+            query = asked_query(fields)
+            values["release"], values["balances"] = released(settings, query)
+            values["lines"] = values["release"].statement().lines
+        except LeakcapError as error:
+            values["problem"] = str(error)
+        return pages.show(request, "release", about(values), status=422 if values["problem"] else 200)
+
+    @app.post("/release")
+    async def release(request: Request) -> Response:
+        fields, _ = await _form(request)
+        _require_ours(keys, fields)
+        if not settings.allow_release:
+            raise HTTPException(403, "This explorer only shows. Start it with --allow-release to release.")
+        return await run_in_threadpool(releasing, request, fields)
+
+    @app.get("/release/entry/{number}")
+    def entry(request: Request, number: int) -> Response:
+        try:
+            found = entry_lines(settings, number)
+        except LeakcapError as error:
+            raise HTTPException(404, str(error)) from None
+        if found is None:
+            return pages_missing()
+        return pages.show(request, "entry", {"entry": found[0], "lines": found[1]})
+
+    @app.get("/release/policy.json")
+    def policy() -> Response:
+        try:
+            return JSONResponse(policy_of(settings).model_dump(mode="json"))
+        except InvalidQuery as error:
+            raise HTTPException(404, str(error)) from None
+
+
+def _faults(app: FastAPI, pages: Pages) -> None:
+    def said(request: Request, status: int, reason: str) -> HTMLResponse:
+        return pages.show(request, "fault", {"reason": reason}, status=status)
+
+    async def expected(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 422
+        reasons = {404: "There is no such page.", 422: "This address is not understood."}
+        reason = error.detail if isinstance(error, HTTPException) else ""
+        return said(request, status, reasons.get(status, reason) if status == 404 else reason or reasons[422])
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        # The text of an unforeseen error may hold data: only its kind is shown.
+        return said(request, 500, f"Internal error ({type(error).__name__}).")
+
+    handlers: dict[Any, Callable[[Request, Exception], Any]] = {
+        HTTPException: expected,
+        422: expected,
+        Exception: unexpected,
+    }
+    from fastapi.exceptions import RequestValidationError
+
+    handlers[RequestValidationError] = expected
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)

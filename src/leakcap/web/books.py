@@ -1,0 +1,127 @@
+"""What the ledger says, as the page shows it: public facts, spends, statements; never a value of the data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakcap.errors import InvalidQuery, LedgerError
+from leakcap.ledger import Account, Entry, Ledger
+from leakcap.release import Policy, exposure_so_far, load_policy
+from leakcap.report.publication import CAPS, assumptions, protects
+from leakcap.statement import Reading, statement_of
+from leakcap.web.figures import Figure, chart, lines
+from leakcap.web.settings import Settings
+
+__all__ = ["Books", "books", "entry_lines", "policy_of"]
+
+
+@dataclass(frozen=True)
+class Books:
+    """A policy, its accounts, its entries and what all of them tell together."""
+
+    policy: Policy
+    protects: str
+    assumptions: list[str]
+    accounts: list[dict[str, object]]
+    entries: list[Entry]
+    lines: tuple[Reading, ...]
+    figures: list[Figure]
+    note: str
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The policy that the explorer was started with."""
+    if settings.policy is None:
+        raise InvalidQuery("Start `leakcap serve` with --policy and --ledger, or with a query file.")
+    return load_policy(settings.policy)
+
+
+def books(settings: Settings) -> Books:
+    """Read policy and ledger afresh; a ledger that is not there yet is an empty one."""
+    policy = policy_of(settings)
+    accounts, entries, note = _read(settings)
+    told = statement_of(exposure_so_far(entries, policy)).lines if entries else ()
+    return Books(
+        policy,
+        protects(policy),
+        assumptions(policy),
+        [_account(a) for a in accounts],
+        entries,
+        told,
+        [_over_time(policy, entries)] if entries else [],
+        note,
+    )
+
+
+def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, ...]] | None:
+    """One entry with the statement of what it alone tells; None where there is no such entry."""
+    policy = policy_of(settings)
+    entries = _read(settings)[1]
+    found = next((e for e in entries if e.id == number), None)
+    if found is None:
+        return None
+    return found, statement_of(exposure_so_far([found], policy)).lines
+
+
+def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:
+    url = settings.ledger
+    if url is None:
+        return [], [], "No ledger was named: start with --ledger to see what was spent."
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return [], [], "Nothing was released yet: the first release makes the ledger."
+    with Ledger.read(url) as book:
+        policy = policy_of(settings)
+        if book.dataset != policy.dataset or book.policy != policy.fingerprint():
+            raise LedgerError("The ledger was made for another policy than the one shown here.")
+        return book.accounts(), book.entries(), ""
+
+
+def _account(account: Account) -> dict[str, object]:
+    title = {"everything": "Everything ever released", "analyst": f"Analyst {account.name}"}
+    rows = [
+        {
+            "name": CAPS.get(b.name, b.name),
+            "cap": "not capped" if b.cap is None else f"{b.cap:.6g}",
+            "spent": "no bound" if math.isinf(b.spent) else f"{b.spent:.6g}",
+            "left": "" if b.left is None else f"{b.left:.6g}",
+            "share": None if not b.cap else min(1.0, b.spent / b.cap),
+        }
+        for b in account.balances
+    ]
+    return {"title": title.get(account.scope, f"This {account.scope}, {account.name}"), "rows": rows}
+
+
+def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
+    spent, rows = 0.0, []
+    for number, entry in enumerate(entries, start=1):
+        spent += entry.spend.epsilon
+        rows.append({"n": number, "epsilon": spent, "which": "spent", "query": entry.query})
+    rows.insert(0, {"n": 0, "epsilon": 0.0, "which": "spent", "query": ""})
+    cap = policy.caps.epsilon
+    rows += [{"n": n, "epsilon": cap, "which": "cap", "query": ""} for n in (0, len(entries))]
+    spec = chart(
+        200,
+        data={"values": rows},
+        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2.5, "point": False},
+        encoding={
+            "x": {
+                "field": "n",
+                "type": "quantitative",
+                "title": "releases, in order",
+                "axis": {"tickMinStep": 1, "format": "d"},
+            },
+            "y": {"field": "epsilon", "type": "quantitative", "title": "ε spent", "axis": {"format": "~g"}},
+            "color": lines(["spent", "cap"], ["@accent", "@warm"]),
+            "tooltip": [
+                {"field": "query", "type": "nominal"},
+                {"field": "epsilon", "type": "quantitative", "format": ".6g", "title": "ε so far"},
+            ],
+        },
+    )
+    first, last = entries[0].time, entries[-1].time
+    when = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B %Y} to {last:%-d %B %Y}"
+    many = "one release" if len(entries) == 1 else f"{len(entries):,} releases"
+    text = f"{many}, {when} (UTC): ε = {spent:.6g} spent of {cap:.6g}."
+    return Figure("spent", "The budget over time", text, text, spec)

@@ -1,0 +1,128 @@
+"""Templates and files of the explorer: everything is escaped, nothing is looked up by a reader's words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from leakcap import __version__
+from leakcap.report.publication import number
+from leakcap.statement.wording import at_most, percent
+from leakcap.web.figures import Figure
+from leakcap.web.guard import Keys
+from leakcap.web.reading import plain_number
+
+__all__ = ["NAVIGATION", "Pages", "static_file"]
+
+NAVIGATION = (
+    ("/epsilon", "What does ε mean", "Meaning"),
+    ("/choose", "Choose ε", "Choose ε"),
+    ("/mechanism", "My mechanism", "Mechanism"),
+    ("/release", "My release", "Release"),
+)
+
+_STATIC = {
+    "style.css": ("web", "static/style.css", "text/css; charset=utf-8"),
+    "app.js": ("web", "static/app.js", "text/javascript; charset=utf-8"),
+    "theme.js": ("web", "static/theme.js", "text/javascript; charset=utf-8"),
+    "htmx.min.js": ("web", "static/htmx.min.js", "text/javascript; charset=utf-8"),
+    "vega-interpreter.js": ("web", "static/vega-interpreter.js", "text/javascript; charset=utf-8"),
+    "vega.min.js": ("report", "vega/vega.min.js", "text/javascript; charset=utf-8"),
+    "vega-lite.min.js": ("report", "vega/vega-lite.min.js", "text/javascript; charset=utf-8"),
+    "icon.svg": ("web", "static/icon.svg", "image/svg+xml"),
+}
+
+
+@cache
+def _content(name: str) -> tuple[bytes, str, str]:
+    room, path, kind = _STATIC[name]
+    content = (files(f"leakcap.{room}") / path).read_bytes()
+    # A map that is not there would make the browser ask for it and complain.
+    content = content.replace(b"//# sourceMappingURL=", b"// source map: ")
+    return content, kind, hashlib.sha256(content).hexdigest()[:16]
+
+
+def static_file(name: str, request: Request) -> Response | None:
+    """One of the files that pages load, by its name in a fixed list; None for any other name."""
+    if name not in _STATIC:
+        return None
+    content, kind, tag = _content(name)
+    headers = {"etag": f'"{tag}"', "cache-control": "no-cache", "content-type": kind}
+    if request.headers.get("if-none-match") == f'"{tag}"':
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers)
+
+
+def _spec(figure: Figure) -> str:
+    return json.dumps(figure.spec, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _load(name: str) -> str:
+    return (files("leakcap.web") / "templates" / name).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Draws pages: whole ones for a visit, the changing part alone for HTMX."""
+
+    keys: Keys
+    mode: str
+
+    def __post_init__(self) -> None:
+        environment = Environment(
+            loader=FunctionLoader(_load), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+        tools = {
+            "at_most": at_most,
+            "percent": percent,
+            "number": number,
+            "plain": plain_number,
+            "spec": _spec,
+        }
+        environment.filters.update(tools)
+        object.__setattr__(self, "_environment", environment)
+
+    def show(
+        self,
+        request: Request,
+        name: str,
+        content: Mapping[str, Any],
+        *,
+        state: Mapping[str, str] | None = None,
+        status: int = 200,
+    ) -> HTMLResponse:
+        """A page by its name; with `state`, its address becomes the one that shows this state again."""
+        environment: Environment = object.__getattribute__(self, "_environment")
+        part = is_part(request)
+        template = f"{name}_result.html.j2" if part else f"{name}.html.j2"
+        values = {
+            "path": request.url.path,
+            "navigation": NAVIGATION,
+            "form_key": self.keys.form,
+            "version": __version__,
+            "mode": self.mode,
+            **content,
+        }
+        # A browser reports a part that comes with an error status as a fault of the page.
+        answer = HTMLResponse(environment.get_template(template).render(values), 200 if part else status)
+        answer.headers["vary"] = "HX-Request"
+        if part and state is not None:
+            address = f"{request.url.path}?{urlencode(state)}"
+            answer.headers["HX-Replace-Url"] = address if len(address) < 6000 else "false"
+        return answer
+
+
+def is_part(request: Request) -> bool:
+    """Whether HTMX asks for the changing part only."""
+    restoring = request.headers.get("hx-history-restore-request") == "true"
+    return request.headers.get("hx-request") == "true" and not restoring

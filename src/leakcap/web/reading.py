@@ -1,0 +1,76 @@
+"""Numbers and choices as they come in a query string: in range, or the nearest thing that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+__all__ = ["Slider", "chosen", "plain_number"]
+
+
+def plain_number(value: float) -> str:
+    """A number as a person types it: no exponent, no trailing zeros.
+
+    >>> plain_number(0.1), plain_number(1000.0), plain_number(1e-05)
+    ('0.1', '1000', '0.00001')
+    """
+    return f"{Decimal(repr(float(value))).normalize():f}"
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A quantity that a reader moves: its name in the URL, its range, where it starts.
+
+    >>> eps = Slider("eps", "ε", 0.01, 10.0, 0.1, log=True, unit="nats")
+    >>> eps.read({"eps": "0.25"}), eps.read({"eps": "1e9"}), eps.read({"eps": "nan"}), eps.read({})
+    (0.25, 10.0, 0.1, 0.1)
+    """
+
+    name: str
+    label: str
+    least: float
+    most: float
+    start: float
+    log: bool = False
+    whole: bool = False
+    unit: str = ""
+    help: str = ""
+
+    def read(self, query: Mapping[str, str]) -> float:
+        """The value in a query: out of range the nearest end, no number the start."""
+        text = query.get(self.name, "")[:24]
+        try:
+            value = float(text)
+        except ValueError:
+            return self.start
+        if math.isnan(value):
+            return self.start
+        value = min(max(value, self.least), self.most)
+        # Six digits are what a person would type, and keep every state of the page a short URL.
+        return float(round(value)) if self.whole else float(f"{value:.6g}")
+
+    def shown(self, value: float) -> dict[str, object]:
+        """What the template needs to draw the slider."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "unit": self.unit,
+            "help": self.help,
+            "value": plain_number(value),
+            "least": plain_number(self.least),
+            "most": plain_number(self.most),
+            "step": "1" if self.whole else "any",
+            "scale": "log" if self.log else "linear",
+        }
+
+
+def chosen(query: Mapping[str, str], name: str, options: Sequence[str]) -> str:
+    """One of the options: the one asked for, the first otherwise.
+
+    >>> chosen({"m": "b"}, "m", ["a", "b"]), chosen({"m": "<b>"}, "m", ["a", "b"])
+    ('b', 'a')
+    """
+    value = query.get(name, "")
+    return value if value in options else options[0]

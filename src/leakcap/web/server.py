@@ -1,0 +1,52 @@
+"""The explorer on a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from leakcap.web.app import create_app
+from leakcap.web.settings import Settings
+
+__all__ = ["address", "serve"]
+
+
+def address(settings: Settings, port: int) -> str:
+    """Where a browser on this machine finds the explorer, with the token where one is asked for.
+
+    >>> address(Settings(), 8421)
+    'http://127.0.0.1:8421/'
+    """
+    host = "127.0.0.1" if settings.host in ("0.0.0.0", "::", "") else settings.host
+    shown = f"[{host}]" if ":" in host else host
+    path = "" if settings.token is None else f"enter?token={settings.token}"
+    return f"http://{shown}:{port}/{path}"
+
+
+def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
+    """Listen until interrupted; `ready` is told the address once the socket is bound."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        ready(address(settings, listener.getsockname()[1]))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(settings),
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                lifespan="off",
+                http="h11",
+                ws="none",
+                limit_concurrency=64,
+                timeout_keep_alive=5,
+                h11_max_incomplete_event_size=32 * 1024,
+            )
+        )
+        asyncio.run(server.serve(sockets=[listener]))

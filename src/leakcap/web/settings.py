@@ -1,0 +1,67 @@
+"""What a running explorer shows, and whom it lets in."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakcap.errors import require
+
+__all__ = ["Settings", "is_loopback"]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A policy with its ledger and its data, where there are any; where to listen; who may come in.
+
+    `token` is None where nobody is asked for one. `names` are further host names under which the pages may be
+    asked for. Releases are allowed only with a policy, a ledger and data, and only with a token: whoever can
+    reach the port of a shared machine could spend the budget otherwise.
+
+    >>> Settings().needs_token
+    False
+    """
+
+    policy: Path | None = None
+    ledger: str | None = None
+    data: Path | str | None = None
+    table: str | None = None
+    analyst: str = ""
+    allow_release: bool = False
+    host: str = "127.0.0.1"
+    port: int = 8421
+    names: tuple[str, ...] = ()
+    token: str | None = None
+
+    def __post_init__(self) -> None:
+        require(0 <= self.port < 65536, "port", "Settings", "lie between 0 and 65535", self.port)
+        whole = self.policy is not None and self.ledger is not None and self.data is not None
+        rule = "come with a policy, a ledger and data"
+        require(whole or not self.allow_release, "allow_release", "Settings", rule, self.allow_release)
+        require(
+            self.ledger is None or self.policy is not None,
+            "ledger",
+            "Settings",
+            "come with its policy",
+            self.ledger,
+        )
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether somebody unwanted could reach the pages, or spend through them."""
+        return self.allow_release or not is_loopback(self.host)
