@@ -14,6 +14,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend, migrations
+from leakcap.ledger.export import export
 from ledger.server import execute
 
 DUMP = (Path(__file__).parent / "data" / "schema_1.sql").read_text(encoding="utf-8")
@@ -48,14 +49,14 @@ def do(url: str, file: Path, statement: str) -> None:
 def test_an_older_schema_is_refused_without_permission(old: str) -> None:
     for opening in (lambda: Ledger.open(old, **OWNER), lambda: Ledger.read(old), lambda: Ledger.resume(old)):
         with pytest.raises(
-            LedgerError, match=r"has schema 1, this leakcap reads 2\. .* `leakcap ledger migrate`"
+            LedgerError, match=r"has schema 1, this leakcap reads 3\. .* `leakcap ledger migrate`"
         ):
             opening()
 
 
 def test_a_migrated_ledger_goes_on_where_it_stood(old: str) -> None:
-    assert Ledger.migrate(old) == (1, 2)
-    assert Ledger.migrate(old) == (2, 2)
+    assert Ledger.migrate(old) == (1, 3)
+    assert Ledger.migrate(old) == (3, 3)
     with Ledger.open(old, **OWNER) as ledger:
         assert ledger.verify(anchor=HEAD).rows == 6  # old hashes stand, old anchors are good
         totals = ledger.totals()
@@ -102,19 +103,32 @@ def test_a_migration_that_fails_halfway_leaves_everything(old: str, monkeypatch:
     with pytest.raises(LedgerError, match="disk is full"):
         Ledger.migrate(old)
     monkeypatch.undo()
-    assert Ledger.migrate(old) == (1, 2)
+    assert Ledger.migrate(old) == (1, 3)
 
 
 def test_steps_lead_from_one_version_to_the_next(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A schema yet to come, made up: its step runs after the first one's."""
     ran: list[int] = []
-    monkeypatch.setattr(migrations, "VERSION", 3)
-    monkeypatch.setattr("leakcap.ledger.schema.VERSION", 3)
-    monkeypatch.setitem(migrations.STEPS, 2, lambda connection: ran.append(2))
-    assert Ledger.migrate(old) == (1, 3)
-    assert ran == [2]
+    monkeypatch.setattr(migrations, "VERSION", 4)
+    monkeypatch.setattr("leakcap.ledger.schema.VERSION", 4)
+    monkeypatch.setitem(migrations.STEPS, 3, lambda connection: ran.append(3))
+    assert Ledger.migrate(old) == (1, 4)
+    assert ran == [3]
     with Ledger.read(old) as ledger:
         ledger.verify(anchor=HEAD)
+
+
+def test_every_ledger_has_a_secret_of_its_own_which_is_never_exported(old: str, file: Path) -> None:
+    Ledger.migrate(old)
+    with Ledger.open(old, **OWNER) as ledger, Ledger.open("sqlite://", **OWNER) as other:
+        assert len(bytes.fromhex(ledger.seed)) == 16
+        assert ledger.seed != other.seed
+        assert ledger.seed not in export(ledger.entries(), "json") + export(ledger.entries(), "csv")
+    with Ledger.read(old) as again:
+        assert again.seed == ledger.seed
+    do(old, file, "DELETE FROM leakcap_secret")
+    with Ledger.open(old, **OWNER) as lost, pytest.raises(LedgerError, match="lost its seed"):
+        lost.seed  # noqa: B018
 
 
 def test_what_is_not_there_is_not_made(file: Path) -> None:
@@ -134,4 +148,4 @@ def test_a_copy_can_be_kept(tmp_path: Path) -> None:
         connection.executescript(DUMP)
     shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
     Ledger.migrate(f"sqlite:///{tmp_path}/a.db")
-    assert Ledger.migrate(f"sqlite:///{tmp_path}/b.db") == (1, 2)
+    assert Ledger.migrate(f"sqlite:///{tmp_path}/b.db") == (1, 3)

@@ -67,7 +67,8 @@ def test_a_person_with_more_rows_than_the_bound_is_found_wherever_the_row_is() -
     """All people together need no bound on rows: each counts once, whichever row is looked for."""
     data = arrow([{"id": 1, "d": d, "f": d == "c"} for d in ("a", "b", "c")] + [{"id": None, "f": True}])
     assert answers(planned(people(1), statistic="distinct", where="f"), data) == [[1]]
-    assert answers(planned(people(2), statistic="distinct", by=("d",)), data) == [[1, 1, 0]]
+    (grouped,) = answers(planned(people(2), statistic="distinct", by=("d",)), data)
+    assert sorted(grouped) == [0, 1, 1]
 
 
 def test_ids_are_told_apart_byte_by_byte() -> None:

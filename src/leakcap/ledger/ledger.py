@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger import events, memo
@@ -18,7 +19,7 @@ from leakcap.ledger.database import Database, connect
 from leakcap.ledger.migrations import migrate
 from leakcap.ledger.reading import Book
 from leakcap.ledger.rules import Rules, rules_of
-from leakcap.ledger.schema import EVENT, create, require_version
+from leakcap.ledger.schema import EVENT, SECRET, create, require_version
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
 from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import NOTHING, Ticks
@@ -113,6 +114,15 @@ class Ledger(Book):
         `open` asks this itself; whoever takes a ledger that another opened has to ask.
         """
         _require_owner(self._state(), dataset, policy, rules_of(caps), self.url)
+
+    @cached_property
+    def seed(self) -> str:
+        """The ledger's secret, 128 bits in hex. It chooses among the rows of people who have too many."""
+        with self._database.reading() as connection:
+            found = connection.execute(select(SECRET.c.seed)).scalars().all()
+        if len(found) != 1:
+            raise LedgerError(f"The ledger `{self.url}` has lost its seed. Restore it from a backup.")
+        return str(found[0])
 
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""

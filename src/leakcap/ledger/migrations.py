@@ -18,7 +18,7 @@ from leakcap.ledger.chain import START
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import migration_row, stamp, ticks_of
 from leakcap.ledger.rules import rules_read
-from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, VERSION, require_version
+from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, SECRET, VERSION, plant, require_version
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.ledger.walk import walk
@@ -68,6 +68,12 @@ def _to_2(connection: Connection) -> None:
     insert_state(connection, _sum(state, rows))
 
 
+def _to_3(connection: Connection) -> None:
+    """A secret seed. Answers of before were about rows chosen in another order, and stay what they were."""
+    SECRET.create(connection, checkfirst=True)
+    plant(connection)
+
+
 def _sum(state: Any, rows: list[dict[str, Any]]) -> State:
     caps = {name: state[f"cap_{name}"] for name in ("epsilon", "delta", "nats_person", "nats_table")}
     return State(
@@ -82,5 +88,5 @@ def _sum(state: Any, rows: list[dict[str, Any]]) -> State:
     )
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {1: _to_2}
+STEPS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3}
 """What leads from each version to the next."""

@@ -1,11 +1,13 @@
 """The tables, and the version that says how to read them.
 
 `leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
-`leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number. An
-older schema is brought up to date by `migrations`.
+`leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number,
+`leakcap_secret` one seed. An older schema is brought up to date by `migrations`.
 """
 
 from __future__ import annotations
+
+import secrets
 
 from sqlalchemy import (
     BigInteger,
@@ -24,9 +26,20 @@ from sqlalchemy import (
 from leakcap.errors import LedgerError
 from leakcap.ledger.ticks import AMOUNTS
 
-__all__ = ["ACCOUNT", "EVENT", "METADATA", "SCHEMA", "STATE", "VERSION", "create", "require_version"]
+__all__ = [
+    "ACCOUNT",
+    "EVENT",
+    "METADATA",
+    "SCHEMA",
+    "SECRET",
+    "STATE",
+    "VERSION",
+    "create",
+    "plant",
+    "require_version",
+]
 
-VERSION = 2
+VERSION = 3
 """Of the schema that this leakcap reads and writes."""
 
 METADATA = MetaData()
@@ -96,6 +109,19 @@ ACCOUNT = Table(
 )
 
 
+SECRET = Table(
+    "leakcap_secret",
+    METADATA,
+    Column("id", _NUMBER, primary_key=True, autoincrement=False),
+    Column("seed", Text, nullable=False),
+)
+
+
+def plant(connection: Connection) -> None:
+    """Draw the secret, 128 bits, by which rows of people with too many are chosen. Never exported."""
+    connection.execute(SECRET.insert().values(id=1, seed=secrets.token_hex(16)))
+
+
 def create(connection: Connection) -> bool:
     """Make the tables in an empty database; False where they already stand. Runs in the caller's transaction.
 
@@ -112,6 +138,7 @@ def create(connection: Connection) -> bool:
         )
     METADATA.create_all(connection)
     connection.execute(SCHEMA.insert().values(version=VERSION))
+    plant(connection)
     return True
 
 

@@ -8,13 +8,14 @@ __all__ = ["is_frame", "readable"]
 
 
 def is_frame(data: object) -> bool:
-    """Whether this is a pandas, Polars or Arrow table.
+    """Whether this is a pandas, Polars (lazy or not) or Arrow table.
 
     >>> is_frame([1, 2])
     False
     """
     library = type(data).__module__.partition(".")[0]
-    return library in {"pandas", "polars", "pyarrow"} and hasattr(data, "columns")
+    # Asked of the class: a lazy table would have to be worked out to say its own.
+    return library in {"pandas", "polars", "pyarrow"} and hasattr(type(data), "columns")
 
 
 def readable(data: Any) -> Any:
@@ -22,7 +23,11 @@ def readable(data: Any) -> Any:
 
     A pandas column may hold any object. One that has no text, or text that is no Unicode, would stop the
     engine, and that stop would tell that somebody's row has it; so it is missing, or has marks in its place.
+    A lazy table is worked out here, once: its own computations may stop at a row, and must not do so in the
+    middle of a release.
     """
+    if type(data).__name__ == "LazyFrame":
+        return data.collect()
     if not type(data).__module__.startswith("pandas"):
         return data
     loose = [index for index, type_ in enumerate(data.dtypes) if _holds_objects(type_)]

@@ -145,9 +145,9 @@ class Plan:
         names = {node.this.name for node in self.logical().find_all(Read, Steps)}
         return tuple(name for name in self.policy.columns if name in names)
 
-    def logical(self) -> exp.Select:
+    def logical(self, seed: str = "") -> exp.Select:
         """The statement in our own words: for each cell that is not empty its codes, then a total a part."""
-        return statement_of([self])
+        return statement_of([self], seed)
 
     @property
     def tree(self) -> exp.Expression:

@@ -119,10 +119,14 @@ def _storable(text: str) -> bool:
 
 
 class IdUnit(_Strict):
-    """The unit is a person with an id: all rows that carry it, of which at most `max_rows` are used."""
+    """The unit is a person with an id: all rows that carry it, of which at most `max_rows` are used.
+
+    With `max_groups` they are used in that many groups of a `by` at most.
+    """
 
     id: str = Field(min_length=1)
     max_rows: int = Field(default=1, ge=1, le=10**6)
+    max_groups: int | None = Field(default=None, ge=1, le=10**6)
 
 
 class PolicyLimits(_Strict):
@@ -286,6 +290,12 @@ class Policy(_Strict):
         return 1 if self.unit == "row" else self.unit.max_rows
 
     @property
+    def groups_per_unit(self) -> int:
+        """In how many groups of a `by` rows of one unit are used at most."""
+        groups = None if self.unit == "row" else self.unit.max_groups
+        return self.rows_per_unit if groups is None else min(groups, self.rows_per_unit)
+
+    @property
     def id_column(self) -> str | None:
         """The column that names the unit; None when a row is the unit."""
         return None if self.unit == "row" else self.unit.id
@@ -303,6 +313,8 @@ class Policy(_Strict):
         content["caps"] = {
             name: cap for name, cap in caps.items() if name in _FIRST_CAPS or cap not in (None, {})
         }
+        if isinstance(content["unit"], dict) and content["unit"].get("max_groups") is None:
+            content["unit"].pop("max_groups", None)
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

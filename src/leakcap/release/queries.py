@@ -17,7 +17,7 @@ from leakcap.release.statistics import Statistic, statistics
 from leakcap.release.statistics.base import require as _require
 from leakcap.release.validation import complaints, read_toml
 
-__all__ = ["Query", "QueryFile", "load_queries", "query_from"]
+__all__ = ["Query", "QueryFile", "load_queries", "places", "query_from"]
 
 # Strict: text is no number, and true is not 1.
 Text: TypeAlias = Annotated[str, Strict()]
@@ -175,12 +175,21 @@ def load_queries(path: str | Path) -> QueryFile:
     folder = path.resolve().parent
     return QueryFile(
         policy=folder / contents.policy,
-        data=contents.data if _is_server(contents.data) else folder / contents.data,
+        data=places(folder, contents.data, contents.ledger)[0],
         table=contents.table,
-        ledger=_ledger_url(contents.ledger, folder),
+        ledger=places(folder, contents.data, contents.ledger)[1],
         report=None if contents.report is None else folder / contents.report,
         queries=queries,
     )
+
+
+def places(folder: Path, data: str, ledger: str) -> tuple[Path | str, str]:
+    """Data and ledger as a file in `folder` names them: relative paths start there, URLs stay.
+
+    >>> places(Path("/srv"), "visits.parquet", "postgresql://host/ledger")
+    (PosixPath('/srv/visits.parquet'), 'postgresql://host/ledger')
+    """
+    return (data if _is_server(data) else folder / data), _ledger_url(ledger, folder)
 
 
 def _is_server(data: str) -> bool:

@@ -39,7 +39,7 @@ class Scan:
         return totals
 
 
-def scans_of(plans: Sequence[Plan], engine: Engine) -> list[Scan]:
+def scans_of(plans: Sequence[Plan], engine: Engine, seed: str = "") -> list[Scan]:
     """The plans in as few statements as can be, written out for this engine. Touches no rows.
 
     >>> import pyarrow
@@ -57,16 +57,19 @@ def scans_of(plans: Sequence[Plan], engine: Engine) -> list[Scan]:
     for place, plan in enumerate(plans):
         same = replace(plan.query, name="any")
         scans.setdefault(_sort(plan), {}).setdefault(same, []).append(place)
-    return [_scan([tuple(places) for places in alike.values()], plans, engine) for alike in scans.values()]
+    return [
+        _scan([tuple(places) for places in alike.values()], plans, engine, seed) for alike in scans.values()
+    ]
 
 
-def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engine) -> Scan:
+def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engine, seed: str) -> Scan:
     chosen = tuple(plans[same[0]] for same in places)
-    return Scan(tuple(places), chosen, engine.write(statement_of(chosen)))
+    return Scan(tuple(places), chosen, engine.write(statement_of(chosen, seed)))
 
 
 def _sort(plan: Plan) -> object:
     """What plans must have in common to share a statement."""
     condition = None if plan.condition is None else to_text(plan.condition)
     axes = tuple((axis.column, axis.kind, tuple(axis.labels.items()), axis.tree) for axis in plan.cells.axes)
-    return condition, axes, plan.bounded
+    by = len(plan.query.by) if plan.policy.groups_per_unit < plan.policy.rows_per_unit else 0
+    return condition, axes, plan.bounded, by

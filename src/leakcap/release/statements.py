@@ -9,16 +9,21 @@ from sqlglot import exp
 
 from leakcap.release.condition import to_tree
 from leakcap.release.policy import Policy
-from leakcap.release.typed import SOURCE, Read, aliased, column, typed_column
+from leakcap.release.typed import SOURCE, Read, aliased, column, data_type, typed_column
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
 __all__ = ["statement_of", "units_statement"]
 
+_LONGEST = 200
 
-def statement_of(plans: Sequence[Plan]) -> exp.Select:
-    """One statement for plans over the same cells and condition, so that the table is read once for all."""
+
+def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
+    """One statement for plans over the same cells and condition, so that the table is read once for all.
+
+    `seed` is the ledger's secret, by which rows of a unit that has too many are chosen.
+    """
     first = plans[0]
     axes = first.cells.axes
     values = [value for plan in plans for value in plan.values]
@@ -29,7 +34,7 @@ def statement_of(plans: Sequence[Plan]) -> exp.Select:
             *(aliased(value.copy(), name.name) for value, name in zip(values, names, strict=True)),
             *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
         ]
-    ).from_(_base(first.policy, bounded=first.bounded), copy=False)
+    ).from_(_base(first, seed), copy=False)
     if first.condition is not None:
         inner = inner.where(to_tree(first.condition, first.policy), copy=False)
     codes = [column(f"k{index}") for index in range(len(axes))]
@@ -46,29 +51,63 @@ def statement_of(plans: Sequence[Plan]) -> exp.Select:
     return outer.group_by(*codes, copy=False) if codes else outer
 
 
-def _base(policy: Policy, *, bounded: bool = True) -> exp.Expression:
+def _base(plan: Plan, seed: str) -> exp.Expression:
     """The table; where an id is the unit, at most `max_rows` rows of each id and none without an id.
 
     Rows without an id are left out because strangers would share one quota. Which rows are kept follows from
-    the unit's own rows alone: they are ordered by all that a query can see, so that ties do not matter.
+    the unit's own rows alone. They are ordered by a keyed hash of all that a query can see, so that neither
+    small nor large values are preferred and nobody without the seed can say which rows are kept; rows that
+    are alike in all of it are interchangeable. Where groups are bounded too the groups are ordered by a hash
+    of their own before the rows in them: one order serves both bounds.
     """
-    source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
-    if policy.id_column is None or not bounded:
+    policy, source = plan.policy, exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
+    if policy.id_column is None or not plan.bounded:
         return source
-    order = exp.Order(
-        expressions=[
-            exp.Ordered(this=typed_column(name, policy), nulls_first=False) for name in policy.columns
-        ]
-    )
     unit = Read(this=column(policy.id_column), kind="id")
-    number = exp.Window(this=exp.RowNumber(), partition_by=[unit], order=order)
-    known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
+    groups = _groups(plan)
+    seen = [typed_column(name, policy) for name in policy.columns]
+    by_group = _hashed_order(f"g{seed}", [unit, *groups]) if groups else []
+    number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(f"r{seed}", [unit, *seen])])
     # By name: under a star, a column of the table could bear the name of the row number and replace it.
-    seen = [column(name) for name in dict.fromkeys((policy.id_column, *policy.columns))]
-    place = _free_name("leakcap_row_number", (policy.id_column, *policy.columns))
-    ranked = exp.Select(expressions=[*seen, aliased(number, place)]).from_(source).where(known)
-    kept = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
+    names = tuple(dict.fromkeys((policy.id_column, *policy.columns)))
+    place, rank = (_free_name(name, names) for name in ("leakcap_row_number", "leakcap_group_number"))
+    chosen = [*map(column, names), aliased(number, place)]
+    kept: exp.Expression = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
+    if groups:
+        number = _window(exp.Anonymous(this="DENSE_RANK"), unit, by_group)
+        chosen.append(aliased(number, rank))
+        few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
+        kept = exp.And(this=few, expression=kept)
+    known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
+    ranked = exp.Select(expressions=chosen).from_(source).where(known)
     return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
+
+
+def _groups(plan: Plan) -> list[exp.Expression]:
+    """What the groups that a unit may be in so many of are told apart by; nothing where any number may be."""
+    if plan.policy.groups_per_unit >= plan.policy.rows_per_unit:
+        return []
+    return [axis.tree for axis in plan.cells.axes[: len(plan.query.by)]]
+
+
+def _window(function: exp.Expression, unit: exp.Expression, order: Sequence[exp.Expression]) -> exp.Window:
+    ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
+    return exp.Window(this=function, partition_by=[unit.copy()], order=exp.Order(expressions=ordered))
+
+
+def _hashed_order(key: str, contents: Sequence[exp.Expression]) -> list[exp.Expression]:
+    """MD5 of the key, the unit and the contents; then, for the case that two hashes meet, the contents.
+
+    Under the unit's id as a part of it, each unit has an order of its own.
+    """
+    text: exp.Expression = exp.Literal.string(key)
+    for content in contents:
+        # Of long texts only the start counts: put together they could be longer than an engine allows.
+        said: exp.Expression = exp.Cast(this=content.copy(), to=data_type("VARCHAR"))
+        said = exp.Left(this=said, expression=exp.Literal.number(_LONGEST))
+        said = exp.Coalesce(this=said, expressions=[exp.Literal.string("")])
+        text = exp.DPipe(this=exp.DPipe(this=text, expression=exp.Literal.string("/")), expression=said)
+    return [exp.MD5(this=text), *(content.copy() for content in contents[1:])]
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:

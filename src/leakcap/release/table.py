@@ -160,7 +160,7 @@ class PrivateTable(Asking):
         if not steps:
             return []
         # Written out before the commit, so that nothing after it can fail because of the query.
-        scans = scans_of([plan for plan, _ in steps], self._engine)
+        scans = scans_of([plan for plan, _ in steps], self._engine, self.ledger.seed)
         self.ledger.check(charges)
         self._check_units()
         ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]

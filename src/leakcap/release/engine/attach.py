@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release import csvlines
-from leakcap.release.engine.base import READING, Engine, withheld
+from leakcap.release.engine.base import READING, Engine, foreign, withheld
 from leakcap.release.engine.duck import DuckDB, connect, quoted
 from leakcap.release.engine.spark import Spark, is_spark_frame, is_spark_url, spark_table
 from leakcap.release.frames import is_frame, readable
@@ -57,9 +57,9 @@ def attach(data: object, *, table: str | None = None) -> Engine:
             f"Got a {type(data).__name__}."
         )
     connection = connect()
-    _safely(
-        lambda: connection.register(SOURCE, readable(data)), "The table could not be handed to the engine."
-    )
+    message = "The table could not be handed to the engine."
+    frame = foreign(lambda: readable(data), ("polars",), message)
+    _safely(lambda: connection.register(SOURCE, frame), message)
     return DuckDB(connection)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -10,10 +11,10 @@ import duckdb
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.release.engine.base import Cell, Statement, withheld
+from leakcap.release.engine.base import READING, Cell, Statement, withheld
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
-from leakcap.release.typed import SOURCE
+from leakcap.release.typed import SOURCE, Read, column
 
 __all__ = ["DuckDB", "connect", "quoted"]
 
@@ -41,6 +42,7 @@ class DuckDB:
         self._turn = Lock()
         # A view's columns are settled when it is made, a stored table is opened for reading only.
         self._types: dict[str, str] | None = None
+        self._checked = set[str]() if readable is not None else None
         _check_arithmetic()
         if readable is not None:
             connection.execute(f"SET allowed_paths = [{quoted(str(readable))}]")
@@ -56,9 +58,31 @@ class DuckDB:
         return self._types
 
     def write(self, tree: exp.Expression) -> Statement:
-        """The statement, and a quicker one beside it where there is something to add up."""
+        """The statement, and a quicker one beside it where there is something to add up.
+
+        Raises `DataError` where the file's text could not be read.
+        """
         types = self.columns()
+        self._require_unicode({node.this.name for node in tree.find_all(Read)})
         return written(tree, Integers(types), Doubles(types))
+
+    def _require_unicode(self, names: Set[str]) -> None:
+        """Refuse columns of a Parquet file whose text is no Unicode, once for each and before anything is spent.
+
+        DuckDB stops at such a value. Whether there is one is then told whatever is asked, and never in answer to
+        a query: every statement about the column is refused alike.
+        """
+        if self._checked is None:
+            return
+        texts = {name for name in names if self.columns().get(name) == "VARCHAR"} - self._checked
+        for name in sorted(texts):
+            message = (
+                f"Column `{name}` of the file cannot be read to the end: some text in it is no Unicode, or the "
+                "file is damaged. Write the file anew. Nothing was spent."
+            )
+            lengths = exp.Max(this=exp.Length(this=column(name))).sql("duckdb")
+            self._fetch(f"SELECT {lengths} FROM {SOURCE}", message)
+        self._checked |= texts
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows: from the quick statement where it is sure of every number in them."""
@@ -74,9 +98,11 @@ class DuckDB:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""
         return self._fetch(statement)
 
-    def _fetch(self, statement: str) -> list[Cell]:
+    def _fetch(self, statement: str, message: str = READING) -> list[Cell]:
         with self._turn:
-            return withheld(lambda: list(self._connection.execute(statement).fetchall()), duckdb.Error)
+            return withheld(
+                lambda: list(self._connection.execute(statement).fetchall()), duckdb.Error, message
+            )
 
 
 def connect() -> duckdb.DuckDBPyConnection:

@@ -1,7 +1,7 @@
 """PostgreSQL over one stored table, by URL: `postgresql+psycopg://user@host/database`.
 
-Every connection is read-only and sees the built-in functions and casts alone. A view, a foreign table, a
-table with row-level security or a column computed at reading could raise errors that hang on a row, and is
+Every connection is read-only and sees the built-in functions and casts alone. A view, a foreign table (also as
+a part of a stored one), a table with row-level security or a column computed at reading could raise errors that hang on a row, and is
 refused: when it is opened, and again before each statement, under a lock that keeps the name from coming to
 mean something else until the statement is done.
 """
@@ -48,7 +48,11 @@ _SETTINGS = (
     "SET client_min_messages = error",
 )
 _FIND = """
-SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.relrowsecurity
+SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.relrowsecurity, EXISTS (
+  WITH RECURSIVE below (oid) AS (
+    SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = c.oid
+    UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN below b ON i.inhparent = b.oid)
+  SELECT 1 FROM below b JOIN pg_catalog.pg_class k ON k.oid = b.oid WHERE k.relkind NOT IN ('r', 'p'))
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = %s AND n.nspname = %s AND c.relkind IN ('r', 'p', 'm', 'v', 'f')
 """
@@ -91,9 +95,11 @@ class PostgreSQL:
         )
         if not found:
             raise DataError(f"`{self._where}` has no table `{schema}.{name}`.")
-        _, schema, name, kind, secured = found[0]
+        _, schema, name, kind, secured, foreign_part = found[0]
         if kind not in ("r", "p", "m"):
             raise DataError(f"`{schema}.{name}` is a view or a foreign table; only stored tables are read.")
+        if foreign_part:
+            raise DataError(f"`{schema}.{name}` has a partition or an heir that is a foreign table.")
         if secured:
             raise DataError(f"`{schema}.{name}` has row-level security, whose rules could tell rows apart.")
         return found[0]

@@ -18,7 +18,7 @@ __all__ = ["Distinct"]
 
 
 class Distinct(IntegerStatistic):
-    """How many units have a row that counts; in groups a unit is in as many as it has rows, at most."""
+    """How many units have a row that counts; in groups a unit is in so many as the policy allows."""
 
     name: ClassVar[str] = "distinct"
     fields: ClassVar[frozenset[str]] = frozenset()
@@ -36,7 +36,7 @@ class Distinct(IntegerStatistic):
                 f"Query `{asked.query.name}` counts people, but the policy's unit is a row. "
                 "Count rows, or give the policy a unit with an `id`."
             )
-        presence = Presence(0, 1, min(policy.rows_per_unit, cells.size), cells.size)
+        presence = Presence(0, 1, min(policy.groups_per_unit, cells.size), cells.size)
         people = noisy_part("people", People(), presence, asked.epsilon, policy, one_hot=True)
         id_ = Read(this=column(policy.id_column), kind="id")
         return asked.plan([people], values=[id_], bounded=bool(cells.axes))
