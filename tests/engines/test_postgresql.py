@@ -205,3 +205,31 @@ def test_text_is_sent_as_utf8_whatever_the_role_prefers(server: str) -> None:
     engine = PostgreSQL(western, table="prices")
     policy = policy_of(columns={"d": {"keys": ["€", "$"]}})
     assert exact(planned(policy, statistic="count", by=("d",)), engine) == [[2, 1]]
+
+
+@pytest.mark.parametrize("kind", ["PARTITION OF parent FOR VALUES IN (2)", "() INHERITS (parent)"])
+def test_a_foreign_part_of_a_stored_table_is_refused(server: str, kind: str) -> None:
+    """What a foreign table computes may stop at a row; behind a parent it has no other name to refuse."""
+    partitioned = kind.startswith("PARTITION")
+    sql(
+        server,
+        "CREATE EXTENSION IF NOT EXISTS file_fdw",
+        "DROP SERVER IF EXISTS elsewhere CASCADE",
+        "CREATE SERVER elsewhere FOREIGN DATA WRAPPER file_fdw",
+        "DROP TABLE IF EXISTS parent CASCADE",
+        "CREATE TABLE parent (x int8)" + (" PARTITION BY LIST (x)" if partitioned else ""),
+    )
+    if partitioned:
+        sql(
+            server, "CREATE TABLE near PARTITION OF parent FOR VALUES IN (1)", "INSERT INTO parent VALUES (1)"
+        )
+    else:
+        sql(server, "INSERT INTO parent VALUES (1)")
+    engine = PostgreSQL(server, table="parent")
+    assert counted(engine) == [[1]]
+    statement = engine.write(planned(policy_of(), statistic="count").logical())
+    sql(server, f"CREATE FOREIGN TABLE far {kind} SERVER elsewhere OPTIONS (filename '/etc/hostname')")
+    with pytest.raises(DataError, match="replaced or altered since it was opened"):
+        engine.run(statement)
+    with pytest.raises(DataError, match="is a foreign table"):
+        attach(server, table="parent")

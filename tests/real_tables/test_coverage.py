@@ -1,7 +1,7 @@
 """Real tables: 95 % intervals of counts, means, medians and histograms cover the exact answers that often.
 
 Each statistic is released afresh many times and the covering intervals are counted; each group of a release
-is a trial with noise of its own. False alarms, over the operating system's randomness: 10⁻⁶ for each test. The
+is a trial with noise of its own. False alarms, over the system's randomness: 10⁻⁶ for each test. The
 same test must fail for intervals drawn together to half their width where they are to be just that wide
 (counts, histograms), to a tenth where they are certificates that cover more often (means), and for medians
 moved by their own width.

@@ -67,18 +67,18 @@ class DuckDB:
         return written(tree, Integers(types), Doubles(types))
 
     def _require_unicode(self, names: Set[str]) -> None:
-        """Refuse columns of a Parquet file whose text is no Unicode, once for each and before anything is spent.
+        """Refuse columns of a Parquet file whose text is no Unicode; each is looked at once, before any spend.
 
-        DuckDB stops at such a value. Whether there is one is then told whatever is asked, and never in answer to
-        a query: every statement about the column is refused alike.
+        DuckDB stops at such a value, and the stop would tell. So does the refusal, but it is the same for
+        every statement about the column, and meets the owner who tries the file before handing it on.
         """
         if self._checked is None:
             return
         texts = {name for name in names if self.columns().get(name) == "VARCHAR"} - self._checked
         for name in sorted(texts):
             message = (
-                f"Column `{name}` of the file cannot be read to the end: some text in it is no Unicode, or the "
-                "file is damaged. Write the file anew. Nothing was spent."
+                f"Column `{name}` of the file cannot be read to the end: some text in it is no Unicode, or "
+                "the file is damaged. Write the file anew. Nothing was spent."
             )
             lengths = exp.Max(this=exp.Length(this=column(name))).sql("duckdb")
             self._fetch(f"SELECT {lengths} FROM {SOURCE}", message)
