@@ -15,8 +15,10 @@ import pytest
 
 from leakcap.release import PrivateTable, Query, exposure_so_far
 from leakcap.report import plots
+from leakcap.report.document import Document
 from leakcap.report.html import render_html, write_html
 from leakcap.report.publication import Publication
+from leakcap.report.sources import page_of
 from leakcap.statement import statement_of
 
 POLICY = {
@@ -45,6 +47,12 @@ def publication(tmp_path: Path) -> Publication:
     releases = table.release(queries)
     total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
     return Publication.of(table.policy, releases, total, table.budget())
+
+
+def page_for(publication: Publication, audience: str = "reviewer") -> Document:
+    assert audience in {"board", "reviewer"}
+    record = {"schema": "leakcap/release/1", **publication.to_dict()}
+    return page_of(record, "board" if audience == "board" else "reviewer")
 
 
 def chromium() -> str:
@@ -87,11 +95,11 @@ class Marks(HTMLParser):
 
 def test_the_browser_draws_every_plot(publication: Publication, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    write_html(publication, page)
+    write_html(page_for(publication), page)
     dom = browse(page, tmp_path / "profile", "--dump-dom")
     parser = Marks()
     parser.feed(dom)
-    wanted = {"guess", "information", "future", "budget", "statistic-0", "statistic-1"}
+    wanted = {"guess", "information", "future", "statistic-0", "statistic-1"}
     assert {plot for plot, marks in parser.marks.items() if marks >= 1} >= wanted, parser.marks
     assert parser.marks["statistic-1"] >= 6
     assert parser.marks["information"] >= 4
@@ -102,11 +110,27 @@ def test_the_browser_draws_every_plot(publication: Publication, tmp_path: Path) 
 
 
 def test_nothing_is_fetched_and_nothing_is_injected(publication: Publication) -> None:
-    text = render_html(publication)
+    text = render_html(page_for(publication))
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
     assert "<script>alert(1)" not in text
     assert "</script><b>" not in text
     assert text.count("<script>") == text.count("</script>") == 4
+    board = render_html(page_for(publication, "board"))
+    assert "<script" not in board
+    assert "</script><b>" not in board
+    assert len(board.encode()) < 60_000
+
+
+def pages(pdf: Path) -> int:
+    return len(re.findall(rb"/Type\s*/Page[^s]", pdf.read_bytes()))
+
+
+def test_the_board_reads_one_sheet_of_paper(publication: Publication, tmp_path: Path) -> None:
+    for audience, most in (("board", 1), ("reviewer", 12)):
+        page, pdf = tmp_path / f"{audience}.html", tmp_path / f"{audience}.pdf"
+        write_html(page_for(publication, audience), page)
+        browse(page, tmp_path / audience, f"--print-to-pdf={pdf}", "--no-pdf-header-footer")
+        assert 1 <= pages(pdf) <= most, audience
 
 
 def test_every_specification_is_vega_lite(publication: Publication) -> None:

@@ -6,7 +6,7 @@ import csv
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,10 @@ from leakcap.cli.printing import Json, console, print_json
 from leakcap.errors import InvalidParameter, InvalidPrior
 from leakcap.gain import Gain
 
-__all__ = ["channel"]
+if TYPE_CHECKING:
+    from leakcap.report.channel import Finding
+
+__all__ = ["channel", "channel_record"]
 
 _GAINS = (
     "identity, k_guesses:K, property:CLASS,CLASS,…, distance:FILE, distribution_reciprocal, "
@@ -37,18 +40,37 @@ def channel(
 
     Example: leakcap channel examples/survey.csv --prior 0.5,0.25,0.25 --gain k_guesses:2
     """
+    if json_:
+        record = channel_record(file, prior=prior, gain=gain, alpha=alpha)
+        print_json("channel/1", {name: part for name, part in record.items() if name != "schema"})
+        return
+    from leakcap.report.terminal import print_findings
+
+    matrix, _, found = _found(file, prior, gain, alpha)
+    print_findings(console(), f"{file.name}: {matrix.shape[0]} secrets, {matrix.shape[1]} outputs", found)
+
+
+def channel_record(
+    file: Path, *, prior: str = "uniform", gain: str = "identity", alpha: str = "2,8"
+) -> dict[str, Any]:
+    """Everything that the matrix in `file` leaks, as JSON."""
+    matrix, belief, found = _found(file, prior, gain, alpha)
+    return {
+        "schema": "leakcap/channel/1",
+        "file": file.name,
+        "shape": list(matrix.shape),
+        "prior": belief,
+        "gain": gain,
+        "measures": [finding.to_dict() for finding in found],
+    }
+
+
+def _found(file: Path, prior: str, gain: str, alpha: str) -> tuple[Channel, list[float], list[Finding]]:
     from leakcap.report.channel import findings
 
     matrix = Channel.load(file)
     belief = _prior(prior, matrix.shape[0])
-    found = findings(matrix, belief, _gain(gain, belief, matrix), _orders(alpha))
-    if json_:
-        record = {"file": file.name, "shape": list(matrix.shape), "prior": belief, "gain": gain}
-        print_json("channel/1", record | {"measures": [f.to_dict() for f in found]})
-        return
-    from leakcap.report.terminal import print_findings
-
-    print_findings(console(), f"{file.name}: {matrix.shape[0]} secrets, {matrix.shape[1]} outputs", found)
+    return matrix, belief, findings(matrix, belief, _gain(gain, belief, matrix), _orders(alpha))
 
 
 def _numbers(text: str, what: str) -> list[float]:

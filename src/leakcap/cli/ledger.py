@@ -54,31 +54,11 @@ def budget(
     url = ledger if ledger is not None else None if file is None else str(file)
     if url is None:
         raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
+    if json_:
+        print_json("budget/1", budget_record(url, query_file=ledger is None))
+        return
     with Ledger.read(_url(url, query_file=ledger is None)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-    if json_:
-        listed = [
-            {
-                "scope": account.scope,
-                "name": account.name,
-                "caps": [
-                    {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
-                    for b in account.balances
-                ],
-            }
-            for account in accounts
-        ]
-        print_json(
-            "budget/1",
-            {
-                "dataset": dataset,
-                "caps": listed[0]["caps"],
-                "accounts": listed[1:],
-                "entries": [_entry(entry) for entry in entries],
-                **({} if ledger is not None or file is None else _so_far(file, entries)),
-            },
-        )
-        return
     from leakcap.report.spending import print_accounts, print_entries, print_spending
 
     out, latest = console(), entries if all_ else entries[-20:]
@@ -87,6 +67,32 @@ def budget(
     print_entries(out, latest)
     if len(latest) < len(entries):
         out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
+
+
+def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
+    """All accounts and spends as JSON; with a query file also the policy and what everything so far tells."""
+    from leakcap.ledger import Ledger
+
+    with Ledger.read(_url(source, query_file=query_file)) as book:
+        accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
+    listed = [
+        {
+            "scope": account.scope,
+            "name": account.name,
+            "caps": [
+                {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
+                for b in account.balances
+            ],
+        }
+        for account in accounts
+    ]
+    return {
+        "dataset": dataset,
+        "caps": listed[0]["caps"],
+        "accounts": listed[1:],
+        "entries": [_entry(entry) for entry in entries],
+        **(_so_far(source, entries) if query_file else {}),
+    }
 
 
 @ledger.command()
@@ -205,7 +211,7 @@ def migrate(url: Url, json_: Json = False) -> None:
     typer.echo(f"The ledger has schema {now} already." if same else f"From schema {before} to {now}.")
 
 
-def _so_far(file: Path, entries: Sequence[Any]) -> dict[str, Any]:
+def _so_far(file: str, entries: Sequence[Any]) -> dict[str, Any]:
     """The query file's policy, and what everything in its ledger tells."""
     from leakcap.release import exposure_so_far, load_policy, load_queries
     from leakcap.statement import statement_of

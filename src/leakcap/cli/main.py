@@ -13,12 +13,15 @@ from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
 from leakcap.cli.ledger import budget, ledger
 from leakcap.cli.release import preview, release
+from leakcap.cli.report import report
 from leakcap.cli.schema import schema
 from leakcap.cli.serve import serve
 from leakcap.cli.sql import sql
 from leakcap.errors import LeakcapError
 
 __all__ = ["app", "run"]
+
+_STOPPED = "stopped. What was committed to the ledger stays spent."
 
 app = typer.Typer(
     name="leakcap",
@@ -36,6 +39,7 @@ app.add_typer(ledger)
 app.command()(channel)
 app.command()(audit)
 app.add_typer(attack)
+app.command()(report)
 app.command()(schema)
 app.command()(serve)
 
@@ -64,7 +68,12 @@ def run() -> None:
     except LeakcapError as error:
         _stop(str(error), 2)
     except KeyboardInterrupt:
-        _stop("stopped. What was committed to the ledger stays spent.", 130)
+        _stop(_STOPPED, 130)
+    except SystemExit as end:
+        # Typer turns Ctrl-C into this code, and says nothing.
+        if end.code == 130:
+            _stop(_STOPPED, 130)
+        raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

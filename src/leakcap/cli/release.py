@@ -60,6 +60,7 @@ def release(
     from leakcap.release import PrivateTable, exposure_so_far, load_policy, load_queries
     from leakcap.report.html import write_html
     from leakcap.report.publication import Publication
+    from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
 
     queries = load_queries(file)
@@ -72,9 +73,10 @@ def release(
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
     publication = Publication.of(policy, releases, total, table.budget())
-    write_html(publication, target)
+    record = publication.to_dict()
+    write_html(page_of({"schema": "leakcap/release/1", **record}, "reviewer"), target)
     if json_:
-        print_json("release/1", publication.to_dict() | {"report": str(target)})
+        print_json("release/1", record | {"report": str(target)})
         return
     from leakcap.report.terminal import print_publication
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from leakcap.definition.meaning import posterior_bound
 from leakcap.ledger import Balance
-from leakcap.release import Row
 from leakcap.report.publication import CAPS
 from leakcap.statement import Statement
 from leakcap.statement.guessing import success
@@ -59,6 +58,7 @@ def _chart(title: str, subtitle: str, height: int, **parts: Any) -> Spec:
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": {
             "font": "system-ui, sans-serif",
+            "background": "transparent",
             "view": {"stroke": None},
             "axis": {
                 "labelColor": INK,
@@ -250,10 +250,27 @@ def budget(balances: Sequence[Balance]) -> Spec:
     )
 
 
-def statistic(name: str, rows: Sequence[Row]) -> Spec:
+class Valued(Protocol):
+    """A group's keys, value and interval."""
+
+    @property
+    def keys(self) -> Mapping[str, object] | None:
+        """The group."""
+
+    @property
+    def value(self) -> float:
+        """The private value."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % interval."""
+
+
+def statistic(name: str, rows: Sequence[Valued]) -> Spec:
     """The values of a grouped statistic, with their 95 % intervals."""
     data = [
-        {"key": label(r.keys), "value": r.value, "low": r.interval[0], "high": r.interval[1]} for r in rows
+        {"key": label(r.keys or {}), "value": r.value, "low": r.interval[0], "high": r.interval[1]}
+        for r in rows
     ]
     angle = 0 if max(len(str(d["key"])) for d in data) * len(data) <= 90 else -40
     across = {

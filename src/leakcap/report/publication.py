@@ -1,4 +1,4 @@
-"""Everything a report shows of one release, gathered once and drawn three times: terminal, JSON, HTML."""
+"""Everything that is told of one release or plan, gathered once: for the terminal and as the JSON record."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from leakcap.ledger import Balance
 from leakcap.release import Policy, Preview, Release
 from leakcap.release.exposure import exposure_of
+from leakcap.report.promises import assumptions, protects
 from leakcap.statement import Statement, compose, statement_of
 
 __all__ = ["CAPS", "Publication", "assumptions", "figures", "number", "planned", "protects", "scales"]
@@ -154,37 +155,3 @@ def figures(statement: Statement, key: str) -> str:
             else f"{line.upper:.6g} nats = {bits[1]:.6g} bits"
         )
     return f"{line.upper:.6g}" if line.unit == "ratio" else f"p = {line.upper:.6g}"
-
-
-def protects(policy: Policy) -> str:
-    """Who is hidden from whom, in a sentence."""
-    unit = (
-        "one row"
-        if policy.id_column is None
-        else f"one {policy.id_column} (at most {policy.rows_per_unit} of its rows are used)"
-    )
-    if policy.neighbours == "replace-one":
-        return f"Protected: the contents of {unit}. That {policy.rows:,} are in the table is public."
-    return f"Protected: {unit}, and whether it is in the table at all."
-
-
-def assumptions(policy: Policy) -> list[str]:
-    """What the numbers rest on, and what they do not promise."""
-    texts = [
-        "The attacker may know every other record, and has unlimited computing power; the numbers hold all "
-        "the same.",
-        "They do not promise that nothing is learned about a person from what holds for people in general: "
-        "that smoking causes cancer is learned with or without any one smoker in the table.",
-        "If several people's records depend on each other, what is learned about what they share is bounded "
-        "by the lines about a family and about all records, not by the line about one person.",
-        "Values outside the policy's bounds are clamped and missing ones left out (or filled with a public "
-        "value), so a statistic describes the clamped table; how many were is not reported.",
-        "The bounds, keys and number of rows in the policy must be public facts. If they were read off the "
-        "data, they leaked before the first query.",
-        "The losses are added up within this ledger. The same people in another table under another ledger "
-        "are not counted.",
-        "How long the program runs, and that a query was asked at all, are not hidden.",
-    ]
-    if policy.neighbours == "replace-one":
-        texts.append("Whether a person is in the table is not hidden, only what the table says of them.")
-    return texts

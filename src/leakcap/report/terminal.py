@@ -14,7 +14,8 @@ from leakcap.release import Preview, Release
 from leakcap.report.channel import Finding
 from leakcap.report.plain import plain
 from leakcap.report.plots import label
-from leakcap.report.publication import Publication, figures, number, protects, scales
+from leakcap.report.promises import protects
+from leakcap.report.publication import Publication, figures, number, scales
 from leakcap.report.spending import balances_table
 from leakcap.statement import Statement
 

@@ -63,14 +63,16 @@ def _epsilon(e: Exposure) -> Reading:
     note = (
         ""
         if e.epsilon == e.epsilon_contents
-        else f" Between two possible records: {at_most(e.epsilon_contents)}."
+        else f" Between two possible records it is {_information(e.epsilon_contents)}"
+        + (f", with a slack of {at_most(e.delta_contents)}." if e.delta_contents > 0.0 else ".")
     )
-    weight = (
-        "no answer can weigh more than that for or against anything about one person"
-        if e.delta_contents == 0.0
-        else f"but for a slack of δ = {at_most(e.delta_contents)}, no answer can weigh more than that for or "
-        "against anything about one person"
+    about = (
+        "anything about one person"
+        if e.epsilon == e.epsilon_contents and e.delta == e.delta_contents
+        else "one person's being in the table"
     )
+    slack = "" if e.delta == 0.0 else f"but for a slack of δ = {at_most(e.delta)}, "
+    weight = f"{slack}no answer can weigh more than that for or against {about}"
     return _exact(
         "epsilon",
         "privacy loss ε",
@@ -109,7 +111,8 @@ def _coin_flip(e: Exposure) -> Reading:
         "a fifty-fifty guess",
         value,
         "probability",
-        f"Somebody who would guess a yes/no fact about one person by tossing a coin (50 %) {sure}",
+        f"Somebody who knows everybody else's data and would guess a yes/no fact about one person by tossing "
+        f"a coin (50 %) {sure}",
         "(A+δ)/(1+A), A = e^ε",
         "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015",
     )
@@ -122,8 +125,8 @@ def _one_in_k(e: Exposure, k: int) -> Reading:
         f"a one-in-{k} guess",
         value,
         "probability",
-        f"A guess among {k} equally likely possibilities ({percent(1 / k)}) becomes right with probability "
-        f"{percent(value)} at most.",
+        f"A guess among {k:,} equally likely possibilities about one person (1 in {k:,} by chance) becomes "
+        f"right with probability {percent(value)} at most.",
         "(A+(k−1)δ)/(A+k−1), A = e^ε",
         "Alvim et al. 2011; Tu 2013, sharpened",
         k=k,
@@ -142,7 +145,9 @@ def _odds(e: Exposure) -> Reading:
         factor,
         "ratio",
         f"The odds between any two things that may be true of one person are multiplied or divided by at "
-        f"most {times(factor)}{tail}.",
+        f"most {times(factor)}{tail}."
+        if math.isfinite(factor)
+        else "The odds between any two things that may be true of one person may move by any factor.",
         "posterior odds / prior odds ≤ e^ε; with δ > 0 ≤ e^{2ε} but for δ(1+e^{−2ε})/(1−e^{−ε})",
         "Bayes' rule; Dwork et al. 2006; Kasiviswanathan & Smith 2014",
         exception=rare,
@@ -179,8 +184,8 @@ def _tight_information(e: Exposure) -> Reading:
         "information, any mechanism with this ε",
         value,
         "nats",
-        f"No mechanism with this privacy loss, however built, tells more than {_information(value)} on "
-        "average.",
+        f"No mechanism with this privacy loss, however built, tells more than {_information(value)} "
+        "about one person on average.",
         "D − 1 − ln D, D = ε/(1−e^{−ε})",
         "bounded-range argument; Dong, Durfee & Rogers 2020",
     )
@@ -193,8 +198,8 @@ def _yes_no_information(e: Exposure) -> Reading:
         "information about a yes/no fact",
         value,
         "nats",
-        f"About one yes/no fact no mechanism with this ε and δ tells more than {_information(value)} on "
-        "average.",
+        f"About one yes/no fact no mechanism with this ε and δ tells more than {_information(value)} "
+        "about one person on average.",
         "δ ln 2 + (1−δ)(ln 2 − h(A/(1+A))), A = e^ε",
         "Kairouz, Oh & Viswanath 2015",
     )
@@ -207,7 +212,7 @@ def _published_information(e: Exposure) -> Reading:
         "information, the published bound",
         value,
         "nats",
-        f"The bound printed in the literature for the same thing is looser: {_information(value)}.",
+        f"The bound printed in the literature for the same thing is {_information(value)}.",
         "ε tanh(ε/2)",
         "Cuff & Yu 2016, Property 1 and Lemma 1",
     )
@@ -257,7 +262,7 @@ def _family(e: Exposure, k: int) -> Reading:
         f"{k} people whose records move together",
         value,
         "probability",
-        f"If the records of up to {k} people move together (a household, say), a fifty-fifty guess about "
+        f"If the records of up to {k:,} people move together (a household, say), a fifty-fifty guess about "
         f"what they share becomes right with probability {percent(value)} at most.",
         "e^{kε}/(1+e^{kε}), with δ the slack of the group beside it",
         "Wu, Xia & He 2017, Theorem 1; group privacy",
@@ -268,14 +273,14 @@ def _family(e: Exposure, k: int) -> Reading:
 
 def _everybody(e: Exposure, n: int) -> Reading:
     value = success(n * e.epsilon_contents, group_delta(e.epsilon_contents, e.delta_contents, n))
-    tail = " No protection is promised then." if value > 0.999 else ""
+    tail = " That is next to no protection." if value > 0.999 else ""
     return _exact(
         "everybody",
-        f"all {n} records move together",
+        f"all {n:,} records move together",
         value,
         "probability",
-        f"If all {n} records moved together (one shared fact, such as a common exposure), the guess could "
-        f"become right with probability {percent(value)}.{tail}",
+        f"If all {n:,} records moved together (one shared fact, such as a common exposure), the guess could "
+        f"become right with probability {percent(value)} at most.{tail}",
         "e^{nε}/(1+e^{nε}), with δ the slack of the group beside it",
         "Cuff & Yu 2016, Example 4.1",
         n=n,
@@ -311,8 +316,8 @@ def _more(e: Exposure, more: int) -> Reading:
         f"after {more} more like it",
         value,
         "probability",
-        f"After {more} more releases like this one a fifty-fifty guess could be right with probability "
-        f"{percent(value)}, and the average information {about} {_information(nats)}.",
+        f"After {more:,} more releases like this one a fifty-fifty guess could be right with probability "
+        f"{percent(value)} at most, and the average information {about} be at most {_information(nats)}.",
         "losses add up: (1 + m)·ε, (1 + m)·δ and (1 + m)·MI-DP",
         "McSherry 2009; Cuff & Yu 2016, Corollary 6",
         more=more,

@@ -1,0 +1,112 @@
+"""`leakcap report`: one page for people, of a release, plan, ledger, channel, audit, attack or conversion."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakcap.cli.printing import Json, print_json
+from leakcap.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from leakcap.report.document import Document
+
+__all__ = ["report"]
+
+
+class Reader(StrEnum):
+    """Who reads a report."""
+
+    board = "board"
+    reviewer = "reviewer"
+
+
+def report(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="What a command printed with --json; a query file (TOML), for all that its ledger holds, or "
+            "with --preview for its plan; or a channel's matrix (CSV, Parquet).",
+            show_default=False,
+        ),
+    ],
+    reader: Annotated[
+        Reader, typer.Option("--for", help="A page for the board, or everything for the reviewer.")
+    ] = Reader.reviewer,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="An .html or .md file; may be repeated. Beside the source, else.",
+            show_default=False,
+        ),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Of a query file: its plan. Touches neither data nor ledger.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """One page that opens offline, as HTML and Markdown: numbers with their formulas, and what they mean.
+
+    Example: leakcap report examples/hospital/release.toml --preview --for board --output plan.html
+    """
+    from leakcap.report.html import write_html
+    from leakcap.report.markdown import write_markdown
+    from leakcap.report.sources import page_of
+
+    targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
+    for target in targets:
+        _require_target(target, source)
+    page: Document = page_of(_record(source, preview), reader.value, str(source))
+    for target in targets:
+        (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
+    files = [str(target) for target in targets]
+    if json_:
+        print_json("report/1", {"kind": page.kind, "audience": reader.value, "files": files})
+        return
+    typer.echo(f"The {page.kind} report for the {reader.value} is in {', '.join(files)}")
+
+
+def _require_target(target: Path, source: Path) -> None:
+    if target.suffix.lower() not in {".html", ".htm", ".md"}:
+        raise InvalidParameter(f"`--output` must be an .html or .md file. Got `{target}`.")
+    if target.resolve() == source.resolve():
+        raise InvalidParameter(f"The report may not replace `{source}`, from which it is made.")
+
+
+def _record(source: Path, preview: bool) -> dict[str, Any]:
+    """The record behind what a person points at."""
+    from leakcap.report.sources import read_record
+
+    kind = source.suffix.lower()
+    if preview and kind != ".toml":
+        raise InvalidParameter(f"`--preview` goes with a query file (.toml). Got `{source}`.")
+    if not source.is_file():
+        raise InvalidParameter(f"There is no file `{source}`.")
+    if kind == ".toml":
+        return _plan(source) if preview else _ledger(source)
+    if kind in {".csv", ".parquet"}:
+        from leakcap.cli.channel import channel_record
+
+        return channel_record(source)
+    return read_record(source)
+
+
+def _plan(source: Path) -> dict[str, Any]:
+    from leakcap.release import load_policy, load_queries
+    from leakcap.release import preview as preview_queries
+    from leakcap.report.publication import planned
+
+    queries = load_queries(source)
+    policy = load_policy(queries.policy)
+    return {"schema": "leakcap/preview/1", **planned(policy, preview_queries(queries.queries, policy=policy))}
+
+
+def _ledger(source: Path) -> dict[str, Any]:
+    from leakcap.cli.ledger import budget_record
+
+    return {"schema": "leakcap/budget/1", **budget_record(str(source), query_file=True)}

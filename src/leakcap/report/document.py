@@ -1,0 +1,187 @@
+"""A report before it is drawn: sections of text, tables and pictures, and numbers with their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+__all__ = [
+    "Audience",
+    "Block",
+    "Card",
+    "Cards",
+    "Document",
+    "Drawing",
+    "Figure",
+    "Grid",
+    "Items",
+    "Note",
+    "Paragraph",
+    "Plot",
+    "Section",
+    "Text",
+    "notes",
+]
+
+Audience: TypeAlias = Literal["board", "reviewer"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Where a number comes from: its formula and who proved it."""
+
+    formula: str
+    source: str
+
+    def __str__(self) -> str:
+        """As it stands in a footnote or is shown on hover."""
+        return f"{self.formula} — {self.source}" if self.source else self.formula
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number with its unit, and the note that explains it.
+
+    >>> str(Figure("0.145 bits", Note("ε/ln 2", "Dwork et al. 2006")))
+    '0.145 bits'
+    """
+
+    text: str
+    note: Note
+
+    def __str__(self) -> str:
+        """The number and its unit."""
+        return self.text
+
+
+Text: TypeAlias = "str | Figure | tuple[str | Figure, ...]"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A sentence or several."""
+
+    text: Text
+    soft: bool = False
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list; `caution` marks what is not protected."""
+
+    items: tuple[Text, ...]
+    caution: bool = False
+
+
+@dataclass(frozen=True)
+class Card:
+    """A headline figure and what it says."""
+
+    figure: Figure
+    caption: str
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Headline figures side by side."""
+
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. `numbers` are the columns set to the right."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A Vega-Lite specification, with words for who does not see it."""
+
+    name: str
+    spec: Mapping[str, Any]
+    label: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that needs no script: SVG made by leakcap, with words for who does not see it."""
+
+    svg: str
+    label: str
+
+
+Block: TypeAlias = Paragraph | Items | Cards | Grid | Plot | Drawing
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it. `halves` sets its blocks side by side where there is room."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    halves: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report, for HTML and Markdown alike."""
+
+    title: str
+    subtitle: str
+    kind: str
+    audience: Audience
+    sections: tuple[Section, ...]
+    lead: Text = ""
+    footer: str = field(default="Made by leakcap. Every number is exact, or the outward end of an interval.")
+
+    @property
+    def plots(self) -> tuple[Plot, ...]:
+        """All that need a script."""
+        return tuple(b for section in self.sections for b in section.blocks if isinstance(b, Plot))
+
+
+def notes(document: Document) -> dict[Note, int]:
+    """Every note of a document with its number, in the order in which a reader meets them.
+
+    >>> shown = Figure("1", Note("a", "b"))
+    >>> part = Section("s", (Paragraph(shown), Paragraph(("again ", shown))))
+    >>> list(notes(Document("t", "", "k", "board", (part,))).values())
+    [1]
+    """
+    numbers: dict[Note, int] = {}
+    for figure in _figures(document):
+        numbers.setdefault(figure.note, len(numbers) + 1)
+    return numbers
+
+
+def _figures(document: Document) -> Iterator[Figure]:
+    yield from _of(document.lead)
+    for section in document.sections:
+        for block in section.blocks:
+            for text in _texts(block):
+                yield from _of(text)
+
+
+def _texts(block: Block) -> Sequence[Text]:
+    match block:
+        case Paragraph(text=text):
+            return [text]
+        case Items(items=items):
+            return items
+        case Cards(cards=cards):
+            return [card.figure for card in cards]
+        case Grid(rows=rows):
+            return [cell for row in rows for cell in row]
+        case _:
+            return []
+
+
+def _of(text: Text) -> Iterator[Figure]:
+    for piece in text if isinstance(text, tuple) else (text,):
+        if isinstance(piece, Figure):
+            yield piece

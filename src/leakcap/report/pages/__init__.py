@@ -1,0 +1,19 @@
+"""Reports drawn from records: one page a kind, one design for all."""
+
+from leakcap.report.pages.attack import attack_page
+from leakcap.report.pages.audit import audit_page
+from leakcap.report.pages.budget import budget_page
+from leakcap.report.pages.channel import channel_page
+from leakcap.report.pages.convert import convert_page
+from leakcap.report.pages.plan import plan_page
+from leakcap.report.pages.release import release_page
+
+__all__ = [
+    "attack_page",
+    "audit_page",
+    "budget_page",
+    "channel_page",
+    "convert_page",
+    "plan_page",
+    "release_page",
+]

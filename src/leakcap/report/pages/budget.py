@@ -1,0 +1,75 @@
+"""The report of a ledger: what was spent by whom, what it tells together, what is left."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+from leakcap.report.document import Audience, Document, Figure, Grid, Paragraph, Section, Text
+from leakcap.report.records import BudgetRecord, EntryRecord
+from leakcap.report.sections import (
+    EPSILON,
+    PERSON,
+    TABLE,
+    caps_section,
+    gains_section,
+    headline,
+    policy_section,
+    protection_section,
+    statement_section,
+)
+from leakcap.report.wording import sum_text
+
+__all__ = ["budget_page"]
+
+_STATES = {"released": "released", "reserved": "paid, not released", "acknowledged": "paid, lost"}
+
+
+def budget_page(record: BudgetRecord, audience: Audience) -> Document:
+    """The report of `leakcap budget`."""
+    full = audience == "reviewer"
+    total = None if record.so_far is None else record.so_far.statement()
+    sections: list[Section] = [] if total is None else [Section("In short", (headline(total),))]
+    if total is None and not record.entries:
+        sections.append(Section("In short", (Paragraph("Nothing was spent yet."),)))
+    if record.policy is not None and not full:
+        sections += protection_section(record.policy, full=False)
+    if total is not None:
+        sections.append(gains_section(total, "What everything published so far lets an attacker do"))
+    sections.append(caps_section(record.caps, full=full))
+    if full:
+        for account in record.accounts:
+            sections.append(
+                caps_section(account.caps, f"The budget of {account.scope} {account.name}".strip())
+            )
+        if total is not None:
+            sections.append(statement_section(total, "Every line of the statement"))
+        heads = ("#", "query", "when", "who", "ε", "δ", "nats, person", "nats, table", "state")
+        rows = tuple(_row(entry) for entry in record.entries)
+        sections.append(Section("The spends", (Grid(heads, rows, (0, 4, 5, 6, 7)),)))
+        if record.policy is not None:
+            sections += [*protection_section(record.policy, full=True), policy_section(record.policy)]
+    return Document(
+        title=record.dataset,
+        subtitle=f"{len(record.entries):,} spends in the ledger",
+        kind="ledger",
+        audience=audience,
+        sections=tuple(sections),
+    )
+
+
+def _row(entry: EntryRecord) -> tuple[Text, ...]:
+    when = datetime.fromisoformat(entry.time)
+    person = math.inf if entry.nats_person is None else entry.nats_person
+    table = math.inf if entry.nats_table is None else entry.nats_table
+    return (
+        str(entry.id),
+        f"{entry.name}: {entry.query}",
+        f"{when:%Y-%m-%d %H:%M} UTC",
+        entry.analyst or "(unnamed)",
+        Figure(sum_text(entry.epsilon), EPSILON),
+        sum_text(entry.delta),
+        Figure(sum_text(person), PERSON),
+        Figure(sum_text(table), TABLE),
+        _STATES[entry.state],
+    )

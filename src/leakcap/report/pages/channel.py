@@ -1,0 +1,119 @@
+"""The report of a channel: everything that one matrix leaks."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+
+from leakcap.report.document import Audience, Card, Cards, Document, Figure, Grid, Items, Note, Section, Text
+from leakcap.report.records import ChannelRecord, MeasureRecord
+from leakcap.report.sections import BITS
+from leakcap.report.wording import quantity, sum_text
+from leakcap.statement.wording import at_most, percent
+
+__all__ = ["channel_page"]
+
+_EPSILON, _SHANNON, _BAYES = "ε, the largest log ratio", "Shannon capacity", "Bayes capacity"
+
+
+def channel_page(record: ChannelRecord, audience: Audience) -> Document:
+    """The report of `leakcap channel`."""
+    known = {measure.measure: measure for measure in record.measures}
+    sections = [
+        Section("In short", (_cards(record, known),)),
+        Section("What an attacker gains", (Items(tuple(_sentences(record, known))),)),
+    ]
+    if audience == "reviewer":
+        for title, measures in groupby(record.measures, key=lambda measure: measure.section):
+            rows = tuple(_row(measure) for measure in measures)
+            heads = ("measure", "value", "in bits", "how it was found")
+            sections.append(Section(title[:1].upper() + title[1:], (Grid(heads, rows, (1, 2)),)))
+        sections.append(Section("What is assumed", (Items(_ASSUMED),)))
+    secrets, outputs = record.shape
+    return Document(
+        title=record.file,
+        subtitle=f"A channel from {secrets:,} secrets to {outputs:,} outputs",
+        kind="channel",
+        audience=audience,
+        sections=tuple(sections),
+    )
+
+
+_ASSUMED: tuple[str, ...] = (
+    "The matrix is exactly what the mechanism does, floating-point noise and timing included.",
+    "One output is seen. Several add up: see `leakcap.accounting`, or Channel ** k.",
+    "The lines under the prior hold for that belief; the capacities hold for every belief.",
+    "What depends on the secret is bounded by the same capacities; what does not is not learned here.",
+)
+
+
+def _note(measure: MeasureRecord) -> Note:
+    return Note(measure.formula, f"{measure.source}; {measure.method}" if measure.source else measure.method)
+
+
+def _upper(measure: MeasureRecord) -> float:
+    return math.inf if measure.upper is None else measure.upper
+
+
+def _cards(record: ChannelRecord, known: dict[str, MeasureRecord]) -> Cards:
+    epsilon, shannon, bayes = known[_EPSILON], known[_SHANNON], known[_BAYES]
+    bits = _upper(shannon) * BITS
+    return Cards(
+        (
+            Card(
+                Figure(quantity(_upper(epsilon), _upper(epsilon), "nats"), _note(epsilon)),
+                "is ε: no output weighs more than that for one secret against another",
+            ),
+            Card(
+                Figure(f"{at_most(bits)} bits", _note(shannon)),
+                "are told on average, at most, whatever is believed before",
+            ),
+            Card(
+                Figure(f"× {at_most(_upper(bayes))}", _note(bayes)),
+                "is how much likelier a guess of the secret becomes, at most",
+            ),
+        )
+    )
+
+
+def _sentences(record: ChannelRecord, known: dict[str, MeasureRecord]) -> list[Text]:
+    secrets = record.shape[0]
+    epsilon, bayes, shannon = known[_EPSILON], known[_BAYES], known[_SHANNON]
+    told: list[Text] = []
+    if math.isfinite(_upper(epsilon)):
+        factor = math.exp(min(_upper(epsilon), 700.0))
+        if _upper(epsilon) <= 700.0:
+            told.append(
+                (
+                    "Whatever is seen, odds of 1 to 1 between two secrets become at most ",
+                    Figure(f"{at_most(factor)} to 1", _note(epsilon)),
+                    ".",
+                )
+            )
+    else:
+        told.append("Some output rules a secret out: odds between two secrets can become certainty.")
+    best = min(_upper(bayes) / secrets, 1.0)
+    told.append(
+        (
+            f"One guess among {secrets:,} equally likely secrets is right with probability ",
+            Figure(percent(best), _note(bayes)),
+            f" at most on average over the outputs; without the output with 1 in {secrets:,}.",
+        )
+    )
+    told.append(
+        (
+            "On average an output tells at most ",
+            Figure(quantity(_upper(shannon), _upper(shannon), "nats"), _note(shannon)),
+            f" ({at_most(_upper(shannon) * BITS)} bits); the secret itself has at most "
+            f"{at_most(math.log2(secrets))} bits.",
+        )
+    )
+    return told
+
+
+def _row(measure: MeasureRecord) -> tuple[Text, ...]:
+    low = -math.inf if measure.lower is None else measure.lower
+    high = _upper(measure)
+    value = Figure(quantity(low, high, measure.unit), _note(measure))
+    bits = sum_text(high * BITS) if measure.unit == "nats" and 0.0 <= high < math.inf else ""
+    return (measure.measure, value, bits, measure.method)

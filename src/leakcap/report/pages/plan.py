@@ -1,0 +1,91 @@
+"""The report of a plan: what queries would cost and tell, before anything is touched."""
+
+from __future__ import annotations
+
+import math
+
+from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Section, Text
+from leakcap.report.records import CapRecord, PlannedRecord, PlanRecord
+from leakcap.report.sections import (
+    caps_section,
+    gains_section,
+    headline,
+    policy_section,
+    price_cells,
+    protection_section,
+    statement_section,
+)
+from leakcap.report.wording import sum_text
+
+__all__ = ["plan_page"]
+
+_MOST = 12
+
+
+def plan_page(record: PlanRecord, audience: Audience) -> Document:
+    """The report of `leakcap preview`."""
+    full, total = audience == "reviewer", record.together.statement()
+    heads: tuple[str, ...] = ("statistic", "95 % error")
+    heads += ("ε", "δ", "nats, person", "nats, table") if full else ("ε",)
+    rows = tuple(_row(one, full) for one in record.statistics)
+    if not full and len(rows) > _MOST:
+        rows = (*rows[: _MOST - 1], (f"and {len(rows) - _MOST + 1:,} more, in the full report", "", ""))
+    note = Paragraph(
+        "Each answer lies within its error of the figure that the table itself gives under the policy's "
+        "bounds, with probability 95 % over the noise. Nothing was read and nothing was spent.",
+        soft=True,
+    )
+    sections = [
+        Section("In short, if all of it is published", (headline(total),)),
+        Section("What would be published", (Grid(heads, rows, tuple(range(1, len(heads)))), note)),
+        *([] if full else protection_section(record.policy, full=False)),
+        gains_section(total, "What this plan alone would let an attacker do"),
+        caps_section(_caps(record), "What it would take of the caps, were nothing spent before", full=full),
+    ]
+    if full:
+        queries = tuple((one.name, one.query) for one in record.statistics)
+        sections += [
+            statement_section(total, "Every line of the statement"),
+            Section("The queries", (Grid(("statistic", "query"), queries),)),
+            *protection_section(record.policy, full=True),
+            policy_section(record.policy),
+        ]
+    return Document(
+        title=record.dataset,
+        subtitle=f"A plan of {len(record.statistics):,} private statistics",
+        kind="plan",
+        audience=audience,
+        sections=tuple(sections),
+    )
+
+
+def _row(one: PlannedRecord, full: bool) -> tuple[Text, ...]:
+    scales = ", ".join(f"{sum_text(scale)} ({role})" for role, scale in one.noise_scales.items())
+    note = Note(f"the 95 % quantile of the noise of scale {scales}", "docs/noise.md")
+    error = math.inf if one.error_95 is None else one.error_95
+    shown = Figure(f"± {sum_text(error)}" if math.isfinite(error) else "no bound", note)
+    name = f"{one.name} ({one.remark})" if one.remark else one.name
+    cells = price_cells(one.price)
+    return (name, shown, *(cells if full else cells[:1]))
+
+
+def _caps(record: PlanRecord) -> list[CapRecord]:
+    shown, caps = record.together.exposure, record.policy.caps.limits
+    spent = {
+        "epsilon": shown.epsilon,
+        "delta": shown.delta,
+        "nats_person": shown.nats_person.upper,
+        "nats_table": shown.nats_table,
+        "queries": float(len(record.statistics)),
+    }
+    return [
+        CapRecord(
+            cap=name,
+            unit="queries" if name == "queries" else "a probability" if name == "delta" else "nats",
+            limit=cap,
+            spent=spent[name],
+            left=max(cap - (math.inf if (s := spent[name]) is None else s), 0.0),
+        )
+        for name, cap in caps.items()
+        if cap is not None and name in spent
+    ]

@@ -1,0 +1,115 @@
+"""The report of a release: values and intervals, what they tell, what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from leakcap.report import plots
+from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
+from leakcap.report.publication import number
+from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
+from leakcap.report.sections import (
+    caps_section,
+    figure_of,
+    gains_section,
+    headline,
+    policy_section,
+    price_cells,
+    protection_section,
+    statement_section,
+)
+from leakcap.report.wording import outward, sum_text
+
+__all__ = ["release_page"]
+
+_FEW, _MOST = 4, 12
+_INTERVAL = "exact integer noise: docs/noise.md"
+
+
+def release_page(record: ReleaseRecord, audience: Audience) -> Document:
+    """The report of what `leakcap release` or `leakcap sql` published."""
+    full, total = audience == "reviewer", record.so_far.statement()
+    sections = [
+        Section("In short", (headline(total),)),
+        Section("What is published", tuple(_published(record, full))),
+        *([] if full else protection_section(record.policy, full=False)),
+        gains_section(total, "What everything published so far lets an attacker do"),
+        caps_section(record.caps, full=full),
+    ]
+    if full:
+        sections += [
+            statement_section(total, "Every line of the statement"),
+            Section("Query by query", tuple(_queries(record))),
+            *protection_section(record.policy, full=True),
+            policy_section(record.policy),
+        ]
+    when = datetime.fromisoformat(record.time)
+    return Document(
+        title=record.dataset,
+        subtitle=f"{len(record.releases):,} private statistics, {when:%-d %B %Y %H:%M} UTC",
+        kind="release",
+        audience=audience,
+        sections=tuple(sections),
+    )
+
+
+def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph | Plot]:
+    rows: list[tuple[Text, ...]] = []
+    for release in record.releases:
+        if len(release.values) == 1 and not release.values[0].keys:
+            rows.append((release.name, *_cells(release, release.values[0], full)))
+        elif full or len(release.values) <= _FEW:
+            rows.append((release.name, "", ""))
+            rows += [(f"   {_label(row)}", *_cells(release, row, full)) for row in release.values]
+        else:
+            rows.append((f"{release.name} ({len(release.values):,} values, in the full report)", "", ""))
+    if not full and len(rows) > _MOST:
+        rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "")]
+    yield Grid(("statistic", "value", "95 % interval"), tuple(rows), (1, 2))
+    yield Paragraph(
+        "Each interval holds, with probability 95 % over the noise, the figure that the table itself gives "
+        "under the policy's bounds. Counts and sums carry noise, so a small one can come out negative. That "
+        "is kept: clipping it would bias what is computed from it.",
+        soft=True,
+    )
+    if full:
+        for index, release in enumerate(r for r in record.releases if r.values[0].keys):
+            label = f"{release.name}: values with 95 % intervals; the numbers are in the table"
+            yield Plot(f"statistic-{index}", plots.statistic(release.name, release.values), label)
+
+
+def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[Text, Text]:
+    low, high = outward(*row.interval)
+    if not full:
+        return Figure(
+            number(row.value), Note(f"{release.noise.mechanism} noise", _INTERVAL)
+        ), f"{low} to {high}"
+    noise = Note(
+        f"{release.query}, and {release.noise.mechanism} noise of scale {_scales(release)}", _INTERVAL
+    )
+    return Figure(number(row.value), noise), f"{low} to {high}"
+
+
+def _label(row: RowRecord) -> str:
+    return plots.label(row.keys or {})
+
+
+def _scales(release: ReleasedRecord) -> str:
+    scales = release.noise.scales
+    if len(scales) == 1:
+        return sum_text(next(iter(scales.values())))
+    return ", ".join(f"{sum_text(scale)} ({role})" for role, scale in scales.items())
+
+
+def _queries(record: ReleaseRecord) -> Iterator[Grid]:
+    heads = ("statistic", "ε", "δ", "nats, person", "nats, table", "noise", "guess", "odds")
+    rows = []
+    for release in record.releases:
+        alone = release.statement.statement()
+        again = " (from the ledger, for free)" if release.repeated else ""
+        guess, odds = figure_of(alone["coin_flip"]), figure_of(alone["odds"])
+        noise = f"{release.noise.mechanism}, {_scales(release)}"
+        rows.append((f"{release.name}{again}", *price_cells(release.price), noise, guess, odds))
+    yield Grid(heads, tuple(rows), (1, 2, 3, 4))
+    yield Grid(("statistic", "query"), tuple((r.name, r.query) for r in record.releases))

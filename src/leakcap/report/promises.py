@@ -1,0 +1,94 @@
+"""What is assumed, who is hidden from whom, and what is not protected: in plain words, from the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leakcap.release import Policy
+
+__all__ = ["assumed", "assumptions", "neighbours", "not_protected", "policy_rows", "protects", "unit"]
+
+
+def unit(policy: Policy) -> str:
+    """One privacy unit, as a person says it."""
+    if policy.id_column is None:
+        return "one row"
+    return f"one {policy.id_column} (at most {policy.rows_per_unit:,} of its rows are used)"
+
+
+def protects(policy: Policy) -> str:
+    """Who is hidden from whom, in a sentence."""
+    if policy.neighbours == "replace-one":
+        return f"Protected: the contents of {unit(policy)}. That {policy.rows:,} are in the table is public."
+    return f"Protected: {unit(policy)}, and whether it is in the table at all."
+
+
+def neighbours(policy: Policy) -> str:
+    """Which tables are neighbours."""
+    whose = "one row" if policy.id_column is None else f"the rows of one {policy.id_column}"
+    if policy.neighbours == "replace-one":
+        return (
+            f"Two tables are neighbours when they differ only in what {whose} say (replace-one). Every "
+            "promise is about telling such tables apart."
+        )
+    return (
+        f"Two tables are neighbours when one of them lacks {whose} that the other has (add-remove-one). "
+        "Every promise is about telling such tables apart; two possible contents of one person's data "
+        "are two steps apart."
+    )
+
+
+def assumed(policy: Policy) -> list[str]:
+    """What the numbers rest on."""
+    return [
+        "The attacker may know every other record, and has unlimited computing power; the numbers hold all "
+        "the same.",
+        "If several people's records depend on each other, what is learned about what they share is bounded "
+        "by the lines about a family and about all records, not by the line about one person.",
+        "Values outside the policy's bounds are clamped and missing ones left out (or filled with a public "
+        "value), so a statistic describes the clamped table; how many were is not reported.",
+        "The bounds, keys and number of rows in the policy must be public facts. If they were read off the "
+        "data, they leaked before the first query.",
+        "The losses are added up within this ledger. The same people in another table under another ledger "
+        "are not counted.",
+        "The randomness of the operating system must be good, and nobody but the owner reads the data, the "
+        "memory of the process or its temporary files.",
+    ]
+
+
+def not_protected(policy: Policy) -> list[str]:
+    """What nobody may expect from the numbers."""
+    texts = [
+        "Facts about people in general. That smoking causes cancer is learned with or without any one smoker "
+        "in the table.",
+        "What people share whose records depend on each other, beyond the lines about several people.",
+        "How long the program runs, that a query was asked at all, and its words: they are not hidden.",
+        "The policy's own text: columns, bounds, keys and caps are open to whoever sees the report.",
+        "An analyst's name is not checked: caps on an analyst bound what was told under one name.",
+    ]
+    if policy.neighbours == "replace-one":
+        texts.append("Whether a person is in the table is not hidden, only what the table says of them.")
+        texts.append("The number of people in the table is public and exact.")
+    elif policy.units is not None:
+        texts.append(f"That at most {policy.units:,} people are in the table is public.")
+    return texts
+
+
+def assumptions(policy: Policy) -> list[str]:
+    """What the numbers rest on, and what they do not promise."""
+    return [*assumed(policy), *not_protected(policy)]
+
+
+def policy_rows(policy: Policy) -> Sequence[tuple[str, str]]:
+    """The policy's columns, each with what is publicly known of it."""
+    rows = []
+    for name, column in policy.columns.items():
+        if column.bounds is not None:
+            low, high = column.bounds
+            fill = "" if column.fill is None else f"; missing counts as {column.fill:g}"
+            rows.append((name, f"from {low:g} to {high:g}{fill}"))
+        else:
+            keys = [str(key) for key in column.keys or ()]
+            more = "" if len(keys) <= 12 else f" and {len(keys) - 12:,} more"
+            rows.append((name, f"one of {', '.join(keys[:12])}{more}"))
+    return rows

@@ -1,0 +1,206 @@
+"""Sections that reports of several kinds share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from leakcap.release import Policy
+from leakcap.report import plots
+from leakcap.report.document import (
+    Block,
+    Card,
+    Cards,
+    Figure,
+    Grid,
+    Items,
+    Note,
+    Paragraph,
+    Plot,
+    Section,
+    Text,
+)
+from leakcap.report.drawings import bars, crowds
+from leakcap.report.promises import assumed, neighbours, not_protected, policy_rows, protects
+from leakcap.report.publication import CAPS
+from leakcap.report.records import CapRecord, PriceRecord
+from leakcap.report.wording import at_least, frequency, in_odds, quantity, sum_text, who_guesses
+from leakcap.statement import Reading, Statement
+from leakcap.statement.wording import at_most, percent
+
+__all__ = [
+    "caps_section",
+    "gains_section",
+    "headline",
+    "policy_section",
+    "price_cells",
+    "protection_section",
+    "statement_section",
+]
+
+EPSILON = Note("P(E) ≤ e^ε P'(E) + δ for every event E, added up over queries", "Dwork et al. 2006")
+PERSON = Note("sup over beliefs of I(X_i; Y | X^{-i}), of the noise used", "Cuff & Yu 2016, Definition 2")
+TABLE = Note("sup over beliefs of I(X^n; Y)", "the broken-wifi article, 2022")
+LEDGER = Note("the sum of all spends in the ledger, each rounded up to 10⁻¹²", "docs/ledger.md")
+BITS = math.log2(math.e)
+
+
+def note_of(line: Reading) -> Note:
+    """The formula and source of a line of a statement."""
+    return Note(line.formula, line.source)
+
+
+def figure_of(line: Reading) -> Figure:
+    """A line's number with its unit, ends rounded outward."""
+    if line.unit == "probability":
+        return Figure(f"p ≤ {percent(line.upper)}", note_of(line))
+    if line.unit == "ratio":
+        shown = at_most(line.upper) if math.isfinite(line.upper) else "no bound"
+        return Figure(f"factor ≤ {shown}" if math.isfinite(line.upper) else shown, note_of(line))
+    text = quantity(line.lower, line.upper, "nats")
+    if math.isfinite(line.upper):
+        text += f" ({quantity(line.lower * BITS, line.upper * BITS, 'bits')})"
+    return Figure(text, note_of(line))
+
+
+def headline(statement: Statement) -> Cards:
+    """The three figures that a board reads."""
+    guess, own, family = (statement[key] for key in ("coin_flip", "information_own", "family"))
+    bits = f"{at_most(own.upper * BITS)} bits" if math.isfinite(own.upper) else "no bound"
+    return Cards(
+        (
+            Card(
+                Figure(percent(guess.upper), note_of(guess)),
+                "is how often a fifty-fifty guess about one person can be right, at most",
+            ),
+            Card(
+                Figure(bits, note_of(own)),
+                "are learned about one person on average, at most, by who knows everybody else"
+                if math.isfinite(own.upper)
+                else "on what is learned on average: the slack δ may tell everything",
+            ),
+            Card(
+                Figure(percent(family.upper), note_of(family)),
+                f"is the same for what {family.detail['k']} people share, a household say",
+            ),
+        )
+    )
+
+
+def gains_section(statement: Statement, title: str) -> Section:
+    """What an attacker gains, in odds and in people."""
+    right, of = frequency(statement["coin_flip"].upper)
+    blocks: list[Block] = []
+    if of == 100:
+        blocks.append(crowds([("right without it", 50, 0), ("at most, with it", right, right - 50)]))
+    else:
+        blocks.append(
+            Paragraph(
+                f"A picture of a hundred guesses would show no difference: {right:,} of {of:,} at most, "
+                f"where a coin gets {of // 2:,}.",
+                soft=True,
+            )
+        )
+    family = statement["family"]
+    words: list[Text] = [*in_odds(statement), (f"{family.sentence} ", figure_of(family))]
+    words.append(who_guesses(statement))
+    return Section(title, (*blocks, Items(tuple(words))), halves=of == 100)
+
+
+def statement_section(statement: Statement, title: str) -> Section:
+    """Every line of the statement with its number, and the pictures of it."""
+    lines = tuple((f"{line.sentence} ", figure_of(line)) for line in statement.lines)
+    return Section(
+        title,
+        (
+            Paragraph(who_guesses(statement)),
+            Items(lines),
+            Plot("guess", plots.guess(statement), "How sure a guess can become, by how sure it was"),
+            Plot("information", plots.information(statement), "Information about one person in bits"),
+            Plot("future", plots.future(statement), "What more releases like this would do"),
+        ),
+    )
+
+
+def caps_section(caps: Sequence[CapRecord], title: str = "The budget", *, full: bool = True) -> Section:
+    """What is spent and what is left of each cap."""
+    capped = [cap for cap in caps if cap.limit is not None]
+    if not capped:
+        return Section(title, (Paragraph("Nothing is capped."),))
+    drawn = [
+        (CAPS.get(c.cap, c.cap), _share(c), f"{at_least(c.left or 0.0)} left of {at_least(c.limit or 0.0)}")
+        for c in capped
+    ]
+    if not full:
+        return Section(title, (bars(drawn),))
+    rows = tuple(
+        (
+            CAPS.get(cap.cap, cap.cap),
+            at_least(cap.limit or 0.0),
+            Figure(sum_text(math.inf if cap.spent is None else cap.spent), LEDGER),
+            at_least(cap.left or 0.0),
+            cap.unit,
+        )
+        for cap in capped
+    )
+    return Section(title, (bars(drawn), Grid(("cap", "of", "spent", "left", "unit"), rows, (1, 2, 3))))
+
+
+def _share(cap: CapRecord) -> float:
+    if cap.spent is None or not cap.limit:
+        return float(cap.spent is None or cap.spent > 0)
+    return min(cap.spent / cap.limit, 1.0)
+
+
+def price_cells(price: PriceRecord) -> tuple[Text, ...]:
+    """ε, δ, nats about a person and about the table, rounded up."""
+    person = math.inf if price.nats_person is None else price.nats_person
+    table = math.inf if price.nats_table is None else price.nats_table
+    return (
+        Figure(sum_text(price.epsilon), EPSILON),
+        sum_text(price.delta),
+        Figure(sum_text(person), PERSON),
+        Figure(sum_text(table), TABLE),
+    )
+
+
+def protection_section(policy: Policy, *, full: bool) -> tuple[Section, ...]:
+    """Who is protected; for the reviewer also what is assumed and what is not protected."""
+    if not full:
+        kept = not_protected(policy)[:2] + not_protected(policy)[5:6]
+        return (
+            Section(
+                "Who is protected, and from what not",
+                (
+                    Paragraph(protects(policy)),
+                    Items(tuple(f"Not protected: {_small(t)}" for t in kept), True),
+                ),
+            ),
+        )
+    return (
+        Section("Who is protected", (Paragraph(protects(policy)), Paragraph(neighbours(policy)))),
+        Section("What is assumed", (Items(tuple(assumed(policy))),)),
+        Section("What is not protected", (Items(tuple(not_protected(policy)), caution=True),)),
+    )
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def policy_section(policy: Policy) -> Section:
+    """The owner's public facts, and the caps."""
+    caps = policy.caps.limits
+    facts: list[tuple[Text, ...]] = [
+        ("neighbours", policy.neighbours),
+        (
+            "unit",
+            "a row" if policy.id_column is None else f"{policy.id_column}, {policy.rows_per_unit:,} rows",
+        ),
+        ("people", "no public number" if policy.units is None else f"{policy.units:,}"),
+    ]
+    facts += [
+        (f"cap: {CAPS.get(name, name)}", f"{cap:.12g}") for name, cap in caps.items() if cap is not None
+    ]
+    facts += [(f"column {name}", known) for name, known in policy_rows(policy)]
+    return Section("The policy", (Grid(("field", "what it says"), tuple(facts)),))
