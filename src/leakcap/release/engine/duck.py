@@ -67,7 +67,7 @@ class DuckDB:
         return written(tree, Integers(types), Doubles(types))
 
     def _require_unicode(self, names: Set[str]) -> None:
-        """Refuse columns of a Parquet file whose text is no Unicode; each is looked at once, before any spend.
+        """Refuse columns of a Parquet file whose text is no Unicode; each is looked at once, and not paid.
 
         DuckDB stops at such a value, and the stop would tell. So does the refusal, but it is the same for
         every statement about the column, and meets the owner who tries the file before handing it on.

@@ -1,9 +1,9 @@
 """PostgreSQL over one stored table, by URL: `postgresql+psycopg://user@host/database`.
 
-Every connection is read-only and sees the built-in functions and casts alone. A view, a foreign table (also as
-a part of a stored one), a table with row-level security or a column computed at reading could raise errors
-that hang on a row, and is refused: when it is opened, and again before each statement, under a lock that keeps the
-name from coming to mean something else until the statement is done.
+Every connection is read-only and sees the built-in functions and casts alone. A view, a foreign table (also
+as a part of a stored one), a table with row-level security or a column computed at reading could raise errors
+that hang on a row, and is refused: when it is opened, and again before each statement, under a lock that
+keeps the name from coming to mean something else until the statement is done.
 """
 
 from __future__ import annotations
