@@ -92,6 +92,57 @@ def test_a_search_reads_with_fewer_answers_and_stops_at_the_cap() -> None:
     assert victim.ledger.totals().epsilon == 6.0
 
 
+def test_a_field_in_several_columns() -> None:
+    """24 bits in three columns: 120 answers each of 0.47 bit carry 8 bits with an error rarer than 1e-6."""
+    policy = {
+        "dataset": "wifi",
+        "neighbours": "add-remove-one",
+        "max_rows": 2,
+        "caps": {"epsilon": 1000.0},
+        "columns": {"id": {"keys": [0, 1]}, **{name: {"bounds": [0.0, 255.0]} for name in "abc"}},
+    }
+    data = pyarrow.table({"id": [0, 1], "a": [0.0, 200.0], "b": [7.0, 1.0], "c": [255.0, 77.0]})
+    victim = PrivateTable(data, policy=policy, ledger="sqlite://", source=SeededSource(8))
+    found = read_field(
+        victim,
+        ["a", "b", "c"],
+        person="id = 1",
+        bits=24,
+        epsilon=EPSILON,
+        uses=360,
+        generator=np.random.default_rng(2),
+    )
+    assert found.values == {"id = 1": (200 << 16) + (1 << 8) + 77}
+    assert found.confidence["id = 1"] > 0.99
+    assert found.epsilon_spent == 360 * EPSILON
+    both = read_everybody(
+        PrivateTable(data, policy=policy, ledger="sqlite://", source=SeededSource(9)),
+        ["a", "b"],
+        by="id",
+        bits=16,
+        epsilon=EPSILON,
+        uses=240,
+        generator=np.random.default_rng(3),
+    )
+    assert both.values == {0: 7, 1: (200 << 8) + 1}
+
+
+@pytest.mark.parametrize(
+    ("columns", "bits", "uses"), [((), 4, 4), (("pin", "id"), 5, 4), (("pin", "id"), 4, 5), (("pin",), 4, 0)]
+)
+def test_a_field_that_does_not_divide(columns: tuple[str, ...], bits: int, uses: int) -> None:
+    with pytest.raises(InvalidParameter):
+        read_field(
+            table(),
+            columns,
+            person="id = 1",
+            bits=bits,
+            epsilon=1.0,
+            uses=uses,
+            generator=np.random.default_rng(0),
+        )
+
+
 def test_a_field_too_wide_for_a_list() -> None:
     with pytest.raises(InvalidParameter, match="from 1 to 8"):
         read_field(

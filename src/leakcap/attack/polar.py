@@ -156,9 +156,9 @@ def polar_design(bits: int, uses: int) -> PolarDesign:
 _MEASURED = (
     (64, 1024, 2.5, 1024),
     (128, 2048, 1.5, 1024),
-    (256, 8192, 0.8, 512),
-    (512, 16384, 0.6, 256),
-    (MOST_POLAR_BITS, 16384, 0.6, 128),
+    (256, 8192, 0.7, 1024),
+    (512, 16384, 0.4, 512),
+    (MOST_POLAR_BITS, 32768, 0.4, 512),
 )
 """Bits up to, largest transform, tilt, paths."""
 
