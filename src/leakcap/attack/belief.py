@@ -3,7 +3,8 @@
 Beliefs are log likelihood ratios of 0 against 1. A parity whose answer has tanh(L/2) = g sends each of its
 bits 2·atanh(g·∏ tanh(m/2)) over the others' messages m. A bit's message is its belief without what this
 parity said before, which in the tanh domain is the difference (t − u)/(1 − t·u); so hyperbolic tangents are
-taken of bits, not of edges. Single precision; no approximation besides.
+taken of bits, not of edges. Single precision, which serves answers of ratios up to about 2; no approximation
+besides.
 
 Source: Gallager 1963; Richardson & Urbanke 2008, chapters 2 and 7; Hocevar 2004 (layers).
 """

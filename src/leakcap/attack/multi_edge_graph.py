@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 __all__ = ["Ensemble", "Graph", "Layer", "random_graph"]
 
 Indices = NDArray[np.intp]
+Degrees = NDArray[np.int64]
 
 _APART = 8
 """A bit of the message comes back to the accumulator no sooner: closer, the code has words of low weight."""
+_NEAR = 400
+"""Checks around one that are near it, for the same reason: some ten steps."""
 _ATTEMPTS = 200
 
 
@@ -124,7 +127,7 @@ def _layers(core: int, degree: int, size: int, generator: np.random.Generator) -
     return layers
 
 
-def _spread(count: int, shares: tuple[tuple[int, float], ...]) -> NDArray[np.int64]:
+def _spread(count: int, shares: tuple[tuple[int, float], ...]) -> Degrees:
     """`count` degrees in these shares, by largest remainder in turn."""
     ends = np.rint(np.cumsum([share for _, share in shares]) * count).astype(np.int64)
     ends[-1] = count
@@ -133,30 +136,76 @@ def _spread(count: int, shares: tuple[tuple[int, float], ...]) -> NDArray[np.int
 
 def _accumulated(bits: int, ensemble: Ensemble, generator: np.random.Generator) -> Indices:
     """Edges between the message and the checks: degrees as the ensemble says, the rest at random."""
-    sockets = np.repeat(np.arange(bits), _spread(bits, ensemble.bits))
-    degrees = generator.permutation(_spread(bits, ensemble.checks))
-    highest = max(degree for degree, _ in ensemble.checks)
-    while (missing := sockets.size - int(degrees.sum())) != 0:
-        fits = np.flatnonzero(degrees < highest) if missing > 0 else np.flatnonzero(degrees > 1)
-        chosen = generator.permutation(fits)[: abs(missing)]
-        degrees[chosen] += 1 if missing > 0 else -1
-    checks = np.repeat(np.arange(bits), degrees)
-    generator.shuffle(sockets)
-    for _ in range(_ATTEMPTS):
-        close = _too_close(sockets, checks, min(_APART, bits // 64))
-        if not close.size:
-            break
-        for one, other in zip(close, generator.integers(sockets.size, size=close.size), strict=True):
-            sockets[one], sockets[other] = sockets[other], sockets[one]
-    rank = np.arange(checks.size) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-    members = np.full((highest, bits), bits, dtype=np.intp)
-    members[rank, checks] = sockets
+    of_bits = _spread(bits, ensemble.bits)
+    slots = generator.permutation(np.repeat(np.arange(bits), _check_degrees(of_bits, ensemble, generator)))
+    twos = int((of_bits == 2).sum())
+    chords, others = _chords(slots, twos, bits)
+    others = _set_apart(others, np.repeat(np.arange(twos, bits), of_bits[twos:]), generator)
+    ends = np.concatenate([chords, others])
+    owners = np.concatenate([np.repeat(np.arange(twos), 2), np.repeat(np.arange(twos, bits), of_bits[twos:])])
+    order = np.argsort(ends, kind="stable")
+    degrees = np.bincount(ends, minlength=bits)
+    rank = np.arange(ends.size) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+    members = np.full((int(degrees.max()), bits), bits, dtype=np.intp)
+    members[rank, ends[order]] = owners[order]
     return members
 
 
-def _too_close(sockets: NDArray[np.int64], checks: NDArray[np.int64], apart: int) -> NDArray[np.int64]:
-    """Edges whose bit has another edge less than `apart` checks before; in the same check at the least."""
-    span = int(checks.max()) + apart + 1
-    keys = sockets * span + checks
-    order = np.argsort(keys)
-    return np.asarray(order[1:][np.diff(keys[order]) <= apart])
+def _check_degrees(of_bits: Degrees, ensemble: Ensemble, generator: np.random.Generator) -> Degrees:
+    """How many bits of the message each check has, as many edges in all as the bits have."""
+    degrees = generator.permutation(_spread(of_bits.size, ensemble.checks))
+    highest = max(degree for degree, _ in ensemble.checks)
+    while (missing := int(of_bits.sum() - degrees.sum())) != 0:
+        fits = np.flatnonzero(degrees < highest) if missing > 0 else np.flatnonzero(degrees > 1)
+        degrees[generator.permutation(fits)[: abs(missing)]] += 1 if missing > 0 else -1
+    return degrees
+
+
+def _chords(slots: Degrees, count: int, checks: int) -> tuple[Degrees, Degrees]:
+    """Two slots for each bit in two checks, and the slots that are left.
+
+    Such a bit is a chord of the path of checks that the accumulator is, and a cycle of chords and steps is a
+    word of the core of that weight: so a chord joins no two checks that are near already.
+    Source: Hu, Eleftheriou & Arnold 2005 (progressive edge growth).
+    """
+    queue, taken = slots.tolist(), []
+    joined: list[list[int]] = [[] for _ in range(checks)]
+    for _ in range(count):
+        one = queue.pop()
+        near = _near(one, joined, min(_NEAR, checks // 8))
+        back = next((i for i in range(1, min(len(queue), _ATTEMPTS)) if queue[-i] not in near), 1)
+        other = queue.pop(-back)
+        joined[one].append(other)
+        joined[other].append(one)
+        taken += [one, other]
+    return np.array(taken, dtype=np.int64), np.array(queue, dtype=np.int64)
+
+
+def _near(start: int, joined: list[list[int]], most: int) -> set[int]:
+    """The checks around one, in full circles of steps and chords, until there are so many."""
+    near, circle = {start}, [start]
+    while circle and len(near) < most:
+        around = {
+            there
+            for here in circle
+            for there in (here - 1, here + 1, *joined[here])
+            if 0 <= there < len(joined)
+        }
+        circle = list(around - near)
+        near |= around
+    return near
+
+
+def _set_apart(slots: Degrees, owners: Degrees, generator: np.random.Generator) -> Degrees:
+    """The slots in another order, in which none is close to another one of the same owner."""
+    slots = slots.copy()
+    apart = min(_APART, slots.size // 64)
+    for _ in range(_ATTEMPTS):
+        keys = owners * (int(slots.max()) + apart + 1) + slots
+        order = np.argsort(keys)
+        close = order[1:][np.diff(keys[order]) <= apart]
+        if not close.size:
+            break
+        for one, other in zip(close, generator.integers(slots.size, size=close.size), strict=True):
+            slots[one], slots[other] = slots[other], slots[one]
+    return slots
