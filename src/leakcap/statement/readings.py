@@ -198,8 +198,8 @@ def _yes_no_information(e: Exposure) -> Reading:
         "information about a yes/no fact",
         value,
         "nats",
-        f"About one yes/no fact no mechanism with this ε and δ tells more than {_information(value)} "
-        "about one person on average.",
+        f"About one yes/no fact no mechanism with this ε and δ tells more than {_information(value)} on "
+        "average.",
         "δ ln 2 + (1−δ)(ln 2 − h(A/(1+A))), A = e^ε",
         "Kairouz, Oh & Viswanath 2015",
     )
