@@ -3,6 +3,9 @@
 Fields of 8 to 16 bits by random parities at frame error 1e-2, against the finite-length optimum; fields of 12
 and 14 bits by posterior matching, against Shannon's; longer fields by the code for their length, at a share
 of the finite-length optimum; and the decoder's speed. With pairs only those. One seed for all.
+
+`python benchmarks/attack.py multi-edge [frames]`: multi-edge codes at 10⁵ uses and, a third of the frames, at
+10⁶, behind the engine's own noise, a new graph every 20 frames.
 """
 
 from __future__ import annotations
@@ -16,15 +19,22 @@ import numpy as np
 from leakcap.attack.choice import code_for
 from leakcap.attack.finite import least_uses
 from leakcap.attack.matching import Span, match_posterior
+from leakcap.attack.multi_edge import multi_edge_code
 from leakcap.attack.parities import decode_parities, parities, parity
 from leakcap.attack.use import Use, use_of_capacity
 from leakcap.audit.tails import fraction_lower, fraction_upper
+from leakcap.sampling import discrete_laplace, rational_scale, system_bytes
 
 BITS_A_USE = 0.02
 ERROR = 1e-2
 _FRAMES = 50
 _LONGER = ((32, 0.92, 1), (64, 0.90, 1), (128, 0.88, 1), (256, 0.88, 2), (512, 0.86, 8))
 """Bits, share of the optimum, and how many times fewer frames."""
+
+
+_MULTI_EDGE = ((1700, 100_000, 1), (1750, 100_000, 1), (19_000, 1_000_000, 3))
+"""Bits, uses, and how many times fewer frames."""
+_FRAMES_A_GRAPH = 20
 
 
 def parity_errors(use: Use, bits: int, uses: int, frames: int, generator: np.random.Generator) -> int:
@@ -96,6 +106,29 @@ def by_code(use: Use, bits: int, share: float, frames: int, generator: np.random
     )
 
 
+def by_multi_edge(use: Use, bits: int, uses: int, frames: int, generator: np.random.Generator) -> None:
+    """Frame errors with a 95 % Clopper-Pearson interval; seconds are of decoding alone."""
+    scale = rational_scale(1, use.decay)
+    wrong, seconds = 0, []
+    for frame in range(frames):
+        if frame % _FRAMES_A_GRAPH == 0:
+            code = multi_edge_code(bits, uses, use, generator)
+        message = generator.integers(0, 2, (1, bits), dtype=np.uint8)
+        ratios = use.ratios(code.encode(message) + discrete_laplace(scale, uses, system_bytes))
+        begun = time.process_time()
+        found = code.decode(ratios)
+        seconds.append(time.process_time() - begun)
+        wrong += int((found.messages != message).any())
+    low, high = fraction_lower(wrong, frames, 0.025), fraction_upper(wrong, frames, 0.025)
+    rate = bits * math.log(2) / (uses * use.capacity)
+    print(
+        f"multi-edge   {bits} bits {uses} uses   rate/Shannon {rate:.3f}   "
+        f"frame errors {wrong}/{frames} = {wrong / frames:.3f} [{low:.3f}, {high:.3f}]   "
+        f"{uses * frames / sum(seconds) / 1e6:.2f} million uses/s, slowest {uses / max(seconds) / 1e6:.2f}",
+        flush=True,
+    )
+
+
 def speed(use: Use, bits: int, generator: np.random.Generator) -> None:
     uses = least_uses(use, bits, ERROR)
     masks = parities(bits, uses, generator)
@@ -111,9 +144,14 @@ def speed(use: Use, bits: int, generator: np.random.Generator) -> None:
 
 
 def main() -> None:
-    frames = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     generator = np.random.default_rng(20261121)
     use = use_of_capacity(BITS_A_USE)
+    if sys.argv[1:2] == ["multi-edge"]:
+        frames = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+        for bits, uses, fewer in _MULTI_EDGE:
+            by_multi_edge(use, bits, uses, max(frames // fewer, 1), generator)
+        return
+    frames = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     if len(sys.argv) > 2:
         for k, part in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
             by_code(use, int(k), float(part), frames, generator)

@@ -8,7 +8,7 @@ import numpy as np
 
 from leakcap.attack.code import Code
 from leakcap.attack.finite import least_uses
-from leakcap.attack.multi_edge import multi_edge_code
+from leakcap.attack.multi_edge import multi_edge_code, multi_edge_uses
 from leakcap.attack.parities import MOST_BITS, ParityCode, parities
 from leakcap.attack.polar import MOST_POLAR_BITS, polar_code
 from leakcap.attack.use import Use
@@ -18,8 +18,7 @@ __all__ = ["code_for", "likely_uses"]
 
 _LONGEST = 1_000_000
 _POLAR_SHARE = 0.88
-_MULTI_EDGE_SHARE = 0.90
-"""Of the finite-length optimum, at frame error about 1e-2 for polar and 1e-1 for multi-edge codes."""
+"""Of the finite-length optimum, at frame error about 1e-2."""
 
 
 def code_for(bits: int, uses: int, use: Use, generator: np.random.Generator) -> Code:
@@ -39,17 +38,19 @@ def code_for(bits: int, uses: int, use: Use, generator: np.random.Generator) -> 
 
 
 def likely_uses(bits: int, use: Use) -> int:
-    """About how many uses the code of this length needs: the finite-length optimum over the share reached.
+    """About how many uses the code of this length needs, at frame error 1e-2, or 1e-1 for multi-edge codes.
+
+    The finite-length optimum over the share that is reached; for multi-edge codes see `multi_edge_uses`.
 
     >>> use = Use(0.336)
     >>> round(least_uses(use, 64, 1e-2) / likely_uses(64, use), 2)
     0.88
     """
     _check(bits, "likely_uses")
+    if bits > MOST_POLAR_BITS:
+        return multi_edge_uses(bits, use)
     best = least_uses(use, bits, 1e-2)
-    if bits <= MOST_BITS:
-        return best
-    return math.ceil(best / (_POLAR_SHARE if bits <= MOST_POLAR_BITS else _MULTI_EDGE_SHARE))
+    return best if bits <= MOST_BITS else math.ceil(best / _POLAR_SHARE)
 
 
 def _check(bits: int, owner: str) -> None:
