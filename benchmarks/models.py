@@ -8,10 +8,12 @@ for `diabetes`: features within ±0.2 and rows no longer than 0.45 (they come sc
 from __future__ import annotations
 
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from leakcap.models import (
     LogisticRegression,
     PrivateGradientDescent,
     RidgeRegression,
+    lecture,
     noise_multiplier_for,
 )
 from leakcap.release import Policy, PrivateTable, load_policy
@@ -102,6 +105,63 @@ def _descent(X: Any, y: Any, noise: float, shared: Any) -> float:
     return model.fit(X, y).score(X, y)
 
 
+def three_ways() -> None:
+    """The three linear ways over ε and n: one feature and no intercept, so that all fit the same."""
+    print("three ways, y = 0.6·x + noise of 0.2 on x in ±1: median |error of the slope|")
+    print("        n     ε   moments   output (Λ = n/50)   lecture's noise (not private)")
+    for n in (1_000, 10_000, 100_000):
+        generator = np.random.default_rng(n)
+        X = generator.uniform(-1, 1, (n, 1))
+        y = np.clip(0.6 * X[:, 0] + generator.normal(0, 0.2, n), -1, 1)
+        policy = policy_of({"x": {"bounds": [0.0, 1.0]}}, n)
+        bound = lecture.lecture_bound(k=1, n=n, M=1.0, N=1.0, P=1.0)
+        with opened(policy) as ledger:
+            shared: dict[str, Any] = {"policy": policy, "ledger": ledger}
+            for epsilon in (0.1, 1.0, 10.0):
+                own = lecture.minimiser(lecture.Table(X[:, 0], y), P=1.0)
+                noisy = [abs(own + generator.laplace(0, bound / epsilon) - 0.6) for _ in range(FITS)]
+                row = [
+                    median(partial(_slope, LinearRegression, X, y, epsilon, shared)),
+                    median(partial(_slope, RidgeRegression, X, y, epsilon, shared)),
+                    statistics.median(noisy),
+                ]
+                print(f"  {n:7,} {epsilon:5.1f} " + "  ".join(f"{value:12.5f}" for value in row))
+
+
+def _slope(kind: Any, X: Any, y: Any, epsilon: float, shared: Any) -> float:
+    options: dict[str, Any] = (
+        {"bounds": (-1.0, 1.0), "target_bounds": (-1.0, 1.0), "fit_intercept": False}
+        if kind is LinearRegression
+        else {"penalty": X.shape[0] / 50, "radius": 1.0}
+    )
+    return float(abs(kind(**shared, epsilon=epsilon, **options).fit(X, y).coef_[0] - 0.6))
+
+
+THEIRS = """
+import statistics, sys, warnings
+from diffprivlib.models import LinearRegression
+from sklearn.datasets import load_diabetes
+warnings.simplefilter("ignore")
+X, y = load_diabetes(return_X_y=True)
+for epsilon in map(float, sys.argv[1:]):
+    fits = [LinearRegression(epsilon=epsilon, bounds_X=(-0.2, 0.2), bounds_y=(0, 350)).fit(X, y).score(X, y)
+            for _ in range(11)]
+    print(f"  {epsilon:4.0f} {statistics.median(fits):10.3f}")
+"""
+
+
+def beside_diffprivlib() -> None:
+    """Its linear regression (functional mechanism) on `diabetes`, same bounds, where it is installed."""
+    python = Path(__file__).parents[1] / "build/peers-release/diffprivlib/bin/python"
+    if not python.exists():
+        print("  diffprivlib is not installed in build/peers-release")
+        return
+    print("diabetes, diffprivlib's LinearRegression: median R² of eleven fits")
+    words = [str(python), "-c", THEIRS, *map(str, EPSILONS)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    print(done.stdout.rstrip() or done.stderr.splitlines()[-1])
+
+
 def classes(X: Any, y: Any) -> None:
     print(f"logistic: n = {X.shape[0]}, {X.shape[1]} features; share of right answers")
     policy = policy_of({"x": {"bounds": [0.0, 1.0]}}, X.shape[0])
@@ -168,8 +228,11 @@ def table(rows: int) -> None:
 
 
 def main() -> None:
+    three_ways()
     X, y = load_diabetes(return_X_y=True)
-    regressions("diabetes", X, y, {"bound": 0.2, "norm": 0.45, "middle": 175.0, "half": 175.0})
+    public = {"bound": 0.2, "norm": 0.45, "middle": 175.0, "half": 175.0}
+    regressions("diabetes", X, y, public)
+    beside_diffprivlib()
     generator = np.random.default_rng(2)
     X = generator.uniform(-0.5, 0.5, (20_000, 4))
     y = X @ [1.0, -1.0, 0.5, 0.2] + generator.normal(0, 0.2, 20_000)

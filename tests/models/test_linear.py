@@ -12,6 +12,8 @@ from sklearn.datasets import load_diabetes
 
 from leakcap.errors import BudgetExceeded, DataError, InvalidParameter, InvalidPolicy, NotFitted
 from leakcap.models import LinearRegression
+from leakcap.models.least_squares import frame_of, possible
+from leakcap.models.linear import _totals
 from leakcap.models.moments import Moments
 from leakcap.release import PrivateTable
 from models.world import ALARM, ledger_of, policy_of
@@ -70,6 +72,66 @@ def test_intervals_cover(n: int, epsilon: float, delta: float) -> None:
     assert (population >= least).all()
     assert (table >= least).all()
     assert (narrow < least).any()
+
+
+def drawn(kind: str, generator: np.random.Generator, n: int) -> tuple[Any, Any]:
+    """Designs that make intervals fail: correlated, narrow, rare, clipped, skewed, of unequal variance."""
+    X = generator.uniform(-1, 1, (n, 2))
+    error = generator.normal(0, 0.4, n)
+    if kind == "correlated":
+        X[:, 1] = 0.95 * X[:, 0] + 0.05 * X[:, 1]
+    elif kind == "narrow":
+        X *= 0.1
+    elif kind == "rare":
+        X = np.column_stack([np.sign(X[:, 0]), generator.uniform(size=n) < 0.05])
+    elif kind == "skewed":
+        error = 0.4 * (generator.exponential(size=n) - 1)
+    elif kind == "unequal":
+        error *= 4 * X[:, 0] ** 4
+    y = TRUTH[0] + X @ TRUTH[1:] + error
+    factor_x, factor_y = {"clipped x": (3, 1), "clipped y": (1, 4)}.get(kind, (1, 1))
+    return np.clip(factor_x * X, -1, 1), np.clip(factor_y * y, -3, 3)
+
+
+KINDS = ("correlated", "narrow", "rare", "skewed", "unequal", "clipped x", "clipped y")
+NOISES = [(0.3, 0.0), (1.0, 1e-6), (10.0, 0.0), (40.0, 0.0)]
+
+
+def coverage(kind: str, n: int, epsilon: float, delta: float, runs: int) -> dict[str, Any]:
+    """How often each coefficient was covered in `runs` tables, the ledger aside."""
+    plan = Moments.plan([(-1, 1), (-1, 1), (-3, 3)], policy_of(), epsilon=epsilon, delta=delta)
+    frame, many = frame_of(plan, fit_intercept=True), drawn(kind, np.random.default_rng(99), 400_000)
+    truth = np.linalg.lstsq(np.column_stack([np.ones(400_000), many[0]]), many[1], rcond=None)[0]
+    counts = {"table": np.zeros(3), "any_variance": np.zeros(3), "population": np.zeros(3)}
+    for seed in range(runs):
+        X, y = drawn(kind, np.random.default_rng(1000 + seed), n)
+        found = possible(plan.noisy(_totals(plan, np.column_stack([X, y])), SeededSource(seed)), plan, frame)
+        own = np.linalg.lstsq(np.column_stack([np.ones(n), X]), y, rcond=None)[0]
+        for which in counts:
+            ends = found.of(getattr(found, which), 0.95) + np.array([-1e-6, 1e-6])  # the grid's rounding
+            counts[which] += inside(ends, own if which == "table" else truth)
+    return counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_cover_on_hard_designs(kind: str) -> None:
+    """30 to 3000 rows, ε from 0.3 to 40, 150 tables each; false alarm 10⁻⁶ over the 72 counts of a design."""
+    runs = 150
+    least = binom.ppf(ALARM / 72, runs, 0.95)
+    for n in (30, 300, 3000):
+        for epsilon, delta in NOISES:
+            counts = coverage(kind, n, epsilon, delta, runs)
+            assert (counts["table"] >= least).all(), (n, epsilon)
+            assert (counts["any_variance"] >= least).all(), (n, epsilon)
+
+
+def test_equal_variances_where_they_are_not_are_caught() -> None:
+    """The errors' spread is as x⁴: intervals that take it to be equal cover too seldom, the others do not."""
+    counts = coverage("unequal", 300, 40.0, 0.0, 200)
+    least = binom.ppf(ALARM / 3, 200, 0.95)
+    assert (counts["population"] < least).any()
+    assert (counts["any_variance"] >= least).all()
 
 
 def inside(intervals: Any, truth: Any) -> Any:

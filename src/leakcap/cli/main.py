@@ -11,6 +11,7 @@ from leakcap.cli.attack import attack
 from leakcap.cli.audit import audit
 from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
+from leakcap.cli.fit import fit
 from leakcap.cli.ledger import budget, ledger
 from leakcap.cli.release import preview, release
 from leakcap.cli.report import report
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command()(release)
 app.command()(preview)
 app.command()(sql)
+app.command()(fit)
 app.command()(budget)
 app.command()(convert)
 app.add_typer(ledger)

@@ -24,6 +24,7 @@ __all__ = [
     "ConvertRecord",
     "DryRunRecord",
     "FindingRecord",
+    "FitRecord",
     "PlanRecord",
     "Record",
     "ReleaseRecord",
@@ -263,6 +264,55 @@ class DryRunRecord(Record):
     releases: tuple[DryRelease, ...]
 
 
+class CoefficientRecord(Part):
+    """A number of a model; the interval is null where none is known, an end where the noise hides it."""
+
+    name: str
+    value: float
+    interval: tuple[float | None, float | None] | None
+
+
+class OrderRecord(Part):
+    """At order α: the Rényi divergence between neighbours, and the level-α capacity."""
+
+    alpha: float
+    renyi: Nats
+    level: Nats
+
+
+class AskedRecord(Part):
+    """ε at the δ that was asked for."""
+
+    epsilon: Nats
+    delta: Delta
+
+
+class FittedRecord(Part):
+    """A fitted model and what it cost."""
+
+    model: str
+    coefficients: tuple[CoefficientRecord, ...]
+    intervals: str
+    noise: str
+    guarantee: tuple[OrderRecord, ...]
+    asked: AskedRecord | None
+    price: PriceRecord
+    entry: int
+    repeated: bool
+
+
+class FitRecord(Record):
+    """A fitted model, or the demonstration that the lecture's bound is wrong."""
+
+    commands: ClassVar = ("fit",)
+
+    schema_: Literal["leakcap/fit/1"] = Field(alias="schema")
+    dataset: str | None
+    fit: FittedRecord | None
+    so_far: StatementRecord | None
+    demonstration: dict[str, float] | None
+
+
 class MeasureRecord(Part):
     """One measure of a channel."""
 
@@ -358,7 +408,13 @@ class FindingRecord(Part):
 class AttackRecord(Record):
     """Attacks carried out."""
 
-    commands: ClassVar = tuple(f"attack {name}" for name in ("guess", "wifi", "copies", "membership", "skew"))
+    commands: ClassVar = tuple(
+        f"attack {name}"
+        for name in (
+            "guess", "wifi", "copies", "membership", "skew", "households", "chain", "family", "samples",
+            "knowledge", "floor", "games", "timing", "lecture", "reused", "delta", "surprise",
+        )
+    )  # fmt: skip
 
     schema_: Literal["leakcap/attack/1"] = Field(alias="schema")
     findings: tuple[FindingRecord, ...]

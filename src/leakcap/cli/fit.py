@@ -1,0 +1,156 @@
+"""The command `fit`: a model whose fit is a private release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.release import LedgerUrl
+from leakcap.cli.targets import require_durable
+from leakcap.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from leakcap.models import PrivateGradientDescent
+    from leakcap.models.files import Lecture, Model, ModelFile
+    from leakcap.release import PrivateTable
+
+__all__ = ["fit"]
+
+
+def fit(
+    file: Annotated[Path, typer.Argument(help="The model file (TOML).", show_default=False)],
+    ledger: LedgerUrl = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Pay for new noise where the ledger remembers the fit.")
+    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where gradient descent keeps its state; beside the model file by default.",
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a descent that stopped. It is paid for.")
+    ] = False,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Say ε at this δ too. The guarantee itself stays as it is.", show_default=False),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Fit a model in private: linear (noisy moments), ridge, logistic or gradient descent.
+
+    The guarantee is shown as Rényi divergences and capacities of every level. The same fit of the same table
+    is repeated from the ledger for free, unless --fresh asks for new noise. A descent that was stopped or
+    killed goes on with --resume.
+
+    Example: leakcap fit examples/hospital/model.toml
+    """
+    from leakcap.models.files import Lecture, load_model
+
+    asked = load_model(file)
+    if isinstance(asked.fit, Lecture):
+        _lecture(asked.fit, json_)
+        return
+    if delta is not None and not 0 < delta < 1:
+        raise InvalidParameter(f"`--delta` must lie between 0 and 1. Got {delta:g}.")
+    _fit(asked, require_durable(asked.ledger if ledger is None else ledger), analyst, fresh, resume, delta,
+         json_, checkpoint or file.with_suffix(".checkpoint.json"))  # fmt: skip
+
+
+def _fit(
+    asked: ModelFile,
+    ledger: str,
+    analyst: str,
+    fresh: bool,
+    resume: bool,
+    delta: float | None,
+    json_: bool,
+    checkpoint: Path,
+) -> None:
+    from leakcap.models import PrivateGradientDescent
+    from leakcap.models.summary import summary_of
+    from leakcap.progress import progress
+    from leakcap.release import PrivateTable, load_policy
+
+    policy = load_policy(asked.policy)
+    model = asked.fit.model(policy, analyst)
+    if resume and not isinstance(model, PrivateGradientDescent):
+        raise InvalidParameter("`--resume` goes with gradient descent, whose steps are many. Leave it out.")
+    table = PrivateTable(asked.data, policy=policy, ledger=ledger, table=asked.table, analyst=analyst)
+    columns: dict[str, Any] = asked.fit.columns()
+    with progress("fitting") as tick:
+        if isinstance(model, PrivateGradientDescent):
+            model.progress = lambda step, steps: tick(step / steps, f"step {step:,} of {steps:,}")
+            _descend(model, table, columns, checkpoint, resume=resume, fresh=fresh)
+        else:
+            model.fit_table(table, **columns, fresh=fresh)
+    _print(
+        model, summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta), table, json_
+    )
+
+
+def _descend(
+    model: PrivateGradientDescent,
+    table: PrivateTable,
+    columns: dict[str, Any],
+    checkpoint: Path,
+    *,
+    resume: bool,
+    fresh: bool,
+) -> None:
+    if checkpoint.suffix != ".json":
+        raise InvalidParameter(f"`--checkpoint` must be a .json file. Got `{checkpoint}`. Nothing was spent.")
+    model.checkpoint = checkpoint
+    try:
+        if resume:
+            model.resume_table(table, **columns)
+        else:
+            model.fit_table(table, **columns, fresh=fresh)
+    except KeyboardInterrupt:
+        if checkpoint.exists():
+            typer.echo("leakcap: `leakcap fit --resume` goes on from here, without paying again.", err=True)
+        raise
+    checkpoint.unlink(missing_ok=True)
+
+
+def _print(model: Model, summary: Any, table: PrivateTable, json_: bool) -> None:
+    from leakcap.models.checkpoint import NOTE
+    from leakcap.release import exposure_so_far
+    from leakcap.report.fitting import fit_json, print_fit
+    from leakcap.statement import statement_of
+
+    shown = [entry for entry in table.ledger.entries() if entry.query != NOTE]
+    total = statement_of(exposure_so_far(shown, table.policy))
+    if json_:
+        facts = {"dataset": table.policy.dataset, "fit": fit_json(summary), "so_far": total.to_dict()}
+        print_json("fit/1", {**facts, "demonstration": None})
+        return
+    print_fit(console(), summary, total, table.budget())
+
+
+def _lecture(asked: Lecture, json_: bool) -> None:
+    from leakcap.models import lecture
+    from leakcap.report.fitting import print_lecture
+
+    public = {"M": 0.01, "N": 1.0, "P": 1.0}
+    tables = lecture.neighbouring_tables(asked.rows)
+    moved = [
+        abs(a - b) for a, b in [[lecture.minimiser(t, P=1.0, ridge=r) for t in tables] for r in (0.0, 0.1)]
+    ]
+    facts = {
+        "rows": float(asked.rows),
+        "bound": lecture.lecture_bound(k=1, n=asked.rows, **public),
+        "moved": moved[0],
+        "ridge_bound": lecture.ridge_bound(n=asked.rows, ridge=0.1, **public),
+        "ridge_moved": moved[1],
+    }
+    if json_:
+        print_json("fit/1", {"dataset": None, "fit": None, "so_far": None, "demonstration": facts})
+        return
+    print_lecture(console(), facts)

@@ -1,0 +1,196 @@
+"""A model file: whose data, under which policy and ledger, and what to fit.
+
+    [model]
+    kind = "linear"          noisy second moments; also ridge, logistic, descent, lecture
+    features = ["age", "bmi"]
+    target = "stay"
+    epsilon = 1.0
+
+Each kind has fields of its own, and any other is refused. Paths start at the file's own folder.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from leakcap.errors import InvalidQuery
+from leakcap.models.descent import PrivateGradientDescent
+from leakcap.models.linear import LinearRegression
+from leakcap.models.logistic import LogisticRegression
+from leakcap.models.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
+from leakcap.models.output import RidgeRegression
+from leakcap.release import Policy
+from leakcap.release.queries import places
+from leakcap.release.validation import complaints, read_toml
+
+__all__ = ["Lecture", "ModelFile", "load_model"]
+
+Model = LinearRegression | RidgeRegression | LogisticRegression | PrivateGradientDescent
+
+
+class _Fit(BaseModel, ABC):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    features: list[str] = Field(min_length=1)
+    target: str
+    where: str | None = None
+
+    @abstractmethod
+    def model(self, policy: Policy, analyst: str) -> Model:
+        """The estimator, unfitted. Raises `InvalidQuery` where the policy does not allow it."""
+
+    def columns(self) -> dict[str, Any]:
+        """What `fit_table` is asked for."""
+        return {"features": self.features, "target": self.target, "where": self.where}
+
+
+class Linear(_Fit):
+    """Least squares by noisy sufficient statistics."""
+
+    kind: Literal["linear"]
+    epsilon: float
+    delta: float = 0.0
+    fit_intercept: bool = True
+
+    def model(self, policy: Policy, analyst: str) -> LinearRegression:
+        """The estimator."""
+        return LinearRegression(
+            epsilon=self.epsilon, delta=self.delta, fit_intercept=self.fit_intercept, analyst=analyst
+        )
+
+
+class Ridge(_Fit):
+    """Ridge regression by output perturbation."""
+
+    kind: Literal["ridge"]
+    epsilon: float
+    delta: float = 0.0
+    radius: float = 1.0
+    penalty: float = 10.0
+
+    def model(self, policy: Policy, analyst: str) -> RidgeRegression:
+        """The estimator."""
+        return RidgeRegression(
+            epsilon=self.epsilon, delta=self.delta, radius=self.radius, penalty=self.penalty, analyst=analyst
+        )
+
+
+class Logistic(_Fit):
+    """Two classes by objective perturbation."""
+
+    kind: Literal["logistic"]
+    epsilon: float
+    delta: float = 0.0
+    row_norm: float = 1.0
+    penalty: float | None = None
+    classes: list[bool | int | str] | None = None
+    fit_intercept: bool = True
+
+    def model(self, policy: Policy, analyst: str) -> LogisticRegression:
+        """The estimator; the classes are the policy's keys of the target unless given."""
+        return LogisticRegression(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            row_norm=self.row_norm,
+            penalty=self.penalty,
+            classes=self.classes or _keys(policy, self.target) or (0, 1),
+            fit_intercept=self.fit_intercept,
+            analyst=analyst,
+        )
+
+
+class Descent(_Fit):
+    """Private gradient descent: on classes where the target has public keys, else on squares."""
+
+    kind: Literal["descent"]
+    delta: float
+    noise_multiplier: float = 2.0
+    clip: float = 1.0
+    sample_rate: float = 0.1
+    steps: int = Field(default=100, ge=1, le=10**7)
+    learning_rate: float = 0.5
+    expected_rows: int | None = Field(default=None, ge=1)
+    fit_intercept: bool = True
+    checkpoint_every: int = Field(default=50, ge=1)
+
+    def model(self, policy: Policy, analyst: str) -> PrivateGradientDescent:
+        """The estimator."""
+        return PrivateGradientDescent(
+            loss=self._loss(policy),
+            delta=self.delta,
+            noise_multiplier=self.noise_multiplier,
+            clip=self.clip,
+            sample_rate=Fraction(str(self.sample_rate)),
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            expected_rows=self.expected_rows,
+            fit_intercept=self.fit_intercept,
+            checkpoint_every=self.checkpoint_every,
+            analyst=analyst,
+        )
+
+    def _loss(self, policy: Policy) -> Loss:
+        keys = _keys(policy, self.target)
+        if keys is None:
+            return SquaredLoss()
+        return LogisticLoss(keys) if len(keys) == 2 else SoftmaxLoss(keys)
+
+
+class Lecture(_Fit):
+    """The lecture's way, which is not private: it is shown, and nothing is released."""
+
+    kind: Literal["lecture"]
+    rows: int = Field(default=1000, ge=2, le=10**6)
+
+    def model(self, policy: Policy, analyst: str) -> Model:
+        """There is none."""
+        raise InvalidQuery(
+            "The lecture's way releases nothing: its bound is wrong. Take `linear` or `ridge`."
+        )
+
+
+Fit = Annotated[Linear | Ridge | Logistic | Descent | Lecture, Field(discriminator="kind")]
+
+
+def _keys(policy: Policy, target: str) -> tuple[Any, ...] | None:
+    known = policy.columns.get(target)
+    return None if known is None or known.keys is None else tuple(known.keys)
+
+
+class _Contents(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    policy: str
+    data: str
+    table: str | None = None
+    ledger: str
+    model: Fit
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model file with its paths resolved; `data` is a path, or the URL of a server."""
+
+    policy: Path
+    data: Path | str
+    table: str | None
+    ledger: str
+    fit: Linear | Ridge | Logistic | Descent | Lecture
+
+
+def load_model(path: str | Path) -> ModelFile:
+    """Read a model file. Raises `InvalidQuery`, one line per broken rule."""
+    path = Path(path)
+    try:
+        contents = _Contents.model_validate(read_toml(path, InvalidQuery))
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, str(path))) from None
+    folder = path.resolve().parent
+    data, ledger = places(folder, contents.data, contents.ledger)
+    return ModelFile(folder / contents.policy, data, contents.table, ledger, contents.model)

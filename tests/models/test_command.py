@@ -1,0 +1,135 @@
+"""`leakcap fit`: what it prints, repeats, refuses, and how a stopped descent goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leakcap
+from leakcap.ledger import Ledger
+from leakcap.models import PrivateGradientDescent
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "hospital"
+PLAIN = {"kind": '"linear"', "features": '["mean_radius"]', "target": '"worst_radius"', "epsilon": "1.0"}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("patients.parquet", "policy.toml", "policy-models.toml", "descent.toml", "logistic.toml"):
+        shutil.copy(EXAMPLES / name, tmp_path / name)
+    policy = (tmp_path / "policy.toml").read_text().replace("nats_per_person = 0.2", "nats_per_person = 9.0")
+    (tmp_path / "wide.toml").write_text(policy.replace("nats_table = 200.0", "nats_table = 9000.0"))
+    return tmp_path
+
+
+def written(place: Path, policy: str = "wide.toml", **fields: str) -> Path:
+    lines = [f'policy = "{policy}"', 'data = "patients.parquet"', 'ledger = "own.db"', "[model]"]
+    file = place / "own.toml"
+    file.write_text("\n".join([*lines, *(f"{name} = {value}" for name, value in fields.items())]))
+    return file
+
+
+def fitted(*words: str | Path, code: int = 0) -> Any:
+    done = leakcap("fit", *words, "--json")
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        PLAIN,
+        {**PLAIN, "where": "\"diagnosis = 'benign'\"", "fit_intercept": "false"},
+        {**PLAIN, "kind": '"ridge"', "penalty": "5.0", "radius": "2.0"},
+    ],
+)
+def test_regressions_show_intervals_and_every_order(place: Path, fields: dict[str, str]) -> None:
+    file = written(place, **fields)
+    found = fitted(file, "--delta", "1e-6")["fit"]
+    assert [c["name"] for c in found["coefficients"]] == ["intercept", "mean_radius"]
+    for one in found["coefficients"]:
+        low, high = one["interval"]
+        assert low is None or low <= high
+    # Published for ε = 1: MI-DP 0.12330156148, R₂ 0.24022901392, R₈ 0.63545939857.
+    levels = {order["alpha"]: order["level"] for order in found["guarantee"]}
+    assert levels[1.0] == pytest.approx(0.12330156148)
+    assert levels[2.0] == pytest.approx(0.24022901392)
+    assert levels[8.0] == pytest.approx(0.63545939857)
+    assert found["asked"] == {"epsilon": 1.0, "delta": 1e-6}
+    again = fitted(file)["fit"]
+    assert again["repeated"]
+    assert again["asked"] is None
+    assert again["coefficients"] == found["coefficients"]
+    assert not fitted(file, "--fresh")["fit"]["repeated"]
+
+
+def test_classes_come_from_the_policy(place: Path) -> None:
+    found = fitted(place / "logistic.toml")["fit"]
+    assert found["model"] == "LogisticRegression"
+    assert all(one["interval"] is None for one in found["coefficients"])
+    text = leakcap("fit", place / "logistic.toml").stdout
+    assert "unknown" in text
+    assert "Repeated from the ledger" in text
+
+
+def test_a_stopped_descent_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C after 120 of 200 steps: exit 130, a hint, and 80 steps more with --resume, paid once."""
+    real, steps = PrivateGradientDescent._step, []
+
+    def stopping(self: Any, *args: Any) -> Any:
+        if len(steps) == 120:
+            raise KeyboardInterrupt
+        steps.append(1)
+        return real(self, *args)
+
+    monkeypatch.setattr(PrivateGradientDescent, "_step", stopping)
+    file = place / "descent.toml"
+    done = leakcap("fit", file)
+    assert done.returncode == 130
+    assert "--resume" in done.stderr
+    monkeypatch.setattr(
+        PrivateGradientDescent, "_step", lambda self, *args: steps.append(1) or real(self, *args)
+    )
+    found = fitted(file, "--resume")
+    assert len(steps) == 200
+    assert not (place / "descent.checkpoint.json").exists()
+    assert found["so_far"]["queries"] == 1
+    with Ledger.read(f"sqlite:///{place / 'hospital-models.db'}") as ledger:
+        assert ledger.totals().epsilon == pytest.approx(found["fit"]["price"]["epsilon"])
+    orders = {o["alpha"]: o for o in found["fit"]["guarantee"]}
+    # 200 full steps between two contents: 2αT/σ² (Gaussian at twice the clip), by hand.
+    assert orders[4.0]["renyi"] == pytest.approx(2 * 4 * 200 / 30**2)
+
+
+def test_the_lecture_is_a_demonstration(place: Path) -> None:
+    file = written(place, kind='"lecture"', features='["mean_radius"]', target='"worst_radius"')
+    found = fitted(file)
+    assert found["fit"] is None
+    assert found["demonstration"]["moved"] == 2.0
+    assert found["demonstration"]["bound"] == pytest.approx(0.0020002)
+    assert "not a release" in leakcap("fit", file).stdout
+    assert not (place / "own.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words", "said"),
+    [
+        ({**PLAIN, "kind": '"forest"'}, [], "forest"),
+        ({**PLAIN, "penalty": "1.0"}, [], "penalty"),
+        ({**PLAIN, "target": '"diagnosis"'}, [], "bounds"),
+        ({**PLAIN, "features": "[]"}, [], "features"),
+        ({**PLAIN, "features": '["nothing"]'}, [], "nothing"),
+        ({**PLAIN, "epsilon": "9.0"}, [], "cap"),
+        (PLAIN, ["--resume"], "--resume"),
+        (PLAIN, ["--delta", "2"], "--delta"),
+        (PLAIN, ["--ledger", "sqlite://"], "memory"),
+    ],
+)
+def test_refusals_in_one_line(place: Path, fields: dict[str, str], words: list[str], said: str) -> None:
+    done = leakcap("fit", written(place, **fields), *words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
