@@ -131,3 +131,83 @@ def test_a_mistake_is_one_line(args: tuple[str, ...], tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("leakcap: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "many"),
+    [
+        (("households", "1", "5", "--size", "3", "--epsilon", "1"), 2),
+        (("chain", "3", "20"), 2),
+        (("family", "2", "--children", "2", "--families", "3"), 1),
+        (("knowledge", "0", "4"), 2),
+        (("floor", "10", "--missing", "0,1"), 2),
+        (("timing", "--epsilon", "1"), 2),
+        (("lecture",), 2),
+        (("reused", "--values", "3"), 2),
+        (("delta", "--people", "10"), 1),
+    ],
+)
+def test_the_other_commands(words: tuple[str, ...], many: int) -> None:
+    found = findings(*words)
+    assert len(found) == many
+    assert all({"got", "at_most", "ratio", "stopped_by"} <= set(row) for row in found)
+
+
+def test_games_tell_the_guard() -> None:
+    found = findings("games", "--rounds", "20", "--seed", "1")
+    assert [row["guarded"] for row in found] == [False, True] * 10
+    shown = leakcap("attack", "games", "--rounds", "5").stdout
+    assert "no guard" in shown
+    assert "the lecture's regression: stopped by" in shown
+
+
+def test_family_and_samples_from_files(tmp_path: Path) -> None:
+    (tmp_path / "tree.csv").write_text("kid,mum,dad\nmum,,\ndad,,\n")
+    (kid,) = findings("family", "kid", "--pedigree", "tree.csv", cwd=tmp_path)
+    (same,) = findings("family", "2", "--children", "1")
+    assert kid == same
+    (tmp_path / "rows.csv").write_text("0,0,0.5\n1,1,0.5\n")
+    (drawn,) = findings(
+        "samples", "rows.csv", "--grid", "0.5", "--bounds", "0,1", "--seed", "3", cwd=tmp_path
+    )
+    assert (drawn["draws"], drawn["records"], drawn["values"]) == (2, 3, 2)
+
+
+def test_surprise_from_a_matrix(tmp_path: Path) -> None:
+    (tmp_path / "eraser.csv").write_text("0.1,0,0.9\n0,0.1,0.9\n")
+    low, high = findings("surprise", "eraser.csv", "--levels", "0.6,0.7", cwd=tmp_path)
+    assert (low["got"], high["got"]) == (pytest.approx(0.1), 0.0)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("family", "nobody"),
+        ("family", "0", "--pedigree", "missing.csv"),
+        ("family", "0", "--pedigree", "short.csv"),
+        ("family", "0", "--pedigree", "twice.csv"),
+        ("family", "0", "--frequency", "2"),
+        ("samples", "missing.csv"),
+        ("samples", "text.csv"),
+        ("samples", "ragged.csv"),
+        ("samples", "text.csv", "--bounds", "1"),
+        ("knowledge", "--nats", "1"),
+        ("floor", "5", "--missing", "100"),
+        ("floor", "1"),
+        ("games", "--epsilon", "100"),
+        ("timing", "--epsilon", "0"),
+        ("lecture", "--people", "0"),
+        ("delta", "--delta", "2"),
+        ("households", "0"),
+        ("chain", "2"),
+    ],
+)
+def test_a_mistake_in_the_others_is_one_line(args: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "short.csv").write_text("a,b\n")
+    (tmp_path / "twice.csv").write_text("a,,\na,,\n")
+    (tmp_path / "text.csv").write_text("a,1\n")
+    (tmp_path / "ragged.csv").write_text("1,2\n1\n")
+    done = leakcap("attack", *args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("leakcap: ")
+    assert done.stderr.count("\n") == 1

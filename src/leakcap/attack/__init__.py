@@ -37,7 +37,7 @@ from leakcap.attack.pedigree import Pedigree, cousins, siblings
 from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
 from leakcap.attack.samples import Sampled, sampled_joint, sampled_record
 from leakcap.attack.sums import Sums, equal_copies, households, markov_chain
-from leakcap.attack.surprises import Surprise, skew_curve, surprise
+from leakcap.attack.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
 from leakcap.attack.timing import Timed, textbook_timing, timing
 from leakcap.attack.use import Use, use_of_capacity
 from leakcap.attack.value import Finding
@@ -56,6 +56,7 @@ __all__ = [
     "Played",
     "Reconstructed",
     "Sampled",
+    "Skew",
     "Span",
     "Sums",
     "Surprise",
@@ -101,6 +102,7 @@ __all__ = [
     "siblings",
     "skew_curve",
     "surprise",
+    "surprise_curve",
     "textbook_reachable",
     "textbook_timing",
     "timing",

@@ -79,7 +79,8 @@ def households(count: int, size: int, *, prior: float = 0.5) -> Sums:
     law = (1.0 - prior, prior)
     known = ((1.0 - prior, (1.0, 0.0)), (prior, (0.0, 1.0))) if size > 1 else ((1.0, law),)
     extent = -math.log(min(law)) if size > 1 else 0.0
-    return Sums(f"{count} households of {size}", given, law, size, extent, known)
+    name = f"{count} household{'s' if count > 1 else ''} of {size}"
+    return Sums(name, given, law, size, extent, known)
 
 
 def markov_chain(n: int, stay: float) -> Sums:

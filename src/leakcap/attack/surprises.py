@@ -16,10 +16,18 @@ from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.leakage.guessing import bayes_vulnerability
 
-__all__ = ["Surprise", "skew_curve", "surprise"]
+__all__ = ["Skew", "Surprise", "skew_curve", "surprise", "surprise_curve"]
 
 
-def skew_curve(nats: float, alphas: Sequence[float]) -> tuple[Finding, ...]:
+@dataclass(frozen=True, kw_only=True)
+class Skew(Finding):
+    """How far an even outcome is tilted under a cap of `nats` at level `alpha`."""
+
+    alpha: float
+    nats: float
+
+
+def skew_curve(nats: float, alphas: Sequence[float]) -> tuple[Skew, ...]:
     """The largest probability to which one of two even outcomes is tilted under a level-α cap, for each α.
 
     got is that of randomised response with D_α(P_XY ‖ P_X × P_Y) = `nats`, which reaches the bound.
@@ -33,12 +41,14 @@ def skew_curve(nats: float, alphas: Sequence[float]) -> tuple[Finding, ...]:
         p = outcome_skew(alpha, nats)
         flip = Channel([[p, 1.0 - p], [1.0 - p, p]])
         points.append(
-            Finding(
+            Skew(
                 attack=f"outcome skew at level {alpha:g}",
                 got=bayes_vulnerability(flip, [0.5, 0.5]),
                 at_most=p,
                 unit="probability",
                 stopped_by="the cap on nats at level α",
+                alpha=alpha,
+                nats=nats,
             )
         )
     return tuple(points)
@@ -87,3 +97,16 @@ def surprise(channel: Channel, prior: ArrayLike, *, alpha: float, level: float) 
         level=level,
         nats=nats,
     )
+
+
+def surprise_curve(
+    channel: Channel, prior: ArrayLike, *, alpha: float, levels: Sequence[float]
+) -> tuple[Surprise, ...]:
+    """`surprise` for each level. Data for a plot.
+
+    >>> from leakcap.mechanism import BinaryErasure
+    >>> erased = BinaryErasure(0.1).channel()
+    >>> [round(point.got, 6) for point in surprise_curve(erased, [0.5, 0.5], alpha=2.0, levels=[0.5, 0.7])]
+    [0.9, 0.0]
+    """
+    return tuple(surprise(channel, prior, alpha=alpha, level=level) for level in levels)

@@ -1,0 +1,130 @@
+"""How every `leakcap attack …` reads lists of numbers, and shows what was found: table, JSON, page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakcap.cli.printing import console, print_json
+from leakcap.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from leakcap.attack import Finding
+
+__all__ = ["Epsilon", "Page", "Seed", "belief", "numbers", "show", "show_pairs"]
+
+Epsilon = Annotated[float, typer.Option(help="Of each answer, in nats.")]
+Seed = Annotated[
+    int | None, typer.Option(help="For the choice of questions; not for the noise.", show_default=False)
+]
+Page = Annotated[
+    Path | None,
+    typer.Option("--report", help="Also write plots and numbers as one HTML file.", show_default=False),
+]
+
+
+def belief(text: str, size: int) -> list[float]:
+    """A prior from the command line."""
+    return [1.0 / size] * size if text == "uniform" else numbers(text, "--prior")
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Numbers with commas between."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidParameter(
+            f"`{option}` must be numbers with commas between. Got {text[:60]!r}."
+        ) from None
+
+
+def show(found: Sequence[Finding], json_: bool, report: Path | None) -> None:
+    """Print the findings, and write the page if one is asked for."""
+    if report is not None:
+        from leakcap.report.attack import attack_figures
+
+        _write(report, found, attack_figures(found))
+    if json_:
+        print_json("attack/1", {"findings": [finding.to_dict() for finding in found]})
+        return
+    _table([("", finding) for finding in found])
+    from rich.text import Text
+
+    out = console()
+    for finding in found:
+        shown = ", ".join(f"{name} {_word(value)}" for name, value in _rest(finding).items())
+        if shown:
+            out.print(Text(shown, style="dim"), soft_wrap=True)
+    out.print(Text(f"stopped by {found[0].stopped_by}"), soft_wrap=True)
+    _tell(report)
+
+
+def show_pairs(pairs: Sequence[tuple[Finding, Finding]], json_: bool, report: Path | None) -> None:
+    """Print attacks without the guard and with it; in JSON `guarded` tells them apart."""
+    flat = [finding for pair in pairs for finding in pair]
+    if report is not None:
+        from leakcap.report.attack import guard_figures
+
+        _write(report, flat, guard_figures(pairs))
+    if json_:
+        rows = [
+            {**finding.to_dict(), "guarded": guarded}
+            for pair in pairs
+            for guarded, finding in zip((False, True), pair, strict=True)
+        ]
+        print_json("attack/1", {"findings": rows})
+        return
+    _table([(how, f) for pair in pairs for how, f in zip(("no guard", "guarded"), pair, strict=True)])
+    from rich.text import Text
+
+    for without, _ in pairs:
+        console().print(Text(f"{without.attack}: stopped by {without.stopped_by}"), soft_wrap=True)
+    _tell(report)
+
+
+def _table(rows: Sequence[tuple[str, Finding]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("attack", "", "got", "at most", "ratio", ""):
+        table.add_column(column, justify="left" if column in ("attack", "") else "right")
+    for how, finding in rows:
+        ratio = "∞" if math.isinf(finding.ratio) else f"{finding.ratio:.4g}"
+        cells = (f"{finding.got:.6g}", f"{finding.at_most:.6g}", ratio, finding.unit)
+        table.add_row(Text(finding.attack), how, *cells)
+    console().print(table)
+
+
+def _write(report: Path, found: Sequence[Finding], specs: Sequence[dict[str, Any]]) -> None:
+    from leakcap.report.attack import write_attack
+
+    title = "Attacks" if len({f.attack for f in found}) > 1 else found[0].attack.capitalize()
+    try:
+        write_attack(report, title, found, specs)
+    except OSError as trouble:
+        raise InvalidParameter(
+            f"`--report` must be a file that can be written. Got {trouble.strerror}."
+        ) from None
+
+
+def _tell(report: Path | None) -> None:
+    if report is not None:
+        from rich.text import Text
+
+        console().print(Text(f"written: {report}"), soft_wrap=True)
+
+
+def _rest(finding: Finding) -> dict[str, object]:
+    plain = ("attack", "got", "at_most", "ratio", "unit", "stopped_by")
+    return {name.replace("_", " "): value for name, value in finding.to_dict().items() if name not in plain}
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return "∞"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
