@@ -202,7 +202,7 @@ def _picture(found: list[Finding], others: list[Finding] | None) -> Figure:
                 "field": "bits",
                 "type": "quantitative",
                 "title": "bits, at most",
-                "axis": {"format": "~g"},
+                "axis": {"format": "~g", "tickCount": 8},
             },
             "color": {
                 "field": "which",

@@ -210,7 +210,7 @@ class Meaning:
     @property
     def corner(self) -> float:
         """Both error rates of the most telling test that ε allows: 1/(1+A)."""
-        return 1.0 - guess_bound(self.epsilon, 2)
+        return posterior_floor(self.epsilon, 0.5)
 
     @cached_property
     def tests(self) -> list[tuple[float, float]]:
@@ -224,7 +224,9 @@ class Meaning:
         # The two tests by which ε alone is known: pβ + (1−p)a ≥ corner at p = corner and p = 1 − corner.
         errors += [(q, self.corner) for q in (self.corner, 1.0 - self.corner) if q > 0.0]
         at = sorted({i / 40 for i in range(41)} | {self.corner})
-        return [(a, max(0.0, *((e - (1.0 - p) * a) / p for p, e in errors))) for a in at]
+        # Under a finite ε whatever can come from one value can come from the other: no alarms, all missed.
+        rest = [(a, max(0.0, *((e - (1.0 - p) * a) / p for p, e in errors))) for a in at if a > 0.0]
+        return [(0.0, 1.0), *rest]
 
     @cached_property
     def orders(self) -> list[tuple[float, Bound | None, float, float]]:

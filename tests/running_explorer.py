@@ -1,0 +1,56 @@
+"""The explorer on a socket of this machine, in a thread, for as long as a test needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+
+from leakcap.web import Settings, create_app
+
+__all__ = ["chromium", "hospital", "running"]
+
+HOSPITAL = Path(__file__).parents[1] / "examples" / "hospital"
+
+
+def hospital(folder: Path, **more: object) -> Settings:
+    """Settings for a copy of the hospital's example with an empty ledger."""
+    for name in ("policy.toml", "patients.parquet"):
+        shutil.copy(HOSPITAL / name, folder / name)
+    ledger = f"sqlite:///{folder / 'hospital.db'}"
+    return Settings(policy=folder / "policy.toml", ledger=ledger, data=folder / "patients.parquet", **more)  # type: ignore[arg-type]
+
+
+def chromium() -> str:
+    """Debian's Chromium, or whatever else is on the PATH."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        path = shutil.which(name)
+        if path:
+            return path
+    raise AssertionError("NO BROWSER: install Chromium (`make chromium`) to test the explorer.")
+
+
+@contextlib.contextmanager
+def running(settings: Settings) -> Iterator[str]:
+    """The address of a running explorer."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(create_app(settings), log_level="error", lifespan="off", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
+        thread.start()
+        give_up = time.monotonic() + 20
+        while not server.started and time.monotonic() < give_up:
+            time.sleep(0.01)
+        assert server.started
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(timeout=20)
+        assert not thread.is_alive()

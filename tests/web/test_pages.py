@@ -1,0 +1,293 @@
+"""The pages' numbers by a second route, and that every state is an address."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import altair
+import pytest
+from starlette.testclient import TestClient
+
+from leakcap.web import Settings, create_app, epsilon_plots, needs, needs_plots
+from leakcap.web.comparing import EXAMPLES, Given, compare
+from leakcap.web.epsilon import MECHANISMS, Meaning, asked, count_error
+from leakcap.web.figures import DARK, LIGHT, Figure, themed
+from leakcap.web.guard import Keys
+from leakcap.web.needs import Need, choice
+from running_explorer import hospital
+
+HOME = "http://127.0.0.1:8421"
+
+
+@pytest.fixture
+def web() -> TestClient:
+    return TestClient(create_app(Settings()), base_url=HOME)
+
+
+def specs(page: str) -> dict[str, Any]:
+    found = re.findall(r'data-key="([a-z]+)" data-spec="([^"]*)"', page)
+    return {key: json.loads(html.unescape(text)) for key, text in found}
+
+
+def meaning(**query: object) -> Meaning:
+    return Meaning(asked({key: str(value) for key, value in query.items()}))
+
+
+def test_epsilon_a_tenth() -> None:
+    m = meaning(eps=0.1, prior=50, family=5)
+    assert m.after() == pytest.approx(1 / (1 + math.exp(-0.1)), abs=1e-14)
+    assert m.after(5) == pytest.approx(1 / (1 + math.exp(-0.5)), abs=1e-14)
+    assert m.error == 30
+    # Randomised response of ε = 0.1 in nats: ln 2 − h(A/(1+A)).
+    p = 1 / (1 + math.exp(-0.1))
+    exact = math.log(2) + p * math.log(p) + (1 - p) * math.log(1 - p)
+    assert m.exposure.nats.upper == pytest.approx(exact, rel=1e-9)
+    assert m.exposure.nats.upper >= exact * (1 - 1e-12)
+
+
+def test_the_published_values_of_any_mechanism() -> None:
+    assert meaning(mechanism="any", eps=1, values=1000).tight == pytest.approx(0.12330156148, abs=1e-11)
+    rows = meaning(mechanism="any", eps=1).orders
+    assert rows[0][2] == pytest.approx(0.12330156148, abs=1e-11)
+    values = [tight for _, _, tight, _ in rows]
+    assert values == sorted(values)
+    assert max(apart for *_, apart in rows) <= 1.0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(("eps", "queries"), [(0.01, 1), (0.5, 7), (1.0, 300), (10.0, 1000)])
+@pytest.mark.parametrize("prior", [1, 30, 50, 99])
+def test_no_claim_is_beyond_another(mechanism: str, eps: float, queries: int, prior: int) -> None:
+    m = meaning(mechanism=mechanism, eps=eps, queries=queries, prior=prior, values=20)
+    assert m.average_bits <= m.tight_bits * (1 + 1e-12)
+    assert m.average_bits <= m.entropy_bits * (1 + 1e-12)
+    assert m.worst_bits <= m.entropy_bits * (1 + 1e-12)
+    # On average no guess is better than after the most telling answer.
+    assert m.guess.lower <= max(m.after(), 1 - m.least()) + 1e-9
+    assert m.least() <= m.asked.prior + 1e-12 <= m.after() + 2e-12
+    assert m.after() <= m.after(2) + 1e-12
+    for alarms, misses in m.tests:
+        bound = max(0.0, 1 - math.exp(min(m.epsilon, 700)) * alarms, math.exp(-m.epsilon) * (1 - alarms))
+        assert bound - 1e-9 <= misses <= 1 - alarms + 1e-9
+
+
+def test_tests_of_randomised_response_are_its_own_two_lines() -> None:
+    m = meaning(mechanism="response", eps=1, values=2)
+    a = math.e
+    for alarms, misses in m.tests:
+        assert misses == pytest.approx(max(1 - a * alarms, (1 - alarms) / a), abs=1e-9)
+
+
+def test_ten_coins_by_counting() -> None:
+    """The best guess after ten fair-odds randomised responses, by adding up binomials."""
+    m = meaning(mechanism="response", eps=0.5, queries=9, values=2, prior=50)
+    p = math.exp(0.5) / (1 + math.exp(0.5))
+    majority = sum(math.comb(9, k) * p**k * (1 - p) ** (9 - k) for k in range(5, 10))
+    assert m.guess.lower - 1e-9 <= majority <= m.guess.upper + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("query", "holds", "beyond"),
+    [
+        ({"need": "accuracy", "error": "30"}, lambda e: error_of(e) <= 30, -1),
+        ({"need": "accuracy", "error": "1"}, lambda e: error_of(e) <= 1, -1),
+        ({"need": "guess", "right": "55", "queries": "200"}, lambda e: sigmoid(200 * e) <= 0.55, 1),
+        (
+            {"need": "family", "shared": "75", "queries": "10", "people": "5"},
+            lambda e: sigmoid(50 * e) <= 0.75,
+            1,
+        ),
+    ],
+)
+def test_the_choice_meets_the_need_and_its_neighbour_does_not(
+    query: dict[str, str], holds: Any, beyond: int
+) -> None:
+    found = choice(needs.needed(query))
+    assert found.met
+    assert holds(found.epsilon)
+    step = 10.0 ** (math.floor(math.log10(found.epsilon)) - 3)
+    assert not holds(found.epsilon + beyond * step)
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def error_of(epsilon: float) -> int:
+    """The least a with P(|Z| > a) ≤ 5 % for discrete Laplace noise, by adding up its masses."""
+    s = math.exp(-epsilon)
+    beyond, a = 1 - (1 - s) / (1 + s), 0
+    while beyond > 0.05:
+        a += 1
+        beyond -= 2 * (1 - s) / (1 + s) * s**a
+    return a
+
+
+def test_count_error_by_adding_up_masses() -> None:
+    for eps in (0.05, 0.0982, 0.1, 0.5, 1.0, 3.0, 10.0):
+        assert count_error(eps) == error_of(eps)
+
+
+def test_a_tenth_of_a_bit_over_two_hundred_queries() -> None:
+    found = choice(Need("bits", 0.1, 200, 5))
+    assert found.bits <= 0.1
+    # Near zero the capacity of one count is ε²/8 nats.
+    assert found.epsilon == pytest.approx(math.sqrt(0.1 * math.log(2) * 8 / 200), rel=0.02)
+
+
+def test_a_need_that_nothing_meets_is_said(web: TestClient) -> None:
+    assert (
+        not choice(Need("family", 50.1, 1000, 20)).met or choice(Need("family", 50.1, 1000, 20)).epsilon > 0
+    )
+    page = web.get("/choose", params={"need": "guess", "right": "50.1", "queries": "1000"}).text
+    assert ("No ε from" in page) == (not choice(Need("guess", 50.1, 1000, 5)).met)
+
+
+def test_the_survey() -> None:
+    found = compare(Given(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity"))
+    rows = {(row.section, row.name): row for row in found.rows}
+    shannon = rows["at most, whatever is believed", "Shannon capacity"]
+    assert shannon.a == "0.160621"
+    assert shannon.b == "0.148342"
+    assert shannon.more == "A"
+    bayes = rows["at most, whatever is believed", "Bayes capacity"]
+    assert (bayes.a, bayes.b, bayes.more) == ("1.66667", "1.8", "B")
+    # B errs less, so that B leaks more.
+    risk = rows["under the prior", "Bayes risk"]
+    assert (risk.a, risk.b, risk.more) == ("0.444444", "0.4", "B")
+    assert [order.holds for order in found.orders] == [False] * 4
+
+
+def test_refinement_is_shown_where_it_holds() -> None:
+    found = compare(Given("1,0\n0,1\n", "3/4,1/4\n1/4,3/4\n", "uniform", "identity"))
+    assert found.orders[0].claim == "B never leaks more than A, on average"
+    assert [order.holds for order in found.orders] == [True, False, True, False]
+
+
+def pictures() -> list[tuple[str, Figure]]:
+    found = []
+    for mechanism in MECHANISMS:
+        for m in (meaning(mechanism=mechanism), meaning(mechanism=mechanism, eps=10, queries=1000, prior=1)):
+            found += [(f"{mechanism}-{f.key}", f) for f in epsilon_plots.figures(m)]
+    found += [
+        (f"{kind}-{f.key}", f)
+        for kind in needs.NEEDS
+        for f in needs_plots.figures(choice(needs.needed({"need": kind})))
+    ]
+    survey = Given(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
+    return found + [(f"mechanism-{f.key}", f) for f in compare(survey).figures]
+
+
+def test_every_picture_takes_the_colours_of_both_themes() -> None:
+    drawn = pictures()
+    assert len(drawn) == 6 * 7 + 4 * 2 + 1
+    for _, figure in drawn:
+        assert figure.spoken
+        for colours in (LIGHT, DARK):
+            assert "@" not in json.dumps(themed(figure.spec, colours))
+
+
+def test_every_kind_of_picture_is_vega_lite() -> None:
+    special = {
+        "any-information",
+        "any-tests",
+        "any-orders",
+        "response-error",
+        "accuracy-sides",
+        "accuracy-others",
+    }
+    kinds = {
+        f"laplace-{key}" for key in ("people", "information", "odds", "cases", "tests", "orders", "error")
+    }
+    chosen = {name: figure for name, figure in pictures() if name in kinds | special | {"mechanism-leakage"}}
+    assert len(chosen) == 14
+    for figure in chosen.values():
+        altair.Chart.from_dict(themed(figure.spec, LIGHT), validate=True)
+    broken = themed(chosen["laplace-cases"].spec, LIGHT) | {"mark": {"type": "no such mark"}}
+    with pytest.raises(Exception, match="no such mark"):
+        altair.Chart.from_dict(broken)
+
+
+def test_a_state_is_an_address(web: TestClient) -> None:
+    query = {
+        "mechanism": "response",
+        "eps": "0.25",
+        "queries": "7",
+        "family": "3",
+        "prior": "10",
+        "values": "16",
+    }
+    part = web.get("/epsilon", params=query, headers={"hx-request": "true"})
+    assert not part.text.lstrip().startswith("<!doctype")
+    address = part.headers["hx-replace-url"]
+    whole = web.get(address)
+    assert specs(whole.text) == specs(part.text)
+    assert part.text.strip() in whole.text
+    for name, value in query.items():
+        if name != "mechanism":
+            assert re.search(rf'name="{name}" value="{re.escape(value)}"', whole.text)
+    restored = web.get(address, headers={"hx-request": "true", "hx-history-restore-request": "true"})
+    assert restored.text == whole.text
+
+
+def test_odd_queries_are_the_nearest_that_make_sense(web: TestClient) -> None:
+    odd = ["nan", "inf", "-inf", "-1", "1e400", "", "0", "٣", "1_0", "0x10", "9" * 400]
+    for value in odd:
+        query = dict.fromkeys(
+            ("eps", "queries", "family", "prior", "values", "right", "bits", "people"), value
+        )
+        assert web.get("/epsilon", params=query).status_code == 200
+        assert web.get("/choose", params=query | {"need": "bits"}).status_code == 200
+    assert specs(web.get("/epsilon", params={"eps": "inf"}).text)["people"]
+
+
+def test_numbers_come_as_json(web: TestClient) -> None:
+    found = web.get("/epsilon.json", params={"eps": "0.1"}).json()
+    lines = {line["key"]: line for line in found["statement"]["lines"]}
+    assert lines["coin_flip"]["upper"] == pytest.approx(1 / (1 + math.exp(-0.1)))
+    assert set(found["pictures"]) == {"people", "information", "odds", "cases", "tests", "orders", "error"}
+
+
+def test_a_release_and_what_the_page_says_of_it(tmp_path: Path) -> None:
+    keys = Keys(None, "c")
+    web = TestClient(create_app(hospital(tmp_path, allow_release=True), keys=keys), base_url=HOME)
+    assert "Nothing was released yet" in web.get("/release").text
+    ask = {"statistic": "count", "where": "diagnosis = 'malignant'", "epsilon": "0.5", "name": "ill"}
+    preview = web.get("/release", params=ask).text
+    assert "± 6" in preview
+    assert not (tmp_path / "hospital.db").exists()
+    post = ask | {"form_key": keys.form}
+    first = web.post("/release", data=post, headers={"origin": HOME})
+    value = re.search(r'class="answer">([^<]+)<', first.text)
+    assert value is not None
+    assert abs(int(value[1].replace("−", "-")) - 212) < 100  # e^(−50): never, by chance
+    again = web.post("/release", data=post, headers={"origin": HOME})
+    assert "repeated from the ledger" in again.text
+    assert f'class="answer">{value[1]}<' in again.text
+    beyond = web.post("/release", data=post | {"epsilon": "2.6"}, headers={"origin": HOME})
+    assert beyond.status_code == 422
+    assert 'class="answer"' not in beyond.text
+    assert "cap" in beyond.text
+    page = web.get("/release").text
+    assert page.count('href="/release/entry/') == 1
+    assert "62.25 %" in web.get("/release/entry/1").text
+    assert web.get("/release/entry/2").status_code == 404
+
+
+def test_a_ledger_of_another_policy_is_not_shown(tmp_path: Path) -> None:
+    keys = Keys(None, "c")
+    settings = hospital(tmp_path, allow_release=True)
+    web = TestClient(create_app(settings, keys=keys), base_url=HOME)
+    ask = {"statistic": "count", "epsilon": "0.5", "form_key": keys.form}
+    web.post("/release", data=ask, headers={"origin": HOME})
+    assert settings.policy is not None
+    text = settings.policy.read_text()
+    settings.policy.write_text(text.replace("nats_table = 200.0", "nats_table = 300.0"))
+    page = web.get("/release").text
+    assert "another policy" in page
+    assert "Entries of the ledger" not in page
