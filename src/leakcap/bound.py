@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from leakcap.cards import card, interval
 from leakcap.errors import require
 
 __all__ = ["Bound"]
@@ -79,3 +80,11 @@ class Bound:
         if self.is_exact:
             return f"{self.lower:.10g} {self.unit} ({self.method})"
         return f"[{self.lower:.10g}, {self.upper:.10g}] {self.unit} ({self.method})"
+
+    def _repr_html_(self) -> str:
+        """The interval as a notebook shows it."""
+        rows = [("value" if self.is_exact else "between", interval(self.lower, self.upper, self.unit))]
+        if self.unit == "nats" and math.isfinite(self.upper):
+            rows.append(("", interval(self.bits.lower, self.bits.upper, "bits")))
+        rows.append(("how", self.method))
+        return card("Bound", [*rows, *([("source", self.source)] if self.source else [])])

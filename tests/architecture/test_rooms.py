@@ -11,7 +11,7 @@ SOURCE = Path(leakcap.__file__).parent
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("numeric", "progress"),
+    ("cards", "numeric", "progress"),
     ("sampling",),
     ("bound",),
     ("channel", "divergence", "adversary"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+from leakcap.cards import bar, card
+
 __all__ = ["Finding"]
 
 
@@ -31,6 +33,16 @@ class Finding:
         if self.at_most == 0.0:
             return math.inf if self.got > 0.0 else 1.0
         return self.got / self.at_most
+
+    def _repr_html_(self) -> str:
+        """What was got against the limit, as a notebook shows it."""
+        share = bar(min(self.ratio, 1.0) if math.isfinite(self.ratio) else 1.0)
+        rows = [
+            ("got", f"{self.got:.6g} {self.unit}", share),
+            ("at most", f"{self.at_most:.6g} {self.unit}", ""),
+            ("ratio", "∞" if math.isinf(self.ratio) else f"{self.ratio:.4g}", ""),
+        ]
+        return card(self.attack, rows, note=f"stopped by {self.stopped_by}")
 
     def to_dict(self) -> dict[str, object]:
         """Every field and the ratio, for JSON and plots; None for what JSON cannot say."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from leakcap.bound import Bound
+from leakcap.cards import card, interval
 from leakcap.definition import Definition
 from leakcap.errors import require
 
@@ -121,6 +122,17 @@ class Audit:
         require(0 <= delta <= 1, "delta", "Audit.epsilon_at", "be a probability in [0, 1]", delta)
         ratios = [(p.likely - delta) / p.unlikely for p in self.curve if p.likely > delta and p.unlikely > 0]
         return max([0.0, *(math.log(ratio) for ratio in ratios)])
+
+    def _repr_html_(self) -> str:
+        """The certified bounds and the verdict as a notebook shows them."""
+        shown = {
+            "ε (pure DP)": self.epsilon,
+            "information (MI-DP)": self.information,
+            "maximal leakage": self.maximal_leakage,
+        }
+        rows = [(name, interval(bound.lower, math.inf, "nats")) for name, bound in shown.items()]
+        runs = f"{self.samples[0]:,} and {self.samples[1]:,} runs; confidence {self.confidence:g} each"
+        return card("Audit", rows, note=runs if self.judgement is None else f"{self.judgement}. {runs}")
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leakcap.cards import card
 from leakcap.channel.checks import labels_of, probability_of, same_labels
 from leakcap.channel.entries import beside, both, is_exact, is_sparse, merged, product, to_exact, to_floats
 from leakcap.channel.merging import proportional, repeated
@@ -268,6 +269,21 @@ class Channel:
         """The kind and the shape; a matrix is too long for a line."""
         kind = "sparse " if self.sparse is not None else "exact " if self.exact is not None else ""
         return f"<{kind}Channel of {self.shape[0]} secrets and {self.shape[1]} observations>"
+
+    def _repr_html_(self) -> str:
+        """The matrix as a notebook shows it, its corner where it is large."""
+        if self.sparse is not None:
+            return card(repr(self).strip("<>"), [("entries that are not zero", f"{self.sparse.nnz:,}")])
+        rows, columns = min(self.shape[0], 10), min(self.shape[1], 8)
+        more = ["…"] if columns < self.shape[1] else []
+        corner = self.matrix[:rows, :columns]
+        cells = [
+            (str(name), *(f"{p:.6g}" for p in row), *more)
+            for name, row in zip(self.inputs[:rows], corner, strict=True)
+        ]
+        cells += [("…",)] if rows < self.shape[0] else []
+        heads = ["P(y | x)", *map(str, self.outputs[:columns]), *more]
+        return card(repr(self).strip("<>"), cells, heads=heads)
 
     def as_exact(self) -> NDArray[Any] | None:
         """`exact`, and also for a channel of zeros and ones, which is exact as it stands."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact
+from leakcap.cards import card
 from leakcap.channel import Channel
 from leakcap.errors import require, require_number
 
@@ -96,6 +97,19 @@ class Definition(ABC):
         if self.neighbours is not None:
             shown.append(f"neighbours={self.neighbours.relation.value!r} of one {self.neighbours.unit}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """The guarantee as a notebook shows it: its fields, and whom it protects."""
+        rows = [
+            (f.name, f"{value:.10g}" if isinstance(value, float) else str(value))
+            for f in fields(self)
+            if f.name != "neighbours" and (value := getattr(self, f.name)) is not None
+        ]
+        whom = "any two secrets that its user calls neighbours"
+        if self.neighbours is not None:
+            whom = f"{self.neighbours.relation.value} of one {self.neighbours.unit}"
+        title = f"{type(self).__name__} {self.symbol}".strip()
+        return card(title, [*rows, ("neighbours", whom)], note="smaller is stronger")
 
     def _number(self, name: str) -> float:
         value: float = getattr(self, name)

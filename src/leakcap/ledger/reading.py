@@ -9,6 +9,7 @@ from typing import Self
 
 from sqlalchemy import select
 
+from leakcap.cards import bar, card
 from leakcap.ledger import memo
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query, entry_of
@@ -121,6 +122,18 @@ class Book:
         """
         with self._database.reading() as connection:
             return walk(connection, self.url, anchor)
+
+    def _repr_html_(self) -> str:
+        """The balances as a notebook shows them."""
+        rows: list[tuple[str, ...]] = []
+        for b in self.balances():
+            if b.cap is None or b.left is None:
+                rows.append((b.name, f"{b.spent:.6g}", "not capped", "", b.unit))
+            else:
+                share = b.spent / b.cap if b.cap else float(b.spent > 0)
+                rows.append((b.name, f"{b.spent:.12g}", f"{b.left:.12g}", bar(share), b.unit))
+        note = f"{self.totals().entries:,} spends"
+        return card(f"Ledger of {self.dataset}", rows, heads=("", "spent", "left", "", "unit"), note=note)
 
     def _state(self) -> State:
         with self._database.reading() as connection:

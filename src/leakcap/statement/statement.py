@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from leakcap.cards import card
 from leakcap.errors import require
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.reading import Reading
@@ -37,6 +38,11 @@ class Statement:
             "exposure": e.to_dict(),
             "lines": [line.to_dict() for line in self.lines],
         }
+
+    def _repr_html_(self) -> str:
+        """The sentences as a notebook shows them."""
+        title = f"What {self.exposure.title} lets an attacker do"
+        return card(title, [(line.sentence,) for line in self.lines])
 
     def __str__(self) -> str:
         """The sentences, one a line."""
