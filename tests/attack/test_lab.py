@@ -11,7 +11,7 @@ import pytest
 
 from command_line import leakcap
 from leakcap.attack import least_uses, transmit, transmit_adaptively, use_of_capacity
-from leakcap.attack.choice import likely_uses
+from leakcap.attack.choice import code_for, likely_uses
 from leakcap.errors import InvalidParameter
 from seeded import SeededSource
 
@@ -211,3 +211,19 @@ def test_a_mistake_in_the_others_is_one_line(args: tuple[str, ...], tmp_path: Pa
     assert done.returncode == 2
     assert done.stderr.startswith("leakcap: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("bits", "uses", "kind"),
+    [
+        (20, 2000, "parities"),
+        (21, 2000, "polar"),
+        (768, 40_000, "polar"),
+        (1500, 5000, "polar"),
+        (769, 40_000, "multi"),
+    ],
+)
+def test_the_code_goes_by_the_length(bits: int, uses: int, kind: str) -> None:
+    code = code_for(bits, uses, use_of_capacity(0.02), np.random.default_rng(0))
+    assert code.name.startswith(kind)
+    assert (code.bits, code.uses) == (bits, uses)

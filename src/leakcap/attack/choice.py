@@ -17,12 +17,18 @@ from leakcap.errors import require
 __all__ = ["code_for", "likely_uses"]
 
 _LONGEST = 1_000_000
+_POLAR_BITS = 768
+_MANY_USES = 20
+"""Uses a bit. With fewer the degrees of multi-edge codes do not fit, and polar codes go on to 2048 bits."""
 _POLAR_SHARE = 0.88
 """Of the finite-length optimum, at frame error about 1e-2."""
 
 
 def code_for(bits: int, uses: int, use: Use, generator: np.random.Generator) -> Code:
-    """Random parities up to 20 bits, polar codes up to some thousand, multi-edge codes beyond.
+    """Random parities up to 20 bits, polar codes up to 768 (2048 of few uses a bit), multi-edge codes beyond.
+
+    At capacity 0.02 bit a use and 1024 bits, multi-edge codes lose fewer frames than polar ones with 512
+    paths, and decode some ten times as fast; at 512 bits they lose more.
 
     The generator chooses questions, not noise: any will do.
 
@@ -32,7 +38,7 @@ def code_for(bits: int, uses: int, use: Use, generator: np.random.Generator) -> 
     _check(bits, "code_for")
     if bits <= MOST_BITS:
         return ParityCode(bits, parities(bits, uses, generator))
-    if bits <= MOST_POLAR_BITS:
+    if _polar(bits, uses):
         return polar_code(bits, uses, use, generator)
     return multi_edge_code(bits, uses, use, generator)
 
@@ -47,10 +53,15 @@ def likely_uses(bits: int, use: Use) -> int:
     0.88
     """
     _check(bits, "likely_uses")
-    if bits > MOST_POLAR_BITS:
-        return multi_edge_uses(bits, use)
     best = least_uses(use, bits, 1e-2)
-    return best if bits <= MOST_BITS else math.ceil(best / _POLAR_SHARE)
+    if bits <= MOST_BITS:
+        return best
+    uses = math.ceil(best / _POLAR_SHARE)
+    return uses if _polar(bits, uses) else multi_edge_uses(bits, use)
+
+
+def _polar(bits: int, uses: int) -> bool:
+    return bits <= _POLAR_BITS or (bits <= MOST_POLAR_BITS and uses < _MANY_USES * bits)
 
 
 def _check(bits: int, owner: str) -> None:
