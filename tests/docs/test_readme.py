@@ -55,7 +55,7 @@ def test_toml() -> None:
 def test_commands(copy: Path) -> None:
     lines = [line for block in blocks("") for line in block.splitlines()]
     commands = [line.split("#")[0].strip() for line in lines if line.startswith("leakcap ")]
-    assert len(commands) == 7
+    assert len(commands) == 8
     for command in commands:
         words = [word.strip("'\"") for word in re.findall(r"'[^']*'|\"[^\"]*\"|\S+", command)]
         done = leakcap(*words[1:], cwd=copy)
