@@ -30,6 +30,10 @@ def sql(
         str | None,
         typer.Option(help="How ε is shared, e.g. 2,1,1. Equally by default.", show_default=False),
     ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="The δ for groups whose keys are private, shared equally.", show_default=False),
+    ] = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Show accuracy and price. Touches neither data nor ledger.")
     ] = False,
@@ -49,7 +53,7 @@ def sql(
     Example: leakcap sql "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis" --epsilon 0.5
     --in examples/hospital/release.toml --preview
     """
-    asked = _asked(text, epsilon, file, weights)
+    asked = _asked(text, epsilon, file, weights, delta)
     if preview:
         from leakcap.release import preview as preview_queries
 
@@ -74,7 +78,7 @@ class _Asked:
     ledger: str
 
 
-def _asked(text: str, epsilon: float, file: Path, weights: str | None) -> _Asked:
+def _asked(text: str, epsilon: float, file: Path, weights: str | None, delta: float | None) -> _Asked:
     from leakcap.release import load_policy, load_queries
     from leakcap.release.sql import sql_queries
 
@@ -83,7 +87,7 @@ def _asked(text: str, epsilon: float, file: Path, weights: str | None) -> _Asked
     # A table goes by the policy's name for the data, and by its own name in its database or folder.
     named = [place.table.rpartition(".")[2]] if place.table is not None else []
     tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
-    queries = sql_queries(text, policy, epsilon, tables=tables, weights=_numbers(weights))
+    queries = sql_queries(text, policy, epsilon, tables=tables, weights=_numbers(weights), delta=delta)
     return _Asked(queries, policy, place.data, place.table, place.ledger)
 
 

@@ -159,7 +159,7 @@ class Ledger(Book):
         return [events.entry_of(row) for row in rows]
 
     def mark_released(
-        self, ids: Iterable[int], *, answers: Mapping[int, Sequence[Sequence[float]]] | None = None
+        self, ids: Iterable[int], *, answers: Mapping[int, Sequence[Sequence[float | str]]] | None = None
     ) -> None:
         """Record that the answers of these entries left, each once, in a transaction of its own.
 

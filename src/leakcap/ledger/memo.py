@@ -35,7 +35,7 @@ _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 
 
-def texts_of(answers: Mapping[int, Sequence[Sequence[float]]]) -> dict[int, str]:
+def texts_of(answers: Mapping[int, Sequence[Sequence[float | str]]]) -> dict[int, str]:
     """The answers as they are stored: JSON lists of finite numbers.
 
     >>> texts_of({1: [[212, 182, 242]]})

@@ -131,7 +131,7 @@ class Answer:
     """A recorded answer: whose entry it was, and the released values."""
 
     entry: int
-    values: list[list[float]]
+    values: list[list[float | str]]
 
 
 @dataclass(frozen=True)

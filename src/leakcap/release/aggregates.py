@@ -45,11 +45,13 @@ class Known(Aggregate):
 
 @dataclass(frozen=True)
 class People(Aggregate):
-    """How many different first values, which are ids."""
+    """How many different values at `place`, which are ids."""
+
+    place: int = 0
 
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
         """COUNT(DISTINCT id)."""
-        return exp.Count(this=exp.Distinct(expressions=[values[0].copy()]))
+        return exp.Count(this=exp.Distinct(expressions=[values[self.place].copy()]))
 
 
 @dataclass(frozen=True)

@@ -25,70 +25,121 @@ class Asking(ABC):
         self,
         *,
         epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
         fresh: bool = False,
     ) -> Release:
         """How many rows, those with missing values included, each group for itself."""
-        return self._one("count", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+        return self._one(
+            "count",
+            None,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+        )
 
     def distinct(
         self,
         *,
         epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
         fresh: bool = False,
     ) -> Release:
         """How many people (ids) have a row that counts, each group for itself."""
-        return self._one("distinct", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+        return self._one(
+            "distinct",
+            None,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+        )
 
     def sum(
         self,
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
         fresh: bool = False,
     ) -> Release:
         """The sum of a column, its values clamped to the policy's bounds."""
-        return self._one("sum", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+        return self._one(
+            "sum",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+        )
 
     def mean(
         self,
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
         fresh: bool = False,
     ) -> Release:
         """The mean of a column, its values clamped to the policy's bounds."""
-        return self._one("mean", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+        return self._one(
+            "mean",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+        )
 
     def variance(
         self,
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
         fresh: bool = False,
     ) -> Release:
         """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
-        return self._one("variance", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+        return self._one(
+            "variance",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+        )
 
     def standard_deviation(
         self,
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
@@ -96,7 +147,14 @@ class Asking(ABC):
     ) -> Release:
         """The root of the variance of a column, its values clamped to the policy's bounds."""
         return self._one(
-            "standard_deviation", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh
+            "standard_deviation",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
         )
 
     def histogram(
@@ -104,6 +162,7 @@ class Asking(ABC):
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
         where: str | None = None,
@@ -114,7 +173,15 @@ class Asking(ABC):
         """How many rows in each bin of a number, or with each key of a key column."""
         extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
         return self._one(
-            "histogram", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+            "histogram",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+            **extra,
         )
 
     def quantiles(
@@ -123,6 +190,7 @@ class Asking(ABC):
         quantiles: Sequence[float],
         *,
         epsilon: float,
+        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
         where: str | None = None,
@@ -134,7 +202,15 @@ class Asking(ABC):
         given = None if edges is None else tuple(float(edge) for edge in edges)
         extra = {"bins": bins, "edges": given, "quantiles": tuple(quantiles)}
         return self._one(
-            "quantiles", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+            "quantiles",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+            **extra,
         )
 
     def median(
@@ -142,6 +218,7 @@ class Asking(ABC):
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
         where: str | None = None,
@@ -152,7 +229,15 @@ class Asking(ABC):
         """The median of a column, chosen among bins."""
         extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
         return self._one(
-            "median", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **extra
+            "median",
+            column,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            by=by,
+            name=name,
+            fresh=fresh,
+            **extra,
         )
 
     def interquartile_range(
@@ -160,6 +245,7 @@ class Asking(ABC):
         column: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
         where: str | None = None,
@@ -173,6 +259,7 @@ class Asking(ABC):
             "interquartile_range",
             column,
             epsilon=epsilon,
+            delta=delta,
             where=where,
             by=by,
             name=name,

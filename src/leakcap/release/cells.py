@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["Axis", "Cells", "bins_axis", "cells_of", "edges_of", "key_axis"]
 
 MOST_CELLS = 10**6
+# More cells than any unit is in: in their place where it is not public which ones there are.
+MANY_CELLS = 2**40
+_LONGEST_KEY = 200
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,17 @@ class Axis:
     tree: exp.Expression
     labels: dict[Key, Key]
     kind: str
+    open: bool = False
+    """Whether the keys are not public: there are no labels, and any key may occur."""
 
     def listed(self, name: exp.Expression) -> exp.Expression:
         """The condition that keeps rows whose key is public; all others are dropped.
 
+        Of private keys all but NULL are kept.
         Integers without a gap are a range, which costs a row two comparisons however many they are.
         """
+        if self.open:
+            return exp.Not(this=exp.Is(this=name, expression=exp.Null()))
         if self.kind == "integer":
             codes = [int(code) for code in self.labels]
             first, last = min(codes), max(codes)
@@ -51,31 +59,44 @@ class Cells:
     @property
     def size(self) -> int:
         """How many cells there are; 1 without axes."""
+        if self.open:
+            return MANY_CELLS
         size = 1
         for axis in self.axes:
             size *= len(axis.labels)
         return size
 
+    @property
+    def open(self) -> bool:
+        """Whether which cells there are is not public."""
+        return any(axis.open for axis in self.axes)
+
     def codes(self) -> list[tuple[Key, ...]]:
         """What the engine returns for each cell."""
         return list(itertools.product(*(axis.labels for axis in self.axes)))
 
+    def label(self, code: tuple[Key, ...]) -> dict[str, Key]:
+        """What a person reads for one cell; private keys are read as they are."""
+        pairs = zip(self.axes, code, strict=True)
+        return {axis.column: key if axis.open else axis.labels[key] for axis, key in pairs}
+
     def labels(self) -> list[dict[str, Key]]:
         """What a person reads for each cell."""
-        return [
-            {axis.column: axis.labels[code] for axis, code in zip(self.axes, cell, strict=True)}
-            for cell in self.codes()
-        ]
+        names = [axis.column for axis in self.axes]
+        words = itertools.product(*(axis.labels.values() for axis in self.axes))
+        return [dict(zip(names, cell, strict=True)) for cell in words]
 
 
 def cells_of(query: Query, policy: Policy) -> Cells:
     """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
     axes = [key_axis(column, policy, query) for column in query.by]
-    axes += query.kind.axes(query, policy, Cells(tuple(axes)).size)
+    groups = Cells(tuple(axes))
+    axes += query.kind.axes(query, policy, 1 if groups.open else groups.size)
     if len({axis.column for axis in axes}) < len(axes):
         raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the {query.statistic}.")
     cells = Cells(tuple(axes))
-    _limit(cells.size, query)
+    if not cells.open:
+        _limit(cells.size, query)
     return cells
 
 
@@ -94,12 +115,23 @@ def key_axis(column: str, policy: Policy, query: Query) -> Axis:
         raise InvalidQuery(
             f"`by` of query `{query.name}` names `{column}`, which is not a column of the policy."
         )
+    if known.private is not None:
+        return Axis(column, _short(column, policy), {}, known.kind, open=True)
     if known.keys is None:
         raise InvalidQuery(
             f"`by` of query `{query.name}` names `{column}`, which has no `keys` in the policy. "
             "Ask for a histogram of it instead."
         )
     return Axis(column, typed_column(column, policy), {key: key for key in known.keys}, known.kind)
+
+
+def _short(column: str, policy: Policy) -> exp.Expression:
+    """The key, or NULL where a text is longer than keys are."""
+    value = typed_column(column, policy)
+    if policy.columns[column].kind != "text":
+        return value
+    few = exp.LTE(this=exp.Length(this=value.copy()), expression=exp.Literal.number(_LONGEST_KEY))
+    return exp.Case(ifs=[exp.If(this=few, true=value)], default=exp.Null())
 
 
 def bins_axis(query: Query, policy: Policy, groups: int) -> Axis:

@@ -64,6 +64,10 @@ class Part(ABC):
         """The δ between neighbours that this part costs, exactly or rounded up."""
         return Fraction(0)
 
+    def appears(self, noisy: int) -> bool:
+        """Whether a cell with this noisy integer is released at all."""
+        return True
+
     @property
     @abstractmethod
     def noise_scale(self) -> float:

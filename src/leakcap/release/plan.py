@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -22,6 +22,7 @@ from leakcap.release.grid import Grid
 from leakcap.release.part import Part, as_printed
 from leakcap.release.policy import Column, Key, Policy
 from leakcap.release.statements import statement_of, units_statement
+from leakcap.release.thresholds import plan_with_threshold
 from leakcap.release.typed import Read, Steps
 from leakcap.release.where import parse_where
 
@@ -29,7 +30,17 @@ if TYPE_CHECKING:
     from leakcap.release.queries import Query
     from leakcap.release.statistics import Statistic
 
-__all__ = ["LEVEL", "Asked", "Part", "Plan", "plan_query", "read_totals", "statement_of", "units_statement"]
+__all__ = [
+    "LEVEL",
+    "Asked",
+    "Part",
+    "Plan",
+    "codes_of",
+    "plan_query",
+    "read_totals",
+    "statement_of",
+    "units_statement",
+]
 
 LEVEL = 0.95
 """How often an interval covers the truth."""
@@ -43,11 +54,12 @@ class Asked:
     policy: Policy
     condition: Condition | None
     cells: Cells
+    share: Fraction = Fraction(1)
 
     @property
     def epsilon(self) -> Fraction:
-        """The decimal that was asked for."""
-        return as_printed(self.query.epsilon)
+        """The decimal that was asked for, or the share of it that the statistic itself may use."""
+        return as_printed(self.query.epsilon) * self.share
 
     @property
     def bounded_column(self) -> tuple[Column, tuple[float, float]]:
@@ -122,6 +134,7 @@ class Plan:
         words = [query.statistic, *self.statistic.words(query)]
         words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
         words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
+        words += [f"with delta {query.delta!r}"] if query.delta is not None else []
         return " ".join(words)
 
     @property
@@ -161,7 +174,14 @@ def plan_query(query: Query, policy: Policy) -> Plan:
     query = query.kind.completed(query)
     cells = cells_of(query, policy)
     try:
-        return query.kind.plan(Asked(query, policy, condition, cells))
+        asked = Asked(query, policy, condition, cells)
+        if cells.open:
+            return plan_with_threshold(asked)
+        if query.delta is not None:
+            raise InvalidQuery(
+                f"`delta` of query `{query.name}` must be left out: only groups with private keys need one."
+            )
+        return query.kind.plan(asked)
     except InvalidParameter:
         raise InvalidQuery(
             f"`epsilon` of query `{query.name}` is out of the range that noise can be drawn for exactly. "
@@ -169,16 +189,30 @@ def plan_query(query: Query, policy: Policy) -> Plan:
         ) from None
 
 
-def read_totals(plan: Plan, rows: list[tuple[object, ...]]) -> list[list[int]]:
-    """For each part the clamped total of every cell, empty ones included, in the order of the cells."""
+def codes_of(plan: Plan, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Key, ...]]:
+    """The cells: all public ones; or, where keys are private, those of the data in an order of their own."""
+    if not plan.cells.open:
+        return plan.cells.codes()
+    width = len(plan.cells.axes)
+    return sorted((row[:width] for row in rows), key=_order)
+
+
+def read_totals(plan: Plan, rows: Sequence[tuple[Any, ...]]) -> list[list[int]]:
+    """For each part the clamped total of every cell, in the order of `codes_of`."""
     width = len(plan.cells.axes)
     found = {tuple(row[:width]): row[width:] for row in rows}
+    codes = codes_of(plan, rows)
     nothing = (0,) * len(plan.parts)
     answer: list[list[int]] = []
     for index, part in enumerate(plan.parts):
-        totals = [found.get(code, nothing)[index] for code in plan.cells.codes()]
+        totals = [found.get(code, nothing)[index] for code in codes]
         answer.append([_clamped(total, part.total) for total in totals])
     return answer
+
+
+def _order(code: tuple[Key, ...]) -> tuple[tuple[str, Key], ...]:
+    """By the keys alone, whatever their types: nothing of what the table says but them."""
+    return tuple((type(key).__name__, key) for key in code)
 
 
 def _clamped(total: object, reach: tuple[int, int] | None) -> int:

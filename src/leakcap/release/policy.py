@@ -48,6 +48,8 @@ class _Strict(BaseModel):
 class Column(_Strict):
     """What is publicly known of one column: `bounds` of a number, or the `keys` of a category.
 
+    `keys = "private"` says that the keys themselves are not public: groups by such a column need a threshold
+    and a δ (`type = "integer"` where they are not text).
     `fill` is the public value that stands in for a missing one; without it missing values are left out of
     sums, means and histograms, so that whether a value is missing is protected like the value itself.
 
@@ -60,6 +62,16 @@ class Column(_Strict):
     bounds: tuple[float, float] | None = None
     fill: float | None = None
     keys: tuple[Key, ...] | None = None
+    private: Literal["text", "integer"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _private_keys(cls, content: object) -> object:
+        """`keys = "private"`, with `type = "integer"` where they are no text."""
+        if not isinstance(content, Mapping) or content.get("keys") != "private":
+            return content
+        rest = {name: value for name, value in content.items() if name not in ("keys", "type")}
+        return {**rest, "private": content.get("type", "text")}
 
     @field_validator("bounds", "keys", mode="before")
     @classmethod
@@ -68,7 +80,9 @@ class Column(_Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        if (self.bounds is None) == (self.keys is None):
+        if self.private is not None and (self.bounds, self.keys, self.fill) == (None, None, None):
+            return self
+        if self.private is not None or (self.bounds is None) == (self.keys is None):
             raise ValueError("a column needs either `bounds = [low, high]` or `keys = [...]`, and not both")
         if self.bounds is not None:
             _check_bounds(self.bounds, self.fill)
@@ -81,6 +95,8 @@ class Column(_Strict):
     @property
     def kind(self) -> Literal["number", "text", "integer", "boolean"]:
         """How the engine reads the column."""
+        if self.private is not None:
+            return self.private
         if self.keys is None:
             return "number"
         first = self.keys[0]
@@ -315,6 +331,9 @@ class Policy(_Strict):
         }
         if isinstance(content["unit"], dict) and content["unit"].get("max_groups") is None:
             content["unit"].pop("max_groups", None)
+        for column in content["columns"].values():
+            if column["private"] is None:
+                del column["private"]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -90,8 +90,13 @@ def price_of(plan: Plan) -> Price:
         cells=plan.groups.size,
         mechanism=plan.parts[0].mechanism,
         noise_scales=_scales(plan),
-        nats_level=_level(policy, epsilon_contents),
+        nats_level=math.inf if _slack(plan) else _level(policy, epsilon_contents),
     )
+
+
+def _slack(plan: Plan) -> bool:
+    """Whether there is a δ: what holds of every ε alone does not hold then."""
+    return any(part.delta > 0 for part in plan.parts)
 
 
 def _level(policy: Policy, epsilon_contents: float) -> float:
@@ -112,7 +117,7 @@ def _person(plan: Plan, epsilon_contents: float) -> Bound:
     parts = [_attained(plan, part, part.capacity()) for part in plan.parts]
     upper = up(sum(part.upper for part in parts), len(parts))
     lower = max(part.lower for part in parts)
-    ceiling = tight_mutual_information(epsilon_contents)
+    ceiling = math.inf if _slack(plan) else tight_mutual_information(epsilon_contents)
     if ceiling < upper:
         return Bound(
             min(lower, ceiling),
@@ -144,6 +149,6 @@ def _table(plan: Plan, epsilon_contents: float) -> float:
     bound = 0.0
     for part in plan.parts:
         bound = up(bound + part.table_nats(units))
-    if plan.policy.neighbours == "replace-one":
+    if plan.policy.neighbours == "replace-one" and not _slack(plan):
         bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))
     return bound

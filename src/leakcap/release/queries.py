@@ -25,7 +25,7 @@ Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
 
 # What every query may say; the other fields belong to statistics that name them.
-_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by"})
+_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by", "delta"})
 _BINNED = "They go with a histogram or quantiles."
 _REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
 
@@ -37,7 +37,8 @@ class Query:
     `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
     split the table into disjoint groups, which together cost once. A histogram of a number needs `bins`
     (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
-    are chosen from bins too, 256 of equal width unless they are given.
+    are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
+    private, and for nothing else.
 
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
@@ -54,6 +55,7 @@ class Query:
     bins: Whole | None = None
     edges: tuple[Number, ...] | None = None
     quantiles: tuple[Number, ...] | None = None
+    delta: Number | None = None
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -67,6 +69,8 @@ class Query:
         got = f"Got {self.epsilon!r}."[:60] if number else ""
         _require(positive, "epsilon", self.name, "be a positive finite number", got)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
+        small = self.delta is None or (type(self.delta) is float and 0.0 < self.delta < 0.5)
+        _require(small, "delta", self.name, "be a number above 0 and below 0.5")
         _check_fields(self)
         _check_bins(self)
         self.kind.check(self)

@@ -90,6 +90,8 @@ def possible(condition: Condition, policy: Policy) -> set[Truth]:
 
 def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | None]:
     column = policy.columns[name]
+    if column.private is not None:  # not decided
+        return []
     if column.keys is not None:
         return [None, *column.keys, *_another(column.kind, column.keys)]
     marks = sorted({float(v) for v in _literals(name, condition)})

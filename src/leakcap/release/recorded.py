@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
@@ -10,13 +11,18 @@ from leakcap.release.plan import Plan
 from leakcap.release.price import Price
 from leakcap.release.result import Release, Row
 
+Recorded: TypeAlias = float | str
 __all__ = ["recalled", "values_of"]
 
 
-def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, list[list[float]]]:
+def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, list[list[Recorded]]]:
     """By entry, for each group in its order: value, and both ends of its interval. All of it is released."""
     return {
-        id_: [[row.value, *row.interval] for row in release.rows]
+        id_: [
+            # Where keys are private, which ones appeared is a part of the answer.
+            [row.value, *row.interval, *(row.keys.values() if release.price.delta > 0 else ())]
+            for row in release.rows
+        ]
         for id_, release in zip(ids, releases, strict=True)
     }
 
@@ -26,7 +32,14 @@ def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
 
     Raises `LedgerError` where what is recorded is no answer to this query.
     """
-    labels, values = plan.labels(), answer.values
+    values: Any = answer.values
+    labels = plan.labels()
+    if plan.cells.open and isinstance(values, list):
+        width = len(plan.cells.axes)
+        keyed = [row for row in values if isinstance(row, list) and len(row) == 3 + width]
+        names = [axis.column for axis in plan.cells.axes]
+        labels = [dict(zip(names, row[3:], strict=True)) for row in keyed]
+        values = [row[:3] for row in keyed] if len(keyed) == len(values) else None
     if not isinstance(values, list) or len(values) != len(labels) or not all(map(_is_row, values)):
         raise LedgerError(
             f"The recorded answer of entry {answer.entry} has not the shape of an answer to this query. "

@@ -11,6 +11,7 @@ from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
 from leakcap.release.statistics import Number
+from leakcap.release.thresholds import appearing
 from leakcap.statement import Statement, statement_of
 
 __all__ = ["Number", "Release", "Row", "release_of"]
@@ -46,7 +47,7 @@ class Release:
     @property
     def grouped(self) -> bool:
         """Whether the answer has a row for each group, rather than one number."""
-        return bool(self.rows[0].keys)
+        return not self.rows or bool(self.rows[0].keys)
 
     @property
     def value(self) -> Number | tuple[Row, ...]:
@@ -63,11 +64,16 @@ class Release:
         return statement_of(exposure_of(self.price, self.name))
 
 
-def release_of(plan: Plan, price: Price, noisy: Sequence[Sequence[int]]) -> Release:
+def release_of(
+    plan: Plan, price: Price, noisy: Sequence[Sequence[int]], codes: Sequence[tuple[Key, ...]] = ()
+) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
     scale = price.noise_scales[plan.parts[0].role]
+    labels = plan.labels()
+    if plan.cells.open:
+        kept = appearing(plan.parts, noisy)
+        noisy = [[numbers[place] for place in kept] for numbers in noisy]
+        labels = [plan.cells.label(codes[place]) for place in kept]
     answers = plan.statistic.answers(plan, noisy)
-    rows = tuple(
-        Row(keys, value, interval) for keys, (value, interval) in zip(plan.labels(), answers, strict=True)
-    )
+    rows = tuple(Row(keys, value, interval) for keys, (value, interval) in zip(labels, answers, strict=True))
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price)

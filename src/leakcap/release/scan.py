@@ -8,14 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from leakcap.release.condition import to_text
 from leakcap.release.engine import Engine, Statement
-from leakcap.release.plan import Plan, read_totals
+from leakcap.release.plan import Plan, codes_of, read_totals
+from leakcap.release.policy import Key
 from leakcap.release.queries import Query
 from leakcap.release.statements import statement_of
 
 __all__ = ["Scan", "scans_of"]
+
+
+class Found(NamedTuple):
+    """The cells, and for each part the exact total of every cell. Neither is private yet."""
+
+    codes: list[tuple[Key, ...]]
+    totals: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -26,14 +35,15 @@ class Scan:
     plans: tuple[Plan, ...]
     statement: Statement
 
-    def run(self, engine: Engine) -> dict[int, list[list[int]]]:
+    def run(self, engine: Engine) -> dict[int, Found]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
         rows = engine.run(self.statement)
         first = len(self.plans[0].cells.axes)
-        totals: dict[int, list[list[int]]] = {}
+        totals: dict[int, Found] = {}
         for places, plan in zip(self.places, self.plans, strict=True):
             width, past = len(plan.cells.axes), first + len(plan.parts)
-            found = read_totals(plan, [(*row[:width], *row[first:past]) for row in rows])
+            mine = [(*row[:width], *row[first:past]) for row in rows]
+            found = Found(codes_of(plan, mine), read_totals(plan, mine))
             totals |= dict.fromkeys(places, found)
             first = past
         return totals

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -54,8 +54,9 @@ def sql_queries(
     *,
     tables: Collection[str] = (),
     weights: Sequence[float] | None = None,
+    delta: float | None = None,
 ) -> list[Query]:
-    """The queries of a SELECT statement, which share `epsilon` equally or by `weights`.
+    """The queries of a SELECT statement, which share `epsilon` equally or by `weights`, and `delta` equally.
 
     `FROM` names the policy's data set, or one of `tables`. A name that is not an SQL word of its own may
     stand as it is, any other in double quotes; names are matched exactly, words of SQL in either case.
@@ -88,7 +89,8 @@ def sql_queries(
     shares = _shares(epsilon, weights, len(asked))
     queries = []
     for item, share, name in zip(asked, shares, _query_names(asked), strict=True):
-        queries.append(_query(item, share, name, condition, by))
+        slack = None if delta is None else _floor(Fraction(delta) / len(asked), 10**30)
+        queries.append(replace(_query(item, share, name, condition, by), delta=slack))
         _plan(words, queries[-1], policy, item.start)
     return queries
 
@@ -239,9 +241,9 @@ def _shares(epsilon: float, weights: Sequence[float] | None, parts: int) -> list
     return [_floor(whole * Fraction(weight) / total) for weight in weights]
 
 
-def _floor(share: Fraction) -> float:
+def _floor(share: Fraction, unit: int = _TICKS) -> float:
     """The share in whole ticks of 10⁻¹², in which ledgers count, rounded down."""
-    ticks = math.floor(share * _TICKS)
+    ticks = math.floor(share * unit)
     if ticks == 0:
         raise InvalidQuery("`epsilon` is too small to be shared out. Ask for more, or for fewer aggregates.")
-    return float(Decimal(ticks) / _TICKS)
+    return float(Decimal(ticks) / unit)

@@ -19,7 +19,7 @@ from leakcap.release.price import Price, price_of
 from leakcap.release.queries import Query
 from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
-from leakcap.release.scan import scans_of
+from leakcap.release.scan import Found, scans_of
 from leakcap.release.schema import check_schema
 from leakcap.release.sql import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
@@ -96,6 +96,7 @@ class PrivateTable(Asking):
         text: str,
         *,
         epsilon: float,
+        delta: float | None = None,
         weights: Sequence[float] | None = None,
         fresh: bool = False,
     ) -> list[Release]:
@@ -103,7 +104,7 @@ class PrivateTable(Asking):
 
         `FROM` names the policy's data set, or the `table` that was given. What is supported: `docs/sql.md`.
         """
-        queries = sql_queries(text, self.policy, epsilon, tables=self._tables, weights=weights)
+        queries = sql_queries(text, self.policy, epsilon, tables=self._tables, weights=weights, delta=delta)
         return self.release(queries, fresh=fresh)
 
     def dry_run(self, queries: Query | Sequence[Query]) -> list[Release]:
@@ -198,9 +199,9 @@ class PrivateTable(Asking):
         }
         return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)
 
-    def _answer(self, plan: Plan, price: Price, totals: Sequence[Sequence[int]]) -> Release:
-        noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, totals, strict=True)]
-        return release_of(plan, price, noisy)
+    def _answer(self, plan: Plan, price: Price, found: Found) -> Release:
+        noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
+        return release_of(plan, price, noisy, found.codes)
 
 
 def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:

@@ -119,4 +119,4 @@ def require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> 
 def assumed_rows(plan: Plan) -> int:
     """So many rows in each cell are assumed where an error depends on them."""
     units = plan.policy.units
-    return REFERENCE_ROWS if units is None else max(1, units // plan.cells.size)
+    return REFERENCE_ROWS if units is None or plan.cells.open else max(1, units // plan.cells.size)

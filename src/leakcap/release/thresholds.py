@@ -1,0 +1,165 @@
+"""Groups whose keys are not public: a group appears only where its noisy number of people is large.
+
+Each group of the data gets Z people more, Z discrete Laplace of scale b; with s = e^(−1/b) a group of one
+person reaches τ ≥ 2 with probability p = P(1 + Z ≥ τ) = s^(τ−1)/(1 + s). One without people never appears.
+
+**δ.** One person is alone in m groups at most, m the groups that they may be in. None of j groups that are
+theirs alone appears with probability (1 − p)^j. Put the event that one appears into δ. On its complement the
+tables differ in common groups only, by m − j people (2m − j − j′ under replace-one), and the odds are within
+(1 − p)^(±j)·e^((m−j)/b), which e^(m/b) covers as long as 1 − p ≥ s. So with ε = m/b (2m/b) exactly
+
+    δ = 1 − (1 − p)^m
+
+under both relations: what appears with that probability has probability 0 without the person. Sums beside the
+count have noise and ε of their own, and are seen only in groups that appear. See `docs/statistics.md`.
+
+Source: Korolova, Kenthapadi, Mishra & Ntoulas 2009, theorem 1, for the idea; the law is that of our noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from leakcap.bound import Bound
+from leakcap.errors import InvalidQuery
+from leakcap.numeric import up
+from leakcap.release.aggregates import Aggregate, People, Rows
+from leakcap.release.part import NoisyPart, Part, noisy_part
+from leakcap.release.policy import Policy
+from leakcap.release.sensitivity import Presence
+from leakcap.release.typed import Read, column
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+
+__all__ = ["ThresholdPart", "appearing", "delta_of", "plan_with_threshold", "threshold_for"]
+
+_LARGEST_THRESHOLD = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdPart(NoisyPart):
+    """The noisy number of people of each group, and from which number on a group is released."""
+
+    threshold: int
+    groups: int
+
+    @property
+    def delta(self) -> Fraction:
+        """The probability that a group of one person alone appears, over all groups of a person."""
+        return Fraction(delta_of(self.scale, self.threshold, self.groups))
+
+    def capacity(self) -> Bound:
+        """No finite bound: a key may be any text, and with probability δ it is somebody's own."""
+        return Bound(0.0, math.inf, method="keys without a public list", source="Cuff & Yu 2016")
+
+    def table_nats(self, units: int) -> float:
+        """No finite bound."""
+        return math.inf
+
+    def appears(self, noisy: int) -> bool:
+        """Whether a group of the data is released."""
+        return noisy >= self.threshold
+
+
+def delta_of(scale: Fraction, threshold: int, groups: int) -> float:
+    """1 − (1 − s^(τ−1)/(1+s))^groups, s = e^(−1/scale), rounded up; for thresholds of two and more.
+
+    >>> round(delta_of(Fraction(1), 20, 1), 12)
+    4.096e-09
+    """
+    decay = float(1 / scale)
+    alone = math.exp(-(threshold - 1) * decay * (1 - 1e-14)) / (1.0 + math.exp(-decay))
+    return up(-math.expm1(groups * math.log1p(-up(alone, 16))), 16)
+
+
+def threshold_for(scale: Fraction, delta: float, groups: int) -> int:
+    """The smallest threshold whose δ is at most `delta`, and for which no odds are beyond ε.
+
+    >>> threshold_for(Fraction(1), 1e-6, 1)
+    15
+    """
+    decay = float(1 / scale)
+    alone = min(-math.expm1(math.log1p(-delta) / groups), -math.expm1(-decay))
+    found = 1 + math.ceil(-(math.log(alone) + math.log1p(math.exp(-decay))) / decay)
+    found = max(2, found - 2)
+    while delta_of(scale, found, groups) > delta or _alone(decay, found) > -math.expm1(-decay):
+        found += 1
+    return found
+
+
+def _alone(decay: float, threshold: int) -> float:
+    return up(math.exp(-(threshold - 1) * decay) / (1.0 + math.exp(-decay)), 16)
+
+
+def plan_with_threshold(asked: Asked) -> Plan:
+    """The plan of a statistic over groups whose keys are not public.
+
+    Where it counts people the answer itself is held against the threshold; otherwise one more noisy number
+    is, which has an equal share of ε.
+    """
+    query, policy, statistic = asked.query, asked.policy, asked.query.kind
+    delta = _checked_delta(asked)
+    plan = statistic.plan(asked)
+    if _counts_people(plan, policy):
+        (own,) = plan.parts
+        assert isinstance(own, NoisyPart)
+        return replace(plan, parts=(_threshold_part(own, policy, delta),))
+    count = len(plan.parts)
+    plan = statistic.plan(replace(asked, share=Fraction(count, count + 1)))
+    values, aggregate = list(plan.values), _people(policy, len(plan.values))
+    if policy.id_column is not None:
+        values.append(Read(this=column(policy.id_column), kind="id"))
+    presence = Presence(0, 1, policy.groups_per_unit, asked.cells.size)
+    people = noisy_part("people", aggregate, presence, asked.epsilon / (count + 1), policy)
+    parts = (*plan.parts, _threshold_part(people, policy, delta))
+    return replace(plan, parts=parts, values=tuple(values), query=query)
+
+
+def _people(policy: Policy, place: int) -> Aggregate:
+    return Rows() if policy.id_column is None else People(place)
+
+
+def _counts_people(plan: Plan, policy: Policy) -> bool:
+    role = "count" if policy.id_column is None else "people"
+    return len(plan.parts) == 1 and plan.parts[0].role == role
+
+
+def _threshold_part(part: NoisyPart, policy: Policy, delta: float) -> ThresholdPart:
+    groups = policy.groups_per_unit
+    threshold = threshold_for(part.scale, delta, groups)
+    if threshold > _LARGEST_THRESHOLD:
+        raise InvalidQuery("`delta` is too small for this `epsilon`: no group would ever appear.")
+    known = {field.name: getattr(part, field.name) for field in fields(part)}
+    return ThresholdPart(**known, threshold=threshold, groups=groups)
+
+
+def _checked_delta(asked: Asked) -> float:
+    query, policy = asked.query, asked.policy
+    private = next(axis.column for axis in asked.cells.axes if axis.open)
+    if not policy.caps.delta:
+        raise InvalidQuery(
+            f"`by` of query `{query.name}` names `{private}`, whose keys are private: that needs a δ, and "
+            "the policy has no `delta` in its `caps`. Only the owner can allow one."
+        )
+    if query.delta is None:
+        raise InvalidQuery(
+            f"`by` of query `{query.name}` names `{private}`, whose keys are private: that needs a δ. "
+            "Add `delta`, for example 1e-9."
+        )
+    if len(asked.cells.axes) > len(query.by):
+        raise InvalidQuery(f"A {query.statistic} needs groups with public `keys`; `{private}` has none.")
+    return query.delta
+
+
+def appearing(parts: Sequence[Part], noisy: Sequence[Sequence[int]]) -> list[int]:
+    """The places of the groups that are released."""
+    return [
+        place
+        for place, numbers in enumerate(zip(*noisy, strict=True))
+        if all(part.appears(number) for part, number in zip(parts, numbers, strict=True))
+    ]
