@@ -255,3 +255,15 @@ def test_bad_samples() -> None:
     ):
         with pytest.raises(InvalidParameter):
             call()
+
+
+def test_by_chance_is_the_same_attack_on_shuffled_columns() -> None:
+    """A record of three values, so that the noise has scale 2/ε; the shuffles repeated by hand."""
+    rows = np.array(list(draws(2, 100)))
+    found = sampled_record(rows, 0.7, generator=np.random.default_rng(5), person=1, shuffles=3)
+    generator, shuffled = np.random.default_rng(5), []
+    for _ in range(3):
+        again = rows.copy()
+        again[:, 1] = generator.permutation(rows[:, 1])
+        shuffled.append(correlated_record(sampled_joint(again, person=1), 0.7).got)
+    assert found.by_chance == pytest.approx(sum(shuffled) / 3, abs=1e-14)
