@@ -22,21 +22,32 @@ from typing import Any
 import duckdb
 
 from leakcap.release import PrivateTable, Query, attach, load_policy, preview
-from leakcap.release.plan import plan_query, statement_of
+from leakcap.release.plan import plan_query
+from leakcap.release.statements import statement_of
 
 GROUPS = 1_000
-ROWS_OF_ONE = 5
-PEERS = ("opendp", "diffprivlib", "tmlt", "pipeline_dp", "snsql", "qrlew")
+ROWS_OF_ONE, GROUPS_OF_ONE = 5, 3
 MAKE = """
 COPY (SELECT (hash(i) % ($rows // 4))::BIGINT AS id, (hash(7 * i + 1) % {groups})::INTEGER AS g,
              (hash(13 * i + 5) % 1000003) / 10000.03 AS x
       FROM range($rows) AS t (i)) TO '{path}' (FORMAT parquet)
 """
 PLAIN = "SELECT g, COUNT(*), SUM(x) FROM {source} GROUP BY g"
+# The rows of a person that count: the first ones by a keyed hash, as leakcap chooses them.
+BY_ROW = "md5('r5eed/' || id::VARCHAR || '/' || x::VARCHAR || '/' || g::VARCHAR), x, g"
+BY_GROUP = "md5('g5eed/' || id::VARCHAR || '/' || g::VARCHAR), g"
 BOUNDED = (
-    "SELECT g, COUNT(*), SUM(x) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY x, g) AS r"
+    f"SELECT g, COUNT(*), SUM(x) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY {BY_ROW}) AS r"
     f" FROM {{source}}) WHERE r <= {ROWS_OF_ONE} GROUP BY g"
 )
+CHOSEN = (
+    "SELECT g, COUNT(*), SUM(x) FROM (SELECT *,"
+    f" DENSE_RANK() OVER (PARTITION BY id ORDER BY {BY_GROUP}) AS k,"
+    f" ROW_NUMBER() OVER (PARTITION BY id ORDER BY {BY_GROUP}, {BY_ROW}) AS r FROM {{source}})"
+    f" WHERE r <= {ROWS_OF_ONE} AND k <= {GROUPS_OF_ONE} GROUP BY g"
+)
+# What no release may do, since the small values would be preferred: the price of the hash.
+BY_VALUE = BOUNDED.replace(BY_ROW, "x, g")
 QUERIES = [
     Query(name="rows", statistic="count", by=("g",), epsilon=0.5),
     Query(name="total", statistic="sum", column="x", by=("g",), epsilon=0.5),
@@ -49,7 +60,9 @@ def policy(**changes: Any) -> Any:
     return load_policy({**base, **changes})
 
 
+SEED = "5eed" * 16
 BOUNDED_POLICY = policy(unit={"id": "id", "max_rows": ROWS_OF_ONE})
+CHOSEN_POLICY = policy(unit={"id": "id", "max_rows": ROWS_OF_ONE, "max_groups": GROUPS_OF_ONE})
 
 
 def plain(path: str, query: str) -> Callable[[], object]:
@@ -61,7 +74,7 @@ def plain(path: str, query: str) -> Callable[[], object]:
 def statement(path: str, rules: Any) -> Callable[[], object]:
     """The one statement that is run for both queries, without ledger and noise."""
     engine = attach(path)
-    written = engine.write(statement_of([plan_query(query, rules) for query in QUERIES]))
+    written = engine.write(statement_of([plan_query(query, rules) for query in QUERIES], SEED))
     return lambda: engine.run(written)
 
 
@@ -80,8 +93,14 @@ ACTIONS: dict[str, dict[str, Callable[[str], Callable[[], object]]]] = {
     },
     f"the same with at most {ROWS_OF_ONE} rows of a person": {
         "plain DuckDB": lambda path: plain(path, BOUNDED),
+        "plain DuckDB, smallest values first": lambda path: plain(path, BY_VALUE),
         "leakcap's statement": lambda path: statement(path, BOUNDED_POLICY),
         "leakcap, end to end": lambda path: release(path, BOUNDED_POLICY),
+    },
+    f"the same with {ROWS_OF_ONE} rows and {GROUPS_OF_ONE} groups of a person": {
+        "plain DuckDB": lambda path: plain(path, CHOSEN),
+        "leakcap's statement": lambda path: statement(path, CHOSEN_POLICY),
+        "leakcap, end to end": lambda path: release(path, CHOSEN_POLICY),
     },
 }
 
@@ -182,9 +201,6 @@ def main() -> None:
         compare(path)
         one_row(folder)
         spark(path)
-    for peer in PEERS:
-        there = importlib.util.find_spec(peer) is not None
-        print(f"{peer}: {'installed, not timed here' if there else 'not installed'}")
 
 
 if __name__ == "__main__":
