@@ -190,7 +190,7 @@ class ReleasedRecord(Part):
 
     name: str
     query: str
-    values: tuple[RowRecord, ...] = Field(min_length=1)
+    values: tuple[RowRecord, ...]
     confidence: float
     noise: NoiseRecord
     price: PriceRecord

@@ -57,7 +57,9 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
 def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph | Plot]:
     rows: list[tuple[Text, ...]] = []
     for release in record.releases:
-        if len(release.values) == 1 and not release.values[0].keys:
+        if not release.values:
+            rows.append((f"{release.name} (no group had enough people to appear)", "", ""))
+        elif len(release.values) == 1 and not release.values[0].keys:
             rows.append((release.name, *_cells(release, release.values[0], full)))
         elif full or len(release.values) <= _FEW:
             rows.append((release.name, "", ""))
@@ -74,7 +76,7 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph |
         soft=True,
     )
     if full:
-        for index, release in enumerate(r for r in record.releases if r.values[0].keys):
+        for index, release in enumerate(r for r in record.releases if r.values and r.values[0].keys):
             label = f"{release.name}: values with 95 % intervals; the numbers are in the table"
             yield Plot(f"statistic-{index}", plots.statistic(release.name, release.values), label)
 

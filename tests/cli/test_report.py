@@ -1,0 +1,154 @@
+"""`leakcap report`: every kind, both lengths, both forms; refusals in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from command_line import leakcap
+
+ROOT = Path(__file__).parents[2]
+QUERIES = "examples/hospital/release.toml"
+MADE: dict[str, list[str]] = {
+    "release": ["release", QUERIES],
+    "plan": ["preview", QUERIES],
+    "ledger": ["budget", QUERIES],
+    "channel": ["channel", "examples/survey.csv"],
+    "attack": ["attack", "copies", "1", "100"],
+    "audit": ["audit", "examples.noisy_count:noisy_count", "3", "4", "--samples", "900"],
+    "conversion": ["convert", "PureDP(1)", "MIDP"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("*.db*", "*.html"))
+    for kind, words in MADE.items():
+        done = leakcap(*words, "--json", cwd=folder)
+        assert (done.returncode, done.stderr) == (0, ""), kind
+        (folder / f"{kind}.json").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
+class Page(HTMLParser):
+    """The text of a page, its footnotes and who points at them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.notes: set[str] = set()
+        self.calls: set[str] = set()
+        self.titles: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag == "li" and known.get("id"):
+            self.notes.add(str(known["id"]))
+        if tag == "a":
+            self.calls.add(str(known["href"]).removeprefix("#"))
+        if tag == "abbr":
+            self.titles.append(known.get("title") or "")
+
+
+@pytest.mark.parametrize("reader", ["board", "reviewer"])
+@pytest.mark.parametrize("kind", MADE)
+def test_every_kind_in_both_lengths_and_forms(place: Path, kind: str, reader: str) -> None:
+    html, md = place / f"{kind}-{reader}.html", place / f"{kind}-{reader}.md"
+    told = leakcap("report", f"{kind}.json", "--for", reader, "-o", html, "-o", md, "--json", cwd=place)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert json.loads(told.stdout)["kind"] == kind
+    text, plain = html.read_text(encoding="utf-8"), md.read_text(encoding="utf-8")
+    assert len(text) < (3_000_000 if reader == "reviewer" else 60_000)
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
+    page = Page(text)
+    assert page.calls == page.notes
+    assert page.calls
+    assert all(len(title) > 3 for title in page.titles)
+    cited = set(re.findall(r"\[\^(\d+)\](?!:)", plain))
+    assert cited == set(re.findall(r"^\[\^(\d+)\]:", plain, re.MULTILINE))
+    assert len(cited) == len(page.notes)
+    assert plain.startswith("# ")
+
+
+def test_a_query_file_is_its_ledger_or_its_plan(place: Path) -> None:
+    for extra, kind in (((), "ledger"), (("--preview",), "plan")):
+        told = leakcap("report", QUERIES, *extra, "-o", "q.html", "--json", cwd=place)
+        assert json.loads(told.stdout)["kind"] == kind
+    told = leakcap("report", "examples/survey.csv", "-o", "c.html", "--json", cwd=place)
+    assert json.loads(told.stdout)["kind"] == "channel"
+
+
+def test_the_numbers_of_a_release_are_in_its_report(place: Path) -> None:
+    record = json.loads((place / "release.json").read_text(encoding="utf-8"))
+    leakcap("report", "release.json", "-o", "r.md", cwd=place)
+    text = (place / "r.md").read_text(encoding="utf-8")
+    for release in record["releases"]:
+        assert release["name"] in text
+    assert f"{record['releases'][0]['values'][0]['value']:,}".replace("-", "−") in text
+    for said in (
+        "Two tables are neighbours",
+        "depend on each other",
+        "How long the program runs",
+        "bounds, keys",
+    ):
+        assert said in text
+
+
+def test_the_page_at_the_release_is_the_same_design(place: Path) -> None:
+    made = (place / "examples" / "hospital" / "hospital.html").read_text(encoding="utf-8")
+    assert "What is not protected" in made
+    assert 'id="note-1"' in made
+
+
+def test_groups_with_private_keys_of_which_none_appeared(place: Path) -> None:
+    record = json.loads((place / "release.json").read_text(encoding="utf-8"))
+    record["releases"][0]["values"] = []
+    record["policy"]["columns"]["diagnosis"] |= {"keys": None, "private": "text"}
+    (place / "none.json").write_text(json.dumps(record), encoding="utf-8")
+    done = leakcap("report", "none.json", "-o", "none.md", cwd=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = (place / "none.md").read_text(encoding="utf-8")
+    assert "no group had enough people" in text
+    assert "keys that are not public" in text
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["absent.json"],
+        ["release.json", "-o", "x.pdf"],
+        ["release.json", "-o", "release.json"],
+        ["release.json", "--preview"],
+        ["examples/hospital/policy.toml"],
+        ["release.json", "--for", "nobody"],
+        ["examples/noisy_count.py"],
+        ["bad.json"],
+        ["list.json"],
+        ["nan.json"],
+        ["forged.json"],
+        ["deep.json"],
+        ["dry.json"],
+        ["old.json"],
+    ],
+)
+def test_one_clear_line_and_no_page(place: Path, args: list[str]) -> None:
+    sound = (place / "release.json").read_text(encoding="utf-8")
+    (place / "bad.json").write_text('{"schema": "leakcap/release/1"')
+    (place / "list.json").write_text("[1, 2]")
+    (place / "nan.json").write_text('{"schema": NaN}')
+    (place / "forged.json").write_text(sound.replace("80.22 %", "50.01 %"), encoding="utf-8")
+    (place / "deep.json").write_text("[" * 100_000)
+    (place / "dry.json").write_text('{"schema": "leakcap/dry-run/1", "dry_run": true, "releases": []}')
+    (place / "old.json").write_text(sound.replace("leakcap/release/1", "leakcap/release/0"), encoding="utf-8")
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*.*")}
+    done = leakcap("report", *args, cwd=place)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1 or "--for" in args, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*.*")} == before
