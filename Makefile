@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
+.PHONY: help demo explore test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,14 @@ demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and
 	@echo "The demo starts from an empty ledger each time. A real one is kept: that is what makes a cap a cap."
 	$(BIN)/leakcap release examples/hospital/release.toml \
 	  --ledger sqlite:///build/demo/hospital.db --report build/demo/report.html
+
+$(VENV)/.web: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web,scipy]'
+	touch $@
+
+explore: $(VENV)/.web ## the explorer in a browser: what ε means, and what the demo has released so far
+	@mkdir -p build/demo
+	$(BIN)/leakcap serve examples/hospital/release.toml --ledger sqlite:///build/demo/hospital.db
 
 chromium: ## what the browser tests need (Debian's package; nothing if it is there)
 	@scripts/ensure-chromium

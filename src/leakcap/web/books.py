@@ -16,16 +16,20 @@ from leakcap.web.settings import Settings
 
 __all__ = ["Books", "books", "entry_lines", "policy_of"]
 
+_MOST_POINTS = 400
+_MOST_ENTRIES = 200
+
 
 @dataclass(frozen=True)
 class Books:
-    """A policy, its accounts, its entries and what all of them tell together."""
+    """A policy, its accounts, its latest entries and what all of them tell together."""
 
     policy: Policy
     protects: str
     assumptions: list[str]
     accounts: list[dict[str, object]]
     entries: list[Entry]
+    earlier: int
     lines: tuple[Reading, ...]
     figures: list[Figure]
     note: str
@@ -48,7 +52,8 @@ def books(settings: Settings) -> Books:
         protects(policy),
         assumptions(policy),
         [_account(a) for a in accounts],
-        entries,
+        entries[-_MOST_ENTRIES:],
+        max(0, len(entries) - _MOST_ENTRIES),
         told,
         [_over_time(policy, entries)] if entries else [],
         note,
@@ -94,10 +99,11 @@ def _account(account: Account) -> dict[str, object]:
 
 
 def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
-    spent, rows = 0.0, []
+    spent, rows, every = 0.0, [], math.ceil(len(entries) / _MOST_POINTS)
     for number, entry in enumerate(entries, start=1):
         spent += entry.spend.epsilon
-        rows.append({"n": number, "epsilon": spent, "which": "spent", "query": entry.query})
+        if number % every == 0 or number == len(entries):
+            rows.append({"n": number, "epsilon": spent, "which": "spent", "query": entry.query})
     rows.insert(0, {"n": 0, "epsilon": 0.0, "which": "spent", "query": ""})
     cap = policy.caps.epsilon
     rows += [{"n": n, "epsilon": cap, "which": "cap", "query": ""} for n in (0, len(entries))]

@@ -26,7 +26,7 @@ NEEDS: Mapping[str, str] = {
 SLIDERS: Mapping[str, Slider] = {
     "accuracy": Slider("error", "A count is off by at most ±", 1, 10000, 30, log=True, whole=True),
     "guess": Slider("right", "A coin-flip guess is right at most", 50.1, 99.9, 55, unit="%"),
-    "bits": Slider("bits", "Told about one person, less than", 0.0001, 10, 0.1, log=True, unit="bits"),
+    "bits": Slider("bits", "Told about one person, at most", 0.0001, 10, 0.1, log=True, unit="bits"),
     "family": Slider("shared", "A guess about what they share is right at most", 50.1, 99.9, 75, unit="%"),
 }
 QUERIES = Slider("queries", "Queries on these people", 1, 1000, 200, log=True, whole=True)

@@ -32,6 +32,8 @@ def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))
+        # From here on a browser's request waits instead of being refused.
+        listener.listen(128)
         ready(address(settings, listener.getsockname()[1]))
         server = uvicorn.Server(
             uvicorn.Config(
