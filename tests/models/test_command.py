@@ -91,6 +91,9 @@ def test_a_stopped_descent_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch)
     done = leakcap("fit", file)
     assert done.returncode == 130
     assert "--resume" in done.stderr
+    again = leakcap("fit", file)
+    assert (again.returncode, len(steps)) == (2, 120)
+    assert "--resume" in again.stderr
     monkeypatch.setattr(
         PrivateGradientDescent, "_step", lambda self, *args: steps.append(1) or real(self, *args)
     )

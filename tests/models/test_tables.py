@@ -215,3 +215,17 @@ def test_what_no_model_reads_is_refused_before_it_costs() -> None:
         with pytest.raises(DataError, match="as many units"):
             fit(table, features=["x"], target="y")
         assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("name", [*MODELS, "logistic"])
+@pytest.mark.parametrize("changes", [{}, {"unit": {"id": "id", "max_rows": 3}}], ids=str)
+def test_a_table_of_which_no_row_counts_is_answered_like_any_other(name: str, changes: Any) -> None:
+    """An error would tell that nobody is there."""
+    policy = policy_of(columns=COLUMNS, max_rows=50, **changes)
+    make, target = MODELS.get(name, (lambda **o: LogisticRegression(**o, classes=("no", "yes")), "k"))
+    with ledger_of(policy) as ledger:
+        table = PrivateTable(arrow(rows(7, 20)), policy=policy, ledger=ledger)
+        for where in ("x > 5", None):
+            model = make().fit_table(table, features=["x", "z"], target=target, where=where)
+            assert np.isfinite(model.coef_).all()
+        assert [entry.state for entry in ledger.entries()] == ["released", "released"]

@@ -106,6 +106,11 @@ def _descend(
 ) -> None:
     if checkpoint.suffix != ".json":
         raise InvalidParameter(f"`--checkpoint` must be a .json file. Got `{checkpoint}`. Nothing was spent.")
+    if checkpoint.exists() and not resume:
+        raise InvalidParameter(
+            f"`{checkpoint}` is there: of a run that stopped and is paid for, which --resume goes on with. "
+            "Remove the file to pay for another. Nothing was spent."
+        )
     model.checkpoint = checkpoint
     try:
         if resume:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -200,12 +200,16 @@ class PrivateGradientDescent(Estimator):
         return self._run(account, examples, start, fresh=fresh)
 
     def _paid(self, examples: Examples, start: Checkpoint | None, *, fresh: bool = False) -> Self:
+        rows, targets, _ = examples.read()
+        labels = self._loss.encode(targets)  # what cannot be read as targets is refused before it costs
         with Account.opened(self.policy, self.ledger, self.analyst, _OWNER) as account:
-            account.check_rows(examples.read()[0].shape[0])
+            account.check_rows(rows.shape[0])
+            examples = replace(examples, read=lambda: (rows, labels, None))
             return self._run(account, examples, start, fresh=fresh)
 
     def _run(self, account: Account, examples: Examples, start: Checkpoint | None, *, fresh: bool) -> Self:
         most = examples.most
+        self._loss.encode(np.array([]))  # refuses classes that are none, before it costs
         require(most <= _MOST_ROWS, "max_rows", _OWNER, f"be at most {_MOST_ROWS} a person", most)
         curve, text = self.guarantee(replace=account.replace), self._text(examples)
         batch, spend = self._batch(account.policy), self._spend(curve, account.policy)
@@ -278,7 +282,7 @@ class PrivateGradientDescent(Estimator):
 
     def _data(self, examples: Examples) -> _Data:
         rows, targets, person = examples.read()
-        labels = self._loss.encode(targets)
+        labels = targets if targets.dtype == np.float64 else self._loss.encode(targets)
         complete = np.isfinite(rows).all(axis=1) & np.isfinite(labels)
         X = rows[complete]
         if self.fit_intercept:

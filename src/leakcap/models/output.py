@@ -118,6 +118,9 @@ class RidgeRegression(Estimator):
         """
         self._check()
         examples = of_arrays(X, y, "RidgeRegression", version)
+        rows, targets, _ = examples.read()
+        numbers = table_of(targets[:, None], "RidgeRegression")[:, 0]
+        examples = replace(examples, read=lambda: (rows, numbers, None))
         with Account.opened(self.policy, self.ledger, self.analyst, "RidgeRegression") as account:
             account.check_rows(examples.read()[0].shape[0])
             return self._run(account, examples, fresh=fresh)
@@ -163,8 +166,7 @@ class RidgeRegression(Estimator):
 
         def draw(entry: Entry) -> Floats:
             rows, targets, _ = examples.read()
-            numbers = table_of(targets[:, None], "RidgeRegression")[:, 0]
-            problem, unit = self._problem(rows, numbers)
+            problem, unit = self._problem(rows, targets)
             near = problem.near(Fraction(_allowance(move)) / unit)
             return noise.released([t * unit for t in near], self.source)
 
