@@ -216,7 +216,7 @@ def test_a_short_list_reads_most_fields() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("bits", "frames"), [(64, 1500), (256, 500)])
+@pytest.mark.parametrize(("bits", "frames"), [(64, 1000), (256, 300)])
 def test_polar_codes_come_near_the_finite_length_optimum(bits: int, frames: int) -> None:
     """Frame error 1e-2 at 0.88 of the finite-length optimum, capacity 0.02 bit: a code of exactly this error
     is refused with probability below 1e-3 (three standard deviations and one frame)."""
