@@ -11,6 +11,7 @@ from leakcap.ledger import Balance
 from leakcap.release import Policy, Preview, Release
 from leakcap.release.exposure import exposure_of
 from leakcap.report.promises import assumptions, protects
+from leakcap.report.wording import reading_text
 from leakcap.statement import Statement, compose, statement_of
 
 __all__ = ["CAPS", "Publication", "assumptions", "figures", "number", "planned", "protects", "scales"]
@@ -134,24 +135,12 @@ def scales(release: Release) -> str:
 
 
 def figures(statement: Statement, key: str) -> str:
-    """The numbers of one line, beside its sentence.
+    """The number of one line, beside its sentence: rounded outward, with its unit.
 
     >>> from leakcap.bound import Bound
     >>> from leakcap.statement import Exposure, statement_of
     >>> s = statement_of(Exposure("q", 0.1, 0.1, Bound.exact(0.00125, method="m"), 1.0, "replace-one"))
-    >>> figures(s, "epsilon")
-    '0.1 nats = 0.144270 bits'
+    >>> figures(s, "epsilon"), figures(s, "coin_flip")
+    ('0.1 nats (0.14427 bits)', 'p ≤ 52.50 %')
     """
-    line = statement[key]
-    if line.unit == "nats":
-        if line.upper == float("inf"):
-            return "no bound"
-        bits = line.bits or (0.0, 0.0)
-        if line.upper - line.lower > 1e-6 * line.upper:
-            return f"{line.lower:.6g} to {line.upper:.6g} nats = {bits[0]:.6g} to {bits[1]:.6g} bits"
-        return (
-            f"{line.upper:.6g} nats = {bits[1]:.6f} bits"
-            if bits[1] >= 0.001
-            else f"{line.upper:.6g} nats = {bits[1]:.6g} bits"
-        )
-    return f"{line.upper:.6g}" if line.unit == "ratio" else f"p = {line.upper:.6g}"
+    return reading_text(statement[key])

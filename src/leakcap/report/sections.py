@@ -24,7 +24,7 @@ from leakcap.report.drawings import bars, crowds
 from leakcap.report.promises import assumed, neighbours, not_protected, policy_rows, protects
 from leakcap.report.publication import CAPS
 from leakcap.report.records import CapRecord, PriceRecord
-from leakcap.report.wording import at_least, frequency, in_odds, quantity, sum_text, who_guesses
+from leakcap.report.wording import at_least, frequency, in_odds, reading_text, sum_text, who_guesses
 from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 
@@ -52,15 +52,7 @@ def note_of(line: Reading) -> Note:
 
 def figure_of(line: Reading) -> Figure:
     """A line's number with its unit, ends rounded outward."""
-    if line.unit == "probability":
-        return Figure(f"p ≤ {percent(line.upper)}", note_of(line))
-    if line.unit == "ratio":
-        shown = at_most(line.upper) if math.isfinite(line.upper) else "no bound"
-        return Figure(f"factor ≤ {shown}" if math.isfinite(line.upper) else shown, note_of(line))
-    text = quantity(line.lower, line.upper, "nats")
-    if math.isfinite(line.upper):
-        text += f" ({quantity(line.lower * BITS, line.upper * BITS, 'bits')})"
-    return Figure(text, note_of(line))
+    return Figure(reading_text(line), note_of(line))
 
 
 def headline(statement: Statement) -> Cards:

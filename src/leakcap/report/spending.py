@@ -14,6 +14,7 @@ from rich.text import Text
 from leakcap.ledger import Account, Balance, Entry
 from leakcap.report.plain import plain
 from leakcap.report.publication import CAPS
+from leakcap.report.wording import at_least, sum_text
 
 __all__ = ["balances_table", "print_accounts", "print_entries", "print_spending"]
 
@@ -81,7 +82,7 @@ def _bars(
     for name, amount, count in ((plain(n), a, c) for n, a, c in rows):
         full = max(1, round(amount / largest * _WIDTH)) if amount else 0
         many = f"{count:,} quer{'y' if count == 1 else 'ies'}"
-        table.add_row(Text(name), Text("█" * full, style=_FILL), f"{amount:.6g}", Text(many, style=_SOFT))
+        table.add_row(Text(name), Text("█" * full, style=_FILL), sum_text(amount), Text(many, style=_SOFT))
     console.print(Text(plain(f"\n{title}"), style="bold"))
     console.print(table)
     if len(sums) > len(rows):
@@ -116,10 +117,10 @@ def balances_table(balances: Sequence[Balance]) -> Table:
         full = _WIDTH if share == 1.0 else min(_WIDTH - 1, math.ceil(share * _WIDTH))
         bar = Text("█" * full, style=_WARM if share > 0.8 else _FILL)
         bar.append("░" * (_WIDTH - full), style=_SOFT)
-        left = "" if balance.left is None else f"{balance.left:.6g}"
-        table.add_row(name, _amount(balance.spent), left, f"{balance.cap:.6g}", bar)
+        left = "" if balance.left is None else at_least(balance.left)
+        table.add_row(name, _amount(balance.spent), left, at_least(balance.cap), bar)
     return table
 
 
 def _amount(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else "no bound"
+    return sum_text(value)

@@ -17,6 +17,7 @@ from leakcap.report.plots import label
 from leakcap.report.promises import protects
 from leakcap.report.publication import Publication, figures, number, scales
 from leakcap.report.spending import balances_table
+from leakcap.report.wording import outward
 from leakcap.statement import Statement
 
 __all__ = ["print_findings", "print_preview", "print_publication", "print_statement", "print_values"]
@@ -63,7 +64,7 @@ def _values(releases: Sequence[Release]) -> Table:
 
 
 def _cells(value: float, interval: tuple[float, float]) -> tuple[Text, str]:
-    return Text(number(value), style="bold " + _ACCENT), f"{number(interval[0])} to {number(interval[1])}"
+    return Text(number(value), style="bold " + _ACCENT), " to ".join(outward(*interval))
 
 
 def print_statement(console: Console, statement: Statement, *, explain: bool = False) -> None:

@@ -10,11 +10,22 @@ from fractions import Fraction
 
 from leakcap.definition.meaning import posterior_bound
 from leakcap.report.document import Figure, Note, Text
-from leakcap.statement import Statement
+from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 
-__all__ = ["at_least", "frequency", "in_odds", "outward", "quantity", "signed", "sum_text", "who_guesses"]
+__all__ = [
+    "at_least",
+    "frequency",
+    "in_odds",
+    "outward",
+    "quantity",
+    "reading_text",
+    "signed",
+    "sum_text",
+    "who_guesses",
+]
 
+_BITS = math.log2(math.e)
 _MILLION = 1e6
 _TICK = Fraction(1, 10**12)
 _GUESS = Note("(A+δ)/(1+A), A = e^ε", "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015")
@@ -131,7 +142,7 @@ def signed(value: float, *, upward: bool) -> str:
 
 def _cut(value: float, digits: int, *, upward: bool) -> str:
     if not math.isfinite(value):
-        return "no bound"
+        return "no bound" if upward else "∞"
     if value == 0.0:
         return "0"
     exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
@@ -164,3 +175,15 @@ def quantity(lower: float, upper: float, unit: str) -> str:
     if upper - lower <= 1e-6 * abs(upper):
         return f"{signed(upper, upward=True)} {unit}"
     return f"{signed(lower, upward=False)} to {signed(upper, upward=True)} {unit}"
+
+
+def reading_text(line: Reading) -> str:
+    """The number of a line of a statement, with its unit."""
+    if line.unit == "probability":
+        return f"p ≤ {percent(line.upper)}"
+    if not math.isfinite(line.upper):
+        return "no bound"
+    if line.unit == "ratio":
+        return f"factor ≤ {at_most(line.upper)}"
+    bits = quantity(line.lower * _BITS, line.upper * _BITS, "bits")
+    return f"{quantity(line.lower, line.upper, 'nats')} ({bits})"
