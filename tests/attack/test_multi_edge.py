@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from leakcap.attack import belief as belief_module
+from leakcap.attack import multi_edge_graph as graph_module
 from leakcap.attack import transmit, use_of_capacity
 from leakcap.attack.belief import propagate
 from leakcap.attack.belief_evolution import Nodes, evolve, from_ensemble, weak_use
@@ -92,7 +93,7 @@ def lightest_cycle(graph: Graph) -> int:
         around[a].append((b, name))
         around[b].append((a, name))
     shortest = k
-    for root in range(0, k, 7):
+    for root in range(k):
         far, via, queue = {root: 0}, {root: -1}, [root]
         for here in queue:
             for there, name in around[here]:
@@ -100,15 +101,17 @@ def lightest_cycle(graph: Graph) -> int:
                     continue
                 if there in far:
                     shortest = min(shortest, far[here] + far[there] + 1)
-                elif far[here] < 12:
+                elif far[here] < 5:
                     far[there], via[there] = far[here] + 1, name
                     queue.append(there)
     return shortest
 
 
-def test_no_word_of_low_weight_among_the_chords() -> None:
-    """Drawn at random, a graph of this size has one of weight 6 or less with probability 0.99 (measured)."""
+def test_no_word_of_low_weight_among_the_chords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bug: chords join checks however near, and words of weight 6 or less appear."""
     assert lightest_cycle(drawn(2000, 20_000, 3)) >= 8
+    monkeypatch.setattr(graph_module, "_NEAR", 1)
+    assert lightest_cycle(drawn(2000, 20_000, 3)) <= 6
 
 
 def tree() -> Graph:
@@ -173,10 +176,10 @@ def read(bits: int, uses: int, frames: int, seed: int, use: Use = WEAK) -> tuple
 
 
 def test_a_field_of_a_thousand_bits_behind_the_engines_noise() -> None:
-    """0.72 of Shannon: of 20 frames none is wrong (0 of 400 in the trials: an alarm has probability below
-    0.15 at their upper end, 0.75 %); at 1.15 of Shannon hardly any can be right."""
+    """0.72 of Shannon: of 20 frames at most one is wrong (frame error below 1 % in the trials, so that an
+    alarm has probability below 2 %); above capacity, at 1.15 of Shannon, all are."""
     wrong, confidences = read(1000, 69_500, 20, 5)
-    assert wrong == 0
+    assert wrong <= 1
     assert confidences.min() > 0.99
     assert read(1000, 43_500, 5, 6)[0] == 5
 
@@ -238,7 +241,7 @@ def normal_channel(sigma: float) -> tuple[float, float, float]:
 
 
 def test_evolution_far_from_the_threshold() -> None:
-    assert evolve(from_ensemble(ENSEMBLE, 50 / 0.8), weak_use(WEAK)).decodes
+    assert evolve(from_ensemble(ENSEMBLE, 50 / 0.7), weak_use(WEAK)).decodes
     stuck = evolve(from_ensemble(ENSEMBLE, 50 / 1.1), weak_use(WEAK))
     assert not stuck.decodes
     assert stuck.error > 0.1
@@ -253,7 +256,7 @@ def test_the_published_threshold() -> None:
 
 @pytest.mark.slow
 def test_eighty_five_hundredths_of_shannon_at_a_hundred_thousand_uses() -> None:
-    """Frame error at most 0.1: of 100 frames at most 10 are wrong. The trials have 3 %: an alarm has
-    probability 2·10⁻⁴; a code with frame error 0.2 passes with 0.6 %."""
-    wrong, _ = read(1700, 100_000, 100, 9)
-    assert wrong <= 10
+    """Frame error at most 0.1: of 200 frames at most 20 are wrong. The benchmark has 4.6 %: an alarm has
+    probability 5·10⁻⁴; a code with frame error 0.15 passes with 2.6 %, with 0.2 with 10⁻⁴."""
+    wrong = sum(read(1700, 100_000, 50, seed)[0] for seed in (9, 10, 11, 12))
+    assert wrong <= 20
