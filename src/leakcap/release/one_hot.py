@@ -13,6 +13,7 @@ Source: Shannon 1948; Gallager 1968, theorem 4.5.1 (for every q, capacity ≤ ma
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ MOST_BITS = 20_000
 _SLACK = 1e-15
 
 
+# The same queries come again and again, and this is most of the time that a price takes.
+@lru_cache(maxsize=256)
 def one_hot_capacity(cells: int, decay: float) -> Bound:
     """Shannon capacity of "which of `cells` cells, or none" behind a geometric noise on every cell.
 
