@@ -107,6 +107,7 @@ def test_a_slider_by_keyboard(page: Page, home: str) -> None:
     page.focus("input[type=range][data-for=queries]")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#queries")).to_have_value("2")
+    page.wait_for_url(re.compile(r"queries=2&"))
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#queries")).to_have_value("1")
     page.wait_for_url(re.compile(r"queries=1&"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import leakcap.web.app
+import leakcap.web.guard
 from leakcap.errors import InvalidParameter
 from leakcap.web import Settings, create_app
 from leakcap.web.guard import MOST_BODY, Keys
@@ -167,6 +169,23 @@ def test_a_body_has_a_size(keys: Keys) -> None:
     assert web.post("/mechanism", content=iter([big]), headers={"origin": HOME}).status_code == 413
     lying = {"origin": HOME, "content-length": "9" * 30}
     assert web.post("/mechanism", content=b"", headers=lying).status_code == 413
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leakcap.web.guard, "_BODY_SECONDS", 0.05)
+    headers = [(b"host", b"127.0.0.1"), (b"origin", b"http://127.0.0.1")]
+    scope = {"type": "http", "method": "POST", "path": "/mechanism", "headers": headers}
+    sent: list[dict[str, object]] = []
+
+    async def receive() -> dict[str, object]:
+        await asyncio.sleep(60)
+        return {"type": "http.request"}
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    asyncio.run(create_app(Settings())(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 408
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,8 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         values = content(request.query_params)
         status = 200
         try:
-            values["preview"] = previewed(settings, asked_query(request.query_params))
+            with _turn():
+                values["preview"] = previewed(settings, asked_query(request.query_params))
         except LeakcapError as error:
             values["problem"], status = str(error), 422
         state = {name: text for name, text in values["fields"].items() if text}

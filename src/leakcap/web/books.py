@@ -103,14 +103,16 @@ def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
     for number, entry in enumerate(entries, start=1):
         spent += entry.spend.epsilon
         if number % every == 0 or number == len(entries):
-            rows.append({"n": number, "epsilon": spent, "which": "spent", "query": entry.query})
-    rows.insert(0, {"n": 0, "epsilon": 0.0, "which": "spent", "query": ""})
+            when = f"{entry.time:%Y-%m-%d %H:%M}"
+            row = {"n": number, "epsilon": spent, "which": "spent", "query": entry.query, "time": when}
+            rows.append(row)
+    rows.insert(0, {"n": 0, "epsilon": 0.0, "which": "spent", "query": "", "time": ""})
     cap = policy.caps.epsilon
-    rows += [{"n": n, "epsilon": cap, "which": "cap", "query": ""} for n in (0, len(entries))]
+    rows += [{"n": n, "epsilon": cap, "which": "cap", "query": "", "time": ""} for n in (0, len(entries))]
     spec = chart(
         200,
         data={"values": rows},
-        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2.5, "point": False},
+        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2.5, "point": {"size": 45}},
         encoding={
             "x": {
                 "field": "n",
@@ -122,6 +124,7 @@ def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
             "color": lines(["spent", "cap"], ["@accent", "@warm"]),
             "tooltip": [
                 {"field": "query", "type": "nominal"},
+                {"field": "time", "type": "nominal", "title": "UTC"},
                 {"field": "epsilon", "type": "quantitative", "format": ".6g", "title": "ε so far"},
             ],
         },

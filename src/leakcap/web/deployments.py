@@ -27,6 +27,16 @@ class Deployment:
 
 DEPLOYMENTS = (
     Deployment(
+        "Wikimedia",
+        "page views by country",
+        1.0,
+        "ρ = 0.015 (zCDP), there called about ε = 1, δ = 10⁻⁷",
+        "the first ten page views of a device on one day",
+        False,
+        "README of country_project_page",
+        "https://analytics.wikimedia.org/published/datasets/country_project_page/00_README.html",
+    ),
+    Deployment(
         "Google",
         "COVID-19 Search Trends symptoms",
         1.68,

@@ -320,8 +320,9 @@ def _orders(m: Meaning) -> Figure:
     shannon = m.orders[0]
     low = shannon[2] if shannon[1] is None else shannon[1].upper
     text = (
-        f"One query, seen by attackers who care more and more for the rare telling answer: from "
-        f"{at_most(low * BITS)} bits on average (α = 1) up to ε = {at_most(m.asked.epsilon * BITS)} bits."
+        "One query, seen by attackers who care more and more for the rare telling answer. On average (α = 1) "
+        f"at most {at_most(low * BITS)} bits are told; no curve rises above ε = "
+        f"{at_most(m.asked.epsilon * BITS)} bits, the worst case of all."
     )
     return Figure("orders", "From Shannon to ε", text, text, spec)
 

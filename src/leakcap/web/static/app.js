@@ -35,7 +35,10 @@
       for (const panel of spec.concat) panel.width = Math.max(160, side);
     } else {
       spec.width = width;
-      if (width < 480) shortened(spec, 150);
+      if (width < 480) {
+        shortened(spec, 180);
+        spec.config.legend.columns = 1;
+      }
     }
     return spec;
   };
