@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,15 @@ def test_refinement_is_shown_where_it_holds() -> None:
     found = compare(Given("1,0\n0,1\n", "3/4,1/4\n1/4,3/4\n", "uniform", "identity"))
     assert found.orders[0].claim == "B never leaks more than A, on average"
     assert [order.holds for order in found.orders] == [True, False, True, False]
+
+
+def test_without_scipy_the_measures_are_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "scipy"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    page = TestClient(create_app(Settings()), base_url=HOME).get("/mechanism")
+    assert page.status_code == 200
+    assert "leakcap[scipy]" in page.text
+    assert "0.160621" in page.text
 
 
 def pictures() -> list[tuple[str, Figure]]:

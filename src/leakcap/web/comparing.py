@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from leakcap import gain as gains
 from leakcap.bound import Bound
 from leakcap.channel import Channel
-from leakcap.errors import InvalidChannel, InvalidParameter
+from leakcap.errors import InvalidChannel, LeakcapError
 from leakcap.gain import Gain
 from leakcap.refinement import Refinement, refines
 from leakcap.report.channel import Finding, findings
@@ -157,10 +157,8 @@ def _orders(first: Channel, second: Channel) -> tuple[list[Order], str]:
         for max_case, who in ((False, "on average"), (True, "in the worst case")):
             found.append(_order("B", "A", who, refines(first, second, max_case=max_case)))
             found.append(_order("A", "B", who, refines(second, first, max_case=max_case)))
-    except InvalidParameter as error:
-        return [], str(error)
-    except ImportError:
-        return [], "The refinement order needs SciPy: `pip install 'leakcap[scipy]'`."
+    except LeakcapError as error:
+        return [], f"The refinement order is not shown: {error}"
     return found, ""
 
 
