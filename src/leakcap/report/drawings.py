@@ -41,17 +41,20 @@ def bars(rows: Sequence[tuple[str, float, str]], *, warm: float = 0.8) -> Drawin
     'ε: 1 of 2'
     """
     parts = []
+    start = max(190, 12 + 7 * max((len(title) for title, _, _ in rows), default=0))
     for index, (title, share, words) in enumerate(rows):
         y, long = index * _LINE, percent_of(share)
         kind = "new" if share > warm else "on"
         parts.append(f'<text x="0" y="{y + 18}">{escape(title)}</text>')
-        parts.append(f'<rect x="190" y="{y + 6}" width="220" height="16" rx="3" class="off"/>')
+        parts.append(f'<rect x="{start}" y="{y + 6}" width="220" height="16" rx="3" class="off"/>')
         if long:
             parts.append(
-                f'<rect x="190" y="{y + 6}" width="{2.2 * long:g}" height="16" rx="3" class="{kind}"/>'
+                f'<rect x="{start}" y="{y + 6}" width="{2.2 * long:g}" height="16" rx="3" class="{kind}"/>'
             )
-        parts.append(f'<text x="422" y="{y + 18}">{escape(words)}</text>')
-    return _svg(720, max(len(rows), 1) * _LINE, "".join(parts), "; ".join(f"{t}: {w}" for t, _, w in rows))
+        parts.append(f'<text x="{start + 232}" y="{y + 18}">{escape(words)}</text>')
+    return _svg(
+        start + 530, max(len(rows), 1) * _LINE, "".join(parts), "; ".join(f"{t}: {w}" for t, _, w in rows)
+    )
 
 
 def percent_of(share: float) -> int:

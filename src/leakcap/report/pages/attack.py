@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Section, Text
+from leakcap.attack import Finding
+from leakcap.report.attack_plots import limits
+from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
 from leakcap.report.drawings import bars
 from leakcap.report.records import AttackRecord, FindingRecord
 from leakcap.report.wording import quantity, signed
@@ -33,7 +36,8 @@ def attack_page(record: AttackRecord, audience: Audience) -> Document:
                 Grid(("attack", "got", "at most", "ratio"), rows, (1, 2, 3)),
                 Paragraph(
                     "What was got is exact where the attack is computed, and a frequency where it is played, "
-                    "which may by chance exceed what is allowed on average.",
+                    "which may by chance exceed what is allowed on average. Without its guard an attack "
+                    "may get more than is allowed.",
                     soft=True,
                 ),
             ),
@@ -46,8 +50,9 @@ def attack_page(record: AttackRecord, audience: Audience) -> Document:
             for i, f in enumerate(found, 1)
             if f.own()
         ]
+        sections[0] = Section(sections[0].title, (*sections[0].blocks, *_plots(found)))
     return Document(
-        title=found[0].attack if found else "attacks",
+        title=found[0].attack if len({f.attack for f in found}) == 1 else f"{len(found):,} attacks",
         subtitle="An attack carried out, against what the theory allows at most",
         kind="attack",
         audience=audience,
@@ -55,8 +60,32 @@ def attack_page(record: AttackRecord, audience: Audience) -> Document:
     )
 
 
+def _named(finding: FindingRecord) -> str:
+    detail = finding.own().get("sampler") or finding.own().get("joint")
+    guarded = finding.own().get("guarded")
+    guard = "" if guarded is None else ", guarded" if guarded else ", no guard"
+    return f"{finding.attack}: {detail}{guard}" if detail else f"{finding.attack}{guard}"
+
+
 def _title(finding: FindingRecord, index: int, count: int) -> str:
-    return finding.attack if count == 1 else f"{index}. {finding.attack}"
+    return _named(finding) if count == 1 else f"{index}. {_named(finding)}"
+
+
+def _plots(found: Sequence[FindingRecord]) -> list[Plot]:
+    """One for each unit, of those findings that are finite."""
+    drawn = [
+        Finding(attack=_named(f), got=f.got, at_most=f.at_most, unit=f.unit, stopped_by=f.stopped_by)
+        for f in found
+        if f.got is not None and f.at_most is not None
+    ]
+    return [
+        Plot(
+            f"limits-{index}",
+            limits([f for f in drawn if f.unit == unit]),
+            f"Got, and at most, in {unit}: the numbers are in the table",
+        )
+        for index, unit in enumerate(dict.fromkeys(f.unit for f in drawn))
+    ]
 
 
 def _value(value: float | None, *, up: bool = True) -> str:
@@ -64,16 +93,18 @@ def _value(value: float | None, *, up: bool = True) -> str:
 
 
 def _share(finding: FindingRecord) -> float:
+    if finding.got == 0.0:
+        return 0.0
     if finding.ratio is None or not math.isfinite(finding.ratio):
-        return 1.0
-    return min(max(finding.ratio, 0.0), 1.0)
+        return math.inf
+    return max(finding.ratio, 0.0)
 
 
 def _row(finding: FindingRecord) -> tuple[Text, ...]:
     got = Note("what this attack got", "computed, or counted over its runs: docs/attacks.md")
     most = Note("what the theory allows at most", f"stopped by {finding.stopped_by}")
     return (
-        finding.attack,
+        _named(finding),
         Figure(f"{_value(finding.got, up=False)} {finding.unit}", got),
         Figure(f"{_value(finding.at_most)} {finding.unit}", most),
         _value(finding.ratio, up=False),
