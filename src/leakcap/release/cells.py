@@ -15,7 +15,7 @@ from leakcap.release.typed import literal, number_column, typed_column
 if TYPE_CHECKING:
     from leakcap.release.queries import Query
 
-__all__ = ["Axis", "Cells", "bins_axis", "cells_of", "edges_of", "key_axis"]
+__all__ = ["Axis", "Cells", "bins_axis", "cells_of", "edges_axis", "edges_of", "key_axis"]
 
 MOST_CELLS = 10**6
 # More cells than any unit is in: in their place where it is not public which ones there are.
@@ -134,9 +134,9 @@ def _short(column: str, policy: Policy) -> exp.Expression:
     return exp.Case(ifs=[exp.If(this=few, true=value)], default=exp.Null())
 
 
-def bins_axis(query: Query, policy: Policy, groups: int) -> Axis:
-    """The bins of the query's column, which has bounds."""
-    column = query.column or ""
+def bins_axis(query: Query, policy: Policy, groups: int, name: str | None = None) -> Axis:
+    """The bins of the query's column, or of that of another `name`, which has bounds."""
+    column = query.column or "" if name is None else name
     known = policy.columns.get(column)
     if known is None:
         raise InvalidQuery(
@@ -146,10 +146,15 @@ def bins_axis(query: Query, policy: Policy, groups: int) -> Axis:
         raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")
     edges = edges_of(query, known.bounds)
     _limit(groups * (len(edges) - 1), query)
+    return edges_axis(column, edges, known.fill)
+
+
+def edges_axis(column: str, edges: tuple[float, ...], fill: float | None = None) -> Axis:
+    """The bins between these edges; what lies outside is in the outer ones, what is missing in none."""
     labels: dict[Key, Key] = {index: _label(edges, index) for index in range(len(edges) - 1)}
     value = number_column(column)
-    if known.fill is not None:
-        value = exp.Coalesce(this=value, expressions=[literal(known.fill, "number")])
+    if fill is not None:
+        value = exp.Coalesce(this=value, expressions=[literal(fill, "number")])
     missing = exp.Is(this=value.copy(), expression=exp.Null())
     bin_ = _search(value, edges, 0, len(edges) - 2)
     return Axis(

@@ -38,7 +38,9 @@ class Query:
     split the table into disjoint groups, which together cost once. A histogram of a number needs `bins`
     (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
     are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
-    private, and for nothing else.
+    private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
+    belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
+    many of the largest categories are wanted.
 
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
@@ -56,6 +58,10 @@ class Query:
     edges: tuple[Number, ...] | None = None
     quantiles: tuple[Number, ...] | None = None
     delta: Number | None = None
+    columns: tuple[Text, ...] | None = None
+    over: Text | None = None
+    when: Text | None = None
+    top: Whole | None = None
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -90,13 +96,19 @@ def _check_fields(query: Query) -> None:
 
 
 def _check_types(query: Query) -> None:
-    for field in ("column", "where"):
+    for field in ("column", "where", "over", "when"):
         value = getattr(query, field)
         _require(value is None or isinstance(value, str), field, query.name, "be text")
     listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)
     _require(listed, "by", query.name, "be a tuple of column names")
-    whole = query.bins is None or (isinstance(query.bins, int) and not isinstance(query.bins, bool))
-    _require(whole, "bins", query.name, "be a whole number")
+    for field in ("bins", "top"):
+        value = getattr(query, field)
+        _require(value is None or type(value) is int, field, query.name, "be a whole number")
+    several = query.columns
+    named = several is None or (isinstance(several, tuple) and all(isinstance(one, str) for one in several))
+    _require(named, "columns", query.name, "be a tuple of column names")
+    once = several is None or len(set(several)) == len(several)
+    _require(once, "columns", query.name, "not repeat a column")
 
 
 def _check_bins(query: Query) -> None:
@@ -122,7 +134,7 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
         content["by"] = (content["by"],)
     if content.get("by", ()) is None:
         del content["by"]
-    for field in ("by", "edges", "quantiles"):
+    for field in ("by", "edges", "quantiles", "columns"):
         if isinstance(content.get(field), list):
             content[field] = tuple(content[field])
     try:

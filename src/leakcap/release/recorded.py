@@ -19,12 +19,16 @@ def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, list
     """By entry, for each group in its order: value, and both ends of its interval. All of it is released."""
     return {
         id_: [
-            # Where keys are private, which ones appeared is a part of the answer.
-            [row.value, *row.interval, *(row.keys.values() if release.price.delta > 0 else ())]
+            # Where keys are private, or chosen, which ones they are is a part of the answer.
+            [row.value, *row.interval, *(row.keys.values() if _told(release) else ())]
             for row in release.rows
         ]
         for id_, release in zip(ids, releases, strict=True)
     }
+
+
+def _told(release: Release) -> bool:
+    return release.price.delta > 0 or release.query.kind.told
 
 
 def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
@@ -34,10 +38,10 @@ def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
     """
     values: Any = answer.values
     labels = plan.labels()
-    if plan.cells.open and isinstance(values, list):
-        width = len(plan.cells.axes)
+    if (plan.cells.open or plan.statistic.told) and isinstance(values, list):
+        names = list(labels[0]) if plan.statistic.told else [axis.column for axis in plan.cells.axes]
+        width = len(names)
         keyed = [row for row in values if isinstance(row, list) and len(row) == 3 + width]
-        names = [axis.column for axis in plan.cells.axes]
         labels = [dict(zip(names, row[3:], strict=True)) for row in keyed]
         values = [row[:3] for row in keyed] if len(keyed) == len(values) else None
     if not isinstance(values, list) or len(values) != len(labels) or not all(map(_is_row, values)):

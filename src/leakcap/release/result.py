@@ -59,6 +59,11 @@ class Release:
         """The 95 % interval; for a grouped statistic one for each row."""
         return tuple(row.interval for row in self.rows) if self.grouped else self.rows[0].interval
 
+    @property
+    def processed(self) -> str | None:
+        """What was done to the noisy numbers afterwards, which costs nothing; None where nothing was."""
+        return self.query.kind.processed(self.query)
+
     def statement(self) -> Statement:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
@@ -69,7 +74,7 @@ def release_of(
 ) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
     scale = price.noise_scales[plan.parts[0].role]
-    labels = plan.labels()
+    labels = plan.statistic.labelled(plan, noisy)
     if plan.cells.open:
         kept = appearing(plan.parts, noisy)
         noisy = [[numbers[place] for place in kept] for numbers in noisy]

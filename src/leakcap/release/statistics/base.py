@@ -47,10 +47,17 @@ class Statistic(ABC):
     sql: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[frozenset[str]] = frozenset({"column"})
 
+    told: ClassVar[bool] = False
+    """Whether which rows an answer has is a part of the answer, beside their values."""
+
     @property
     def called(self) -> str:
         """The name as it stands in a sentence."""
-        return self.name
+        return self.name.replace("_", " ")
+
+    def processed(self, query: Query) -> str | None:
+        """What was done to the noisy numbers that costs nothing, in words; None where nothing was."""
+        return None
 
     def check(self, query: Query) -> None:
         """Raise `InvalidQuery` where the query's own fields do not fit, whatever the policy."""
@@ -75,6 +82,10 @@ class Statistic(ABC):
         words += [f"at {list(query.quantiles)}"] if query.quantiles is not None else []
         words += [f"in {query.bins} bins"] if query.bins is not None else []
         words += [f"with edges {list(query.edges)}"] if query.edges is not None else []
+        words += [f"of {', '.join(map(named, query.columns))}"] if query.columns is not None else []
+        words += [f"over {named(query.over)}"] if query.over is not None else []
+        words += [f"when {query.when!r}"] if query.when is not None else []
+        words += [f"top {query.top}"] if query.top is not None else []
         return words
 
     def groups(self, plan: Plan) -> Cells:
@@ -84,6 +95,10 @@ class Statistic(ABC):
     def labels(self, plan: Plan) -> list[dict[str, Key]]:
         """The keys of each row of the answer."""
         return self.groups(plan).labels()
+
+    def labelled(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[dict[str, Key]]:
+        """The keys of each row of this very answer, where they are `told`."""
+        return self.labels(plan)
 
     def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, Interval]]:
         """Value and interval for each label, from the noisy integers of each part, cell by cell."""
