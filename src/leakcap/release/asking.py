@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from leakcap.release.asking_tables import AskingTables
 from leakcap.release.queries import Query, query_from
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Asking"]
 
 
-class Asking(ABC):
+class Asking(AskingTables):
     """What can be asked of a table by name; `release` answers."""
 
     @abstractmethod

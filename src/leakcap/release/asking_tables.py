@@ -1,0 +1,51 @@
+"""Statistics with more than one column, or of more than one number, as methods."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leakcap.release.result import Release
+
+__all__ = ["AskingTables"]
+
+
+class AskingTables(ABC):
+    """Tables, matrices, ratios, curves and choices; `_one` asks."""
+
+    @abstractmethod
+    def _one(
+        self,
+        statistic: str,
+        column: str | None,
+        *,
+        name: str | None,
+        by: str | Sequence[str],
+        fresh: bool,
+        **fields: Any,
+    ) -> Release:
+        """Ask one query."""
+
+    def contingency(
+        self,
+        columns: Sequence[str],
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """How many rows in each cell of a table of these columns, in each margin, and in all."""
+        own = {"columns": tuple(columns), "bins": bins, "edges": _numbers(edges)}
+        return self._one(
+            "contingency", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
+        )
+
+
+def _numbers(edges: Sequence[float] | None) -> tuple[float, ...] | None:
+    return None if edges is None else tuple(float(edge) for edge in edges)

@@ -1,0 +1,151 @@
+"""Contingency tables: counts over two or more columns, with every margin and the total.
+
+One noisy count for each cell of the table; margins are sums of those, so that table, margins and total agree
+and the margins cost nothing. The noise of a margin is the sum of its cells' noises, whose law is exact
+(`release/convolution.py`).
+
+Source: Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar 2007 for why margins should agree.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.cells import Axis, Cells, bins_axis, key_axis
+from leakcap.release.convolution import sum_error
+from leakcap.release.policy import Key, Policy
+from leakcap.release.statistics.base import Expected, Number, require
+from leakcap.release.statistics.counts import Count
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["Contingency", "Margin", "margins_of"]
+
+_MOST_COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Which of the table's columns are kept, and how many cells each of its counts is a sum of."""
+
+    kept: tuple[bool, ...]
+    cells: int
+
+
+def margins_of(sizes: Sequence[int]) -> list[Margin]:
+    """The table itself, then every margin, the total last.
+
+    >>> [(margin.kept, margin.cells) for margin in margins_of([2, 3])]
+    [((True, True), 1), ((True, False), 3), ((False, True), 2), ((False, False), 6)]
+    """
+    return [
+        Margin(kept, math.prod(size for size, keep in zip(sizes, kept, strict=True) if not keep))
+        for kept in itertools.product((True, False), repeat=len(sizes))
+    ]
+
+
+class Contingency(Count):
+    """How many rows in each cell of a table of several columns, in each of its margins, and in all."""
+
+    name: ClassVar[str] = "contingency"
+    sql: ClassVar[tuple[str, ...]] = ()
+    fields: ClassVar[frozenset[str]] = frozenset({"columns", "bins", "edges"})
+
+    @property
+    def called(self) -> str:
+        """The name as it stands in a sentence."""
+        return "contingency table"
+
+    def check(self, query: Query) -> None:
+        """Two columns to six."""
+        few = query.columns is not None and 2 <= len(query.columns) <= _MOST_COLUMNS
+        require(few, "columns", query.name, f"name from 2 to {_MOST_COLUMNS} columns")
+        if query.bins is not None:
+            require(1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000")
+
+    def processed(self, query: Query) -> str | None:
+        """Margins are sums."""
+        return "margins and total are sums of the noisy cells"
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """The keys of each column, or its bins."""
+        columns, axes = query.columns or (), []
+        numbers = [name for name in columns if name in policy.columns and policy.columns[name].bounds]
+        if query.bins is not None or query.edges is not None:
+            require(bool(numbers), "bins", query.name, "be left out: no column has `bounds`")
+        if query.edges is not None and len(numbers) > 1:
+            raise InvalidQuery(f"`edges` of query `{query.name}` fit one column. Give `bins`.")
+        for name in columns:
+            axis = self._axis(query, policy, groups, name)
+            axes.append(axis)
+            groups *= len(axis.labels)
+        return axes
+
+    def _axis(self, query: Query, policy: Policy, groups: int, name: str) -> Axis:
+        known = policy.columns.get(name)
+        require(known is not None, "columns", query.name, f"name columns of the policy; `{name}` is none")
+        assert known is not None
+        if known.private is not None:
+            raise InvalidQuery(f"A {self.called} needs public `keys`; `{name}` has none.")
+        if known.bounds is not None:
+            return bins_axis(query, policy, groups, name)
+        return key_axis(name, policy, query)
+
+    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+        """The keys; in a margin the word for all of a column stands in place of its key."""
+        by = len(plan.query.by)
+        own = plan.cells.axes[by:]
+        found: list[dict[str, Key]] = []
+        for keys in Cells(plan.cells.axes[:by]).labels():
+            for margin in margins_of([len(axis.labels) for axis in own]):
+                words = [
+                    list(axis.labels.values()) if keep else [_all(axis)]
+                    for axis, keep in zip(own, margin.kept, strict=True)
+                ]
+                names = [axis.column for axis in own]
+                found += [
+                    {**keys, **dict(zip(names, cell, strict=True))} for cell in itertools.product(*words)
+                ]
+        return found
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+        """Each cell, then the margins as sums, each with the law of its own noise."""
+        (part,) = plan.parts
+        found: list[tuple[Number, tuple[float, float]]] = []
+        for margin, totals in self.tables(plan, noisy[0]):
+            error = sum_error(part.scale, margin.cells, beyond=0.05)
+            found += [(total, (float(total - error), float(total + error))) for total in totals]
+        return found
+
+    def tables(self, plan: Plan, noisy: Sequence[int]) -> Iterator[tuple[Margin, list[int]]]:
+        """For each group the table and its margins, in the order of the labels."""
+        by = len(plan.query.by)
+        sizes = [len(axis.labels) for axis in plan.cells.axes[by:]]
+        for table in np.array(noisy, dtype=object).reshape(-1, *sizes):
+            for margin in margins_of(sizes):
+                gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
+                yield margin, np.atleast_1d(np.asarray(table.sum(axis=gone), dtype=object)).ravel().tolist()
+
+    def expected(self, plan: Plan) -> Expected:
+        """Of a cell; and of the total, which is a sum of all."""
+        (part,) = plan.parts
+        own = math.prod(len(axis.labels) for axis in plan.cells.axes[len(plan.query.by) :])
+        total = sum_error(part.scale, own, beyond=0.05)
+        return Expected(float(part.error(0.05)), remark=f"for each cell; the total {total:,}")
+
+
+def _all(axis: Axis) -> Key:
+    """A word that is no key of the column."""
+    word = "total"
+    while word in axis.labels.values():
+        word = f"({word})"
+    return word
