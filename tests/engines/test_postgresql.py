@@ -182,7 +182,7 @@ def test_the_table_stays_what_it_is_while_it_is_read(server: str) -> None:
     sql(server, "DROP TABLE IF EXISTS held, aside", "CREATE TABLE held AS SELECT 1::float8 AS x")
     engine, rename = PostgreSQL(server, table="held"), "ALTER TABLE held RENAME TO aside"
     with psycopg.connect(server.replace("+psycopg", "")) as connection:
-        assert engine._is_as_found(connection.cursor())
+        assert engine._is_as_found(psycopg.RawCursor(connection))
         with pytest.raises(psycopg.errors.LockNotAvailable):
             sql(server, "SET lock_timeout = '50ms'", rename)
     sql(server, rename)

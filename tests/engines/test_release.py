@@ -59,7 +59,7 @@ def test_spark_answers_as_duckdb_does(spark: Any, changes: dict[str, Any]) -> No
 
 def people(make: Make, by: tuple[str, ...]) -> Any:
     columns = {name: COLUMNS[name] for name in ("x", "f")}
-    policy = policy_of(unit={"id": "d", "max_rows": 2}, columns=columns)
+    policy = policy_of(unit={"id": "d", "max_rows": 90}, columns=columns)
     return make(policy=policy, ledger="sqlite://", source=SeededSource(4)).distinct(by=by, epsilon=1.0).value
 
 

@@ -136,16 +136,17 @@ def of_table(
     policy = table.policy
     _check_columns(policy, features, target, classes=classes)
     engine = table.engine
-    inner, text = bounded_rows(policy, where)
+    values = _values(policy, features, target, classes=classes)
+    statement, text = bounded_rows(policy, where, values, table.ledger.seed)
     used = [name for name in policy.columns if name in {*features, target}]
     check_schema(engine.columns(), used, policy)
     bounds = [pair for name in features if (pair := policy.columns[name].bounds) is not None]
     aim = None if classes else policy.columns[target].bounds
     scaling = Scaling.of(bounds, aim, centred=centred)
-    statement = engine.write(_select(inner, policy, features, target, classes=classes))
+    written = engine.write(statement)
 
     def read() -> Rows:
-        found = engine.run(statement)
+        found = engine.run(written)
         return _rows(found, policy, features, target, scaling, classes=classes)
 
     names = f"{', '.join(features)} for {target} {text}".strip()
@@ -166,16 +167,13 @@ def _check_columns(policy: Policy, features: Sequence[str], target: str, *, clas
         raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
 
 
-def _select(
-    inner: exp.Select, policy: Policy, features: Sequence[str], target: str, *, classes: bool
-) -> exp.Select:
+def _values(policy: Policy, features: Sequence[str], target: str, *, classes: bool) -> list[exp.Expression]:
     values: list[exp.Expression] = [number_column(name) for name in features]
     keyed = classes and policy.columns[target].keys is not None
     values.append(typed_column(target, policy) if keyed else number_column(target))
     if policy.id_column is not None:
         values.append(Read(this=column(policy.id_column), kind="id"))
-    inner.set("expressions", [aliased(value, f"v{place}") for place, value in enumerate(values)])
-    return inner
+    return [aliased(value, f"v{place}") for place, value in enumerate(values)]
 
 
 def _rows(

@@ -129,7 +129,7 @@ class LinearRegression(Estimator):
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
         account, engine = Account.of_table(table, self.analyst), table.engine
         # Written out before the commit, so that nothing after it can fail because of the query.
-        statement = query.statement(plan, engine)
+        statement = query.statement(plan, engine, table.ledger.seed)
         query.check(engine)
         account.check_units(engine)
         charge = account.charge("linear regression", query.text, plan.spend, _details(plan))

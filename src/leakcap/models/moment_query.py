@@ -15,6 +15,7 @@ from leakcap.release.engine import Engine, Statement
 from leakcap.release.plan import Plan, plan_query
 from leakcap.release.queries import Query
 from leakcap.release.schema import check_schema
+from leakcap.release.statements import rows_of
 from leakcap.release.typed import Steps, Total, aliased, column
 
 __all__ = ["MomentQuery", "bounded_rows"]
@@ -47,11 +48,10 @@ class MomentQuery:
         """The query in one normal form, for the ledger."""
         return f"second moments of {', '.join(self.names)} {_condition(self._count)}".strip()
 
-    def tree(self, plan: Moments) -> exp.Select:
-        """The statement in our own words."""
-        rows, _ = bounded_rows(self.policy, self._where)
+    def tree(self, plan: Moments, seed: str = "") -> exp.Select:
+        """The statement in our own words; `seed` is the ledger's, for units with too many rows."""
         values = [aliased(self._steps(name, axis), f"v{n}") for n, (name, axis) in self._columns(plan)]
-        rows.set("expressions", values)
+        rows = rows_of(self._count, values, seed)
         outer = exp.Select(expressions=[self._total(plan, i, j) for i, j in plan.pairs])
         outer = outer.from_(rows.subquery("integers", copy=False), copy=False)
         for n, _ in self._columns(plan):
@@ -91,9 +91,9 @@ class MomentQuery:
         used = (*self.names, *(n for n in self._count.used_columns if n not in self.names))
         check_schema(engine.columns(), used, self.policy)
 
-    def statement(self, plan: Moments, engine: Engine) -> Statement:
+    def statement(self, plan: Moments, engine: Engine, seed: str = "") -> Statement:
         """As the engine runs it; its quick way only where no sum can be too large for that."""
-        statement = engine.write(self.tree(plan))
+        statement = engine.write(self.tree(plan, seed))
         return statement if plan.fits_doubles else replace(statement, quick=None)
 
     def run(self, statement: Statement, engine: Engine) -> list[int]:
@@ -104,15 +104,15 @@ class MomentQuery:
         return [int(total) for total in row]
 
 
-def bounded_rows(policy: Policy, where: str | None) -> tuple[exp.Select, str]:
-    """The rows that count, at most `rows_per_unit` of each unit, and in words which ones.
+def bounded_rows(
+    policy: Policy, where: str | None, values: Sequence[exp.Expression], seed: str
+) -> tuple[exp.Select, str]:
+    """`values` of the rows that count, at most `rows_per_unit` of each unit, and in words which ones.
 
     They are the rows of a count: bounded as there, and under the same `where`.
     """
     count = _count(policy, where)
-    inner = count.logical().find(exp.Subquery)
-    assert inner is not None
-    return inner.this.copy(), _condition(count)
+    return rows_of(count, values, seed), _condition(count)
 
 
 def _count(policy: Policy, where: str | None) -> Plan:

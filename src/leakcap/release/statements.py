@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,14 @@ from sqlglot import exp
 
 from leakcap.release.condition import to_tree
 from leakcap.release.policy import Policy
-from leakcap.release.typed import SOURCE, Read, aliased, column, data_type, typed_column
+from leakcap.release.typed import SOURCE, Hashed, Read, Steps, aliased, column, typed_column
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
-__all__ = ["statement_of", "units_statement"]
+__all__ = ["rows_of", "statement_of", "units_statement"]
 
-_LONGEST = 200
+_ROWS, _GROUPS = 1, 2
 
 
 def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
@@ -28,15 +29,15 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     axes = first.cells.axes
     values = [value for plan in plans for value in plan.values]
     names = [column(f"v{index}") for index in range(len(values))]
-    inner = exp.Select(
-        expressions=[
+    inner = rows_of(
+        first,
+        [
             *(aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)),
             *(aliased(value.copy(), name.name) for value, name in zip(values, names, strict=True)),
             *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
-        ]
-    ).from_(_base(first, seed), copy=False)
-    if first.condition is not None:
-        inner = inner.where(to_tree(first.condition, first.policy), copy=False)
+        ],
+        seed,
+    )
     codes = [column(f"k{index}") for index in range(len(axes))]
     totals: list[exp.Expression] = []
     for plan in plans:
@@ -51,25 +52,39 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     return outer.group_by(*codes, copy=False) if codes else outer
 
 
-def _base(plan: Plan, seed: str) -> exp.Expression:
+def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
+    """`values` of the rows that count: so many of each unit at most, and of these the condition's."""
+    rows = exp.Select(expressions=list(values))
+    if plan.condition is not None:
+        rows = rows.where(to_tree(plan.condition, plan.policy), copy=False)
+    return rows.from_(_base(plan, _columns_in(rows, plan.policy), seed), copy=False)
+
+
+def _columns_in(tree: exp.Expression, policy: Policy) -> list[str]:
+    """The policy's columns that are read, in the policy's order."""
+    read = {node.this.name for node in tree.find_all(Read, Steps)}
+    return [name for name in policy.columns if name in read]
+
+
+def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
     """The table; where an id is the unit, at most `max_rows` rows of each id and none without an id.
 
     Rows without an id are left out because strangers would share one quota. Which rows are kept follows from
-    the unit's own rows alone. They are ordered by a keyed hash of all that a query can see, so that neither
-    small nor large values are preferred and nobody without the seed can say which rows are kept; rows that
-    are alike in all of it are interchangeable. Where groups are bounded too the groups are ordered by a hash
-    of their own before the rows in them: one order serves both bounds.
+    the unit's own rows and the seed alone. They are ordered by a hash of the columns that the statement
+    reads, so that neither small nor large values are preferred, and where two hashes meet by the columns
+    themselves: rows that still tie are alike in all that is read, and interchangeable. Where groups are
+    bounded too they are ordered by a hash of their own before the rows in them: one order serves both bounds.
     """
     policy, source = plan.policy, exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
     if policy.id_column is None or not plan.bounded:
         return source
     unit = Read(this=column(policy.id_column), kind="id")
     groups = _groups(plan)
-    seen = [typed_column(name, policy) for name in policy.columns]
-    by_group = _hashed_order(f"g{seed}", [unit, *groups]) if groups else []
-    number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(f"r{seed}", [unit, *seen])])
+    seen = [typed_column(name, policy) for name in read]
+    by_group = _hashed_order(unit, groups, _GROUPS, seed)
+    number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(unit, seen, _ROWS, seed)])
     # By name: under a star, a column of the table could bear the name of the row number and replace it.
-    names = tuple(dict.fromkeys((policy.id_column, *policy.columns)))
+    names = tuple(dict.fromkeys((policy.id_column, *read)))
     place, rank = (_free_name(name, names) for name in ("leakcap_row_number", "leakcap_group_number"))
     chosen = [*map(column, names), aliased(number, place)]
     kept: exp.Expression = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
@@ -92,22 +107,26 @@ def _groups(plan: Plan) -> list[exp.Expression]:
 
 def _window(function: exp.Expression, unit: exp.Expression, order: Sequence[exp.Expression]) -> exp.Window:
     ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
-    return exp.Window(this=function, partition_by=[unit.copy()], order=exp.Order(expressions=ordered))
+    # Rows of which nothing is read are all alike, but Spark numbers none without an order.
+    sorted_ = exp.Order(expressions=ordered or [exp.Ordered(this=unit.copy(), nulls_first=False)])
+    return exp.Window(this=function, partition_by=[unit.copy()], order=sorted_)
 
 
-def _hashed_order(key: str, contents: Sequence[exp.Expression]) -> list[exp.Expression]:
-    """MD5 of the key, the unit and the contents; then, for the case that two hashes meet, the contents.
+def _hashed_order(
+    unit: exp.Expression, contents: Sequence[exp.Expression], purpose: int, seed: str
+) -> list[exp.Expression]:
+    """A hash of the contents under the seed and the unit, then, where two hashes meet, the contents."""
+    if not contents:
+        return []
+    copies = [content.copy() for content in contents]
+    hashed = Hashed(this=unit.copy(), expressions=copies, purpose=purpose, seed=_number(seed))
+    return [hashed, *contents]
 
-    Under the unit's id as a part of it, each unit has an order of its own.
-    """
-    text: exp.Expression = exp.Literal.string(key)
-    for content in contents:
-        # Of long texts only the start counts: put together they could be longer than an engine allows.
-        said: exp.Expression = exp.Cast(this=content.copy(), to=data_type("VARCHAR"))
-        said = exp.Left(this=said, expression=exp.Literal.number(_LONGEST))
-        said = exp.Coalesce(this=said, expressions=[exp.Literal.string("")])
-        text = exp.DPipe(this=exp.DPipe(this=text, expression=exp.Literal.string("/")), expression=said)
-    return [exp.MD5(this=text), *(content.copy() for content in contents[1:])]
+
+def _number(seed: str) -> int:
+    """The seed as a signed integer of 64 bits, which every engine has."""
+    digest = hashlib.sha256(seed.encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
 """What a statement may ask of a row, in words of our own that each engine says in its own way.
 
 `Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
-that stands for a number on the grid; `Total` the exact sum of such integers. The rest is plain SQL. An engine
-replaces the three by expressions that no value of its types can make fail (`release/engine/`); a
-tree that still has one of them cannot be written out.
+that stands for a number on the grid; `Total` the exact sum of such integers; `Hashed` a number that follows
+from a row and a seed and looks random. The rest is plain SQL. An engine replaces the four by expressions that
+no value of its types can make fail (`release/engine/`); a tree that still has one cannot be written out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from leakcap.release.policy import Policy
 
 __all__ = [
     "SOURCE",
+    "Hashed",
     "Read",
     "Steps",
     "Total",
@@ -62,6 +63,16 @@ class Total(exp.Expression):
     """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
 
     arg_types = {"this": True, "largest": True}  # noqa: RUF012
+
+
+class Hashed(exp.Expression):
+    """64 bits that follow from the `seed`, the `purpose`, the id `this` and `expressions` alone.
+
+    Each engine has a hash of its own, and different rows may meet in one number: who orders by it needs a
+    second order for these. The seed does not stand in a statement's text; the engine hands it over beside it.
+    """
+
+    arg_types = {"this": True, "expressions": False, "purpose": True, "seed": True}  # noqa: RUF012
 
 
 def identifier(name: str) -> exp.Identifier:

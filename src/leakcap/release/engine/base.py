@@ -7,7 +7,7 @@ replaced by a `DataError` without the engine's words.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
@@ -28,12 +28,14 @@ class Statement:
     """A statement as one engine runs it.
 
     `text` is right for every table; `quick`, where there is one, returns the same, or NULL where it cannot
-    be sure of a number. Without groups it can be sure of no table with more than `most` rows.
+    be sure of a number. Without groups it can be sure of no table with more than `most` rows. `seed` is what
+    the statement's one parameter stands for, where it has one: 64 bits that choose among a person's rows.
     """
 
     text: str
     quick: str | None = None
     most: int | None = None
+    seed: int | None = field(default=None, repr=False)
 
 
 class Engine(Protocol):

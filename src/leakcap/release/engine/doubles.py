@@ -13,7 +13,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from leakcap.release.engine.base import Cell, Statement
-from leakcap.release.engine.lowering import Lowering, cast, null
+from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
 from leakcap.release.typed import Total, literal
 
 __all__ = ["DoubleSums", "quick_or_sure", "written"]
@@ -44,16 +44,17 @@ def limit(node: Total) -> int:
 
 def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statement:
     """The statement in both ways, where there is something to add up and doubles may do."""
+    seed = seed_in(tree)
     limits = [limit(node) for node in tree.find_all(Total)]
     text = quick.text(tree.copy()) if limits and min(limits) > 0 else None
     most = min(limits) if limits and tree.args.get("group") is None else None
-    return Statement(sure.text(tree), text, most)
+    return Statement(sure.text(tree), text, most, seed)
 
 
-def quick_or_sure(statement: Statement, aggregate: Callable[[str], list[Cell]]) -> list[Cell]:
+def quick_or_sure(statement: Statement, aggregate: Callable[[str, int | None], list[Cell]]) -> list[Cell]:
     """The rows: from the quick statement where it is sure of every number in them."""
     if statement.quick is not None:
-        rows = aggregate(statement.quick)
+        rows = aggregate(statement.quick, statement.seed)
         if all(None not in row for row in rows):
             return rows
-    return aggregate(statement.text)
+    return aggregate(statement.text, statement.seed)

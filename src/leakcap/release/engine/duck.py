@@ -87,21 +87,23 @@ class DuckDB:
     def run(self, statement: Statement) -> list[Cell]:
         """The rows: from the quick statement where it is sure of every number in them."""
         if statement.most is not None and self._rows() > statement.most:
-            return self.aggregate(statement.text)
+            return self.aggregate(statement.text, statement.seed)
         return quick_or_sure(statement, self.aggregate)
 
     def _rows(self) -> int:
         """How many rows there are, which files and tables of DuckDB say without being read."""
         return int(self._fetch(f"SELECT COUNT(*) FROM {SOURCE}")[0][0])
 
-    def aggregate(self, statement: str) -> list[Cell]:
+    def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""
-        return self._fetch(statement)
+        return self._fetch(statement, given=None if seed is None else {"seed": seed})
 
-    def _fetch(self, statement: str, message: str = READING) -> list[Cell]:
+    def _fetch(
+        self, statement: str, message: str = READING, *, given: dict[str, int] | None = None
+    ) -> list[Cell]:
         with self._turn:
             return withheld(
-                lambda: list(self._connection.execute(statement).fetchall()), duckdb.Error, message
+                lambda: list(self._connection.execute(statement, given).fetchall()), duckdb.Error, message
             )
 
 

@@ -6,6 +6,8 @@ again rounds to the nearest integer, halves to even, which is also what the cast
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from leakcap.release.engine.doubles import DoubleSums
@@ -58,6 +60,12 @@ class Integers(Lowering):
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""
         return cast(value, "BIGINT")
+
+    def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
+        """HASH of HASH: of several columns it is a chain of exclusive ors, whose order the second breaks."""
+        seed = cast(exp.Parameter(this=exp.Var(this="seed")), "BIGINT")
+        inner = exp.Anonymous(this="HASH", expressions=[seed, unit, *contents])
+        return exp.Anonymous(this="HASH", expressions=[inner])
 
     def total(self, node: Total) -> exp.Expression:
         """SUM over BIGINT is a HUGEINT."""

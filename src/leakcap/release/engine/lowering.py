@@ -7,14 +7,14 @@ halves to even, on every engine, so that all of them return the same integers fo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from sqlglot import exp
 
-from leakcap.release.typed import SOURCE, Read, Steps, Total, column, data_type, literal
+from leakcap.release.typed import SOURCE, Hashed, Read, Steps, Total, column, data_type, literal
 
-__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null"]
+__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in"]
 
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 """Types whose values all fit into 64 signed bits."""
@@ -23,7 +23,7 @@ FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
 class Lowering(ABC):
-    """How one engine says `Read`, `Steps` and `Total` for a table with columns of these `types`."""
+    """How one engine says `Read`, `Steps`, `Total` and `Hashed` for a table with columns of these `types`."""
 
     dialect: ClassVar[str]
 
@@ -37,7 +37,7 @@ class Lowering(ABC):
 
     def lower(self, tree: exp.Expression) -> exp.Expression:
         """The tree with all of our own words replaced, the innermost first."""
-        for node in reversed(list(tree.find_all(Read, Steps, Total, exp.Table))):
+        for node in reversed(list(tree.find_all(Read, Steps, Total, Hashed, exp.Table))):
             said = self._say(node)
             if said is node:
                 continue
@@ -54,6 +54,9 @@ class Lowering(ABC):
             return self.total(node)
         if isinstance(node, Read):
             return self.read(node.this.name, str(node.args["kind"]))
+        if isinstance(node, Hashed):
+            purpose = exp.Literal.number(int(node.args["purpose"]))
+            return self.hashed(node.this, [purpose, *node.expressions])
         if node.name == SOURCE and self._source is not None:
             return self._source.copy()
         return node
@@ -150,8 +153,18 @@ class Lowering(ABC):
         """The integer nearest to a double of size up to 2⁵³, halves to even."""
 
     @abstractmethod
+    def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
+        """A number that follows from the statement's parameter, the unit's id and the contents."""
+
+    @abstractmethod
     def total(self, node: Total) -> exp.Expression:
         """The exact sum, 0 where there is nothing to add."""
+
+
+def seed_in(tree: exp.Expression) -> int | None:
+    """The seed of a statement in our own words; None where nothing in it is chosen."""
+    found = tree.find(Hashed)
+    return None if found is None else int(found.args["seed"])
 
 
 def cast(tree: exp.Expression, type_: str) -> exp.Cast:

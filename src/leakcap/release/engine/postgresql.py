@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
+from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
 
 __all__ = ["PostgreSQL"]
@@ -54,13 +55,13 @@ SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.relrowsecurity, EXISTS (
     UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN below b ON i.inhparent = b.oid)
   SELECT 1 FROM below b JOIN pg_catalog.pg_class k ON k.oid = b.oid WHERE k.relkind NOT IN ('r', 'p'))
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = %s AND n.nspname = %s AND c.relkind IN ('r', 'p', 'm', 'v', 'f')
+WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r', 'p', 'm', 'v', 'f')
 """
 _COLUMNS = """
 SELECT a.attname, CASE WHEN a.attgenerated::text = 'v' THEN 'computed'
   WHEN t.typnamespace = 'pg_catalog'::regnamespace AND a.attndims = 0 THEN t.typname::text ELSE 'other' END
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _ROUNDING = "SELECT x::bigint FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), (-1.5)) AS given (x)"
 
@@ -111,15 +112,16 @@ class PostgreSQL:
 
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this table."""
-        return Statement(PostgreSQL15(self.columns(), self._source).text(tree))
+        seed = seed_in(tree)
+        return Statement(PostgreSQL15(self.columns(), self._source).text(tree), seed=seed)
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows of an aggregate, with integers for numerics."""
-        return self.aggregate(statement.text)
+        return self.aggregate(statement.text, statement.seed)
 
-    def aggregate(self, statement: str) -> list[Cell]:
+    def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run a statement; raises `DataError` without PostgreSQL's words."""
-        return plain(self._fetch(statement))
+        return plain(self._fetch(statement, None if seed is None else (seed,)))
 
     def _fetch(
         self, statement: str, values: tuple[Any, ...] | None = None, *, message: str = READING
@@ -130,10 +132,13 @@ class PostgreSQL:
         return rows
 
     def _fetched(self, statement: str, values: tuple[Any, ...] | None) -> list[Cell] | None:
-        # The driver's own cursor: without values it sends the text as it is, percent signs included.
+        # A raw cursor sends the text as it is, percent signs included; values stand beside it as $1, $2.
+        from psycopg import RawCursor
+
         connection = self._pool.raw_connection()
         try:
-            cursor = connection.cursor()
+            driver: Any = connection.driver_connection
+            cursor = RawCursor(driver)
             for setting in _SETTINGS:
                 cursor.execute(setting)
             connection.commit()

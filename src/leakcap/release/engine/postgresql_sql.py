@@ -7,6 +7,8 @@ a step becomes 0 before a multiplication could underflow. SUM over bigint is a n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null
@@ -72,9 +74,23 @@ class PostgreSQL15(Lowering):
         """The cast rounds halves to even; the engine checks that it does."""
         return cast(value, "BIGINT")
 
+    def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
+        """The hash of a record, under a key that is the hash of the unit under the seed.
+
+        A record's hash is a weighted sum of its columns': with the unit as a column everybody's rows would
+        lie on one circle, each starting elsewhere, and rows after a gap would be preferred.
+        """
+        seed = cast(exp.Parameter(this=exp.Literal.number(1)), "BIGINT")
+        return _hash_of_record(contents, _hash_of_record([unit], seed))
+
     def total(self, node: Total) -> exp.Expression:
         """SUM over bigint is numeric."""
         return exp.Coalesce(this=exp.Sum(this=node.this), expressions=[exp.Literal.number(0)])
+
+
+def _hash_of_record(contents: Sequence[exp.Expression], seed: exp.Expression) -> exp.Expression:
+    record = exp.Anonymous(this="ROW", expressions=list(contents))
+    return exp.Anonymous(this="HASH_RECORD_EXTENDED", expressions=[record, seed])
 
 
 def _decimal(name: str) -> exp.Expression:

@@ -65,10 +65,11 @@ class Spark:
         """The rows of an aggregate, with integers for whole decimals."""
         return quick_or_sure(statement, self.aggregate)
 
-    def aggregate(self, statement: str) -> list[Cell]:
+    def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run a statement; raises `DataError` without Spark's words."""
+        given = None if seed is None else {"seed": seed}
         return plain(
-            foreign(lambda: [tuple(row) for row in self._session.sql(statement).collect()], _LIBRARIES)
+            foreign(lambda: [tuple(row) for row in self._session.sql(statement, given).collect()], _LIBRARIES)
         )
 
 

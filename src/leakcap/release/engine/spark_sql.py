@@ -11,6 +11,8 @@ stops under ANSI mode. Every cast is of a value that is known to fit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from leakcap.release.engine.doubles import DoubleSums
@@ -58,6 +60,11 @@ class SparkSQL(Lowering):
         """RINT rounds halves to even, the cast only cuts off what is not there any more."""
         rint = exp.Anonymous(this="RINT", expressions=[value])
         return cast(rint, "BIGINT")
+
+    def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
+        """XXHASH64, in which the hash of each column is the key of the next one's."""
+        seed = cast(exp.Placeholder(this="seed"), "BIGINT")
+        return exp.Anonymous(this="XXHASH64", expressions=[seed, unit, *contents])
 
     def total(self, node: Total) -> exp.Expression:
         """SUM(high)·2^k + SUM(low) in decimals."""
