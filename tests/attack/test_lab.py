@@ -141,7 +141,7 @@ def test_a_mistake_is_one_line(args: tuple[str, ...], tmp_path: Path) -> None:
         (("family", "2", "--children", "2", "--families", "3"), 1),
         (("knowledge", "0", "4"), 2),
         (("floor", "10", "--missing", "0,1"), 2),
-        (("timing", "--epsilon", "1"), 2),
+        (("timing", "--epsilon", "1"), 3),
         (("lecture",), 2),
         (("reused", "--values", "3"), 2),
         (("delta", "--people", "10"), 1),

@@ -11,10 +11,11 @@ import pyarrow
 import pytest
 from scipy.stats import chi2
 
-from leakcap.attack import textbook_timing, timing
-from leakcap.attack.timing import Work, coin_flip_work, sampled_work, sampler_work
+from leakcap.attack import published_timing, textbook_timing, timing
+from leakcap.attack.timing import Work, coin_flip_work, sampled_work, sampler_work, series_work
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable
+from leakcap.sampling import ByteSource, laplace, uniform_below
 from seeded import SeededSource
 
 DRAWS = 12_000
@@ -35,9 +36,29 @@ def fit(law: Work, rows: np.ndarray) -> float:
     return float(chi2.sf(((seen - wanted) ** 2 / wanted).sum(), seen.size - 1))
 
 
+def published_coin(numerators: np.ndarray, denominator: int, source: ByteSource) -> np.ndarray:
+    """Canonne, Kamath & Steinke 2020, algorithm 1, γ < 1: a word for the first toss, two for the others."""
+    success = np.ones(numerators.size, dtype=np.bool_)
+    playing, k = np.flatnonzero(numerators), 1
+    while playing.size:
+        heads = uniform_below(denominator, playing.size, source) < numerators[playing]
+        if k > 1:
+            heads &= uniform_below(k, playing.size, source) == 0
+        success[playing[~heads]] = bool(k & 1)
+        playing, k = playing[heads], k + 1
+    return success
+
+
 @pytest.fixture(scope="module")
 def drawn() -> np.ndarray:
     return sampled_work(Fraction(2), DRAWS, SeededSource(5))
+
+
+@pytest.fixture(scope="module")
+def published() -> np.ndarray:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(laplace, "bernoulli_exp", published_coin)
+        return sampled_work(Fraction(2), DRAWS, SeededSource(5))
 
 
 def test_the_law_is_that_of_the_sampler(drawn: np.ndarray) -> None:
@@ -45,19 +66,27 @@ def test_the_law_is_that_of_the_sampler(drawn: np.ndarray) -> None:
     assert fit(sampler_work(0.5), drawn) > 1e-6
     assert fit(sampler_work(1.0), sampled_work(Fraction(1), 500, SeededSource(6))) > 1e-6
     assert fit(sampler_work(1.5), sampled_work(Fraction(2, 3), 1000, SeededSource(7))) > 1e-6
+    assert fit(sampler_work(0.1), sampled_work(Fraction(10), 2000, SeededSource(7))) > 1e-6
 
 
-def test_planted_bugs_are_seen(drawn: np.ndarray) -> None:
-    law = sampler_work(0.5)
+def test_the_law_is_that_of_the_published_sampler(published: np.ndarray) -> None:
+    """A false alarm has probability 10⁻⁶ over the choice of the seed."""
+    assert fit(series_work(0.5), published) > 1e-6
+
+
+def test_planted_bugs_are_seen(drawn: np.ndarray, published: np.ndarray) -> None:
+    law = series_work(0.5)
     apart = law.chances.sum(axis=1, keepdims=True) * law.chances.sum(axis=0)  # work without any noise in it
-    assert fit(Work(law.costs, apart), drawn) < 1e-6
-    assert fit(Work(tuple(c + 8 for c in law.costs), law.chances), drawn) < 1e-6
-    assert fit(law, drawn[:, [0, 1]] * [-1, 1] + [1, 0]) < 1e-6
+    assert fit(Work(law.costs, apart), published) < 1e-6
+    assert fit(Work(tuple(c + 8 for c in law.costs), law.chances), published) < 1e-6
+    assert fit(law, published[:, [0, 1]] * [-1, 1] + [1, 0]) < 1e-6
+    assert fit(law, drawn) < 1e-6
+    assert fit(sampler_work(0.5), published) < 1e-6
 
 
 def test_margins() -> None:
     for epsilon in (0.1, 0.5, 1.5, 2.0):
-        for law in (sampler_work(epsilon), coin_flip_work(epsilon)):
+        for law in (sampler_work(epsilon), series_work(epsilon), coin_flip_work(epsilon)):
             reach = law.chances.shape[0] // 2
             for z in (-3, 0, 1, 4):
                 exact = math.tanh(epsilon / 2) * math.exp(-epsilon * abs(z))
@@ -73,28 +102,46 @@ def test_a_textbook_sampler_gives_everything_away() -> None:
     assert found.nats == pytest.approx(-math.fsum(float(p * np.log(p)) for p in magnitude), rel=1e-9)
 
 
-def test_leakcaps_sampler_leaks_a_little_and_the_page_says_so() -> None:
+def test_the_published_sampler_leaks_a_little() -> None:
     """Whole scales without remainder have constant work; others do not."""
-    assert timing(1.0).got == pytest.approx(timing(1.0).at_most, abs=1e-6)
-    assert timing(1.0).beyond < 1e-6
-    found = timing(0.1)
+    assert published_timing(1.0).got == pytest.approx(published_timing(1.0).at_most, abs=1e-6)
+    assert published_timing(1.0).beyond < 1e-6
+    found = published_timing(0.1)
     assert found.at_most < found.got < found.at_most + 0.02 < textbook_timing(0.1).got
     assert found.nats_both > 2 * found.nats_answer
     assert found.beyond > 0.01
     assert found.left_out < 1e-6
 
 
-def test_the_game_is_won_as_often_as_computed(drawn: np.ndarray) -> None:
-    """The optimal rule on what the sampler really did; five standard deviations, false alarm 6·10⁻⁷."""
-    law, bits = sampler_work(0.5), np.random.default_rng(8).integers(2, size=DRAWS)
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 1.5])
+def test_leakcaps_sampler_does_not(epsilon: float) -> None:
+    """All but what is left out, which is chance of an empty first block."""
+    found = timing(epsilon)
+    assert found.left_out < 5e-6
+    assert found.at_most - found.left_out <= found.got <= found.at_most + 1e-12
+    assert found.nats <= 2 * found.left_out
+    assert abs(found.nats_both - found.nats_answer) < 1e-12
+    assert found.beyond <= math.exp(epsilon) * 1e-9
+
+
+def guessed(law: Work, rows: np.ndarray) -> float:
+    """How often the optimal rule is right about a bit on what the sampler really did."""
+    bits = np.random.default_rng(8).integers(2, size=len(rows))
     reach, column = law.chances.shape[0] // 2, {cost: i for i, cost in enumerate(law.costs)}
     none = np.zeros((1, len(law.costs)))
     zero, one = np.concatenate([law.chances, none]), np.concatenate([none, law.chances])
     right = 0
-    for (z, cost), bit in zip(drawn.astype(int).tolist(), bits.tolist(), strict=True):
+    for (z, cost), bit in zip(rows.astype(int).tolist(), bits.tolist(), strict=True):
         at = z + bit + reach, column[cost]
         right += int(one[at] > zero[at]) == bit
-    assert abs(right / DRAWS - timing(0.5).got) < 5 * 0.5 / math.sqrt(DRAWS)
+    return right / len(rows)
+
+
+def test_the_game_is_won_as_often_as_computed(drawn: np.ndarray, published: np.ndarray) -> None:
+    """Five standard deviations, false alarm 6·10⁻⁷ each."""
+    chance = 5 * 0.5 / math.sqrt(DRAWS)
+    assert abs(guessed(sampler_work(0.5), drawn) - timing(0.5).got) < chance
+    assert abs(guessed(series_work(0.5), published) - published_timing(0.5).got) < chance
 
 
 def test_the_work_does_not_look_at_the_data() -> None:
@@ -128,7 +175,7 @@ def test_bad_parameters() -> None:
         lambda: textbook_timing(math.nan),
         lambda: timing(-1.0),
         lambda: timing(1e-4),
-        lambda: timing(0.333333),
+        lambda: published_timing(0.333333),
     ):
         with pytest.raises(InvalidParameter):
             call()

@@ -1,8 +1,9 @@
 """The samplers on every byte string, with words of two or three bits in place of 64.
 
-Nothing but the word size changes, so walking the whole tree of words gives the exact weight of each
-outcome and of the strings that have not decided yet. No bound may exceed the number of words: numpy would
-warn, and warnings are errors here. At two bits that limits denominators to 4 and the depth to 7 for a coin.
+Nothing but the word size changes, and that a coin's first thirty digits, which such words do not have, are
+not looked at (those are tested against the exact ones below). So walking the whole tree of words gives the
+exact weight of each outcome and of the strings that have not decided yet. No bound may exceed the number of words:
+numpy would warn, and warnings are errors here. At two bits that limits denominators to 4.
 """
 
 from __future__ import annotations
@@ -15,12 +16,23 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import chi2_contingency
 
 from leakcap.errors import SourceError
-from leakcap.sampling import bernoulli, bernoulli_exp, laplace, nats, uniform
-from leakcap.sampling.nats import exp_minus_digits, whole_nats
+from leakcap.sampling import (
+    bernoulli,
+    bernoulli_exp,
+    discrete_gaussian,
+    discrete_laplace,
+    laplace,
+    nats,
+    uniform,
+)
+from leakcap.sampling.exponentials import HEAD, MARGIN, exp_minus_digits, exp_minus_heads
+from leakcap.sampling.nats import whole_nats
 from leakcap.sampling.source import ByteSource
 from leakcap.sampling.uniform import uniform_below
+from seeded import SeededSource
 
 Law = dict[Hashable, Fraction]
 UNDECIDED = "undecided"
@@ -56,6 +68,7 @@ def small_words(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
     monkeypatch.setattr(nats, "_WORD", bits)
     monkeypatch.setattr(nats, "_table", nats._table.__wrapped__)
     monkeypatch.setattr(bernoulli, "_WORD", bits)
+    monkeypatch.setattr(bernoulli, "_sift", lambda draws, *rest: (draws > 0, np.arange(draws.size)))
     monkeypatch.setattr(laplace, "fair_bits", fair_bits)
 
 
@@ -127,7 +140,7 @@ def test_bernoulli_exp_on_all_strings(
     numerators = np.array([numerator], dtype=dtype)
     law = enumerate_law(lambda source: bool(bernoulli_exp(numerators, denominator, source)[0]), 2, 7)
     with mpmath.workdps(30):
-        assert brackets(law, True, mpmath.exp(-mpmath.mpf(numerator) / denominator), 0.1)
+        assert brackets(law, True, mpmath.exp(-mpmath.mpf(numerator) / denominator), 1e-4)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +176,62 @@ def test_digits_of_exp(bits: int) -> None:
     with mpmath.workprec(bits + 100):
         for k in [0, 1, 2, 3, 44, 45, 1024]:
             assert exp_minus_digits(k, bits) == int(mpmath.floor(mpmath.mpf(2) ** bits * mpmath.exp(-k)))
+        for n, d in [(1, 3), (7, 2), (1, 10**30), (10**30 - 1, 10**30), (10**20 + 1, 10**19), (3000, 7)]:
+            exact = mpmath.floor(mpmath.mpf(2) ** bits * mpmath.exp(-mpmath.mpf(n) / d))
+            assert exp_minus_digits(n, bits, d) == int(exact)
+
+
+RATIOS = [1, 2, 3, 10, 1000, 1023, 1 << 31, (1 << 32) - 1, (1 << 32) + 1, 10**17, (1 << 62) - 1, 1 << 62]
+
+
+@pytest.mark.parametrize("denominator", RATIOS)
+def test_thirty_digits_are_as_near_as_they_say(denominator: int) -> None:
+    """At both ends of a fraction, around the places of the table, and anywhere; wide integers too."""
+    rng = np.random.default_rng(denominator % 1000)
+    places = [i * denominator // 1024 + j for i in (0, 1, 511, 1023, 1024) for j in (-1, 0, 1)]
+    drawn = rng.integers(0, denominator, 300).tolist()
+    part = np.array(sorted({p for p in places + drawn if 0 <= p < denominator}), dtype=np.int64)
+    whole = rng.integers(0, 40, part.size)
+    for array in (part, part.astype(object)):
+        heads = exp_minus_heads(whole, array, denominator)
+        for head, k, p in zip(heads.tolist(), whole.tolist(), part.tolist(), strict=True):
+            with mpmath.workdps(30):
+                exact = mpmath.mpf(2) ** HEAD * mpmath.exp(-mpmath.mpf(k * denominator + p) / denominator)
+                assert abs(head - exact) <= MARGIN - 1
+
+
+def test_a_table_that_is_a_little_off_is_caught() -> None:
+    """Were the series to stop at x, the error would be far outside what is left open."""
+    x = (1 << 20) - 1
+    with mpmath.workdps(30):
+        exact = mpmath.mpf(2) ** HEAD * mpmath.exp(-mpmath.mpf(x) / 2**HEAD)
+    assert abs((1 << HEAD) - x - exact) > 50 * MARGIN
+
+
+@pytest.mark.parametrize("gamma", [(1, 3), (1, 1), (22, 7), (40, 1), (1, 1 << 62)], ids=str)
+@pytest.mark.parametrize("dtype", [np.int64, object])
+def test_words_beside_the_digits_fall_on_the_right_side(gamma: tuple[int, int], dtype: type) -> None:
+    """One word just below e^−γ is true, just above is false, whatever thirty digits can tell."""
+    numerator, denominator = gamma
+    digits = exp_minus_digits(numerator, 64, denominator)
+    for step in (-(1 << 40), -(1 << 36), -1, 1, 1 << 36, 1 << 40):
+        word = digits + step
+        if 0 <= word < 1 << 64:
+            coin = bernoulli_exp(
+                np.array([numerator], dtype=dtype), denominator, Script(tuple(word.to_bytes(8, "little")))
+            )
+            assert coin.tolist() == [step < 0]
+
+
+@pytest.mark.parametrize("gamma", [(1, 3), (22, 7), (60, 1)], ids=str)
+def test_a_word_equal_to_the_digits_of_a_coin_is_settled_by_more(gamma: tuple[int, int]) -> None:
+    numerator, denominator = gamma
+    digits = exp_minus_digits(numerator, 192, denominator)
+    for step in (-1, 1):
+        script = (digits + step).to_bytes(24, "big")
+        little = b"".join(script[i : i + 8][::-1] for i in (0, 8, 16))
+        coins = bernoulli_exp(np.array([numerator]), denominator, Script(tuple(little)))
+        assert coins.tolist() == [step < 0]
 
 
 @pytest.mark.parametrize("k", [1, 2, 30, 44, 45, 60])
@@ -178,14 +247,73 @@ def test_a_word_equal_to_the_digits_of_exp_is_settled_by_more(k: int) -> None:
 def test_a_source_of_zeros_is_refused() -> None:
     with pytest.raises(SourceError, match="must return random bytes"):
         whole_nats(1, bytes)
+    with pytest.raises(SourceError, match="must return random bytes"):
+        bernoulli_exp(np.array([2000]), 1, bytes)
 
 
-def test_a_wide_coin_equal_to_its_digits_is_settled_by_more() -> None:
-    """1/3 is 0.0101…: equal words, then one above (tails: true at once) or below (heads: e^−γ goes on)."""
-    third = ((1 << 64) - 1) // 3
-    numerators = np.array([1], dtype=object)
-    above = b"".join(word.to_bytes(8, "little") for word in (third, third, third + 1))
-    assert bernoulli_exp(numerators, 3, Script(tuple(above))).tolist() == [True]
-    # Heads of γ; then heads of 1/1 is certain, and at k = 2 tails of γ stops on an even toss: false.
-    below = b"".join(word.to_bytes(8, "little") for word in (third, third, third - 1, third + 1, 0))
-    assert bernoulli_exp(numerators, 3, Script(tuple(below))).tolist() == [False]
+class Counting:
+    """A source that counts its bytes."""
+
+    def __init__(self, seed: int) -> None:
+        self.source, self.taken = SeededSource(seed), 0
+
+    def __call__(self, n: int, /) -> bytes:
+        self.taken += n
+        return self.source(n)
+
+
+def test_a_coin_takes_one_word_however_it_falls() -> None:
+    """So a draw cannot be told from how much randomness it took."""
+    for numerators in (np.arange(1000), np.arange(1000).astype(object), np.zeros(1000, dtype=np.int64)):
+        counting = Counting(1)
+        bernoulli_exp(numerators, 300, counting)
+        assert counting.taken == 8 * 1000
+
+
+def work(noise: str) -> list[tuple[int, int]]:
+    """|noise| in classes of four, and the bytes it took, one draw at a time."""
+    pairs = []
+    for seed in range(6000):
+        source = Counting(seed)
+        if noise == "laplace":
+            draw = discrete_laplace(Fraction(10), 1, source)
+        else:
+            draw = discrete_gaussian(Fraction(100), 1, source)
+        pairs.append((min(abs(int(draw[0])) // 4, 5), source.taken))
+    return pairs
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_work_and_noise_are_independent(noise: str) -> None:
+    """χ² of |noise| by bytes taken; a false alarm has probability 10⁻⁶."""
+    assert dependence(work(noise)) > 1e-6
+
+
+def test_a_coin_whose_work_tells_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The published coin tosses γ/1, γ/2, … until a tail: long for large remainders, not at all for none."""
+    monkeypatch.setattr(laplace, "bernoulli_exp", alternating_coins)
+    assert dependence(work("laplace")) < 1e-6
+
+
+def alternating_coins(
+    numerators: NDArray[np.int64], denominator: int, source: ByteSource
+) -> NDArray[np.bool_]:
+    """Canonne, Kamath & Steinke 2020, algorithm 1, for γ < 1."""
+    success = np.ones(numerators.size, dtype=np.bool_)
+    playing, k = np.flatnonzero(numerators), 1
+    while playing.size:
+        heads = uniform_below(k * denominator, playing.size, source) < numerators[playing]
+        success[playing[~heads]] = bool(k & 1)
+        playing, k = playing[heads], k + 1
+    return success
+
+
+def dependence(pairs: list[tuple[int, int]]) -> float:
+    """p-value of χ² for independence, costs that are rare taken together."""
+    rows, costs = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+    levels = np.unique(np.quantile(costs, np.linspace(0, 1, 6)))
+    columns = np.searchsorted(levels, costs)
+    table = np.zeros((rows.max() + 1, columns.max() + 1))
+    np.add.at(table, (rows, columns), 1)
+    table = table[:, table.sum(axis=0) > 50]
+    return float(chi2_contingency(table).pvalue)

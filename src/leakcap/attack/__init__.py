@@ -8,7 +8,7 @@ correlated_record, copies_curve      one record in a noisy sum of records that d
 genomes, sampled_record              the same for a family's alleles, and for a joint law given as samples
 unsure_of, under_entropy_floor       what is left to an adversary who does not know everybody else
 averaging, differencing, ...         coin-flip games that win where a guard is missing
-textbook_timing, timing              what a sampler's work tells about its noise
+textbook_timing, published_timing, timing  what a sampler's work tells about its noise
 lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
 games                                each of these where leakcap's guard is missing, and where it is
 reconstruction                       a secret column from noisy counts of random subsets
@@ -38,7 +38,7 @@ from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconst
 from leakcap.attack.samples import Sampled, sampled_joint, sampled_record
 from leakcap.attack.sums import Sums, equal_copies, households, markov_chain
 from leakcap.attack.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
-from leakcap.attack.timing import Timed, textbook_timing, timing
+from leakcap.attack.timing import Timed, published_timing, textbook_timing, timing
 from leakcap.attack.use import Use, use_of_capacity
 from leakcap.attack.value import Finding
 
@@ -89,6 +89,7 @@ __all__ = [
     "parities",
     "parity",
     "play",
+    "published_timing",
     "random_subsets",
     "read_everybody",
     "read_field",

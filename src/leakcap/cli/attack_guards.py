@@ -36,10 +36,10 @@ def timing(epsilon: Epsilon = 0.1, report: Page = None, json_: Json = False) -> 
 
     Example: leakcap attack timing --epsilon 0.1
     """
-    from leakcap.attack import textbook_timing
+    from leakcap.attack import published_timing, textbook_timing
     from leakcap.attack import timing as own
 
-    show([textbook_timing(epsilon), own(epsilon)], json_, report)
+    show([textbook_timing(epsilon), published_timing(epsilon), own(epsilon)], json_, report)
 
 
 def lecture(

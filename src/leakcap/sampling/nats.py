@@ -2,7 +2,6 @@
 
 V = ⌊−ln U⌋ for a uniform real U in (0, 1), of which only as many binary digits are drawn as the answer needs:
 64 settle it but for about 45 of the 2⁶⁴ words, and for those more digits are drawn.
-The digits of e⁻ᵏ come from integer arithmetic with a bound on its error.
 """
 
 from __future__ import annotations
@@ -13,56 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import SourceError
+from leakcap.sampling.exponentials import exp_minus_digits
 from leakcap.sampling.source import ByteSource, words
 
-__all__ = ["MAX_NATS", "exp_minus_digits", "whole_nats"]
+__all__ = ["MAX_NATS", "whole_nats"]
 
 MAX_NATS = 1024
 """`whole_nats` stays below this. To reach it, 1,477 bits in a row would have to be zero."""
 
 _WORD = 64
-
-
-def exp_minus_digits(k: int, bits: int) -> int:
-    """Return ⌊2^bits · e⁻ᵏ⌋, exactly, for a whole number k ≥ 0.
-
-    e⁻¹ = Σ (−1)ⁱ/i! is bracketed between two integers, the bracket is raised to the k-th power, and the
-    precision grows until both ends agree. They do in the end: e⁻ᵏ is irrational for k ≥ 1.
-
-    >>> exp_minus_digits(1, 10), 2**10 * 0.36787944117
-    (376, 376.708547...)
-    """
-    guard = 32 + 2 * k.bit_length()
-    while True:
-        precision = bits + guard
-        low, high = _power(*_exp_minus_one(precision), k, precision)
-        if low >> guard == high >> guard:
-            return low >> guard
-        guard *= 2
-
-
-def _exp_minus_one(precision: int) -> tuple[int, int]:
-    """Bracket 2^precision / e: each truncated term of the series is off by less than one unit."""
-    term, total, i = 1 << precision, 0, 0
-    while term:
-        total += -term if i & 1 else term
-        i += 1
-        term //= i
-    # Nested floors equal the floor of the whole quotient; the alternating tail is below one unit.
-    return total - i - 1, total + i + 1
-
-
-def _power(low: int, high: int, k: int, precision: int) -> tuple[int, int]:
-    """Raise a bracket to the k-th power by squaring, rounding its ends outwards."""
-    out_low = out_high = 1 << precision
-    while k:
-        if k & 1:
-            out_low = (out_low * low) >> precision
-            out_high = -((-out_high * high) >> precision)
-        low = (low * low) >> precision
-        high = -((-high * high) >> precision)
-        k >>= 1
-    return out_low, out_high
 
 
 @lru_cache(maxsize=1)
