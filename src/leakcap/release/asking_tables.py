@@ -46,6 +46,24 @@ class AskingTables(ABC):
             "contingency", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
         )
 
+    def cumulative(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """How many rows have a value below each edge of the bins, each group for itself."""
+        own = {"bins": bins, "edges": _numbers(edges)}
+        return self._one(
+            "cumulative", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
+        )
+
 
 def _numbers(edges: Sequence[float] | None) -> tuple[float, ...] | None:
     return None if edges is None else tuple(float(edge) for edge in edges)

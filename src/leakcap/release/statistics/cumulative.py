@@ -1,0 +1,119 @@
+"""Cumulative counts of a bounded column: how many rows lie below each edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields as fields_of
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from leakcap.release.aggregates import Rows
+from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
+from leakcap.release.convolution import sum_error
+from leakcap.release.part import NoisyPart, noisy_part, total_range
+from leakcap.release.policy import Key, Policy
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.release.trees import TreePart, branching_for, digits, levels_of, monotone, prefixes
+from leakcap.sampling import rational_scale
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["Cumulative"]
+
+_MOST_BINS = 4096
+
+
+class Cumulative(Statistic):
+    """How many rows have a value below each edge of the bins, and up to the last."""
+
+    name: ClassVar[str] = "cumulative"
+    fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
+
+    @property
+    def called(self) -> str:
+        """The name as it stands in a sentence."""
+        return "cumulative count"
+
+    def check(self, query: Query) -> None:
+        """At least two bins."""
+        super().check(query)
+        bins = query.bins if query.edges is None else len(query.edges) - 1
+        few = bins is not None and 2 <= bins <= _MOST_BINS
+        require(few, "bins" if query.edges is None else "edges", query.name, f"make 2 to {_MOST_BINS} bins")
+
+    def processed(self, query: Query) -> str | None:
+        """The fit."""
+        return "made rising and not negative"
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """The bins, behind the keys."""
+        return [bins_axis(query, policy, groups)]
+
+    def plan(self, asked: Asked) -> Plan:
+        """A tree of counts whose branching suits the number of bins."""
+        policy, cells = asked.policy, asked.cells
+        bins = len(cells.axes[-1].labels)
+        branching = branching_for(bins)
+        levels = len(levels_of(bins, branching))
+        contribution = Contribution(1, 1, policy.rows_per_unit, cells.size)
+        one = noisy_part("count", Rows(), contribution, asked.epsilon / levels, policy, covers=False)
+        known = {field.name: getattr(one, field.name) for field in fields_of(NoisyPart)}
+        known |= {
+            "epsilon": asked.epsilon,
+            "sensitivity": levels * one.sensitivity,
+            "scale": rational_scale(levels * one.sensitivity, asked.epsilon),
+            "total": total_range(contribution, policy),
+        }
+        return asked.plan([TreePart(**known, bins=bins, branching=branching)])
+
+    def groups(self, plan: Plan) -> Cells:
+        """The keys; bins are not among them."""
+        return Cells(plan.cells.axes[:-1])
+
+    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+        """The keys, and up to where."""
+        column = plan.query.column or ""
+        bounds = plan.policy.columns[column].bounds
+        assert bounds is not None
+        ends = edges_of(plan.query, bounds)[1:]
+        words = [*(f"< {end:g}" if float(f"{end:g}") == end else f"< {end!r}" for end in ends[:-1]), "all"]
+        return [{**keys, column: word} for keys in self.groups(plan).labels() for word in words]
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+        """Sums of nodes with the exact law of their noise, then the monotone fit of each group."""
+        (part,) = plan.parts
+        assert isinstance(part, TreePart)
+        terms = _terms(part)
+        errors = [sum_error(part.scale, count, beyond=0.05) for count in terms]
+        weights = [Fraction(1, count) for count in terms]
+        found: list[tuple[Number, tuple[float, float]]] = []
+        size = len(noisy[0]) // self.groups(plan).size
+        for start in range(0, len(noisy[0]), size):
+            raw = prefixes(noisy[0][start : start + size], part.bins, part.branching)
+            for fitted, value, error in zip(monotone(raw, weights), raw, errors, strict=True):
+                low, high = float(value - error), float(value + error)
+                found.append((fitted, (min(low, float(fitted)), max(high, float(fitted)))))
+        return found
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
+        """The first count of the first group."""
+        return self.answers(plan, [noisy])[0][0]
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The interval of the first count of the first group."""
+        return self.answers(plan, [noisy])[0][1]
+
+    def expected(self, plan: Plan) -> Expected:
+        """Of the worst of the counts."""
+        (part,) = plan.parts
+        assert isinstance(part, TreePart)
+        worst = sum_error(part.scale, max(_terms(part)), beyond=0.05)
+        return Expected(float(worst), remark=f"at the worst edge; each node is a sum over {part.branching}")
+
+
+def _terms(part: TreePart) -> list[int]:
+    """How many noises each cumulative count is a sum of."""
+    return [sum(digits(place, part.bins, part.branching)) for place in range(1, part.bins + 1)]
