@@ -11,6 +11,7 @@ Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
 from __future__ import annotations
 
 from leakcap.release.accuracy import Preview
+from leakcap.release.batch import Batch
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import DuckDB, Engine, attach
 from leakcap.release.exposure import exposure_of, exposure_so_far
@@ -18,10 +19,12 @@ from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_poli
 from leakcap.release.price import Price
 from leakcap.release.queries import Query, QueryFile, load_queries, query_from
 from leakcap.release.result import Release, Row
+from leakcap.release.selection import Question, Selection
 from leakcap.release.sql import sql_queries
 from leakcap.release.table import PrivateTable, open_ledger, preview
 
 __all__ = [
+    "Batch",
     "Column",
     "DuckDB",
     "Engine",
@@ -33,8 +36,10 @@ __all__ = [
     "PrivateTable",
     "Query",
     "QueryFile",
+    "Question",
     "Release",
     "Row",
+    "Selection",
     "attach",
     "dry_run",
     "exposure_of",

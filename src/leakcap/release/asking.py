@@ -1,4 +1,4 @@
-"""The statistics as methods, one line a query."""
+"""The statistics as methods, one line a query: a question of `release/selection.py`, released at once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leakcap.release.asking_tables import AskingTables
-from leakcap.release.queries import Query, query_from
+from leakcap.release.batch import Batch
+from leakcap.release.policy import Policy
+from leakcap.release.queries import Query
+from leakcap.release.selection import Selection
+from leakcap.release.shares import Aim
 
 if TYPE_CHECKING:
+    from leakcap.release.accuracy import Preview
     from leakcap.release.result import Release
 
 __all__ = ["Asking"]
@@ -18,9 +23,41 @@ __all__ = ["Asking"]
 class Asking(AskingTables):
     """What can be asked of a table by name; `release` answers."""
 
+    @property
+    @abstractmethod
+    def policy(self) -> Policy:
+        """The policy that questions are checked against."""
+
     @abstractmethod
     def release(self, queries: Sequence[Query], *, fresh: bool = False) -> list[Release]:
         """Answer all of the queries, or none."""
+
+    @abstractmethod
+    def preview(self, queries: Query | Sequence[Query]) -> list[Preview]:
+        """The accuracy and the price of each query."""
+
+    @abstractmethod
+    def dry_run(self, queries: Query | Sequence[Query]) -> list[Release]:
+        """The queries on a dummy table."""
+
+    def where(self, condition: str) -> Selection:
+        """The rows of which this is true, for a question about them. Raises `InvalidQuery`."""
+        return Selection(self).where(condition)
+
+    def by(self, *columns: str) -> Selection:
+        """The rows in groups by the keys of these columns, for a question about them."""
+        return Selection(self).by(*columns)
+
+    @property
+    def all(self) -> Selection:
+        """All rows, for a question about them."""
+        return Selection(self)
+
+    def batch(
+        self, *, epsilon: float | None = None, delta: float | None = None, aim: Aim = "shares by weight"
+    ) -> Batch:
+        """An empty batch, whose questions share this budget by weights or wanted errors."""
+        return Batch(self, epsilon, delta, aim)
 
     def count(
         self,
@@ -278,7 +315,8 @@ class Asking(AskingTables):
         fresh: bool,
         **fields: Any,
     ) -> Release:
-        by = by if isinstance(by, str) else tuple(by)
-        default = statistic if column is None else f"{statistic} of {column}"
-        content = {"statistic": statistic, "column": column, "by": by, "name": name or default, **fields}
-        return self.release([query_from(content)], fresh=fresh)[0]
+        where, epsilon, delta = (fields.pop(field, None) for field in ("where", "epsilon", "delta"))
+        conditions = () if where is None else (where,)
+        selection = Selection(self, conditions, (by,) if isinstance(by, str) else tuple(by))
+        question = selection.ask(statistic, column, name=name, **fields)
+        return question.release(epsilon=epsilon, delta=delta, fresh=fresh)

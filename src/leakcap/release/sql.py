@@ -15,16 +15,14 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
+from dataclasses import dataclass
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.plan import plan_query
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
+from leakcap.release.shares import Aim, Draft, divided
 from leakcap.release.sqlwords import Words
 from leakcap.release.statistics import statistics
 from leakcap.release.where import parse_where
@@ -33,8 +31,6 @@ __all__ = ["sql_queries"]
 
 _AGGREGATES = {word: name for name, statistic in statistics().items() for word in statistic.sql}
 _ALLOWED = f"Allowed are {', '.join(sorted({*_AGGREGATES, 'COUNT(DISTINCT id)'} - {'MEAN'}))}"
-# So many digits of each share of ε: a ledger counts in 10⁻¹², and people can read them.
-_TICKS = 10**12
 
 
 @dataclass(frozen=True)
@@ -55,6 +51,7 @@ def sql_queries(
     tables: Collection[str] = (),
     weights: Sequence[float] | None = None,
     delta: float | None = None,
+    aim: Aim = "shares by weight",
 ) -> list[Query]:
     """The queries of a SELECT statement, which share `epsilon` equally or by `weights`, and `delta` equally.
 
@@ -86,13 +83,18 @@ def sql_queries(
     asked = [item for item in items if item.statistic is not None]
     if not asked:
         raise words.refusal("nothing is counted, added up or averaged", items[0].start, f"{_ALLOWED}.")
-    shares = _shares(epsilon, weights, len(asked))
-    queries = []
-    for item, share, name in zip(asked, shares, _query_names(asked), strict=True):
-        slack = None if delta is None else _floor(Fraction(delta) / len(asked), 10**30)
-        queries.append(replace(_query(item, share, name, condition, by), delta=slack))
-        _plan(words, queries[-1], policy, item.start)
-    return queries
+    weights = [1.0] * len(asked) if weights is None else list(weights)
+    if len(weights) != len(asked):
+        raise InvalidQuery(f"`weights` must be one for each aggregate. Got {len(weights)} for {len(asked)}.")
+    if not all(isinstance(weight, int | float) and 0.0 < weight < float("inf") for weight in weights):
+        raise InvalidQuery("`weights` must be positive finite numbers.")
+    drafts = [
+        _draft(item, name, condition, by, weight)
+        for item, name, weight in zip(asked, _query_names(asked), weights, strict=True)
+    ]
+    for item, draft in zip(asked, drafts, strict=True):
+        _plan(words, draft.at(epsilon, delta), policy, item.start)
+    return divided(drafts, policy, epsilon=epsilon, delta=delta, aim=aim)
 
 
 def _item(words: Words, policy: Policy) -> _Item:
@@ -207,14 +209,14 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
-def _query(item: _Item, epsilon: float, name: str, condition: str | None, by: tuple[str, ...]) -> Query:
-    assert item.statistic is not None
+def _draft(item: _Item, name: str, condition: str | None, by: tuple[str, ...], weight: float) -> Draft:
     column = item.column
     if item.statistic == "count" and column is not None:
         quoted = '"' + column.replace('"', '""') + '"'
         present = f"{quoted} IS NOT NULL"
         condition, column = (f"({condition}) AND {present}" if condition else present), None
-    return Query(name=name, statistic=item.statistic, epsilon=epsilon, column=column, where=condition, by=by)
+    content = {"name": name, "statistic": item.statistic, "column": column, "where": condition, "by": by}
+    return Draft(content, weight=weight)
 
 
 def _plan(words: Words, query: Query, policy: Policy, start: int) -> None:
@@ -223,27 +225,3 @@ def _plan(words: Words, query: Query, policy: Policy, start: int) -> None:
         plan_query(query, policy)
     except InvalidQuery as error:
         raise words.refusal(str(error).rstrip("."), start) from None
-
-
-def _shares(epsilon: float, weights: Sequence[float] | None, parts: int) -> list[float]:
-    """ε in decimals that add up to no more than it."""
-    weights = [1.0] * parts if weights is None else list(weights)
-    if len(weights) != parts:
-        raise InvalidQuery(f"`weights` must be one for each aggregate. Got {len(weights)} for {parts}.")
-    if not all(0.0 < weight < float("inf") for weight in weights):
-        raise InvalidQuery("`weights` must be positive finite numbers.")
-    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-    if not (number and 0.0 < epsilon < float("inf")):
-        raise InvalidQuery(f"`epsilon` must be a positive finite number. Got {epsilon!r}.")
-    if parts == 1:
-        return [float(epsilon)]
-    whole, total = Fraction(Decimal(repr(float(epsilon)))), sum(map(Fraction, weights))
-    return [_floor(whole * Fraction(weight) / total) for weight in weights]
-
-
-def _floor(share: Fraction, unit: int = _TICKS) -> float:
-    """The share in whole ticks of 10⁻¹², in which ledgers count, rounded down."""
-    ticks = math.floor(share * unit)
-    if ticks == 0:
-        raise InvalidQuery("`epsilon` is too small to be shared out. Ask for more, or for fewer aggregates.")
-    return float(Decimal(ticks) / unit)

@@ -1,0 +1,161 @@
+"""A question put together piece by piece: rows, groups, statistic. Nothing is looked at until `release`.
+
+visits.where("year = 2024").by("ward").mean("stay").release(epsilon=0.5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.queries import Query
+from leakcap.release.shares import Draft
+from leakcap.release.where import parse_where
+
+if TYPE_CHECKING:
+    from leakcap.release.accuracy import Preview
+    from leakcap.release.asking import Asking
+    from leakcap.release.result import Release
+
+__all__ = ["Question", "Selection"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows count, and the groups that they are split into. Each method returns a new one.
+
+    Conditions all have to hold; each is a condition of its own, whatever is in its text.
+    """
+
+    table: Asking = field(repr=False)
+    conditions: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def where(self, condition: str) -> Selection:
+        """Only rows of which this is true as well. Raises `InvalidQuery`."""
+        parse_where(condition, self.table.policy)
+        return replace(self, conditions=(*self.conditions, condition))
+
+    def by(self, *columns: str) -> Selection:
+        """Split by the keys of these columns too."""
+        return replace(self, groups=(*self.groups, *columns))
+
+    def count(self) -> Question:
+        """How many rows, those with missing values included."""
+        return self.ask("count")
+
+    def distinct(self) -> Question:
+        """How many people (ids) have a row that counts."""
+        return self.ask("distinct")
+
+    def sum(self, column: str) -> Question:
+        """The sum of a column."""
+        return self.ask("sum", column)
+
+    def mean(self, column: str) -> Question:
+        """The mean of a column."""
+        return self.ask("mean", column)
+
+    def variance(self, column: str) -> Question:
+        """The variance of a column."""
+        return self.ask("variance", column)
+
+    def standard_deviation(self, column: str) -> Question:
+        """The root of the variance of a column."""
+        return self.ask("standard_deviation", column)
+
+    def histogram(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """How many rows in each bin of a number, or with each key of a key column."""
+        return self.ask("histogram", column, bins=bins, edges=edges)
+
+    def quantiles(
+        self,
+        column: str,
+        quantiles: Sequence[float],
+        *,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+    ) -> Question:
+        """Quantiles of a column, chosen among bins."""
+        return self.ask("quantiles", column, quantiles=quantiles, bins=bins, edges=edges)
+
+    def median(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """The median of a column, chosen among bins."""
+        return self.ask("median", column, bins=bins, edges=edges)
+
+    def interquartile_range(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """The third quartile of a column less the first."""
+        return self.ask("interquartile_range", column, bins=bins, edges=edges)
+
+    def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
+        """Any statistic by its name, with its own fields as a query file has them."""
+        given = {name: _listed(value) for name, value in fields.items() if value is not None}
+        default = statistic if column is None else f"{statistic} of {column}"
+        return Question(self, {"name": default, "statistic": statistic, "column": column, **given})
+
+    @property
+    def condition(self) -> str | None:
+        """All conditions as one."""
+        if len(self.conditions) < 2:
+            return self.conditions[0] if self.conditions else None
+        return " AND ".join(f"({condition})" for condition in self.conditions)
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statistic of a selection, without its ε. Nothing is looked at, and nothing spent, until `release`."""
+
+    selection: Selection
+    fields: Mapping[str, Any]
+
+    def where(self, condition: str) -> Question:
+        """Only of rows of which this is true as well."""
+        return replace(self, selection=self.selection.where(condition))
+
+    def by(self, *columns: str) -> Question:
+        """For each key of these columns too."""
+        return replace(self, selection=self.selection.by(*columns))
+
+    def named(self, name: str) -> Question:
+        """Under this name in answers, ledger and report."""
+        return replace(self, fields={**self.fields, "name": name})
+
+    def having(self, condition: str) -> NoReturn:
+        """Refused: groups are not left out by what they count."""
+        raise InvalidQuery(
+            "`having` is not supported: which groups are left out would tell what they count. Leave them out "
+            "of the answer, which costs nothing."
+        )
+
+    def draft(self, *, weight: float | None = None, error: float | None = None) -> Draft:
+        """The question as a part of a batch."""
+        chosen = {"where": self.selection.condition, "by": self.selection.groups}
+        return Draft({**self.fields, **chosen}, weight=weight, error=error)
+
+    def at(self, epsilon: float, delta: float | None = None) -> Query:
+        """The query at this ε. Raises `InvalidQuery`."""
+        return self.draft().at(epsilon, delta)
+
+    def preview(self, *, epsilon: float, delta: float | None = None) -> Preview:
+        """Accuracy and price at this ε. Touches neither data nor ledger."""
+        return self.selection.table.preview([self.at(epsilon, delta)])[0]
+
+    def dry_run(self, *, epsilon: float, delta: float | None = None) -> Release:
+        """The answer on a dummy table made from the policy alone. Touches neither data nor ledger."""
+        return self.selection.table.dry_run([self.at(epsilon, delta)])[0]
+
+    def release(self, *, epsilon: float, delta: float | None = None, fresh: bool = False) -> Release:
+        """The answer, paid with this ε."""
+        return self.selection.table.release([self.at(epsilon, delta)], fresh=fresh)[0]
