@@ -64,6 +64,20 @@ class AskingTables(ABC):
             "cumulative", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
         )
 
+    def top(
+        self,
+        column: str,
+        top: int,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The keys of a column that most rows have, with noisy counts, each group for itself."""
+        return self._one("top", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, top=top)
+
 
 def _numbers(edges: Sequence[float] | None) -> tuple[float, ...] | None:
     return None if edges is None else tuple(float(edge) for edge in edges)

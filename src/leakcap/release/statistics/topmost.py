@@ -1,0 +1,113 @@
+"""The largest categories of a key column, with noisy counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.aggregates import Rows
+from leakcap.release.cells import Axis, Cells, key_axis
+from leakcap.release.part import noisy_part, total_range
+from leakcap.release.picks import PickPart
+from leakcap.release.policy import Key, Policy
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.sampling import rational_scale
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["Top"]
+
+
+class Top(Statistic):
+    """The keys of a column that most rows have, in the order in which they were chosen, with noisy counts."""
+
+    name: ClassVar[str] = "top"
+    fields: ClassVar[frozenset[str]] = frozenset({"column", "top"})
+    told: ClassVar[bool] = True
+
+    @property
+    def called(self) -> str:
+        """The name as it stands in a sentence."""
+        return "choice of the largest categories"
+
+    def check(self, query: Query) -> None:
+        """How many, and of what."""
+        super().check(query)
+        require(query.top is not None and 1 <= query.top <= 100, "top", query.name, "be from 1 to 100")
+        require("rank" not in (*query.by, query.column), "by", query.name, "not name a column `rank`")
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """The keys, which are public."""
+        name = query.column or ""
+        known = policy.columns.get(name)
+        if known is None or known.keys is None:
+            raise InvalidQuery(f"A {self.called} needs public `keys` in the policy; `{name}` has none.")
+        fewer = len(known.keys) >= 2 and len(known.keys) >= (query.top or 0)
+        require(fewer, "top", query.name, f"be at most the number of keys of `{name}`, which are two or more")
+        return [key_axis(name, policy, query)]
+
+    def plan(self, asked: Asked) -> Plan:
+        """Half of ε chooses, half counts: a histogram of which only the chosen cells are shown."""
+        policy, cells, top = asked.policy, asked.cells, asked.query.top or 1
+        contribution = Contribution(1, 1, policy.rows_per_unit, cells.size)
+        half = asked.epsilon / 2
+        rational_scale(1, half)  # ε within the range of all the other statistics
+        sensitivity = top * contribution.sensitivity(replace=policy.neighbours == "replace-one")
+        choice = PickPart(
+            role="choice",
+            aggregate=Rows(),
+            epsilon=half,
+            contribution=contribution,
+            sensitivity=sensitivity,
+            scale=Fraction(sensitivity) / half,
+            total=total_range(contribution, policy),
+            covers=False,
+            top=top,
+            keys=len(cells.axes[-1].labels),
+        )
+        counts = noisy_part("count", Rows(), contribution, half, policy, covers=False, one_hot=True)
+        return asked.plan([choice, counts])
+
+    def groups(self, plan: Plan) -> Cells:
+        """The keys of `by`."""
+        return Cells(plan.cells.axes[:-1])
+
+    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+        """The keys of `by` and the ranks; which key has a rank is told by the answer."""
+        return self.labelled(plan, [[0] * (self.groups(plan).size * (plan.query.top or 1))])
+
+    def labelled(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[dict[str, Key]]:
+        """The keys of `by`, the rank, and the key that was chosen for it."""
+        top, names = plan.query.top or 1, list(plan.cells.axes[-1].labels.values())
+        groups = [keys for keys in self.groups(plan).labels() for _ in range(top)]
+        return [
+            {**keys, "rank": place % top + 1, plan.query.column or "": names[pick]}
+            for place, (keys, pick) in enumerate(zip(groups, noisy[0], strict=True))
+        ]
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+        """The noisy counts of the chosen keys, whose noise knows nothing of the choice."""
+        picks, counts = noisy
+        top, keys = plan.query.top or 1, len(plan.cells.axes[-1].labels)
+        error = plan.parts[1].error(0.05)
+        values = [counts[place // top * keys + pick] for place, pick in enumerate(picks)]
+        return [(value, (float(value - error), float(value + error))) for value in values]
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
+        """A noisy count itself."""
+        return noisy[1]
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The count and what its noise may have added or taken off."""
+        error = plan.parts[1].error(0.05)
+        return float(noisy[1] - error), float(noisy[1] + error)
+
+    def expected(self, plan: Plan) -> Expected:
+        """Of the counts; and how close two categories may be that change places."""
+        apart = plan.parts[0].error(0.05)
+        return Expected(float(plan.parts[1].error(0.05)), remark=f"each; told apart from {apart:,} rows on")
