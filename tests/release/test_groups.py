@@ -10,11 +10,14 @@ import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot import exp
 
-from leakcap.release import PrivateTable, attach, load_policy
+from leakcap.release import PrivateTable, attach, load_policy, statements
+from leakcap.release.engine import Integers
+from leakcap.release.engine.lowering import cast
 from leakcap.release.plan import Plan, read_totals
 from leakcap.release.statements import statement_of
-from leakcap.release.typed import SOURCE
+from leakcap.release.typed import SOURCE, Hashed
 from release.world import _engine, planned, policy_of, table
 
 OTHERS: list[dict[str, Any]] = [{"id": 8, "x": 1.0, "d": "a"}, {"id": 9, "x": 99.0, "d": "b"}]
@@ -86,9 +89,27 @@ def test_rows_and_groups_are_both_bounded_and_both_used(rows: list[Any], seed: s
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
+    assert same_whatever_the_order()
+
+
+def same_whatever_the_order() -> bool:
     plan = planned(people("add-remove-one", 3, 2), statistic="sum", column="x", by=("d",))
     rows = [{"x": float(i), "d": d} for i, d in enumerate("abcab")]
-    assert len({str(totals(plan, list(order), "5eed")) for order in itertools.permutations(rows)}) == 1
+    return len({str(totals(plan, list(order), "5eed")) for order in itertools.permutations(rows)}) == 1
+
+
+def test_a_hash_in_which_all_rows_meet_changes_nothing_but_the_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever can make rows collide gains nothing: the contents decide then. Without them order would."""
+    monkeypatch.setattr(
+        Integers, "hashed", lambda *given: cast(exp.Parameter(this=exp.Var(this="seed")), "BIGINT")
+    )
+    assert same_whatever_the_order()
+    monkeypatch.setattr(
+        statements, "_hashed_order", lambda unit, *rest: [Hashed(this=unit, purpose=1, seed=0)]
+    )
+    assert not same_whatever_the_order()
 
 
 def kept(seed: str, people_: int = 400, **unit: Any) -> list[str]:

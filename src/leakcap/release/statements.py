@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from leakcap.release.condition import to_tree
+from leakcap.release.joins import joined_tree
 from leakcap.release.policy import Policy
 from leakcap.release.typed import SOURCE, Hashed, Read, Steps, aliased, column, typed_column
 
@@ -75,12 +76,12 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
     themselves: rows that still tie are alike in all that is read, and interchangeable. Where groups are
     bounded too they are ordered by a hash of their own before the rows in them: one order serves both bounds.
     """
-    policy, source = plan.policy, exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
+    policy, source = plan.policy, joined_tree(plan.policy, plan.query.join, read)
     if policy.id_column is None or not plan.bounded:
         return source
     unit = Read(this=column(policy.id_column), kind="id")
     groups = _groups(plan)
-    seen = [typed_column(name, policy) for name in read]
+    seen = [_content(name, policy) for name in read]
     by_group = _hashed_order(unit, groups, _GROUPS, seed)
     number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(unit, seen, _ROWS, seed)])
     # By name: under a star, a column of the table could bear the name of the row number and replace it.
@@ -96,6 +97,13 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
     known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
     ranked = exp.Select(expressions=chosen).from_(source).where(known)
     return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
+
+
+def _content(name: str, policy: Policy) -> exp.Expression:
+    """A column to be ordered by; every engine has a place for NaN in its order."""
+    if policy.columns[name].kind == "number":
+        return Read(this=column(name), kind="double")
+    return typed_column(name, policy)
 
 
 def _groups(plan: Plan) -> list[exp.Expression]:

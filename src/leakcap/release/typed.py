@@ -2,7 +2,7 @@
 
 `Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
 that stands for a number on the grid; `Total` the exact sum of such integers; `Hashed` a number that follows
-from a row and a seed and looks random. The rest is plain SQL. An engine replaces the four by expressions that
+from a row and a seed and looks random; `Ones` how many bits are set. The rest is plain SQL. An engine replaces these by expressions that
 no value of its types can make fail (`release/engine/`); a tree that still has one cannot be written out.
 """
 
@@ -17,6 +17,7 @@ from leakcap.release.policy import Policy
 __all__ = [
     "SOURCE",
     "Hashed",
+    "Ones",
     "Read",
     "Steps",
     "Total",
@@ -24,6 +25,7 @@ __all__ = [
     "column",
     "data_type",
     "identifier",
+    "joined_source",
     "literal",
     "number_column",
     "typed_column",
@@ -32,15 +34,26 @@ __all__ = [
 # The name under which statements speak of the one table.
 SOURCE = "leakcap_source"
 
+
+def joined_source(name: str) -> str:
+    """The name under which statements speak of another table of the policy.
+
+    >>> joined_source("people")
+    'leakcap_joined_people'
+    """
+    return f"leakcap_joined_{name}"
+
+
 _TYPES = {"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean": "BOOLEAN"}
 # Integers that every engine reads from plain digits.
 _PLAIN = 2**62
 
 
 class Read(exp.Expression):
-    """A column of the table read as `kind`: number, text, integer, boolean or id.
+    """A column of the table read as `kind`: number, double, text, integer, boolean or id.
 
-    NULL where it is missing (NaN included) or cannot be read so. An `id` is told apart byte by byte.
+    NULL where it is missing (NaN included) or cannot be read so; a `double` is a number that may be NaN. An
+    `id` is told apart byte by byte.
     """
 
     arg_types = {"this": True, "kind": True}  # noqa: RUF012
@@ -73,6 +86,12 @@ class Hashed(exp.Expression):
     """
 
     arg_types = {"this": True, "expressions": False, "purpose": True, "seed": True}  # noqa: RUF012
+
+
+class Ones(exp.Expression):
+    """How many binary digits of the integer `this`, of 64 bits, are ones; NULL for NULL."""
+
+    arg_types = {"this": True}  # noqa: RUF012
 
 
 def identifier(name: str) -> exp.Identifier:

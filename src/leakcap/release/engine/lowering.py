@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from leakcap.release.typed import SOURCE, Hashed, Read, Steps, Total, column, data_type, literal
+from leakcap.release.typed import Hashed, Ones, Read, Steps, Total, column, data_type, literal
 
 __all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in"]
 
@@ -23,13 +23,13 @@ FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
 class Lowering(ABC):
-    """How one engine says `Read`, `Steps`, `Total` and `Hashed` for a table with columns of these `types`."""
+    """How one engine says `Read`, `Steps`, `Total`, `Hashed` and `Ones` for a table with columns of these `types`."""
 
     dialect: ClassVar[str]
 
-    def __init__(self, types: Mapping[str, str], source: exp.Expression | None = None) -> None:
+    def __init__(self, types: Mapping[str, str], sources: Mapping[str, exp.Expression] | None = None) -> None:
         self._types = {name: type_.partition("(")[0].strip() for name, type_ in types.items()}
-        self._source = source
+        self._sources = dict(sources or {})
 
     def text(self, tree: exp.Expression) -> str:
         """The statement in the engine's dialect. The tree is used up."""
@@ -37,7 +37,7 @@ class Lowering(ABC):
 
     def lower(self, tree: exp.Expression) -> exp.Expression:
         """The tree with all of our own words replaced, the innermost first."""
-        for node in reversed(list(tree.find_all(Read, Steps, Total, Hashed, exp.Table))):
+        for node in reversed(list(tree.find_all(Read, Steps, Total, Hashed, Ones, exp.Table))):
             said = self._say(node)
             if said is node:
                 continue
@@ -52,14 +52,15 @@ class Lowering(ABC):
             return self.steps(node)
         if isinstance(node, Total):
             return self.total(node)
+        if isinstance(node, Ones):
+            return self.ones(node.this)
         if isinstance(node, Read):
             return self.read(node.this.name, str(node.args["kind"]))
         if isinstance(node, Hashed):
             purpose = exp.Literal.number(int(node.args["purpose"]))
             return self.hashed(node.this, [purpose, *node.expressions])
-        if node.name == SOURCE and self._source is not None:
-            return self._source.copy()
-        return node
+        source = self._sources.get(node.name)
+        return node if source is None else source.copy()
 
     def type_of(self, name: str) -> str:
         """The first word of the column's type, as DuckDB would call it; empty where it is not known."""
@@ -69,6 +70,8 @@ class Lowering(ABC):
         """The column as `kind`; NULL where it is missing or cannot be read so."""
         if kind == "number":
             return self._number(name)
+        if kind == "double":
+            return self.double(name)
         if kind == "integer":
             return self.integer(name)
         if kind == "boolean":
@@ -147,6 +150,10 @@ class Lowering(ABC):
     def is_nan(self, value: exp.Expression) -> exp.Expression:
         """Whether a double is NaN."""
         return exp.Anonymous(this="ISNAN", expressions=[value])
+
+    def ones(self, value: exp.Expression) -> exp.Expression:
+        """How many bits of an integer are ones."""
+        return exp.Anonymous(this="BIT_COUNT", expressions=[value])
 
     @abstractmethod
     def rounded(self, value: exp.Expression) -> exp.Expression:

@@ -74,6 +74,10 @@ class PostgreSQL15(Lowering):
         """The cast rounds halves to even; the engine checks that it does."""
         return cast(value, "BIGINT")
 
+    def ones(self, value: exp.Expression) -> exp.Expression:
+        """BIT_COUNT of a bit string, which PostgreSQL has from version 14 on."""
+        return exp.Anonymous(this="BIT_COUNT", expressions=[cast(value, "BIT(64)")])
+
     def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
         """The hash of a record, under a key that is the hash of the unit under the seed.
 
