@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import uvicorn
+from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
+from leakcap.web.guard import Keys
+from leakcap.web.patience import PatientProtocol
 
-__all__ = ["chromium", "hospital", "running"]
+__all__ = ["chromium", "hospital", "promised", "running"]
 
 HOSPITAL = Path(__file__).parents[1] / "examples" / "hospital"
 
@@ -26,6 +30,13 @@ def hospital(folder: Path, **more: object) -> Settings:
         shutil.copy(HOSPITAL / name, folder / name)
     ledger = f"sqlite:///{folder / 'hospital.db'}"
     return Settings(policy=folder / "policy.toml", ledger=ledger, data=folder / "patients.parquet", **more)  # type: ignore[arg-type]
+
+
+def promised(web: TestClient, keys: Keys, ask: Mapping[str, str]) -> dict[str, str]:
+    """The form that releases a query, as its preview offers it."""
+    page = web.get("/release", params=dict(ask)).text
+    found = re.search(r'name="promise" value="([^"]+)"', page)
+    return {**ask, "form_key": keys.form, "promise": "" if found is None else found[1]}
 
 
 def chromium() -> str:
@@ -42,7 +53,9 @@ def running(settings: Settings) -> Iterator[str]:
     """The address of a running explorer."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(create_app(settings), log_level="error", lifespan="off", ws="none")
+        config = uvicorn.Config(
+            create_app(settings), log_level="error", lifespan="off", ws="none", http=PatientProtocol
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
         thread.start()

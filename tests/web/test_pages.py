@@ -20,7 +20,7 @@ from leakcap.web.epsilon import MECHANISMS, Meaning, asked, count_error
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
 from leakcap.web.guard import Keys
 from leakcap.web.needs import Need, choice
-from running_explorer import hospital
+from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"
 
@@ -271,15 +271,17 @@ def test_a_release_and_what_the_page_says_of_it(tmp_path: Path) -> None:
     preview = web.get("/release", params=ask).text
     assert "± 6" in preview
     assert not (tmp_path / "hospital.db").exists()
-    post = ask | {"form_key": keys.form}
+    post = promised(web, keys, ask)
     first = web.post("/release", data=post, headers={"origin": HOME})
     value = re.search(r'class="answer">([^<]+)<', first.text)
     assert value is not None
     assert abs(int(value[1].replace("−", "-")) - 212) < 100  # e^(−50): never, by chance
-    again = web.post("/release", data=post, headers={"origin": HOME})
+    again = web.post("/release", data=promised(web, keys, ask), headers={"origin": HOME})
     assert "repeated from the ledger" in again.text
     assert f'class="answer">{value[1]}<' in again.text
-    beyond = web.post("/release", data=post | {"epsilon": "2.6"}, headers={"origin": HOME})
+    beyond = web.post(
+        "/release", data=promised(web, keys, ask | {"epsilon": "2.6"}), headers={"origin": HOME}
+    )
     assert beyond.status_code == 422
     assert 'class="answer"' not in beyond.text
     assert "cap" in beyond.text
@@ -293,8 +295,8 @@ def test_a_ledger_of_another_policy_is_not_shown(tmp_path: Path) -> None:
     keys = Keys(None, "c")
     settings = hospital(tmp_path, allow_release=True)
     web = TestClient(create_app(settings, keys=keys), base_url=HOME)
-    ask = {"statistic": "count", "epsilon": "0.5", "form_key": keys.form}
-    web.post("/release", data=ask, headers={"origin": HOME})
+    ask = {"statistic": "count", "epsilon": "0.5"}
+    assert web.post("/release", data=promised(web, keys, ask), headers={"origin": HOME}).status_code == 200
     assert settings.policy is not None
     text = settings.policy.read_text()
     settings.policy.write_text(text.replace("nats_table = 200.0", "nats_table = 300.0"))

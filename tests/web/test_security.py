@@ -17,7 +17,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.web import Settings, create_app
 from leakcap.web.guard import MOST_BODY, Keys
 from leakcap.web.server import address
-from running_explorer import hospital
+from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"
 TOKEN = "t" * 43
@@ -109,7 +109,7 @@ def test_a_form_without_its_key_does_nothing(keys: Keys, tmp_path: Path) -> None
     for wrong in ({}, {"form_key": ""}, {"form_key": keys.form[:-1]}, {"form_key": "é" * 40}):
         assert web.post("/release", data=fields | wrong, headers={"origin": HOME}).status_code == 403
     assert not (tmp_path / "hospital.db").exists()
-    answer = web.post("/release", data=fields | {"form_key": keys.form}, headers={"origin": HOME})
+    answer = web.post("/release", data=promised(web, keys, fields), headers={"origin": HOME})
     assert answer.status_code == 200
     assert (tmp_path / "hospital.db").exists()
 
@@ -157,6 +157,8 @@ def test_who_needs_a_token(tmp_path: Path) -> None:
     assert Settings(host="0.0.0.0").needs_token
     assert Settings(host="192.0.2.1").needs_token
     assert hospital(tmp_path, allow_release=True).needs_token
+    assert hospital(tmp_path).needs_token  # a ledger says what was asked
+    assert not Settings(policy=tmp_path / "policy.toml").needs_token
     assert address(Settings(token="abc"), 1) == "http://127.0.0.1:1/enter?token=abc"
     with pytest.raises(InvalidParameter):
         Settings(allow_release=True)
@@ -165,15 +167,20 @@ def test_who_needs_a_token(tmp_path: Path) -> None:
 def test_a_body_has_a_size(keys: Keys) -> None:
     web = client(keys=keys)
     big = b"x" * (MOST_BODY + 1)
-    assert web.post("/mechanism", content=big, headers={"origin": HOME}).status_code == 413
-    assert web.post("/mechanism", content=iter([big]), headers={"origin": HOME}).status_code == 413
-    lying = {"origin": HOME, "content-length": "9" * 30}
+    form = {"origin": HOME, "content-type": "application/x-www-form-urlencoded"}
+    assert web.post("/mechanism", content=big, headers=form).status_code == 413
+    assert web.post("/mechanism", content=iter([big]), headers=form).status_code == 413
+    lying = {**form, "content-length": "9" * 30}
     assert web.post("/mechanism", content=b"", headers=lying).status_code == 413
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leakcap.web.guard, "_BODY_SECONDS", 0.05)
-    headers = [(b"host", b"127.0.0.1"), (b"origin", b"http://127.0.0.1")]
+    headers = [
+        (b"host", b"127.0.0.1"),
+        (b"origin", b"http://127.0.0.1"),
+        (b"content-type", b"application/x-www-form-urlencoded"),
+    ]
     scope = {"type": "http", "method": "POST", "path": "/mechanism", "headers": headers}
     sent: list[dict[str, object]] = []
 
@@ -258,8 +265,8 @@ def test_words_of_others_are_shown_as_words(keys: Keys, tmp_path: Path) -> None:
         web.get("/release", params={"statistic": EVIL, "where": EVIL, "name": EVIL, "epsilon": "1"}).text,
         web.get("/" + quote(EVIL)).text,
     ]
-    fields = {"form_key": keys.form, "statistic": "count", "name": EVIL, "epsilon": "0.1"}
-    pages.append(web.post("/release", data=fields, headers={"origin": HOME}).text)
+    fields = {"statistic": "count", "name": EVIL, "epsilon": "0.1"}
+    pages.append(web.post("/release", data=promised(web, keys, fields), headers={"origin": HOME}).text)
     pages.append(web.get("/release").text)
     pages.append(web.get("/release/entry/1").text)
     assert "&lt;img src=x" in pages[-1]
@@ -298,7 +305,7 @@ def test_only_released_values_reach_a_page(keys: Keys, tmp_path: Path) -> None:
     web = client(hospital(tmp_path, allow_release=True), keys)
     ask = {"statistic": "mean", "column": "mean_radius", "where": "mean_radius / 0 > 1", "epsilon": "0.1"}
     shown = [web.get("/release", params=ask).text]
-    released = web.post("/release", data=ask | {"form_key": keys.form}, headers={"origin": HOME}).text
+    released = web.post("/release", data=promised(web, keys, ask), headers={"origin": HOME}).text
     shown += [released, web.get("/release").text, web.get("/release/policy.json").text]
     # The true mean and the first patient's values, which are public with the example.
     for page in shown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,8 +43,8 @@ def serve(
 ) -> None:
     """Open the explorer: what ε means, which ε to choose, what a mechanism or a release leaks.
 
-    Only this machine can reach it unless --host says otherwise; then, and with --allow-release, it asks for a
-    token, which is printed here once.
+    Only this machine can reach it unless --host says otherwise; then, and where a ledger is shown, it asks
+    for a token, which is printed here once.
 
     Example: leakcap serve examples/hospital/release.toml
     """
@@ -58,8 +57,6 @@ def serve(
             "`leakcap serve` needs FastAPI, Uvicorn and python-multipart. Install them with "
             "`pip install 'leakcap[web]'`."
         ) from None
-    from dataclasses import replace
-
     from leakcap.web import Settings
     from leakcap.web import serve as listen
 
@@ -76,8 +73,6 @@ def serve(
         port=port,
         names=tuple(name or ()),
     )
-    if settings.needs_token:
-        settings = replace(settings, token=secrets.token_urlsafe(32))
     if settings.policy is not None:
         from leakcap.release import load_policy
 
@@ -86,7 +81,7 @@ def serve(
 
     def ready(address: str) -> None:
         out.print("The explorer is at", address, markup=False, soft_wrap=True)
-        if settings.token is not None:
+        if settings.needs_token:
             out.print("The token in this address lets in whoever has it. It ends with this run.", style="dim")
         out.print("Ctrl-C stops it.", style="dim")
 

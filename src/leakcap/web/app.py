@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
 from leakcap.release.statistics import statistics
 from leakcap.web import epsilon, needs, needs_plots
-from leakcap.web.asking import FIELDS, asked_query, previewed, released
+from leakcap.web.asking import FIELDS, Promises, asked_query, previewed, released
 from leakcap.web.books import books, entry_lines, policy_of
 from leakcap.web.comparing import GAINS, compare, given
 from leakcap.web.deployments import DEPLOYMENTS
@@ -198,12 +198,15 @@ def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
 
 
 def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None:
+    promises = Promises()
+
     def content(fields: Mapping[str, str]) -> dict[str, Any]:
         return {
             "fields": {name: fields.get(name, "") for name in FIELDS},
             "statistics": list(statistics()),
             "allowed": settings.allow_release,
             "preview": None,
+            "promise": "",
             "release": None,
             "lines": (),
             "balances": (),
@@ -229,6 +232,8 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         try:
             with _turn():
                 values["preview"] = previewed(settings, asked_query(request.query_params))
+            if settings.allow_release:
+                values["promise"] = promises.make(settings, values["fields"])
         except LeakcapError as error:
             values["problem"], status = str(error), 422
         state = {name: text for name, text in values["fields"].items() if text}
@@ -238,6 +243,7 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         values = content(fields)
         try:
             query = asked_query(fields)
+            promises.keep(fields.get("promise", ""), settings, fields)
             values["release"], values["balances"] = released(settings, query)
             values["lines"] = values["release"].statement().lines
         except LeakcapError as error:

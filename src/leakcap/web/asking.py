@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import threading
 from collections.abc import Mapping
 from typing import Any
 
-from leakcap.errors import InvalidQuery
+from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Balance
 from leakcap.release import Preview, PrivateTable, Query, Release, preview, query_from
 from leakcap.release.statistics import statistics
 from leakcap.web.books import policy_of
 from leakcap.web.settings import Settings
 
-__all__ = ["FIELDS", "asked_query", "previewed", "released"]
+__all__ = ["FIELDS", "Promises", "asked_query", "previewed", "released"]
 
 FIELDS = ("name", "statistic", "column", "where", "by", "bins", "quantiles", "epsilon")
 _MOST = 2000
 _ONE = threading.Lock()
+_PATIENCE = 10.0
+
+
+class Promises:
+    """What a preview promised: this query under this policy, once.
+
+    A form that is sent again (a second click, a reload, the back button) must not pay again where the table
+    has no name by which the ledger could repeat its answer; and what was previewed under one policy must not
+    be released under another.
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._kept: set[str] = set()
+        self._lock = threading.Lock()
+
+    def make(self, settings: Settings, fields: Mapping[str, str]) -> str:
+        """The promise that a preview's form carries."""
+        once = secrets.token_urlsafe(16)
+        return f"{once}.{self._seal(once, settings, fields)}"
+
+    def keep(self, promise: str, settings: Settings, fields: Mapping[str, str]) -> None:
+        """Take a promise at its word, once. Raises `InvalidQuery`."""
+        once, _, seal = promise.partition(".")
+        wanted = self._seal(once, settings, fields)
+        if not hmac.compare_digest(seal.encode("utf-8", "replace"), wanted.encode()):
+            raise InvalidQuery(
+                "This is not what was previewed, or the policy changed since. Preview it again."
+            )
+        with self._lock:
+            if once in self._kept:
+                raise InvalidQuery("This form was sent before. Nothing more was spent. Preview it again.")
+            self._kept.add(once)
+
+    def _seal(self, once: str, settings: Settings, fields: Mapping[str, str]) -> str:
+        told = [once, policy_of(settings).fingerprint(), *(fields.get(name, "") for name in FIELDS)]
+        text = "".join(f"{len(part)}:{part}" for part in told)
+        return hmac.new(self._key, text.encode("utf-8", "replace"), "sha256").hexdigest()
 
 
 def asked_query(fields: Mapping[str, str]) -> Query:
@@ -71,7 +111,9 @@ def released(settings: Settings, query: Query) -> tuple[Release, list[Balance]]:
     """The answer, paid for under every cap. Raises what the table raises, with nothing spent."""
     if not settings.allow_release or settings.ledger is None or settings.data is None:
         raise InvalidQuery("This explorer only shows. Start it with --allow-release to release.")
-    with _ONE:
+    if not _ONE.acquire(timeout=_PATIENCE):
+        raise LedgerError("Another release is under way. Nothing was spent. Try again in a moment.")
+    try:
         table = PrivateTable(
             settings.data,
             policy=policy_of(settings),
@@ -84,3 +126,5 @@ def released(settings: Settings, query: Query) -> tuple[Release, list[Balance]]:
             return release, table.budget()
         finally:
             table.ledger.close()
+    finally:
+        _ONE.release()

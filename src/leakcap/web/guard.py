@@ -12,10 +12,11 @@ import asyncio
 import hmac
 import html
 import ipaddress
+import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,6 +28,12 @@ MOST_BODY = 512 * 1024
 _BODY_SECONDS = 10.0
 _OPEN = ("/enter", "/static/")
 _SAFE = ("GET", "HEAD")
+_MOST_ENTRY = 4 * 1024
+# A form's text is UTF-8: the parser would follow any other codec that the sender names, however slow.
+_FORM = re.compile(
+    r"(?:application/x-www-form-urlencoded|multipart/form-data; ?boundary=[^;]{1,80})(?:; ?charset=utf-8)?",
+    re.IGNORECASE,
+)
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -46,7 +53,7 @@ HEADERS: Mapping[str, str] = {
 class Keys:
     """The secrets of one run: what lets a browser in, what its cookie says, what its forms carry."""
 
-    token: str | None
+    token: str | None = field(repr=False)
     cookie: str
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     form: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
@@ -57,11 +64,9 @@ class Keys:
 
     def known(self, cookies: str) -> bool:
         """Whether a Cookie header holds this session."""
-        try:
-            found = SimpleCookie(cookies).get(self.cookie)
-        except CookieError:
-            return False
-        return found is not None and _same(found.value, self.session)
+        # Cookies know no ports: whatever other programs of this machine have set comes along, sound or not.
+        pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
+        return any(name == self.cookie and _same(value, self.session) for name, _, value in pairs)
 
     def ours(self, form: str) -> bool:
         """Whether a form was sent from a page of this run."""
@@ -97,7 +102,15 @@ class Guard:
         if isinstance(body, tuple):
             await _refuse(send, *body, head=False)
             return
-        await self._app(scope, _replay(body, receive), _with_headers(send))
+        if scope["path"] == "/enter" and len(body) > _MOST_ENTRY:
+            await _refuse(send, 413, "That is no token.", head=False)
+            return
+        try:
+            await self._app(scope, _replay(body, receive), _with_headers(send))
+        except Exception:
+            # The answer has been given. A traceback in the server's log might hold data.
+            if os.environ.get("LEAKCAP_DEBUG"):
+                raise
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         method, path = scope["method"], scope["path"]
@@ -112,7 +125,9 @@ class Guard:
                 return 403, "A form counts only when it is sent from the explorer's own page."
             if site not in ("same-origin", "none"):
                 return 403, "A form counts only when it is sent from the explorer's own page."
-        elif site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
+            if not _FORM.fullmatch(headers.get("content-type", "")):
+                return 415, "A form must be sent as forms are, in UTF-8."
+        elif site in ("cross-site", "same-site") and not _followed(headers):
             return 403, "The explorer does not answer other sites."
         free = self._keys.token is None or path.startswith(_OPEN)
         if not free and not self._keys.known(headers.get("cookie", "")):
@@ -124,6 +139,12 @@ class Guard:
         if name.lower() in self._names:
             return True
         return self._any_address and _is_address(name)
+
+
+def _followed(headers: Mapping[str, str]) -> bool:
+    """Whether somebody followed a link to here, rather than a page embedding or reading ours."""
+    shown = headers.get("sec-fetch-dest", "document") == "document"
+    return shown and headers.get("sec-fetch-mode") == "navigate"
 
 
 def _names(settings: Settings) -> frozenset[str]:

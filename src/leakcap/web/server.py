@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import uvicorn
 
 from leakcap.web.app import create_app
+from leakcap.web.patience import PatientProtocol
 from leakcap.web.settings import Settings
 
 __all__ = ["address", "serve"]
@@ -27,7 +30,12 @@ def address(settings: Settings, port: int) -> str:
 
 
 def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
-    """Listen until interrupted; `ready` is told the address once the socket is bound."""
+    """Listen until interrupted; `ready` is told the address once the socket is bound.
+
+    Where a token is needed and none was given, it is made here: nothing is served without.
+    """
+    if settings.needs_token and not settings.token:
+        settings = replace(settings, token=secrets.token_urlsafe(32))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -44,7 +52,7 @@ def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
                 date_header=False,
                 proxy_headers=False,
                 lifespan="off",
-                http="h11",
+                http=PatientProtocol,
                 ws="none",
                 limit_concurrency=64,
                 timeout_keep_alive=5,

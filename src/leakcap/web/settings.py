@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakcap.errors import require
@@ -30,8 +30,8 @@ class Settings:
     """A policy with its ledger and its data, where there are any; where to listen; who may come in.
 
     `token` is None where nobody is asked for one. `names` are further host names under which the pages may be
-    asked for. Releases are allowed only with a policy, a ledger and data, and only with a token: whoever can
-    reach the port of a shared machine could spend the budget otherwise.
+    asked for. Releases are allowed only with a policy, a ledger and data. A ledger is shown, and releases are
+    allowed, only with a token: whoever can reach the port of a shared machine could read and spend otherwise.
 
     >>> Settings().needs_token
     False
@@ -46,7 +46,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8421
     names: tuple[str, ...] = ()
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         require(0 <= self.port < 65536, "port", "Settings", "lie between 0 and 65535", self.port)
@@ -63,5 +63,5 @@ class Settings:
 
     @property
     def needs_token(self) -> bool:
-        """Whether somebody unwanted could reach the pages, or spend through them."""
-        return self.allow_release or not is_loopback(self.host)
+        """Whether somebody unwanted could reach the pages, spend through them, or read what was asked."""
+        return self.allow_release or self.ledger is not None or not is_loopback(self.host)
