@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from leakcap.release.typed import Total
 
-__all__ = ["Aggregate", "Known", "People", "Rows", "Squares", "Sum"]
+__all__ = ["Aggregate", "Joint", "Known", "People", "Rows", "Squares", "Sum"]
 
 
 class Aggregate(ABC):
@@ -77,3 +77,33 @@ class Squares(Aggregate):
         squared = exp.Mul(this=values[0].copy(), expression=values[0].copy())
         less = exp.Sub(this=squared, expression=exp.Literal.number(self.centre))
         return Total(this=exp.Paren(this=less), largest=self.largest)
+
+
+@dataclass(frozen=True)
+class Joint(Aggregate):
+    """Over rows that have all of the first `width` values: Σ (`less` + `sign`·Π v_i), i in `places`.
+
+    Without places the rows are counted. Nothing that is added up is beyond `largest`, nor the product itself.
+    """
+
+    width: int
+    places: tuple[int, ...]
+    largest: int = 1
+    less: int = 0
+    sign: int = 1
+
+    def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
+        """SUM(CASE WHEN all are known THEN … END), exact."""
+        known: list[exp.Expression] = [
+            exp.Not(this=exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null())))
+            for value in values[: self.width]
+        ]
+        term: exp.Expression = exp.Literal.number(self.less)
+        if self.places:
+            term = values[self.places[0]].copy()
+            for place in self.places[1:]:
+                term = exp.Mul(this=term, expression=values[place].copy())
+            if self.sign < 0:
+                term = exp.Sub(this=exp.Literal.number(self.less), expression=exp.Paren(this=term))
+        case = exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=term)], default=exp.Null())
+        return Total(this=case, largest=self.largest)

@@ -78,6 +78,40 @@ class AskingTables(ABC):
         """The keys of a column that most rows have, with noisy counts, each group for itself."""
         return self._one("top", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, top=top)
 
+    def covariance(
+        self,
+        columns: Sequence[str],
+        *,
+        epsilon: float,
+        delta: float | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The covariance of each pair of columns and the variance of each, divided by the number of rows."""
+        own = {"columns": tuple(columns), "delta": delta}
+        return self._one(
+            "covariance", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
+        )
+
+    def correlation(
+        self,
+        columns: Sequence[str],
+        *,
+        epsilon: float,
+        delta: float | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The correlation of each pair of columns, over rows that have all of them."""
+        own = {"columns": tuple(columns), "delta": delta}
+        return self._one(
+            "correlation", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
+        )
+
 
 def _numbers(edges: Sequence[float] | None) -> tuple[float, ...] | None:
     return None if edges is None else tuple(float(edge) for edge in edges)

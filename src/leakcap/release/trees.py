@@ -3,8 +3,8 @@
 With branching B and K bins level l counts runs of B^l bins; there are L = ⌈log_B K⌉ levels below the whole.
 The rows up to bin j are a sum of as many nodes as the digits of j in base B add up to. A row is in one node
 of each level, so a unit moves all levels together L times as far as a histogram. B = K is the histogram
-itself, whose prefixes sum up to K noises; B = 2 the binary tree. Which B has the smallest mean squared error is known
-before any data are: L²·(mean digit sum), up to rounding of the noise.
+itself, whose prefixes sum up to K noises; B = 2 the binary tree. Which B has the smallest mean squared
+error is known before any data are: L²·(mean digit sum), up to rounding of the noise.
 
 Source: Chan, Shi & Song 2011 and Dwork, Naor, Pitassi & Rothblum 2010 for B = 2; Qardaji, Yang & Li 2013 for
 the choice of B; Ayer, Brunk, Ewing, Reid & Silverman 1955 for the monotone fit.

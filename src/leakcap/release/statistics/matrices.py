@@ -1,0 +1,278 @@
+"""Covariance and correlation matrices of several columns, from one reading of the table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from leakcap.release.aggregates import Aggregate, Joint
+from leakcap.release.grid import Grid
+from leakcap.release.part import NoisyPart, laplace_error, noisy_part
+from leakcap.release.policy import Key
+from leakcap.release.products import (
+    Ends,
+    as_correlations,
+    correlation_ends,
+    covariance_ends,
+    joint_diameter,
+    joint_norm,
+    nearest_positive,
+)
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.spread import spread_grid
+from leakcap.release.statistics.base import Expected, Number, Statistic, assumed_rows, require
+from leakcap.sampling import rational_scale
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["Correlation", "Covariance", "JointPart"]
+
+_MOST_COLUMNS = 20
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointPart(NoisyPart):
+    """One of several noisy numbers whose sensitivity is known together: its share of their loss."""
+
+    share: Fraction
+    share_contents: Fraction
+    places: tuple[int, ...]
+
+    @property
+    def loss(self) -> Fraction:
+        """The share of the ε between neighbours that all of them cost."""
+        return self.share
+
+    @property
+    def loss_contents(self) -> Fraction:
+        """The share of the ε between any two contents of one unit's data."""
+        return self.share_contents
+
+
+class Covariance(Statistic):
+    """The covariance of each pair of columns and the variance of each, over rows that have all of them."""
+
+    name: ClassVar[str] = "covariance"
+    fields: ClassVar[frozenset[str]] = frozenset({"columns"})
+
+    def check(self, query: Query) -> None:
+        """Two columns at least."""
+        few = query.columns is not None and 2 <= len(query.columns) <= _MOST_COLUMNS
+        require(few, "columns", query.name, f"name from 2 to {_MOST_COLUMNS} columns")
+        clash = {"column", "with"} & set(query.by)
+        require(not clash, "by", query.name, "not name `column` or `with`, which the answer's rows have")
+
+    def processed(self, query: Query) -> str | None:
+        """The projection."""
+        return "moved to the nearest matrix without negative eigenvalues"
+
+    def plan(self, asked: Asked) -> Plan:
+        """Rows, sums, products and squares, whose noise is scaled by what one row moves of all together."""
+        names, policy = asked.query.columns or (), asked.policy
+        d, m = len(names), policy.rows_per_unit
+        filled = all(policy.columns[n].fill is not None for n in names if n in policy.columns)
+        public = policy.neighbours == "replace-one" and m == 1
+        everyone = public and not (asked.condition or asked.query.by) and filled
+        counted = not everyone
+        contents = joint_diameter(d, m, asked.cells.size, counted=counted)
+        norm = contents if policy.neighbours == "replace-one" else joint_norm(d, m, counted=counted)
+        grids = [spread_grid(asked.bounded(n)[1], rows=norm, epsilon=asked.epsilon) for n in names]
+        halves = [max(grid.high - _centre(grid), _centre(grid) - grid.low) for grid in grids]
+        values = [
+            grid.tree(n, asked.bounded(n)[1], policy.columns[n].fill, centre=_centre(grid))
+            for n, grid in zip(names, grids, strict=True)
+        ]
+        places: list[tuple[int, ...]] = [
+            *([()] if counted else []),
+            *((i,) for i in range(d)),
+            *itertools.combinations_with_replacement(range(d), 2),
+        ]
+        parts = [self._part(asked, place, grids, halves, (norm, contents, len(places))) for place in places]
+        exact = policy.rows if everyone else None
+        return asked.plan(parts, values=values, grid=grids[0], exact_count=exact)
+
+    def _part(
+        self,
+        asked: Asked,
+        places: tuple[int, ...],
+        grids: Sequence[Grid],
+        halves: Sequence[int],
+        joint: tuple[int, int, int],
+    ) -> JointPart:
+        """The noise of one number: its own unit times what all together move, in units, over ε."""
+        norm, contents, parts = joint
+        d, policy = len(grids), asked.policy
+        unit, step = 1, Fraction(1)
+        for place in places:
+            unit, step = unit * halves[place], step * grids[place].step
+        square = len(places) == 2 and places[0] == places[1]
+        role = ("count", "sum", "squares" if square else "products")[len(places)]
+        # Values pass through the engine before their centre is taken off, as the grid makes them.
+        raw = (
+            max(abs(end) for place in places for end in (grids[place].low, grids[place].high))
+            if places
+            else 1
+        )
+        aggregate: Aggregate = (
+            Joint(d, places, max(unit, raw), less=unit, sign=-1)
+            if square
+            else Joint(d, places, max(unit, raw), less=0 if places else 1)
+        )
+        low = 0 if square else -unit if places else 1
+        contribution = Contribution(low, unit, policy.rows_per_unit, asked.cells.size)
+        scale = rational_scale(unit * norm, asked.epsilon)
+        one = noisy_part(
+            role, aggregate, contribution, asked.epsilon / parts, policy, unit=step, covers=False
+        )
+        known = {field.name: getattr(one, field.name) for field in fields_of(NoisyPart)} | {"scale": scale}
+        # rational_scale may round up: the loss is what the scale that is used gives.
+        loss = Fraction(unit * norm) / scale
+        return JointPart(
+            **known, share=loss / parts, share_contents=loss * contents / norm / parts, places=places
+        )
+
+    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+        """The keys, and which two columns it is."""
+        names = plan.query.columns or ()
+        return [
+            {**keys, "column": names[i], "with": names[j]}
+            for keys in super().labels(plan)
+            for i, j in self.pairs(len(names))
+        ]
+
+    def pairs(self, columns: int) -> list[Pair]:
+        """The upper triangle, diagonal included.
+
+        >>> Covariance().pairs(2)
+        [(0, 0), (0, 1), (1, 1)]
+        """
+        return list(itertools.combinations_with_replacement(range(columns), 2))
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+        """The matrix of each group, and the interval of each entry for itself."""
+        found: list[tuple[Number, tuple[float, float]]] = []
+        for numbers in zip(*noisy, strict=True):
+            box = _Box(plan, numbers)
+            matrix = self.matrix(box)
+            for i, j in self.pairs(box.columns):
+                low, high = self.ends(box, i, j)
+                value = float(matrix[i, j])
+                found.append((value, (min(low, value), max(high, value))))
+        return found
+
+    def matrix(self, box: _Box) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """The nearest covariance matrix."""
+        d = box.columns
+        plain = [[float(box.covariance(min(i, j), max(i, j))) for j in range(d)] for i in range(d)]
+        return nearest_positive(plain)
+
+    def ends(self, box: _Box, i: int, j: int) -> tuple[float, float]:
+        """The interval of one entry."""
+        return box.ends(i, j, 3 if i == j else 4)
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
+        """The first entry of one group."""
+        return self.answers(plan, [[number] for number in noisy])[0][0]
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The interval of the first entry of one group."""
+        return self.answers(plan, [[number] for number in noisy])[0][1]
+
+    def expected(self, plan: Plan) -> Expected:
+        """The widest half-width of an interval, where the columns fill their bounds evenly."""
+        rows = plan.exact_count or assumed_rows(plan)
+        box = _Box(plan, [_typical(part, rows) for part in plan.parts])
+        widths = [self.ends(box, i, j) for i, j in self.pairs(box.columns)]
+        error = max((high - low) / 2 for low, high in widths)
+        remark = f"for the worst entry, where {rows:,} rows count and fill their bounds evenly"
+        return Expected(error, None if plan.exact_count else rows, remark=remark)
+
+
+class Correlation(Covariance):
+    """The correlation of each pair of columns, over rows that have all of them."""
+
+    name: ClassVar[str] = "correlation"
+
+    def pairs(self, columns: int) -> list[Pair]:
+        """The upper triangle without its diagonal, which is 1."""
+        return list(itertools.combinations(range(columns), 2))
+
+    def matrix(self, box: _Box) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """The correlations of the nearest covariance matrix."""
+        return as_correlations(super().matrix(box))
+
+    def ends(self, box: _Box, i: int, j: int) -> tuple[float, float]:
+        """Of the covariance over both deviations, six numbers at once."""
+        return correlation_ends(box.ends(i, j, 6), box.ends(i, i, 6), box.ends(j, j, 6))
+
+
+class _Box:
+    """The noisy integers of one group, and how far each may be off."""
+
+    def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
+        parts = [part for part in plan.parts if isinstance(part, JointPart)]
+        self.columns = len(plan.query.columns or ())
+        self._parts = {part.places: part for part in parts}
+        self._numbers = {part.places: numbers[index] for index, part in enumerate(parts)}
+        self._exact = plan.exact_count
+        self._half = {(i, i): self._parts[(i, i)].contribution.high for i in range(self.columns)}
+        self._step = {i: self._parts[(i,)].unit for i in range(self.columns)}
+        self._width = {i: self._parts[(i,)].contribution.high for i in range(self.columns)}
+
+    def _ends(self, places: tuple[int, ...], share: int) -> Ends:
+        part, number = self._parts[places], self._numbers[places]
+        error = laplace_error(part.scale, beyond=0.05 / share)
+        return Fraction(number - error), Fraction(number + error)
+
+    def _rows(self, share: int) -> tuple[int, int]:
+        if self._exact is not None:
+            return self._exact, self._exact
+        low, high = self._ends((), share)
+        return int(low), int(high)
+
+    def covariance(self, i: int, j: int) -> Fraction:
+        """From the noisy numbers themselves."""
+        n = max(self._exact if self._exact is not None else self._numbers[()], 1)
+        product = Fraction(self._numbers[(i, j)], n)
+        if i == j:
+            product = self._half[(i, i)] - product
+        steps = product - Fraction(self._numbers[(i,)] * self._numbers[(j,)], n * n)
+        return steps * self._step[i] * self._step[j]
+
+    def ends(self, i: int, j: int, share: int) -> tuple[float, float]:
+        """Over the box, within what the bounds allow, widened by what the grid rounds."""
+        means = (self._ends((i,), share), self._ends((j,), share))
+        low, high = self._ends((i, j), share)
+        less = Fraction(0)
+        if i == j:
+            less, low, high = Fraction(self._half[(i, i)]), -high, -low
+        least, most = covariance_ends(self._rows(share), (low, high), means, square=i == j)
+        bound = Fraction(self._width[i] * self._width[j])
+        # A value is rounded by half a step: |cov| moves by half a step of one times the other's deviation.
+        slack = Fraction(self._width[i] + self._width[j], 2) + Fraction(1, 4)
+        bottom = Fraction(0) if i == j else -bound
+        ends = (max(bottom, less + least) - slack, min(bound, less + most) + slack)
+        unit = self._step[i] * self._step[j]
+        inner = max(0.0, float(ends[0] * unit)) if i == j else float(ends[0] * unit)
+        return inner - abs(inner) * 1e-15, float(ends[1] * unit) * (1 + 1e-15)
+
+
+def _centre(grid: Grid) -> int:
+    return (grid.low + grid.high) // 2
+
+
+def _typical(part: object, rows: int) -> int:
+    """What a column that fills its bounds evenly adds up to: a third of the square, none of a product."""
+    assert isinstance(part, NoisyPart)
+    if part.role == "count":
+        return rows
+    return rows * part.contribution.high * 2 // 3 if part.role == "squares" else 0
