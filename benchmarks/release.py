@@ -34,8 +34,8 @@ COPY (SELECT (hash(i) % ($rows // 4))::BIGINT AS id, (hash(7 * i + 1) % {groups}
 """
 PLAIN = "SELECT g, COUNT(*), SUM(x) FROM {source} GROUP BY g"
 # The rows of a person that count: the first ones by a keyed hash, as leakcap chooses them.
-BY_ROW = "md5('r5eed/' || id::VARCHAR || '/' || x::VARCHAR || '/' || g::VARCHAR), x, g"
-BY_GROUP = "md5('g5eed/' || id::VARCHAR || '/' || g::VARCHAR), g"
+BY_ROW = "hash(hash(1, id, x, g)), x, g"
+BY_GROUP = "hash(hash(2, id, g)), g"
 BOUNDED = (
     f"SELECT g, COUNT(*), SUM(x) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY {BY_ROW}) AS r"
     f" FROM {{source}}) WHERE r <= {ROWS_OF_ONE} GROUP BY g"

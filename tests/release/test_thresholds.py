@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import mpmath
+import numpy as np
 import pyarrow
 import pytest
 from scipy.stats import binom
 
-from leakcap.errors import InvalidPolicy, InvalidQuery
+from leakcap import AllPriors, Channel, Renyi, capacity
+from leakcap.errors import BudgetExceeded, InvalidPolicy, InvalidQuery
 from leakcap.release import PrivateTable, Query, attach, load_policy, preview
+from leakcap.release.part import as_printed
 from leakcap.release.plan import plan_query
 from leakcap.release.price import price_of
 from leakcap.release.scan import scans_of
@@ -186,13 +191,64 @@ def test_what_is_no_key_never_appears(key: Any) -> None:
     assert release.value == ()
 
 
-def test_nothing_finite_is_claimed_in_nats() -> None:
-    """A key may be any text, and is somebody's own with probability δ."""
-    price = price_of(
-        plan_query(Query(name="q", statistic="count", by=("d",), epsilon=1.0, delta=1e-6), policy())
+def test_no_person_tells_more_than_the_nats_that_are_charged() -> None:
+    """The Shannon capacity from a person's keys to the answer, others fixed, by Blahut and Arimoto."""
+    keys, decay = "abcd", math.log(3.0)
+    s, scale = Fraction(1, 3), Fraction(1) / as_printed(decay)
+    for others, groups, threshold in itertools.product(
+        [[], [(8, "a")], [(8, "a"), (9, "b")]], [1, 2], [2, 3]
+    ):
+        mine = [list(k) for n in range(groups + 1) for k in itertools.combinations(keys, n)]
+        laws = [law(Counter([k for _, k in others] + keys_), keys, s, threshold) for keys_ in mine]
+        answers = sorted({answer for one in laws for answer in one}, key=str)
+        matrix = np.array([[float(one.get(answer, 0)) for answer in answers] for one in laws])
+        plan = plan_query(
+            Query(name="q", statistic="distinct", by=("d",), epsilon=1.0, delta=0.3), policy(groups=groups)
+        )
+        (part,) = plan.parts
+        assert isinstance(part, ThresholdPart)
+        part = replace(part, scale=scale, threshold=threshold, log_keys=math.log(len(keys)))
+        truth = capacity(Channel(matrix), Renyi(1.0), AllPriors())
+        assert truth.lower <= part.capacity().upper
+        alone = float(s ** (threshold - 1) / (1 + s))
+        if not others and groups == 1:  # an erasure channel: nothing of the second term can be left out
+            assert truth.lower == pytest.approx(alone * math.log(len(keys)), rel=1e-6)
+            assert truth.upper > 0.9 * alone * math.log(len(keys))
+
+
+def test_nats_about_a_person_are_finite_and_about_the_table_are_not() -> None:
+    asked = Query(name="q", statistic="count", by=("d",), epsilon=1.0, delta=1e-6)
+    price = price_of(plan_query(asked, policy(unit="row")))
+    pure = price_of(
+        plan_query(Query(name="q", statistic="count", by=("p",), epsilon=1.0), policy(unit="row"))
     )
-    assert price.nats_person.upper == price.nats_table == price.nats_level == math.inf
+    assert price.nats_person.upper <= 0.5 + 1e-6 * 4437
+    assert price.nats_person.upper > pure.nats_person.lower
+    assert price.nats_table == price.nats_level == math.inf
     assert price.nats_person.lower == 0.0
+
+
+def test_a_policy_that_caps_nats_about_a_person_admits_private_keys() -> None:
+    rows = [(i, "ab"[i % 2]) for i in range(400)]
+    rules = policy(caps={"epsilon": 10.0, "delta": 1e-3, "nats_per_person": 2.0})
+    private = PrivateTable(data(rows), policy=rules, ledger="sqlite://")
+    assert len(private.distinct(by="d", epsilon=1.0, delta=1e-6).rows) == 2
+    with pytest.raises(BudgetExceeded, match="nats"):
+        private.distinct(by="d", epsilon=6.0, delta=1e-6)
+
+
+def test_how_many_keys_there_may_be() -> None:
+    (text,), (number,), (public,) = (
+        plan_query(
+            Query(name="q", statistic="count", by=by, epsilon=1.0, delta=None if by == ("p",) else 1e-6),
+            policy(),
+        ).cells.axes
+        for by in (("d",), ("n",), ("p",))
+    )
+    texts = sum(256**length for length in range(801))
+    assert mpmath.log(texts) < text.log_keys < 4437
+    assert 64 * math.log(2) < number.log_keys < 44.5
+    assert math.log(2) <= public.log_keys < 0.6932
 
 
 def refused(message: str, rules: Any = None, **fields: Any) -> None:

@@ -138,9 +138,9 @@ def noisy(rows: list[dict[str, Any]], seed: int, monkeypatch: pytest.MonkeyPatch
     seen: list[Any] = []
     original = table.release_of  # type: ignore[attr-defined]
 
-    def noted(plan: Plan, price: Any, totals: Any) -> Any:
+    def noted(plan: Plan, price: Any, totals: Any, codes: Any) -> Any:
         seen.append(totals)
-        return original(plan, price, totals)
+        return original(plan, price, totals, codes)
 
     with monkeypatch.context() as patch:
         patch.setattr(table, "release_of", noted)

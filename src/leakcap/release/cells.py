@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
+from leakcap.numeric import up
 from leakcap.release.policy import Key, Policy
 from leakcap.release.typed import literal, number_column, typed_column
 
@@ -21,6 +23,7 @@ MOST_CELLS = 10**6
 # More cells than any unit is in: in their place where it is not public which ones there are.
 MANY_CELLS = 2**40
 _LONGEST_KEY = 200
+_LARGEST_CHARACTER = 4  # bytes of UTF-8
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,14 @@ class Axis:
     kind: str
     open: bool = False
     """Whether the keys are not public: there are no labels, and any key may occur."""
+
+    @property
+    def log_keys(self) -> float:
+        """At least the logarithm of how many keys are possible: integers of 64 bits, texts up to a length."""
+        if not self.open:
+            return up(math.log(len(self.labels)))
+        bits = 64 if self.kind == "integer" else 8 * _LARGEST_CHARACTER * _LONGEST_KEY
+        return (bits + 0.01) * math.log(2.0)  # a text may be shorter: 256/255 times as many
 
     def listed(self, name: exp.Expression) -> exp.Expression:
         """The condition that keeps rows whose key is public; all others are dropped.
@@ -70,6 +81,11 @@ class Cells:
     def open(self) -> bool:
         """Whether which cells there are is not public."""
         return any(axis.open for axis in self.axes)
+
+    @property
+    def log_keys(self) -> float:
+        """At least the logarithm of how many cells are possible, in the table or not."""
+        return up(sum(axis.log_keys for axis in self.axes), len(self.axes))
 
     def codes(self) -> list[tuple[Key, ...]]:
         """What the engine returns for each cell."""

@@ -11,7 +11,16 @@ tables differ in common groups only, by m − j people (2m − j − j′ under 
     δ = 1 − (1 − p)^m
 
 under both relations: what appears with that probability has probability 0 without the person. Sums beside the
-count have noise and ε of their own, and are seen only in groups that appear. See `docs/statistics.md`.
+count have noise and ε of their own, and are seen only in groups that appear.
+
+**Nats.** The answer is what groups of others show and, independently of it given the person's data, which
+groups that are the person's alone appear. The first is pure. The second names j of at most m keys, each with
+probability p out of M possible ones; against everybody else's guess, m keys drawn at random that each appear
+with probability p, it is worth at most (m − j)·(−ln(1 − p)) + j·p·ln M. So with M finite
+
+    nats about a person ≤ (those of the pure noise) + m·max(p·ln M, −ln(1 − p)).
+
+See `docs/statistics.md` for both proofs.
 
 Source: Korolova, Kenthapadi, Mishra & Ntoulas 2009, theorem 1, for the idea; the law is that of our noise.
 """
@@ -31,6 +40,7 @@ from leakcap.release.aggregates import Aggregate, People, Rows
 from leakcap.release.part import NoisyPart, Part, noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Presence
+from leakcap.release.tight import float_up, tight_mutual_information
 from leakcap.release.typed import Read, column
 
 if TYPE_CHECKING:
@@ -47,6 +57,7 @@ class ThresholdPart(NoisyPart):
 
     threshold: int
     groups: int
+    log_keys: float
 
     @property
     def delta(self) -> Fraction:
@@ -54,11 +65,15 @@ class ThresholdPart(NoisyPart):
         return Fraction(delta_of(self.scale, self.threshold, self.groups))
 
     def capacity(self) -> Bound:
-        """No finite bound: a key may be any text, and with probability δ it is somebody's own."""
-        return Bound(0.0, math.inf, method="keys without a public list", source="Cuff & Yu 2016")
+        """What the noise tells, and with a probability of δ together the keys that are nobody else's."""
+        alone = _alone(float(1 / self.scale), self.threshold)
+        own = up(self.groups * max(alone * self.log_keys, -math.log1p(-alone)), 16)
+        noise = tight_mutual_information(float_up(self.loss_contents))
+        method = "any noise of this ε, and own keys by erasure"
+        return Bound(0.0, up(noise + own), method=method, source="Cuff & Yu 2016")
 
     def table_nats(self, units: int) -> float:
-        """No finite bound."""
+        """No bound worth stating: large groups name themselves, and a key may be a long text."""
         return math.inf
 
     def appears(self, noisy: int) -> bool:
@@ -73,8 +88,7 @@ def delta_of(scale: Fraction, threshold: int, groups: int) -> float:
     4.096e-09
     """
     decay = float(1 / scale)
-    alone = math.exp(-(threshold - 1) * decay * (1 - 1e-14)) / (1.0 + math.exp(-decay))
-    return up(-math.expm1(groups * math.log1p(-up(alone, 16))), 16)
+    return up(-math.expm1(groups * math.log1p(-_alone(decay, threshold))), 16)
 
 
 def threshold_for(scale: Fraction, delta: float, groups: int) -> int:
@@ -93,7 +107,8 @@ def threshold_for(scale: Fraction, delta: float, groups: int) -> int:
 
 
 def _alone(decay: float, threshold: int) -> float:
-    return up(math.exp(-(threshold - 1) * decay) / (1.0 + math.exp(-decay)), 16)
+    """P(1 + Z ≥ τ), rounded up: one person's own group appears."""
+    return up(math.exp(-(threshold - 1) * decay * (1 - 1e-14)) / (1.0 + math.exp(-decay)), 16)
 
 
 def plan_with_threshold(asked: Asked) -> Plan:
@@ -108,7 +123,7 @@ def plan_with_threshold(asked: Asked) -> Plan:
     if _counts_people(plan, policy):
         (own,) = plan.parts
         assert isinstance(own, NoisyPart)
-        return replace(plan, parts=(_threshold_part(own, policy, delta),))
+        return replace(plan, parts=(_threshold_part(own, asked, delta),))
     count = len(plan.parts)
     plan = statistic.plan(replace(asked, share=Fraction(count, count + 1)))
     values, aggregate = list(plan.values), _people(policy, len(plan.values))
@@ -116,7 +131,7 @@ def plan_with_threshold(asked: Asked) -> Plan:
         values.append(Read(this=column(policy.id_column), kind="id"))
     presence = Presence(0, 1, policy.groups_per_unit, asked.cells.size)
     people = noisy_part("people", aggregate, presence, asked.epsilon / (count + 1), policy)
-    parts = (*plan.parts, _threshold_part(people, policy, delta))
+    parts = (*plan.parts, _threshold_part(people, asked, delta))
     return replace(plan, parts=parts, values=tuple(values), query=query)
 
 
@@ -129,13 +144,13 @@ def _counts_people(plan: Plan, policy: Policy) -> bool:
     return len(plan.parts) == 1 and plan.parts[0].role == role
 
 
-def _threshold_part(part: NoisyPart, policy: Policy, delta: float) -> ThresholdPart:
-    groups = policy.groups_per_unit
+def _threshold_part(part: NoisyPart, asked: Asked, delta: float) -> ThresholdPart:
+    groups = asked.policy.groups_per_unit
     threshold = threshold_for(part.scale, delta, groups)
     if threshold > _LARGEST_THRESHOLD:
         raise InvalidQuery("`delta` is too small for this `epsilon`: no group would ever appear.")
     known = {field.name: getattr(part, field.name) for field in fields(part)}
-    return ThresholdPart(**known, threshold=threshold, groups=groups)
+    return ThresholdPart(**known, threshold=threshold, groups=groups, log_keys=asked.cells.log_keys)
 
 
 def _checked_delta(asked: Asked) -> float:
