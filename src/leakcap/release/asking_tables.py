@@ -112,6 +112,19 @@ class AskingTables(ABC):
             "correlation", None, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own
         )
 
+    def bounds(
+        self,
+        column: str,
+        *,
+        epsilon: float,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Between which powers of two the values of a number column lie, but for a few."""
+        return self._one("bounds", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
+
 
 def _numbers(edges: Sequence[float] | None) -> tuple[float, ...] | None:
     return None if edges is None else tuple(float(edge) for edge in edges)

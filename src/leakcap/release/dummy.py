@@ -71,6 +71,8 @@ def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray
         low, high = known.bounds
         share = generator.random(size)
         return low * (1.0 - share) + high * share
+    if known.unknown:
+        return 100.0 * generator.standard_normal(size)
     keys = known.keys or ([f"key {i}" for i in range(5)] if known.private == "text" else list(range(5)))
     types = {"text": object, "integer": np.int64, "boolean": np.bool_}
     return np.array(keys, dtype=types[known.kind])[generator.integers(len(keys), size=size)]

@@ -52,6 +52,7 @@ class Column(_Strict):
     and a δ (`type = "integer"` where they are not text).
     `fill` is the public value that stands in for a missing one; without it missing values are left out of
     sums, means and histograms, so that whether a value is missing is protected like the value itself.
+    `bounds = "unknown"` says that no range is publicly known: the query `bounds` looks for one, at a price.
 
     >>> Column(bounds=(0.0, 50.0)).kind
     'number'
@@ -63,11 +64,14 @@ class Column(_Strict):
     fill: float | None = None
     keys: tuple[Key, ...] | None = None
     private: Literal["text", "integer"] | None = None
+    unknown: bool = False
 
     @model_validator(mode="before")
     @classmethod
     def _private_keys(cls, content: object) -> object:
-        """`keys = "private"`, with `type = "integer"` where they are no text."""
+        """`keys = "private"`, with `type = "integer"` where they are no text; `bounds = "unknown"`."""
+        if isinstance(content, Mapping) and content.get("bounds") == "unknown":
+            return {**{name: value for name, value in content.items() if name != "bounds"}, "unknown": True}
         if not isinstance(content, Mapping) or content.get("keys") != "private":
             return content
         rest = {name: value for name, value in content.items() if name not in ("keys", "type")}
@@ -80,6 +84,10 @@ class Column(_Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
+        if self.unknown:
+            if (self.bounds, self.keys, self.fill, self.private) == (None,) * 4:
+                return self
+            raise ValueError('`bounds = "unknown"` stands alone: no `keys`, no `fill`')
         if self.private is not None and (self.bounds, self.keys, self.fill) == (None, None, None):
             return self
         if self.private is not None or (self.bounds is None) == (self.keys is None):
@@ -334,6 +342,8 @@ class Policy(_Strict):
         for column in content["columns"].values():
             if column["private"] is None:
                 del column["private"]
+            if not column["unknown"]:
+                del column["unknown"]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

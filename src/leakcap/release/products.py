@@ -7,11 +7,11 @@ h_i, h_i·h_j and h_i² the vector of one row has the L1 norm
     1 + Σ t_i + Σ_{i<j} t_i·t_j + Σ (1 − t_i²),   t_i = |v_i|/h_i between 0 and 1,
 
 which is T + 1 at most with T = d(d+1)/2, for d ≥ 2: **the squares are free**. For 1 − t_i·t_j is at least
-((1 − t_i²) + (1 − t_j²))/2, so that Σ_{i<j} (1 − t_i·t_j) ≥ (d−1)/2·Σ (1 − t_i²) ≥ (d−1)·Σ t_i·(1 − t_i), as
-1 + t ≥ 2t; and what the squares and the sums have too much is Σ t_i·(1 − t_i). Squares less half of h_i², each
-part for itself, would need T + 1 + d/2. So the noise of each part has (T + 1)/ε of its units for a unit of
-one row. Two rows are T + T apart at most where both count, T + 1 where one does: the count does not move where
-both do, which gives m·2T in one cell under replace-one, and 2m(T + 1) in several.
+((1 − t_i²) + (1 − t_j²))/2, so that Σ_{i<j} (1 − t_i·t_j) ≥ (d−1)/2·Σ (1 − t_i²) ≥ (d−1)·Σ t_i·(1 − t_i),
+as 1 + t ≥ 2t; and what the squares and the sums have too much is Σ t_i·(1 − t_i). Squares less half of h_i²,
+each part for itself, would need T + 1 + d/2. So the noise of each part has (T + 1)/ε of its units for a unit
+of one row. Two rows are T + T apart at most where both count, T + 1 where one does: the count does not move
+where both do, which gives m·2T in one cell under replace-one, and 2m(T + 1) in several.
 
 Cov_ij = P_ij/n − S_i·S_j/n², Var_i = h_i² − Q_i/n − (S_i/n)²; the matrix is then moved to the nearest one
 without negative eigenvalues. Intervals are those of the box of the integers, before that.
@@ -61,7 +61,8 @@ def joint_diameter(columns: int, rows: int, cells: int, *, counted: bool) -> int
 def covariance_ends(rows: tuple[int, int], products: Ends, means: tuple[Ends, Ends], *, square: bool) -> Ends:
     """The smallest and largest P·u − A·u² over u = 1/n, P, and A, a product of two numbers of the box.
 
-    `square` says that the two are the same number. For each u the ends of P and A are the extremes; along u it is a parabola.
+    `square` says that the two are the same number. For each u the ends of P and A are the extremes;
+    along u it is a parabola.
     """
     (a, b), (c, d) = means
     corners = [a * c, a * d, b * c, b * d]

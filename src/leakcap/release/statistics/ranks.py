@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
     from leakcap.release.queries import Query
 
-__all__ = ["InterquartileRange", "Median", "Quantiles", "RankStatistic"]
+__all__ = ["InterquartileRange", "Median", "Quantiles", "RankStatistic", "rank_part"]
 
 MOST_COUNTS = 10**6
 
@@ -68,9 +68,9 @@ class RankStatistic(Statistic):
         parts: list[RankPart] = []
         for rank in map(as_printed, wanted):
             share = asked.epsilon / len(wanted)
-            end = _rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
+            end = rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
             shift = shift_for(end.scale, bins, beyond)
-            parts.append(_rank_part(rank, share / 2, asked.policy, cells.size // bins, bins))
+            parts.append(rank_part(rank, share / 2, asked.policy, cells.size // bins, bins))
             parts += [replace(end, shift=-shift), replace(end, shift=shift)]
         return asked.plan(parts)
 
@@ -139,7 +139,8 @@ class InterquartileRange(RankStatistic):
     together: ClassVar[bool] = True
 
 
-def _rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int) -> RankPart:
+def rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int) -> RankPart:
+    """One choice of a bin for the quantile `rank`, at this ε."""
     above, per_row = rank.numerator, rank.denominator
     contribution = Contribution(-above, per_row - above, policy.rows_per_unit, groups)
     sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
