@@ -13,10 +13,22 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Dialect,
+    Engine,
+    Pool,
+    QueuePool,
+    StaticPool,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from leakcap.errors import LedgerError
@@ -163,24 +175,45 @@ def _parse(url: str) -> URL:
 def _sqlite(url: URL, read_only: bool) -> Database:
     memory = url.database in (None, "", ":memory:")
     if memory:
-        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        engine = _sqlite_engine(StaticPool, url, ":memory:")
         label = "sqlite://"
     else:
         path = Path(url.database or "").absolute()
         label = f"sqlite:///{url.database}"
         _require_place(path, label, read_only)
         # A file URI lets SQLite itself refuse to create, and to write.
-        options = {"uri": "true", "mode": "ro" if read_only else "rwc"}
+        place = f"{path.as_uri()}?mode={'ro' if read_only else 'rwc'}"
         if read_only and _at_rest(path):
-            options["immutable"] = "1"
-        engine = create_engine(
-            URL.create("sqlite", database=path.as_uri(), query=options),
-            connect_args={"check_same_thread": False},
-            hide_parameters=True,
-        )
+            place += "&immutable=1"
+        engine = _sqlite_engine(QueuePool, url, place)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return Database(engine, label, memory=memory)
+
+
+def _sqlite_engine(pool: type[Pool], url: URL, place: str) -> Engine:
+    """An engine that shares what SQLite can do, and all compiled statements, with every other ledger's."""
+
+    def opened() -> Any:
+        return sqlite3.connect(place, uri=place != ":memory:", check_same_thread=False)
+
+    dialect, compiled = _sqlite_dialect()
+    options = {"compiled_cache": compiled}
+    return Engine(
+        pool(opened, dialect=dialect), dialect, url, execution_options=options, hide_parameters=True
+    )
+
+
+@cache
+def _sqlite_dialect() -> tuple[Dialect, dict[Any, Any]]:
+    """The dialect, once it has asked SQLite what it can do, and an empty place for compiled statements.
+
+    To compile a ledger's statements takes longer than to run them.
+    """
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    engine.connect().close()
+    engine.dispose()
+    return engine.dialect, {}
 
 
 def _require_place(path: Path, label: str, read_only: bool) -> None:
