@@ -48,6 +48,10 @@ class Asking(AskingTables):
         """The rows in groups by the keys of these columns, for a question about them."""
         return Selection(self).by(*columns)
 
+    def join(self, *tables: str) -> Selection:
+        """The rows that meet one of each of these tables. Raises `InvalidQuery`."""
+        return Selection(self).join(*tables)
+
     @property
     def all(self) -> Selection:
         """All rows, for a question about them."""

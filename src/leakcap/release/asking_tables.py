@@ -125,6 +125,22 @@ class AskingTables(ABC):
         """Between which powers of two the values of a number column lie, but for a few."""
         return self._one("bounds", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh)
 
+    def ratio(
+        self,
+        column: str | None = None,
+        *,
+        epsilon: float,
+        over: str | None = None,
+        when: str | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
+        own = {"over": over, "when": when}
+        return self._one("ratio", column, epsilon=epsilon, where=where, by=by, name=name, fresh=fresh, **own)
+
 
 def _numbers(edges: Sequence[float] | None) -> tuple[float, ...] | None:
     return None if edges is None else tuple(float(edge) for edge in edges)

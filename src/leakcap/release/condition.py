@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from leakcap.release.policy import Policy
-from leakcap.release.typed import literal, typed_column
+from leakcap.release.typed import Ones, literal, typed_column
 
 __all__ = [
     "Among",
@@ -19,8 +21,10 @@ __all__ = [
     "Missing",
     "Negation",
     "Operator",
+    "Parity",
     "Scalar",
     "named",
+    "renamed",
     "to_text",
     "to_tree",
 ]
@@ -72,6 +76,14 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Parity:
+    """(bit_count(a & m) + bit_count(b & n)) % 2 = odd: whether an odd number of the masked bits are set."""
+
+    masks: tuple[tuple[str, int], ...]
+    odd: bool
+
+
+@dataclass(frozen=True)
 class Negation:
     """NOT part."""
 
@@ -86,7 +98,7 @@ class Junction:
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Compare | Among | Between | Missing | Negation | Junction
+Condition: TypeAlias = Compare | Among | Between | Missing | Parity | Negation | Junction
 
 
 def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
@@ -95,6 +107,8 @@ def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
         return _balanced(condition.word, [to_tree(part, policy) for part in condition.parts])
     if isinstance(condition, Negation):
         return exp.Not(this=exp.Paren(this=to_tree(condition.part, policy)))
+    if isinstance(condition, Parity):
+        return _parity(condition, policy)
     column = typed_column(condition.column, policy)
     kind = policy.columns[condition.column].kind
     if isinstance(condition, Missing):
@@ -104,6 +118,16 @@ def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
     if isinstance(condition, Between):
         return exp.Between(this=column, low=literal(condition.low, kind), high=literal(condition.high, kind))
     return _TREES[condition.operator](this=column, expression=literal(condition.value, kind))
+
+
+def _parity(condition: Parity, policy: Policy) -> exp.Expression:
+    ones: list[exp.Expression] = []
+    for name, mask in condition.masks:
+        masked = exp.BitwiseAnd(this=typed_column(name, policy), expression=literal(mask, "integer"))
+        ones.append(Ones(this=exp.Paren(this=masked)))
+    total = reduce(lambda left, right: exp.Add(this=left, expression=right), ones)
+    rest = exp.Mod(this=exp.Paren(this=total), expression=exp.Literal.number(2))
+    return exp.EQ(this=rest, expression=exp.Literal.number(int(condition.odd)))
 
 
 def _balanced(word: str, trees: list[exp.Expression]) -> exp.Expression:
@@ -120,6 +144,10 @@ def to_text(condition: Condition) -> str:
         return f"({f' {condition.word} '.join(to_text(part) for part in condition.parts)})"
     if isinstance(condition, Negation):
         return f"NOT ({to_text(condition.part)})"
+    if isinstance(condition, Parity):
+        counts = [f"bit_count({named(name)} & {mask})" for name, mask in condition.masks]
+        total = counts[0] if len(counts) == 1 else f"({' + '.join(counts)})"
+        return f"{total} % 2 = {int(condition.odd)}"
     name = named(condition.column)
     if isinstance(condition, Missing):
         return f"{name} IS NULL"
@@ -128,6 +156,22 @@ def to_text(condition: Condition) -> str:
     if isinstance(condition, Between):
         return f"{name} BETWEEN {_show(condition.low)} AND {_show(condition.high)}"
     return f"{name} {condition.operator} {_show(condition.value)}"
+
+
+def renamed(condition: Condition, names: Mapping[str, str]) -> Condition:
+    """The condition about columns of other names, where `names` has them.
+
+    >>> renamed(Missing("p.sex"), {"p.sex": "people.sex"})
+    Missing(column='people.sex')
+    """
+    if isinstance(condition, Junction):
+        return replace(condition, parts=tuple(renamed(part, names) for part in condition.parts))
+    if isinstance(condition, Negation):
+        return replace(condition, part=renamed(condition.part, names))
+    if isinstance(condition, Parity):
+        masks = tuple((names.get(name, name), mask) for name, mask in condition.masks)
+        return replace(condition, masks=masks)
+    return replace(condition, column=names.get(condition.column, condition.column))
 
 
 def named(column: str) -> str:

@@ -6,17 +6,18 @@ allowed, what their answers look like, and what they would cost from an untouche
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.release.engine import DuckDB
 from leakcap.release.engine.duck import connect
-from leakcap.release.policy import Column, Policy
+from leakcap.release.policy import Column, Policy, Table
 from leakcap.release.queries import Query
 from leakcap.release.result import Release
-from leakcap.release.typed import SOURCE
+from leakcap.release.typed import SOURCE, joined_source
 
 __all__ = ["dry_run", "dummy_engine"]
 
@@ -60,10 +61,26 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
         as_text = known is not None and known.kind == "text"
         columns[policy.id_column] = np.array([str(i) for i in ids], object) if as_text else ids
     connection = connect()
-    connection.register("leakcap_dummy", columns)
-    connection.execute(f"CREATE TABLE {SOURCE} AS SELECT * FROM leakcap_dummy")
+    _stored(connection, SOURCE, columns)
+    for name, table in policy.tables.items():
+        keys = _keys(table, policy, columns)
+        others = {one: _values(known, len(keys), generator) for one, known in table.columns.items()}
+        _stored(connection, joined_source(name), {**others, table.key_column: keys})
+    return DuckDB(connection, tables=tuple(policy.tables))
+
+
+def _keys(table: Table, policy: Policy, columns: Mapping[str, NDArray[np.generic]]) -> NDArray[np.generic]:
+    """Every key that the data has, once."""
+    keys = columns[table.on or policy.id_column or ""]
+    return np.array(list(dict.fromkeys(keys.tolist())), dtype=keys.dtype)
+
+
+def _stored(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, NDArray[np.generic]]
+) -> None:
+    connection.register("leakcap_dummy", dict(columns))
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM leakcap_dummy")
     connection.unregister("leakcap_dummy")
-    return DuckDB(connection)
 
 
 def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray[np.generic]:

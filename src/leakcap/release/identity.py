@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["Identity"]
+__all__ = ["Identity", "together"]
 
 
 class Identity:
@@ -50,6 +51,15 @@ class Identity:
         except (OSError, ValueError):
             return None
         return _digest("file", state.st_ino, state.st_mtime_ns, self._table)
+
+
+def together(states: Sequence[str]) -> str:
+    """The name of the state of several tables, which changes with each of theirs; one keeps its own.
+
+    >>> together(["a"]), together(["a", "b"]) == together(["b", "a"])
+    ('a', False)
+    """
+    return states[0] if len(states) == 1 else _digest("together", *states)
 
 
 def _digest(*parts: str | int | None) -> str:

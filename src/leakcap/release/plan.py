@@ -19,6 +19,7 @@ from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, named, to_text
 from leakcap.release.engine import Integers
 from leakcap.release.grid import Grid
+from leakcap.release.joins import joined_policy
 from leakcap.release.part import Part, as_printed
 from leakcap.release.policy import Column, Key, Policy
 from leakcap.release.statements import statement_of, units_statement
@@ -85,7 +86,8 @@ class Asked:
         known = self.policy.columns.get(self.query.column or "")
         public = self.policy.neighbours == "replace-one" and self.policy.rows_per_unit == 1
         filled = known is not None and known.fill is not None
-        return public and not (self.condition or self.query.by) and filled
+        alone = not (self.condition or self.query.by or self.query.join)
+        return public and alone and filled
 
     def plan(
         self,
@@ -132,6 +134,7 @@ class Plan:
         """The query in one normal form, for the ledger."""
         query = self.query
         words = [query.statistic, *self.statistic.words(query)]
+        words += [f"join {', '.join(query.join)}"] if query.join else []
         words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
         words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
         words += [f"with delta {query.delta!r}"] if query.delta is not None else []
@@ -170,6 +173,7 @@ class Plan:
 
 def plan_query(query: Query, policy: Policy) -> Plan:
     """Check a query against the policy and plan it. Raises `InvalidQuery`; touches no data."""
+    policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
     condition = None if query.where is None else parse_where(query.where, policy)
     query = query.kind.completed(query)
     cells = cells_of(query, policy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -27,6 +27,7 @@ __all__ = [
     "Policy",
     "PolicyCaps",
     "PolicyLimits",
+    "Table",
     "coin_flip_epsilon",
     "load_policy",
 ]
@@ -153,6 +154,46 @@ class IdUnit(_Strict):
     max_groups: int | None = Field(default=None, ge=1, le=10**6)
 
 
+class Table(_Strict):
+    """Another table that rows may be joined with: a person's own, or a public one.
+
+    With `id` the table belongs to the people of the policy's unit: its column `id` names them, and at most
+    one of its rows is used for each. With `public = true` nobody is in it: its column `key` is met by the
+    column `on` of the data, and at most one of its rows is used for each key.
+
+    >>> Table(id="person_id", columns={"sex": Column(keys=("f", "m"))}).key_column
+    'person_id'
+    """
+
+    id: str | None = Field(default=None, min_length=1)
+    public: bool = False
+    key: str | None = Field(default=None, min_length=1)
+    on: str | None = Field(default=None, min_length=1)
+    columns: Annotated[dict[str, Column], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.public and (self.id is not None or self.key is None or self.on is None):
+            raise ValueError("a public table needs `key` and `on`, and no `id`")
+        if not self.public and (self.id is None or (self.key, self.on) != (None, None)):
+            raise ValueError("a table needs the `id` of its people, or `public = true` with `key` and `on`")
+        _check_names([*self.columns, *({self.key_column} - set(self.columns))])
+        return self
+
+    @property
+    def key_column(self) -> str:
+        """The column of the table by which its rows are met."""
+        return self.id or self.key or ""
+
+
+def _check_names(columns: Iterable[str]) -> None:
+    names = [name.lower() for name in columns]
+    if len(set(names)) < len(names):
+        raise ValueError("two `columns` differ only in upper and lower case")
+    if any(not name or "\0" in name for name in names):
+        raise ValueError("a name in `columns` is empty or has a null character")
+
+
 class PolicyLimits(_Strict):
     """Caps on one account: an analyst's, a period's."""
 
@@ -264,6 +305,7 @@ class Policy(_Strict):
     rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
     max_rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
     columns: Annotated[dict[str, Column], Field(min_length=1)]
+    tables: dict[str, Table] = Field(default_factory=dict)
     caps: PolicyCaps
 
     @model_validator(mode="before")
@@ -286,13 +328,34 @@ class Policy(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        names = [name.lower() for name in self.columns]
-        if len(set(names)) < len(names):
-            raise ValueError("two `columns` differ only in upper and lower case")
-        if any(not name or "\0" in name for name in names):
-            raise ValueError("a name in `columns` is empty or has a null character")
+        _check_names(self.columns)
         self._check_units()
+        self._check_tables()
         return self
+
+    def _check_tables(self) -> None:
+        """Names of tables are plain words, so that `people.sex` can mean one thing only."""
+        names = [name.lower() for name in self.tables]
+        if len({*names, self.dataset.lower()}) <= len(names):
+            raise ValueError("two of `tables` and `dataset` differ only in upper and lower case")
+        own = {name.lower() for name in (*self.columns, self.id_column or "")}
+        for name, table in self.tables.items():
+            if not (name.isascii() and name.isidentifier()):
+                raise ValueError(f"`tables.{name}` must be called by a plain word")
+            # PostgreSQL cuts longer names, and two could become one.
+            if len(name) > 30 or any(len(f"{name}.{one}".encode()) > 63 for one in table.columns):
+                raise ValueError(f"`tables.{name}`, or a column of it, has too long a name")
+            if any(column.startswith(f"{name.lower()}.") for column in own):
+                raise ValueError(f"a column is called like a column of `tables.{name}`")
+            self._check_reference(name, table)
+
+    def _check_reference(self, name: str, table: Table) -> None:
+        if table.id is not None and self.id_column is None:
+            raise ValueError(f"`tables.{name}` has an `id`, but the unit is a row; give `unit` an id")
+        if table.on is not None:
+            known = self.columns.get(table.on)
+            if known is None or known.kind == "number":
+                raise ValueError(f"`tables.{name}.on` must name a column of `columns` that has keys")
 
     def _check_units(self) -> None:
         replace = self.neighbours == "replace-one"
@@ -344,6 +407,8 @@ class Policy(_Strict):
                 del column["private"]
             if not column["unknown"]:
                 del column["unknown"]
+        if not content["tables"]:
+            del content["tables"]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

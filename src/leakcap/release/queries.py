@@ -25,7 +25,7 @@ Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
 
 # What every query may say; the other fields belong to statistics that name them.
-_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by", "delta"})
+_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by", "delta", "join"})
 _BINNED = "They go with a histogram or quantiles."
 _REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
 
@@ -35,7 +35,8 @@ class Query:
     """One statistic, and the ε that the analyst offers for it.
 
     `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
-    split the table into disjoint groups, which together cost once. A histogram of a number needs `bins`
+    split the table into disjoint groups, which together cost once. `join` names tables of the policy whose
+    columns are then called `people.sex`. A histogram of a number needs `bins`
     (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
     are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
     private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
@@ -54,6 +55,7 @@ class Query:
     column: Text | None = None
     where: Text | None = None
     by: tuple[Text, ...] = ()
+    join: tuple[Text, ...] = ()
     bins: Whole | None = None
     edges: tuple[Number, ...] | None = None
     quantiles: tuple[Number, ...] | None = None
@@ -75,6 +77,7 @@ class Query:
         got = f"Got {self.epsilon!r}."[:60] if number else ""
         _require(positive, "epsilon", self.name, "be a positive finite number", got)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
+        _require(len(set(self.join)) == len(self.join), "join", self.name, "not repeat a table")
         small = self.delta is None or (type(self.delta) is float and 0.0 < self.delta < 0.5)
         _require(small, "delta", self.name, "be a number above 0 and below 0.5")
         _check_fields(self)
@@ -101,6 +104,8 @@ def _check_types(query: Query) -> None:
         _require(value is None or isinstance(value, str), field, query.name, "be text")
     listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)
     _require(listed, "by", query.name, "be a tuple of column names")
+    tables = isinstance(query.join, tuple) and all(isinstance(name, str) for name in query.join)
+    _require(tables, "join", query.name, "be a tuple of names of tables")
     for field in ("bins", "top"):
         value = getattr(query, field)
         _require(value is None or type(value) is int, field, query.name, "be a whole number")
@@ -130,11 +135,12 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
     ('ward',)
     """
     content = dict(fields)
-    if isinstance(content.get("by"), str):
-        content["by"] = (content["by"],)
-    if content.get("by", ()) is None:
-        del content["by"]
-    for field in ("by", "edges", "quantiles", "columns"):
+    for field in ("by", "join"):
+        if isinstance(content.get(field), str):
+            content[field] = (content[field],)
+        if content.get(field, ()) is None:
+            del content[field]
+    for field in ("by", "join", "edges", "quantiles", "columns"):
         if isinstance(content.get(field), list):
             content[field] = tuple(content[field])
     try:

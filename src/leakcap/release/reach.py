@@ -17,6 +17,7 @@ from leakcap.release.condition import (
     Junction,
     Missing,
     Negation,
+    Parity,
     Scalar,
 )
 from leakcap.release.part import Part
@@ -34,7 +35,7 @@ def every_content_occurs(plan: Plan, part: Part) -> bool:
 
     False also where it is not decided: a condition on the very column that is summed or grouped.
     """
-    if not part.covers:
+    if not part.covers or any(plan.policy.tables[name].public for name in plan.query.join):
         return False
     touched = columns_of(plan.condition) if plan.condition is not None else set()
     own = {plan.query.column, *(axis.column for axis in plan.cells.axes)} - {None}
@@ -50,7 +51,7 @@ def every_content_occurs(plan: Plan, part: Part) -> bool:
 
 def _may_be_left_out(plan: Plan, part: Part, outcomes: set[Truth]) -> bool:
     """Nothing is added when the unit is absent, the condition fails, or a key or value is missing."""
-    absent = plan.policy.neighbours == "add-remove-one"
+    absent = plan.policy.neighbours == "add-remove-one" or bool(plan.query.join)
     unkeyed = bool(plan.cells.axes) and not _filled(plan)
     missing = plan.query.column is not None and not plan.cells.axes and not _filled(plan)
     return absent or outcomes != {True} or unkeyed or missing
@@ -65,6 +66,8 @@ def columns_of(condition: Condition) -> set[str]:
     """The columns that a condition speaks of."""
     if isinstance(condition, Junction):
         return {name for part in condition.parts for name in columns_of(part)}
+    if isinstance(condition, Parity):
+        return {name for name, _ in condition.masks}
     return columns_of(condition.part) if isinstance(condition, Negation) else {condition.column}
 
 
@@ -93,7 +96,7 @@ def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | Non
     if column.private is not None:  # not decided
         return []
     if column.keys is not None:
-        return [None, *column.keys, *_another(column.kind, column.keys)]
+        return [None, *column.keys, *_another(column.kind, column.keys), *_bits(name, condition)]
     marks = sorted({float(v) for v in _literals(name, condition)})
     between = [(a + b) / 2 for a, b in itertools.pairwise(marks)]
     ends = [marks[0] - 1.0, marks[-1] + 1.0] if marks else [0.0]
@@ -107,12 +110,22 @@ def _another(kind: str, keys: tuple[Key, ...]) -> list[Scalar]:
     return [] if kind == "boolean" else [1 + max(int(key) for key in keys)]
 
 
+def _bits(name: str, condition: Condition) -> list[Scalar]:
+    """Values of either parity under each mask: none of its bits, and its lowest one."""
+    if isinstance(condition, Junction):
+        return [value for part in condition.parts for value in _bits(name, part)]
+    if isinstance(condition, Negation):
+        return _bits(name, condition.part)
+    masks = condition.masks if isinstance(condition, Parity) else ()
+    return [value for asked, mask in masks if asked == name for value in (0, mask & -mask)]
+
+
 def _literals(name: str, condition: Condition) -> list[Scalar]:
     if isinstance(condition, Junction):
         return [literal for part in condition.parts for literal in _literals(name, part)]
     if isinstance(condition, Negation):
         return _literals(name, condition.part)
-    if condition.column != name or isinstance(condition, Missing):
+    if isinstance(condition, Parity | Missing) or condition.column != name:
         return []
     if isinstance(condition, Compare):
         return [condition.value]
@@ -125,6 +138,8 @@ def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
     if isinstance(condition, Negation):
         part = _truth(condition.part, row)
         return None if part is None else not part
+    if isinstance(condition, Parity):
+        return _odd(condition, row)
     value = row[condition.column]
     if isinstance(condition, Missing):
         return value is None
@@ -135,6 +150,16 @@ def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
     if isinstance(condition, Between):
         return bool(condition.low <= value <= condition.high)  # type: ignore[operator]
     return _compared(condition, value)
+
+
+def _odd(condition: Parity, row: dict[str, Scalar | None]) -> Truth:
+    ones = 0
+    for name, mask in condition.masks:
+        value = row[name]
+        if value is None:
+            return None
+        ones += (int(value) & mask).bit_count()
+    return ones % 2 == condition.odd
 
 
 def _joined(word: str, parts: list[Truth]) -> Truth:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from leakcap.errors import DataError
+from leakcap.release.joins import check_joins
 from leakcap.release.policy import Policy
 
 __all__ = ["check_schema"]
@@ -25,7 +26,9 @@ _READABLE = {
 _IDS = _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"}
 
 
-def check_schema(columns: Mapping[str, str], used: Iterable[str], policy: Policy) -> None:
+def check_schema(
+    columns: Mapping[str, str], used: Iterable[str], policy: Policy, *, tables: Sequence[str] = ()
+) -> None:
     """Raise `DataError` where a used column is missing or of a type that cannot be read as the policy says.
 
     >>> from leakcap.release.policy import load_policy
@@ -35,6 +38,8 @@ def check_schema(columns: Mapping[str, str], used: Iterable[str], policy: Policy
     Traceback (most recent call last):
     leakcap.errors.DataError: Column `age` has type DATE, which cannot be read as number.
     """
+    for name, kind in check_joins(columns, tables, policy):
+        _check(columns, name, kind, _IDS if kind == "an id" else _READABLE[kind])
     for name in used:
         _check(columns, name, policy.columns[name].kind, _READABLE[policy.columns[name].kind])
     if policy.id_column is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.joins import joined_policy
 from leakcap.release.queries import Query
 from leakcap.release.shares import Draft
 from leakcap.release.where import parse_where
@@ -32,10 +33,19 @@ class Selection:
     table: Asking = field(repr=False)
     conditions: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    def join(self, *tables: str) -> Selection:
+        """Only rows that meet one of each of these tables of the policy, whose columns are `people.sex`.
+
+        Raises `InvalidQuery` where the policy declares no such table.
+        """
+        joined_policy(self.table.policy, tables)
+        return replace(self, joined=(*self.joined, *tables))
 
     def where(self, condition: str) -> Selection:
         """Only rows of which this is true as well. Raises `InvalidQuery`."""
-        parse_where(condition, self.table.policy)
+        parse_where(condition, joined_policy(self.table.policy, self.joined))
         return replace(self, conditions=(*self.conditions, condition))
 
     def by(self, *columns: str) -> Selection:
@@ -141,7 +151,8 @@ class Question:
 
     def draft(self, *, weight: float | None = None, error: float | None = None) -> Draft:
         """The question as a part of a batch."""
-        chosen = {"where": self.selection.condition, "by": self.selection.groups}
+        selected = self.selection
+        chosen = {"where": selected.condition, "by": selected.groups, "join": selected.joined}
         return Draft({**self.fields, **chosen}, weight=weight, error=error)
 
     def at(self, epsilon: float, delta: float | None = None) -> Query:

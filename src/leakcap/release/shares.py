@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.cells import cells_of
+from leakcap.release.joins import joined_policy
 from leakcap.release.part import as_printed
 from leakcap.release.plan import Plan, plan_query
 from leakcap.release.policy import Policy
@@ -202,7 +203,7 @@ def _slacks(drafts: Sequence[Draft], policy: Policy, delta: float | None) -> lis
 
 def _has_private_keys(draft: Draft, policy: Policy) -> bool:
     query = draft.at(1.0)
-    return cells_of(query.kind.completed(query), policy).open
+    return cells_of(query.kind.completed(query), joined_policy(policy, query.join)).open
 
 
 def _least(draft: Draft, policy: Policy, delta: float | None, most: float | None) -> float:

@@ -15,17 +15,19 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.joins import joined_policy
 from leakcap.release.plan import plan_query
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
 from leakcap.release.shares import Aim, Draft, divided
+from leakcap.release.sqlfrom import Scope, read_from
 from leakcap.release.sqlwords import Words
 from leakcap.release.statistics import statistics
-from leakcap.release.where import parse_where
 
 __all__ = ["sql_queries"]
 
@@ -71,12 +73,13 @@ def sql_queries(
     """
     words = Words(text)
     words.expect("SELECT")
-    items = [_item(words, policy)]
+    scope, after = _ahead(words, policy, {policy.dataset, *tables})
+    items = [_item(words, policy, scope)]
     while words.take("COMMA"):
-        items.append(_item(words, policy))
-    names = _table(words, {policy.dataset, *tables})
-    condition = _condition(words, policy, names)
-    by = _group_by(words, policy, items)
+        items.append(_item(words, policy, scope))
+    scope = _table(words, policy, {policy.dataset, *tables}, scope, after)
+    condition = _condition(words, policy, scope)
+    by = _group_by(words, policy, items, scope)
     words.take("SEMICOLON")
     words.end()
     _check_columns(words, items, by)
@@ -89,7 +92,7 @@ def sql_queries(
     if not all(isinstance(weight, int | float) and 0.0 < weight < float("inf") for weight in weights):
         raise InvalidQuery("`weights` must be positive finite numbers.")
     drafts = [
-        _draft(item, name, condition, by, weight)
+        _draft(item, name, weight, {"where": condition, "by": by, "join": scope.tables})
         for item, name, weight in zip(asked, _query_names(asked), weights, strict=True)
     ]
     for item, draft in zip(asked, drafts, strict=True):
@@ -97,11 +100,21 @@ def sql_queries(
     return divided(drafts, policy, epsilon=epsilon, delta=delta, aim=aim)
 
 
-def _item(words: Words, policy: Policy) -> _Item:
+def _ahead(words: Words, policy: Policy, known: Collection[str]) -> tuple[Scope | None, int]:
+    """The tables, read before the columns that speak of them; only where the policy declares any."""
+    mark, scope, after = words.mark(), None, 0
+    if policy.tables and words.skip_to("FROM"):
+        scope = read_from(words, policy, known)
+        after = words.mark()
+        words.back(mark)
+    return scope, after
+
+
+def _item(words: Words, policy: Policy, scope: Scope | None) -> _Item:
     start = words.start
     called = words.peek_call()
     if called is None:
-        column = _column(words, policy)
+        column = _column(words, policy, scope)
         return _Item(None, column, words.alias(), start)
     statistic = _AGGREGATES.get(called.upper())
     if statistic is None:
@@ -109,36 +122,45 @@ def _item(words: Words, policy: Policy) -> _Item:
     words.call()
     place = words.start
     if statistic == "count" and words.take("DISTINCT"):
-        _people(words, policy, place)
+        _people(words, policy, place, scope)
         words.close("COUNT(DISTINCT …) takes one column")
         return _Item("distinct", None, words.alias(), start)
-    argument = None if statistic == "count" and words.take("STAR") else _column(words, policy)
+    argument = None if statistic == "count" and words.take("STAR") else _column(words, policy, scope)
     words.close(f"{called.upper()} takes one column" + (" or *" if statistic == "count" else ""))
     return _Item(statistic, argument, words.alias(), start)
 
 
-def _people(words: Words, policy: Policy, place: int) -> None:
+def _people(words: Words, policy: Policy, place: int, scope: Scope | None) -> None:
     """The only column whose values are counted once each is the unit's id."""
-    start = words.start
-    name = words.name("a column")
-    if words.take("DOT"):
-        words.qualified(name, start)
-        name = words.name("a column")
+    name, _ = _reference(words, scope)
     if policy.id_column is None or name != policy.id_column:
         known = "The unit is a row" if policy.id_column is None else f"The unit is `{policy.id_column}`"
         remedy = f"{known}; other columns have as many values as the policy says."
         raise words.refusal("DISTINCT is not supported but for the id of the unit", place, remedy)
 
 
-def _column(words: Words, policy: Policy) -> str:
+def _reference(words: Words, scope: Scope | None) -> tuple[str, int]:
+    """A column as the policy calls it, and where its own name stands."""
     start = words.start
     name = words.name("a column")
-    if words.take("DOT"):
+    if not words.take("DOT"):
+        return name, start
+    if scope is None:
         words.qualified(name, start)
-        start = words.start
-        name = words.name("a column")
-    if name not in policy.columns:
-        raise words.refusal(f"`{name}` is not a column of the policy", start, _meant(name, policy))
+    elif name != scope.data and name not in scope.joined:
+        raise words.refusal(f"`{name}` is not a table of FROM", start)
+    table = "" if scope is None else scope.joined.get(name, "")
+    start = words.start
+    own = words.name("a column")
+    return (f"{table}.{own}" if table else own), start
+
+
+def _column(words: Words, policy: Policy, scope: Scope | None) -> str:
+    name, start = _reference(words, scope)
+    tables = () if scope is None else scope.tables
+    known = joined_policy(policy, tables)
+    if name not in known.columns:
+        raise words.refusal(f"`{name}` is not a column of the policy", start, _meant(name, known))
     return name
 
 
@@ -147,41 +169,44 @@ def _meant(name: str, policy: Policy) -> str:
     return f"Did you mean `{close[0]}`?" if close else f"It has {', '.join(policy.columns)}."
 
 
-def _table(words: Words, known: Collection[str]) -> set[str]:
+def _table(words: Words, policy: Policy, known: Collection[str], scope: Scope | None, after: int) -> Scope:
     """FROM: the names by which columns may be qualified."""
+    if scope is not None:
+        words.expect("FROM")
+        words.back(after)
+        return scope
     words.expect("FROM")
     start = words.start
     name = words.name("a table")
     if name not in known:
         remedy = f"Here the table is called {' or '.join(f'`{one}`' for one in sorted(known))}."
         raise words.refusal(f"`{name}` is not the table", start, remedy)
-    alias = words.alias()
-    names = {alias or name}
-    words.check_qualifiers(names)
-    return names
+    found = Scope(words.alias() or name)
+    words.check_qualifiers({found.data})
+    return found
 
 
-def _condition(words: Words, policy: Policy, names: Collection[str]) -> str | None:
+def _condition(words: Words, policy: Policy, scope: Scope) -> str | None:
     if not words.take("WHERE"):
         return None
     start = words.start
-    text = words.until("GROUP_BY", names=names)
+    text = words.until("GROUP_BY", names={scope.data})
     try:
-        parse_where(text, policy)
+        return scope.text(text, policy)
     except InvalidQuery as error:
         raise words.refusal(str(error).rstrip("."), start + (error.start or 0)) from None
-    return text.strip()
 
 
-def _group_by(words: Words, policy: Policy, items: Sequence[_Item]) -> tuple[str, ...]:
+def _group_by(words: Words, policy: Policy, items: Sequence[_Item], scope: Scope) -> tuple[str, ...]:
     if not words.take("GROUP_BY"):
         return ()
     aliases = {item.alias: item.column for item in items if item.alias and item.statistic is None}
     by: list[str] = []
     while True:
         start, name = words.start, words.peek_name() or ""
-        column = None if name in policy.columns else aliases.get(name)
-        column = words.name("a column") and column if column else _column(words, policy)
+        own = name in policy.columns or words.is_qualified()
+        column = None if own else aliases.get(name)
+        column = words.name("a column") and column if column else _column(words, policy, scope)
         if column in by:
             raise words.refusal(f"GROUP BY names `{column}` twice", start)
         by.append(column)
@@ -209,13 +234,13 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
-def _draft(item: _Item, name: str, condition: str | None, by: tuple[str, ...], weight: float) -> Draft:
-    column = item.column
+def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> Draft:
+    column, condition = item.column, chosen["where"]
     if item.statistic == "count" and column is not None:
         quoted = '"' + column.replace('"', '""') + '"'
         present = f"{quoted} IS NOT NULL"
         condition, column = (f"({condition}) AND {present}" if condition else present), None
-    content = {"name": name, "statistic": item.statistic, "column": column, "where": condition, "by": by}
+    content = {"name": name, "statistic": item.statistic, "column": column, **chosen, "where": condition}
     return Draft(content, weight=weight)
 
 

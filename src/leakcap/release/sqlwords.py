@@ -71,6 +71,34 @@ class Words:
         self._at += found
         return found
 
+    def kind(self) -> str:
+        """The kind of the next word; empty at the end."""
+        return self._kind()
+
+    def mark(self) -> int:
+        """This place, to come back to."""
+        return self._at
+
+    def back(self, mark: int) -> None:
+        """Go to a place that was marked."""
+        self._at = mark
+
+    def skip_to(self, kind: str) -> bool:
+        """Go to the next word of this kind outside parentheses, if there is one."""
+        depth = 0
+        for place in range(self._at, len(self._tokens)):
+            type_ = self._tokens[place].token_type
+            depth += (type_ == TokenType.L_PAREN) - (type_ == TokenType.R_PAREN)
+            if depth == 0 and type_.name == kind:
+                self._at = place
+                return True
+        return False
+
+    def is_qualified(self) -> bool:
+        """Whether the next word is followed by a dot."""
+        following = self._tokens[self._at + 1 : self._at + 2]
+        return bool(following) and following[0].token_type == TokenType.DOT
+
     def expect(self, kind: str) -> None:
         """Go past the next word, which must be of this kind."""
         if not self.take(kind):
@@ -185,6 +213,10 @@ class Words:
         token = self._tokens[self._at]
         shown = self._text[token.start : token.end + 1][:40]
         return repr(shown) if not shown.isidentifier() else shown
+
+    def unexpected(self, wanted: str = "") -> InvalidQuery:
+        """The error for the next word, in place of what is wanted."""
+        return self._unexpected(wanted)
 
     def _unexpected(self, wanted: str) -> InvalidQuery:
         clause = self._found_clause()

@@ -11,8 +11,8 @@ from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
-from leakcap.release.engine import Engine, attach
-from leakcap.release.identity import Identity
+from leakcap.release.engine import Engine, attach, is_database
+from leakcap.release.identity import Identity, together
 from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import Price, price_of
@@ -31,6 +31,7 @@ class PrivateTable(Asking):
     """A table behind a policy and a ledger.
 
     `data` is a path to Parquet or CSV, a DuckDB file with its `table`, or a pandas, Polars or Arrow table;
+    `tables` are those that the policy declares for joins, stored ones by name, others like `data`;
     `policy` a path, a mapping or a `Policy`; `ledger` a URL, a path of an SQLite file, or a `Ledger`.
 
     Every answer is planned, priced, checked against every cap and committed to the ledger, in this order,
@@ -56,14 +57,18 @@ class PrivateTable(Asking):
         policy: Policy | str | Path | Mapping[str, Any],
         ledger: Ledger | str | Path,
         table: str | None = None,
+        tables: Mapping[str, object] | None = None,
         analyst: str = "",
         version: str | None = None,
         source: ByteSource = system_bytes,
     ) -> None:
         self._policy = load_policy(policy)
         self._fingerprint = self._policy.fingerprint()
-        self._identity = Identity(data, table=table, version=version)
-        self._engine: Engine = attach(data, table=table)
+        others = dict(tables or {})
+        if not others.keys() <= self._policy.tables.keys():
+            raise DataError(f"`tables` has one that the policy does not declare: {', '.join(others)}.")
+        self._identities = _identities(data, table, others, version)
+        self._engine: Engine = attach(data, table=table, tables=others)
         self._tables = () if table is None else (table.rpartition(".")[2],)
         self.ledger = open_ledger(ledger, self.policy)
         self._analyst = analyst
@@ -89,7 +94,7 @@ class PrivateTable(Asking):
 
     def state(self) -> str:
         """The name of the table's present state, under which the ledger remembers answers about it."""
-        return self._identity.now()
+        return together([one.now() for one in self._identities])
 
     def sql(
         self,
@@ -136,9 +141,9 @@ class PrivateTable(Asking):
         prices = [price_of(plan) for plan in plans]
         columns = self._engine.columns()
         for plan in plans:
-            check_schema(columns, plan.used_columns, self.policy)
+            check_schema(columns, plan.used_columns, plan.policy, tables=plan.query.join)
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
-        data = self._identity.now()
+        data = self.state()
         recalls = [None] * len(plans) if fresh else self.ledger.recall(charges, data=data)
         steps = list(zip(plans, prices, strict=True))
         first = list(range(len(plans))) if fresh else _first_alike(charges)
@@ -202,6 +207,21 @@ class PrivateTable(Asking):
     def _answer(self, plan: Plan, price: Price, found: Found) -> Release:
         noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
         return release_of(plan, price, noisy, found.codes)
+
+
+def _identities(
+    data: object, table: str | None, others: Mapping[str, object], version: str | None
+) -> list[Identity]:
+    """What names the state of each table; a version that is given names that of all."""
+    found = [Identity(data, table=table, version=version)]
+    if version is not None:
+        return found
+    database = isinstance(data, str | Path) and is_database(data)
+    for name in sorted(others):
+        other = others[name]
+        stored = database and isinstance(other, str)
+        found.append(Identity(data, table=str(other)) if stored else Identity(other))
+    return found
 
 
 def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:

@@ -2,8 +2,9 @@
 
 `Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
 that stands for a number on the grid; `Total` the exact sum of such integers; `Hashed` a number that follows
-from a row and a seed and looks random; `Ones` how many bits are set. The rest is plain SQL. An engine replaces these by expressions that
-no value of its types can make fail (`release/engine/`); a tree that still has one cannot be written out.
+from a row and a seed and looks random; `Ones` how many bits are set. The rest is plain SQL. An engine
+replaces these by expressions that no value of its types can make fail (`release/engine/`); a tree that still
+has one cannot be written out.
 """
 
 from __future__ import annotations

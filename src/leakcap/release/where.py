@@ -1,7 +1,8 @@
 """The analyst's condition: parsed, checked against the policy, and rebuilt from our own tree.
 
 The text itself never reaches the engine. A condition may compare a column of the policy with literals
-(= <> < <= > >=, IN, BETWEEN, IS [NOT] NULL) and combine such comparisons with AND, OR and NOT. Whatever else
+(= <> < <= > >=, IN, BETWEEN, IS [NOT] NULL), ask an integer for the parity of some of its bits
+(bit_count(flags & 6) % 2 = 1) and combine such comparisons with AND, OR and NOT. Whatever else
 sqlglot can parse is refused by name, so that no function, cast or subquery can look at other rows, at other
 tables, or raise an error that depends on the data.
 
@@ -30,6 +31,7 @@ from leakcap.release.condition import (
     Missing,
     Negation,
     Operator,
+    Parity,
     Scalar,
 )
 from leakcap.release.policy import Key, Policy
@@ -52,6 +54,10 @@ _DEEPEST = 30
 _SHOWN = 80
 _MOST_TOKENS = 600
 _ALLOWED = "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NULL, AND, OR and NOT."
+_PARITY = (
+    "`where` may use a remainder only to ask for a parity, as in bit_count(flags & 6) % 2 = 1 with an "
+    "integer column `flags`, or of a sum of such counts."
+)
 
 
 def parse_where(text: str, policy: Policy) -> Condition:
@@ -107,7 +113,7 @@ def _part(node: exp.Expression, policy: Policy, depth: int) -> Condition:
         return _condition(node.this, policy, depth + 1)
     if isinstance(node, exp.And | exp.Or):
         word: Literal["AND", "OR"] = "AND" if isinstance(node, exp.And) else "OR"
-        return Junction(word, tuple(_condition(part, policy, depth + 1) for part in _chain(node)))
+        return Junction(word, tuple(_condition(part, policy, depth + 1) for part in _chain(node, type(node))))
     if isinstance(node, exp.Not):
         return Negation(_condition(node.this, policy, depth + 1))
     if type(node) in _OPERATORS:
@@ -123,9 +129,9 @@ def _part(node: exp.Expression, policy: Policy, depth: int) -> Condition:
     raise _refusal(node)
 
 
-def _chain(node: exp.Expression) -> list[exp.Expression]:
+def _chain(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
     """The parts of a AND b AND c, which the parser nests to the left. Long chains must not nest deeply."""
-    kind, parts = type(node), []
+    parts = []
     while type(node) is kind:
         _no_comments(node)
         parts.append(node.args["expression"])
@@ -152,6 +158,8 @@ def _refusal(node: exp.Expression) -> InvalidQuery:
 
 def _compare(node: exp.Expression, policy: Policy) -> Condition:
     operator, left, right = _OPERATORS[type(node)], _bare(node.this), _bare(node.expression)
+    if isinstance(left, exp.Mod):
+        return _parity(left, operator, right, policy)
     if not isinstance(left, exp.Column) and isinstance(right, exp.Column):
         operator, left, right = _MIRROR[operator], right, left
     column = _column(left, policy)
@@ -159,6 +167,31 @@ def _compare(node: exp.Expression, policy: Policy) -> Condition:
     if ordered and policy.columns[column].kind == "boolean":
         raise InvalidQuery(f"`where` compares `{column}`, which is true or false, by order. Use = or <>.")
     return Compare(column, operator, _value(right, column, policy, listed=not ordered))
+
+
+def _parity(node: exp.Mod, operator: Operator, right: exp.Expression, policy: Policy) -> Condition:
+    """(bit_count(a & m) + …) % 2, equal to 0 or 1: a function of one row that cannot fail on any."""
+    total, two, odd = _bare(node.this), _bare(node.expression), right
+    numbers = [
+        part.this if isinstance(part, exp.Literal) and not part.is_string else "" for part in (two, odd)
+    ]
+    if operator != "=" or numbers[0] != "2" or numbers[1] not in ("0", "1"):
+        raise InvalidQuery(_PARITY)
+    masks = tuple(_mask(_bare(count), policy) for count in _chain(total, exp.Add))
+    return Parity(masks, numbers[1] == "1")
+
+
+def _mask(node: exp.Expression, policy: Policy) -> tuple[str, int]:
+    """bit_count(column & mask), the column an integer."""
+    named = isinstance(node, exp.Anonymous) and str(node.name).lower() == "bit_count"
+    masked = _bare(node.expressions[0]) if named and len(node.expressions) == 1 else None
+    if not isinstance(masked, exp.BitwiseAnd):
+        raise InvalidQuery(_PARITY)
+    column = _column(_bare(masked.this), policy)
+    mask = _literal(_bare(masked.expression), column)
+    if type(mask) is not int or not 0 <= mask < 2**63 or policy.columns[column].kind != "integer":
+        raise InvalidQuery(_PARITY)
+    return column, mask
 
 
 def _among(node: exp.In, policy: Policy) -> Condition:
@@ -206,13 +239,28 @@ def _column(node: exp.Expression, policy: Policy) -> str:
         if isinstance(node, exp.Literal | exp.Neg | exp.Boolean | exp.Null):
             raise InvalidQuery("`where` must compare a column of the policy, not two literals.")
         raise _refusal(node)
-    if any(node.args.get(part) for part in ("table", "db", "catalog")):
-        raise InvalidQuery("`where` may not qualify a column by a table. There is only one table.")
-    if any(value for part, value in node.args.items() if part != "this"):
+    if any(node.args.get(part) for part in ("db", "catalog")):
+        raise InvalidQuery("`where` may qualify a column by the name of a joined table only.")
+    if any(value for part, value in node.args.items() if part not in ("this", "table")):
         raise _refusal(node)
-    if node.name not in policy.columns:
+    return _known(node, policy)
+
+
+def _known(node: exp.Column, policy: Policy) -> str:
+    """The column's name in the policy, where columns of joined tables are called `people.sex`."""
+    table = node.args.get("table")
+    if table is None and node.name in policy.columns:
+        return node.name
+    if table is None:
         raise InvalidQuery(f"`where` names `{node.name}`, which is not a column of the policy.")
-    return node.name
+    if not policy.tables:
+        raise InvalidQuery("`where` may not qualify a column by a table. There is only one table.")
+    name = f"{table.name}.{node.name}"
+    if table.name in policy.tables and name in policy.columns:
+        return name
+    if table.name in policy.tables and node.name in policy.tables[table.name].columns:
+        raise InvalidQuery(f"`where` names `{name}`, but `{table.name}` is not joined.")
+    raise InvalidQuery(f"`where` may not qualify a column by `{table.name}`: no joined table has it.")
 
 
 def _value(node: exp.Expression, column: str, policy: Policy, *, listed: bool) -> Scalar:

@@ -8,10 +8,10 @@ attach                  from a path, a data frame or a URL to an engine
 
 from __future__ import annotations
 
-from leakcap.release.engine.attach import attach
+from leakcap.release.engine.attach import attach, is_database
 from leakcap.release.engine.base import Engine, Statement
 from leakcap.release.engine.duck import DuckDB
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
 from leakcap.release.engine.lowering import Lowering
 
-__all__ = ["Doubles", "DuckDB", "Engine", "Integers", "Lowering", "Statement", "attach"]
+__all__ = ["Doubles", "DuckDB", "Engine", "Integers", "Lowering", "Statement", "attach", "is_database"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,12 +13,12 @@ from sqlglot import exp
 from leakcap.errors import DataError
 from leakcap.release import csvlines
 from leakcap.release.engine.base import READING, Engine, foreign, withheld
-from leakcap.release.engine.duck import DuckDB, connect, quoted
+from leakcap.release.engine.duck import DuckDB, connect, quoted, session
 from leakcap.release.engine.spark import Spark, is_spark_frame, is_spark_url, spark_table
 from leakcap.release.frames import is_frame, readable
-from leakcap.release.typed import SOURCE
+from leakcap.release.typed import SOURCE, joined_source
 
-__all__ = ["attach"]
+__all__ = ["attach", "is_database"]
 
 T = TypeVar("T")
 
@@ -29,11 +29,12 @@ def _safely(action: Callable[[], T], message: str = READING) -> T:
     return withheld(action, duckdb.Error, message)
 
 
-def attach(data: object, *, table: str | None = None) -> Engine:
+def attach(data: object, *, table: str | None = None, tables: Mapping[str, object] | None = None) -> Engine:
     """An engine over a file, a data frame, or the `table` of a DuckDB file or of a server.
 
-    A file is Parquet or CSV, a data frame a pandas, Polars, Arrow or Spark table; a server's URL is `postgresql+psycopg://…`,
-    `spark://…` or `sc://…`.
+    A file is Parquet or CSV, a data frame a pandas, Polars, Arrow or Spark table; a server's URL is
+    `postgresql+psycopg://…`, `spark://…` or `sc://…`. `tables` are those that the policy joins, under its
+    names: stored ones beside `table` by their names there, else files or data frames like `data`.
 
     Raises `DataError` when there is no such file, table or kind of table.
 
@@ -41,73 +42,110 @@ def attach(data: object, *, table: str | None = None) -> Engine:
     >>> attach(pyarrow.table({"age": [1.5, 2.5]})).columns()
     {'age': 'DOUBLE'}
     """
+    others = dict(tables or {})
     if isinstance(data, DuckDB | Spark):
         return data
     if isinstance(data, str) and (is_spark_url(data) or data.startswith(_POSTGRESQL)):
-        return _attach_server(data, table)
+        return _attach_server(data, table, others)
+    if is_spark_frame(data):
+        if table is not None:
+            raise DataError("`table` goes with a DuckDB file or a server only.")
+        if not all(map(is_spark_frame, others.values())):
+            raise DataError("`tables` beside a Spark DataFrame must be Spark DataFrames.")
+        return Spark(data, tables=others)
+    return _attach_duckdb(data, table, others)
+
+
+def _attach_duckdb(data: object, table: str | None, others: Mapping[str, object]) -> DuckDB:
+    framed = not any(isinstance(one, str | Path) for one in (data, *others.values()))
+    connection = session() if framed else connect()
+    files: dict[str, Path] = {}
+    database = Path(data).resolve() if isinstance(data, str | Path) and is_database(data) else None
+    sources = [(SOURCE, data, table)]
+    for name, other in others.items():
+        stored = database is not None and isinstance(other, str)
+        sources.append((joined_source(name), *((database, other) if stored else (other, None))))
+    for relation, source, stored_table in sources:
+        path = _add(connection, relation, source, stored_table)
+        if path is not None:
+            files[relation] = path
+    return DuckDB(connection, readable=files, tables=tuple(others), locked=framed)
+
+
+def is_database(data: str | Path) -> bool:
+    """Whether a path is that of a DuckDB file, which holds several tables.
+
+    >>> is_database("clinic.duckdb"), is_database("visits.parquet")
+    (True, False)
+    """
+    return Path(data).suffix.lower() in {".duckdb", ".db", ".ddb"}
+
+
+def _add(connection: duckdb.DuckDBPyConnection, relation: str, data: object, table: object) -> Path | None:
+    """Make `relation` stand for the data; the file that has to stay readable for it, if there is one."""
     if isinstance(data, str | Path):
-        return _attach_file(Path(data), table)
+        return _add_file(connection, relation, Path(data), table)
     if table is not None:
         raise DataError("`table` goes with a DuckDB file or a server only.")
-    if is_spark_frame(data):
-        return Spark(data)
     if not is_frame(data):
         raise DataError(
             "`data` must be a path, a URL, or a pandas, Polars, Arrow or Spark table. "
             f"Got a {type(data).__name__}."
         )
-    connection = connect()
     message = "The table could not be handed to the engine."
     frame = foreign(lambda: readable(data), ("polars",), message)
-    _safely(lambda: connection.register(SOURCE, frame), message)
-    return DuckDB(connection)
+    _safely(lambda: connection.register(relation, frame), message)
+    return None
 
 
-def _attach_server(url: str, table: str | None) -> Engine:
+def _attach_server(url: str, table: str | None, others: Mapping[str, object]) -> Engine:
+    named = {name: other for name, other in others.items() if isinstance(other, str)}
+    if len(named) < len(others):
+        raise DataError("`tables` beside a server's table must be names of stored tables there.")
     if is_spark_url(url):
-        return spark_table(url, table)
+        return spark_table(url, table, named)
     if table is None:
         raise DataError("`table` is missing: which table of the server is meant?")
     # SQLAlchemy takes a while to import, and files do not need it.
     from leakcap.release.engine.postgresql import PostgreSQL
 
-    return PostgreSQL(url, table=table)
+    return PostgreSQL(url, table=table, tables=named)
 
 
-def _attach_file(path: Path, table: str | None) -> DuckDB:
+def _add_file(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, table: object) -> Path | None:
     if not path.is_file():
         raise DataError(f"`data` names no file: `{path}`.")
     path = path.resolve()
     suffix = path.suffix.lower()
-    if suffix in {".duckdb", ".db", ".ddb"}:
-        return _attach_database(path, table)
+    if is_database(path):
+        _add_stored(connection, relation, path, table)
+        return None
     if table is not None:
         raise DataError("`table` goes with a DuckDB file only.")
     if suffix in {".parquet", ".pq"}:
-        return _attach_parquet(path)
+        return _add_parquet(connection, relation, path)
     if suffix in {".csv", ".tsv"}:
-        return _attach_csv(path, "\t" if suffix == ".tsv" else ",")
+        _add_csv(connection, relation, path, "\t" if suffix == ".tsv" else ",")
+        return None
     raise DataError(f"`data` must end in .parquet, .pq, .csv, .tsv, .duckdb, .ddb or .db. Got `{path.name}`.")
 
 
-def _attach_parquet(path: Path) -> DuckDB:
+def _add_parquet(connection: duckdb.DuckDBPyConnection, relation: str, path: Path) -> Path:
     if any(sign in str(path) for sign in "*?[]{}"):
         raise DataError(f"`data` may not have any of * ? [ ] {{ }} in its path: `{path}`.")
-    connection = connect()
     source = f"read_parquet({quoted(str(path))}, hive_partitioning = false)"
     _safely(
-        lambda: connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM {source}"),
+        lambda: connection.execute(f"CREATE VIEW {relation} AS SELECT * FROM {source}"),
         f"`{path}` is not a Parquet file that can be read.",
     )
-    return DuckDB(connection, readable=path)
+    return path
 
 
-def _attach_database(path: Path, table: str | None) -> DuckDB:
-    if table is None:
+def _add_stored(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, table: object) -> None:
+    if not isinstance(table, str):
         raise DataError(f"`table` is missing: which table of `{path}` is meant?")
-    connection = connect()
     _safely(
-        lambda: connection.execute(f"ATTACH {quoted(str(path))} AS leakcap_file (READ_ONLY)"),
+        lambda: connection.execute(f"ATTACH IF NOT EXISTS {quoted(str(path))} AS leakcap_file (READ_ONLY)"),
         f"`{path}` is not a DuckDB file that can be opened for reading.",
     )
     made, computed = _safely(lambda: _inspect(connection, table))
@@ -118,8 +156,7 @@ def _attach_database(path: Path, table: str | None) -> DuckDB:
     if computed:
         raise DataError(f"`{table}` of `{path}` has computed columns. Store their values instead.")
     name = exp.Identifier(this=table, quoted=True).sql("duckdb")
-    _safely(lambda: connection.execute(f"CREATE VIEW {SOURCE} AS SELECT * FROM leakcap_file.main.{name}"))
-    return DuckDB(connection)
+    _safely(lambda: connection.execute(f"CREATE VIEW {relation} AS SELECT * FROM leakcap_file.main.{name}"))
 
 
 def _inspect(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str | None, int]:
@@ -138,17 +175,21 @@ def _inspect(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str | N
     return (str(tables[0][0]) if tables else None), int(columns[0][0])
 
 
-def _attach_csv(path: Path, delimiter: str) -> DuckDB:
+def _add_csv(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, delimiter: str) -> None:
     header = csvlines.header(path, delimiter)
-    connection = connect()
-    _safely(lambda: _load_lines(connection, path, header, delimiter), f"`{path}` could not be read as text.")
-    return DuckDB(connection)
+    _safely(
+        lambda: _load_lines(connection, relation, path, header, delimiter),
+        f"`{path}` could not be read as text.",
+    )
 
 
-def _load_lines(connection: duckdb.DuckDBPyConnection, path: Path, header: list[str], delimiter: str) -> None:
-    connection.execute("CREATE TABLE leakcap_lines (line VARCHAR)")
+def _load_lines(
+    connection: duckdb.DuckDBPyConnection, relation: str, path: Path, header: list[str], delimiter: str
+) -> None:
+    lines = f"{relation}_lines"
+    connection.execute(f"CREATE TABLE {lines} (line VARCHAR)")
     for chunk in csvlines.chunks(path, delimiter):
         connection.register("leakcap_chunk", {"line": np.array(chunk, dtype=object)})
-        connection.execute("INSERT INTO leakcap_lines SELECT line FROM leakcap_chunk")
+        connection.execute(f"INSERT INTO {lines} SELECT line FROM leakcap_chunk")
         connection.unregister("leakcap_chunk")
-    connection.execute(f"CREATE VIEW {SOURCE} AS {csvlines.view(header, delimiter, 'leakcap_lines')}")
+    connection.execute(f"CREATE VIEW {relation} AS {csvlines.view(header, delimiter, lines)}")

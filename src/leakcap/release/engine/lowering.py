@@ -23,7 +23,7 @@ FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
 class Lowering(ABC):
-    """How one engine says `Read`, `Steps`, `Total`, `Hashed` and `Ones` for a table with columns of these `types`."""
+    """How one engine says the words of `release/typed.py` for a table with columns of these `types`."""
 
     dialect: ClassVar[str]
 
@@ -152,8 +152,8 @@ class Lowering(ABC):
         return exp.Anonymous(this="ISNAN", expressions=[value])
 
     def ones(self, value: exp.Expression) -> exp.Expression:
-        """How many bits of an integer are ones."""
-        return exp.Anonymous(this="BIT_COUNT", expressions=[value])
+        """How many bits of an integer are ones, as a type in which many such numbers add up."""
+        return cast(exp.Anonymous(this="BIT_COUNT", expressions=[value]), "BIGINT")
 
     @abstractmethod
     def rounded(self, value: exp.Expression) -> exp.Expression:

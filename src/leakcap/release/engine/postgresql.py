@@ -9,7 +9,7 @@ keeps the name from coming to mean something else until the statement is done.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from sqlalchemy import create_engine
@@ -21,6 +21,7 @@ from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
+from leakcap.release.typed import SOURCE, joined_source
 
 __all__ = ["PostgreSQL"]
 
@@ -68,13 +69,14 @@ _ROUNDING = "SELECT x::bigint FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), 
 
 class PostgreSQL:
     """One table of a PostgreSQL server. `table` is its name, or schema.name; without a schema, `public`.
+    `tables` are others, under the policy's names for them.
 
     Raises `DataError` where the server cannot be reached, or the table is not one that can be read safely.
     """
 
     dialect = "postgres"
 
-    def __init__(self, url: str, *, table: str) -> None:
+    def __init__(self, url: str, *, table: str, tables: Mapping[str, str] | None = None) -> None:
         parsed = _url(url)
         self._where = parsed.render_as_string(hide_password=True)
         self._pool = _safely(
@@ -82,10 +84,14 @@ class PostgreSQL:
             f"`{self._where}` needs the driver psycopg: pip install 'leakcap[postgresql]'.",
         )
         weakref.finalize(self, self._pool.dispose)
-        schema, _, name = table.rpartition(".")
-        self._found: Cell | None = None
-        self._found = self._table(schema or "public", name)
-        self._source = exp.Table(this=_named(name), db=_named(schema or "public"))
+        self._found: dict[str, Cell] = {}
+        self._sources: dict[str, exp.Expression] = {}
+        for prefix, named in {"": table, **(tables or {})}.items():
+            schema, _, name = named.rpartition(".")
+            found = self._table(schema or "public", name)
+            source = joined_source(prefix) if prefix else SOURCE
+            self._sources[source] = exp.Table(this=_named(name), db=_named(schema or "public"))
+            self._found[prefix] = found
         if self._fetch(_ROUNDING) != [(0,), (2,), (2,), (0,), (-2,)]:
             raise DataError("This PostgreSQL rounds in a way that leakcap's proofs do not cover.")
 
@@ -107,13 +113,17 @@ class PostgreSQL:
 
     def columns(self) -> dict[str, str]:
         """Column names and types as DuckDB calls them; text is TEXT, which is read as text only."""
-        rows = self._fetch(_COLUMNS, (self._found[0],) if self._found else None)
-        return {str(name): _TYPES.get(str(type_), str(type_).upper()) for name, type_ in rows}
+        types = {}
+        for prefix, found in self._found.items():
+            for name, type_ in self._fetch(_COLUMNS, (found[0],)):
+                full = f"{prefix}.{name}" if prefix else str(name)
+                types[full] = _TYPES.get(str(type_), str(type_).upper())
+        return types
 
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this table."""
         seed = seed_in(tree)
-        return Statement(PostgreSQL15(self.columns(), self._source).text(tree), seed=seed)
+        return Statement(PostgreSQL15(self.columns(), self._sources).text(tree), seed=seed)
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows of an aggregate, with integers for numerics."""
@@ -155,15 +165,19 @@ class PostgreSQL:
         To select no rows locks the table against renaming and altering. The look before keeps anything
         else from being planned, the look after finds what happened in between.
         """
-        if self._found is None:
-            return True
-        hold = exp.select("1").from_(self._source.copy()).limit(0).sql(dialect=self.dialect)
-        return self._look(cursor) and cursor.execute(hold) is not None and self._look(cursor)
+        holds = [exp.select("1").from_(one.copy()).limit(0) for one in self._sources.values()]
+        if not self._look(cursor):
+            return False
+        for hold in holds[: len(self._found)]:
+            cursor.execute(hold.sql(dialect=self.dialect))
+        return self._look(cursor)
 
     def _look(self, cursor: Any) -> bool:
-        assert self._found is not None
-        cursor.execute(_FIND, (self._found[2], self._found[1]))
-        return [tuple(row) for row in cursor.fetchall()] == [self._found]
+        for found in self._found.values():
+            cursor.execute(_FIND, (found[2], found[1]))
+            if [tuple(row) for row in cursor.fetchall()] != [found]:
+                return False
+        return True
 
 
 def _safely(action: Callable[[], T], message: str) -> T:

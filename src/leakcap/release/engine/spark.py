@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
+from leakcap.release.typed import SOURCE, identifier, joined_source
 
 __all__ = ["Spark", "is_spark_frame", "is_spark_url", "local_session", "spark_table"]
 
@@ -35,12 +36,14 @@ class Spark:
 
     dialect = "spark"
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, *, tables: Mapping[str, Any] | None = None) -> None:
         self._frame = frame
         self._session = frame.sparkSession
         # Each engine has its own name for its table, so that two of them can share a session.
-        self._name = f"leakcap_source_{next(_numbers)}"
-        foreign(lambda: frame.createOrReplaceTempView(self._name), _LIBRARIES, "Spark cannot be reached.")
+        self._frames = {"": frame, **(tables or {})}
+        self._names = {prefix: f"leakcap_source_{next(_numbers)}" for prefix in self._frames}
+        for prefix, name in self._names.items():
+            self._show(self._frames[prefix], name)
         rounded = [row[0] for row in self.aggregate(_ROUNDING)]
         if rounded != [0, 2, 2, 0, -2]:
             raise DataError("This Spark rounds in a way that leakcap's proofs do not cover.")
@@ -50,16 +53,23 @@ class Spark:
 
     def columns(self) -> dict[str, str]:
         """Column names and types as DuckDB calls them; text is TEXT, which is read as text only."""
-        pairs: list[tuple[str, str]] = foreign(lambda: list(self._frame.dtypes), _LIBRARIES)
-        if len({name.lower() for name, _ in pairs}) < len(pairs):
-            raise DataError("Two columns of the DataFrame differ only in upper and lower case.")
-        return {name: _type(type_) for name, type_ in pairs}
+        types = {}
+        for prefix, frame in self._frames.items():
+            for name, type_ in _pairs(frame):
+                types[f"{prefix}.{name}" if prefix else name] = _type(type_)
+        return types
+
+    def _show(self, frame: Any, name: str) -> None:
+        foreign(lambda: frame.createOrReplaceTempView(name), _LIBRARIES, "Spark cannot be reached.")
 
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this DataFrame."""
-        source = exp.Table(this=exp.Identifier(this=self._name, quoted=True))
+        sources: dict[str, exp.Expression] = {
+            joined_source(prefix) if prefix else SOURCE: exp.Table(this=identifier(name))
+            for prefix, name in self._names.items()
+        }
         types = self.columns()
-        return written(tree, SparkSQL(types, source), SparkDoubles(types, source))
+        return written(tree, SparkSQL(types, sources), SparkDoubles(types, sources))
 
     def run(self, statement: Statement) -> list[Cell]:
         """The rows of an aggregate, with integers for whole decimals."""
@@ -71,6 +81,13 @@ class Spark:
         return plain(
             foreign(lambda: [tuple(row) for row in self._session.sql(statement, given).collect()], _LIBRARIES)
         )
+
+
+def _pairs(frame: Any) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = foreign(lambda: list(frame.dtypes), _LIBRARIES)
+    if len({name.lower() for name, _ in pairs}) < len(pairs):
+        raise DataError("Two columns of the DataFrame differ only in upper and lower case.")
+    return pairs
 
 
 def _type(name: str) -> str:
@@ -99,7 +116,7 @@ def is_spark_url(text: str) -> bool:
     return text.startswith(("spark://", "sc://", "local[")) or text == "local"
 
 
-def spark_table(url: str, table: str | None) -> Spark:
+def spark_table(url: str, table: str | None, tables: Mapping[str, str] | None = None) -> Spark:
     """The engine over `table` of a cluster: a table of the catalog, or the path of a Parquet file or folder.
 
     Raises `DataError` where PySpark is not installed, the cluster not reached, or the table a view.
@@ -107,17 +124,21 @@ def spark_table(url: str, table: str | None) -> Spark:
     if table is None:
         raise DataError("`table` is missing: a table of Spark's catalog, or the path of a Parquet file.")
     session = foreign(lambda: _session(url), _LIBRARIES, _unreachable(url))
+    others = {name: _frame(session, other) for name, other in (tables or {}).items()}
+    return Spark(_frame(session, table), tables=others)
+
+
+def _frame(session: Any, table: str) -> Any:
     if table.endswith((".parquet", ".pq")) or "://" in table or table.startswith("/"):
-        frame = foreign(
+        return foreign(
             lambda: session.read.parquet(table), _LIBRARIES, f"`{table}` is no Parquet that Spark can read."
         )
-        return Spark(frame)
     kind = foreign(
         lambda: str(session.catalog.getTable(table).tableType), _LIBRARIES, f"Spark has no table `{table}`."
     )
     if kind not in ("MANAGED", "EXTERNAL"):
         raise DataError(f"`{table}` is a view; only stored tables are read.")
-    return Spark(foreign(lambda: session.table(table), _LIBRARIES, READING))
+    return foreign(lambda: session.table(table), _LIBRARIES, READING)
 
 
 def _unreachable(url: str) -> str:
