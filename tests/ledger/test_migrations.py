@@ -10,15 +10,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 from leakcap.errors import BudgetExceeded, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend, migrations
 from leakcap.ledger.export import export
+from leakcap.release import PrivateTable, Query
 from ledger.server import execute
 
-DUMP = (Path(__file__).parent / "data" / "schema_1.sql").read_text(encoding="utf-8")
+DATA = Path(__file__).parent / "data"
+DUMP = (DATA / "schema_1.sql").read_text(encoding="utf-8")
 HEAD = "d55358223dc98b90a38f0cb6bd34e01966b3aa8c4f06216f356edae3c332811d"  # as schema 1 left it
+WARD: dict[str, Any] = {
+    "dataset": "ward",
+    "neighbours": "add-remove-one",
+    "caps": {"epsilon": 2.0, "delta": 1e-6, "nats_per_person": 1.0},
+    "columns": {"d": {"keys": ["a", "b"]}, "x": {"bounds": [0.0, 10.0]}},
+}
 OWNER: dict[str, Any] = {
     "dataset": "patients",
     "policy": "ab12cd34ef56ab78",
@@ -72,6 +81,32 @@ def test_a_migrated_ledger_goes_on_where_it_stood(old: str) -> None:
         with pytest.raises(BudgetExceeded, match=r"0 left of 0\.9"):
             ledger.reserve([Charge("q", "count", Spend(0.1))])
         ledger.verify(anchor=HEAD)
+
+
+def test_answers_of_the_second_schema_are_repeated_after_its_migration(tmp_path: Path) -> None:
+    """The dump is of a ledger that a leakcap with schema 2 wrote: three answers, a repeat, a lost spend."""
+    with closing(sqlite3.connect(tmp_path / "two.db")) as connection:
+        connection.executescript((DATA / "schema_2.sql").read_text(encoding="utf-8"))
+    table = pyarrow.table({"d": ["a", "b", "b"], "x": [1.0, 2.0, 3.0]})
+    asked = [
+        Query(name="n", statistic="count", epsilon=0.5),
+        Query(name="g", statistic="count", by=("d",), epsilon=0.25),
+        Query(name="m", statistic="mean", column="x", epsilon=0.25),
+    ]
+    with pytest.raises(
+        LedgerError, match=r"schema 2, this leakcap reads 3\. .* run `leakcap ledger migrate`"
+    ):
+        PrivateTable(table, policy=WARD, ledger=tmp_path / "two.db")
+    assert Ledger.migrate(f"sqlite:///{tmp_path}/two.db") == (2, 3)
+    private = PrivateTable(table, policy=WARD, ledger=tmp_path / "two.db", version="1")
+    count, groups, mean = private.release(asked)
+    assert all(release.repeated for release in (count, groups, mean))
+    assert (count.value, [row.value for row in groups.rows], mean.value) == (6, [0, -3], 5.0406338723583355)
+    totals = private.ledger.totals()
+    assert (totals.epsilon, totals.entries) == (1.1, 4)
+    assert len(private.ledger.seed) == 32
+    private.ledger.verify(anchor="e343103ee0e6353e2f89a06ed8d1acb47e1a6429208226dc3a1a3aa535de1604")
+    assert not private.count(where="d = 'a'", epsilon=0.5).repeated
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ def _values(releases: Sequence[Release]) -> Table:
             )
             continue
         table.add_row(Text(plain(release.name)), "", "", *price)
+        if not release.rows:
+            table.add_row(Text("  no group had enough people to appear", style=_SOFT))
         for row in release.rows[:MOST_ROWS]:
             table.add_row(Text("  " + plain(label(row.keys))), *_cells(row.value, row.interval), "", "")
         if len(release.rows) > MOST_ROWS:
