@@ -1,0 +1,163 @@
+"""Shares and ratios of sums, with intervals that keep what both noises together do.
+
+With `when` the rows are split into those that fulfil it and those that do not: two disjoint noisy numbers H
+and M for the whole ε each, and the share H/(H + M) of rows, or of the sum of a column that is not negative.
+With `over` a sum over another sum, of the rows that have both, for half of ε each.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from sqlglot import exp
+
+from leakcap.release.aggregates import Joint, Rows, Sum
+from leakcap.release.cells import Axis, Cells
+from leakcap.release.condition import to_tree
+from leakcap.release.fieller import fieller_ends
+from leakcap.release.grid import grid_for
+from leakcap.release.part import noisy_part
+from leakcap.release.policy import Policy
+from leakcap.release.sensitivity import Contribution
+from leakcap.release.statistics.base import Expected, Number, Statistic, assumed_rows, require
+from leakcap.release.where import parse_where
+
+if TYPE_CHECKING:
+    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.queries import Query
+
+__all__ = ["Ratio"]
+
+_SPLIT = "rows that fulfil `when`"
+_MOST = sys.float_info.max
+
+
+class Ratio(Statistic):
+    """A share of rows or of a sum, or a sum over another."""
+
+    name: ClassVar[str] = "ratio"
+    fields: ClassVar[frozenset[str]] = frozenset({"column", "over", "when"})
+
+    def check(self, query: Query) -> None:
+        """Either a condition, or two columns."""
+        one = (query.when is None) != (query.over is None)
+        require(one, "when", query.name, "be given, or `over`, and not both")
+        both = query.over is None or (query.column is not None and query.column != query.over)
+        require(both, "column", query.name, "name another column than `over`")
+
+    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+        """Whether a row fulfils `when`: whoever cannot be said to, does not."""
+        if query.when is None:
+            return []
+        fulfilled = to_tree(parse_where(query.when, policy), policy)
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        split = exp.Case(ifs=[exp.If(this=fulfilled, true=one)], default=zero)
+        return [Axis(_SPLIT, split, {0: False, 1: True}, "integer")]
+
+    def plan(self, asked: Asked) -> Plan:
+        """One noisy number on each side of `when`, or two sums."""
+        return self._quotient(asked) if asked.query.when is None else self._share(asked)
+
+    def _share(self, asked: Asked) -> Plan:
+        query, rows, cells = asked.query, asked.policy.rows_per_unit, asked.cells.size
+        if query.column is None:
+            unit = Contribution(1, 1, rows, cells)
+            part = noisy_part("count", Rows(), unit, asked.epsilon, asked.policy, covers=False, one_hot=True)
+            return asked.plan([part])
+        known, bounds = asked.bounded_column
+        require(bounds[0] >= 0, "column", query.name, "have bounds that are not negative, for a share of it")
+        grid = grid_for(bounds, scale=2 * rows * Fraction(bounds[1]) / asked.epsilon)
+        unit = Contribution(grid.low, grid.high, rows, cells)
+        part = noisy_part(
+            "sum", Sum(grid.high), unit, asked.epsilon, asked.policy, unit=grid.step, covers=False
+        )
+        return asked.plan([part], values=[grid.tree(query.column, bounds, known.fill)], grid=grid)
+
+    def _quotient(self, asked: Asked) -> Plan:
+        query, policy = asked.query, asked.policy
+        parts, values, grids = [], [], []
+        for place, name in enumerate((query.column, query.over)):
+            known, bounds = asked.bounded(name)
+            require(not place or bounds[0] >= 0, "over", query.name, "have bounds that are not negative")
+            furthest = 2 * max(map(abs, map(Fraction, bounds)))
+            grid = grid_for(bounds, scale=2 * policy.rows_per_unit * furthest / asked.epsilon)
+            largest = max(abs(grid.low), abs(grid.high))
+            part = noisy_part(
+                ("numerator", "denominator")[place],
+                Joint(2, (place,), largest),
+                Contribution(grid.low, grid.high, policy.rows_per_unit, asked.cells.size),
+                asked.epsilon / 2,
+                policy,
+                unit=grid.step,
+                covers=False,
+            )
+            parts.append(part)
+            grids.append(grid)
+            values.append(grid.tree(name or "", bounds, known.fill))
+        return asked.plan(parts, values=values, grid=grids[0])
+
+    def groups(self, plan: Plan) -> Cells:
+        """The keys; the two sides of `when` are not among them."""
+        return Cells(plan.cells.axes[: len(plan.query.by)])
+
+    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+        """Ratio and interval of each group."""
+        if plan.query.when is not None:
+            pairs = [(hits, misses) for misses, hits in zip(noisy[0][::2], noisy[0][1::2], strict=True)]
+        else:
+            pairs = list(zip(*noisy[:2], strict=True))
+        return [self._answer(plan, *pair) for pair in pairs]
+
+    def _answer(self, plan: Plan, first: int, second: int) -> tuple[float, tuple[float, float]]:
+        scales = (float(plan.parts[0].scale), float(plan.parts[min(1, len(plan.parts) - 1)].scale))
+        if plan.query.when is not None:
+            total = first + second
+            share = max(0.0, min(1.0, first / total)) if total > 0 else 0.5
+            ends = fieller_ends(
+                lambda r: (1.0 - r, -r), (float(first), float(second)), (scales[0],) * 2, (0.0, share, 1.0)
+            )
+            return share, ends
+        step = float(plan.parts[0].unit / plan.parts[1].unit)
+        low, high = (end / step for end in self._range(plan))
+        ratio = first / second if second > 0 else 0.0
+        ratio = max(low, min(high, ratio))
+        ends = fieller_ends(lambda r: (1.0, -r), (float(first), float(second)), scales, (low, ratio, high))
+        least, most = self._range(plan)
+        inside = [max(least, min(most, end * step)) for end in (ratio, *ends)]
+        return inside[0], (inside[1], inside[2])
+
+    def _range(self, plan: Plan) -> tuple[float, float]:
+        """What the bounds allow; as far as doubles go, where the denominator may be 0."""
+        above, below = (
+            plan.policy.columns[name or ""].bounds for name in (plan.query.column, plan.query.over)
+        )
+        assert above is not None
+        assert below is not None
+        if below[0] <= 0:
+            return (0.0 if above[0] >= 0 else -_MOST / 2**64), (0.0 if above[1] <= 0 else _MOST / 2**64)
+        corners = [a / b for a in above for b in below]
+        # Numbers are rounded to the grid before they are added up.
+        return min(corners) - abs(min(corners)) * 1e-9, max(corners) + abs(max(corners)) * 1e-9
+
+    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
+        """The ratio of one group."""
+        return self.answers(plan, [[number] for number in noisy])[0][0]
+
+    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
+        """The interval of one group."""
+        return self.answers(plan, [[number] for number in noisy])[0][1]
+
+    def expected(self, plan: Plan) -> Expected:
+        """Half an interval's width, where half of the rows fulfil `when`, or both sums are half full."""
+        rows = assumed_rows(plan)
+        if plan.query.when is not None:
+            side = rows * (1 if plan.query.column is None else plan.parts[0].contribution.high // 2) // 2
+            _, (low, high) = self._answer(plan, side, side)
+        else:
+            above, below = (rows * part.contribution.high // 2 for part in plan.parts[:2])
+            _, (low, high) = self._answer(plan, above, below)
+        remark = f"where {rows:,} rows count and the numbers are in the middle of what they can be"
+        return Expected((high - low) / 2, rows, remark=remark)
