@@ -11,6 +11,8 @@ from typing import Any
 import psycopg
 import pyarrow
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from leakcap.release import Engine, PrivateTable, Query, attach, load_policy
 from leakcap.release.engine.postgresql import PostgreSQL
@@ -157,3 +159,35 @@ def test_the_seed_does_not_stand_in_the_statement(server: str, request: Any) -> 
         assert first.statement.seed != second.statement.seed
         assert "$1" in first.statement.text
         assert str(first.statement.seed) not in repr(first.statement)
+
+
+CONTENTS = st.lists(st.tuples(st.sampled_from([*KEYS, None]), st.sampled_from(NUMBERS)), max_size=8)
+QUERIES: list[dict[str, Any]] = [
+    {"statistic": "count", "by": ("d",)},
+    {"statistic": "distinct", "by": ("d",)},
+    {"statistic": "sum", "column": "x", "by": ("d",)},
+    {"statistic": "mean", "column": "x", "by": ("d",), "where": "x >= 0"},
+    {"statistic": "histogram", "column": "x", "bins": 3, "by": ("d",)},
+]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    one=CONTENTS, other=CONTENTS, bound=st.sampled_from(BOUNDS), fields=st.sampled_from(QUERIES),
+    relation=st.sampled_from(["add-remove-one", "replace-one"]), seed=st.sampled_from(SEEDS),
+)  # fmt: skip
+def test_no_person_moves_the_integers_of_a_server_by_more(
+    request: Any, one: Any, other: Any, bound: Any, fields: Any, relation: str, seed: str
+) -> None:
+    content = policy(*bound).model_dump(exclude_none=True)
+    rules = load_policy(
+        {**content, "neighbours": relation, "rows": 9} if relation == "replace-one" else content
+    )
+    plan = plan_query(Query(name="q", epsilon=1.0, **fields), rules)
+    found = []
+    for mine in (one, [] if relation == "add-remove-one" else other):
+        rows: list[Row] = [*((1, *row) for row in mine), (2, "a", 1.0), (3, "é", 0.0)]
+        with holding("postgresql", rows, request) as engine:
+            found.append(scans_of([plan], engine, seed)[0].run(engine)[0].totals)
+    for part, before, after in zip(plan.parts, *found, strict=True):
+        assert sum(abs(a - b) for a, b in zip(before, after, strict=True)) <= part.sensitivity
