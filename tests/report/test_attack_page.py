@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import altair
@@ -28,7 +29,11 @@ from leakcap.attack import (
     timing,
 )
 from leakcap.channel import Channel
-from leakcap.report.attack import attack_figures, guard_figures, render_attack, write_attack
+from leakcap.report.attack_plots import attack_figures, guard_figures
+from leakcap.report.document import Document, Plot, Section
+from leakcap.report.html import render_html, write_html
+from leakcap.report.pages import attack_page
+from leakcap.report.records import AttackRecord
 from seeded import SeededSource
 
 FOUND: dict[str, tuple[tuple[Finding, ...], int]] = {
@@ -72,12 +77,11 @@ def test_the_numbers_in_the_plots_are_those_found(pairs: tuple[tuple[Finding, Fi
 
 def test_the_browser_draws_every_plot(pairs: tuple[tuple[Finding, Finding], ...], tmp_path: Path) -> None:
     """All figures on one page: one start of the browser."""
-    found = [f for group, _ in FOUND.values() for f in group]
     figures = [attack_figures(group) for group, _ in FOUND.values()]
     page = tmp_path / "attacks.html"
-    write_attack(
-        page, "Attacks", found, [spec for specs in [*figures, guard_figures(pairs)] for spec in specs]
-    )
+    specs = [spec for specs in [*figures, guard_figures(pairs)] for spec in specs]
+    plots = tuple(Plot(f"figure-{i}", spec, "a plot") for i, spec in enumerate(specs))
+    write_html(Document("Attacks", "all", "attack", "reviewer", (Section("Plots", plots),)), page)
     parser = Marks()
     parser.feed(browse(page, tmp_path / "profile", "--dump-dom"))
     at = 0
@@ -87,16 +91,43 @@ def test_the_browser_draws_every_plot(pairs: tuple[tuple[Finding, Finding], ...]
     assert parser.marks[f"figure-{at}"] >= 3 * 8
 
 
+def record_of(found: Sequence[Finding], guarded: Sequence[bool] = ()) -> AttackRecord:
+    rows = [finding.to_dict() for finding in found]
+    for row, guard in zip(rows, guarded, strict=False):
+        row["guarded"] = guard
+    return AttackRecord.model_validate({"schema": "leakcap/attack/1", "findings": rows})
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_page_of_a_record_has_the_plots_of_the_findings(name: str) -> None:
+    found = FOUND[name][0]
+    page = attack_page(record_of(found), "reviewer")
+    assert [plot.spec for plot in page.plots] == attack_figures(found)
+
+
+def test_so_has_that_of_guarded_ones(pairs: tuple[tuple[Finding, Finding], ...]) -> None:
+    flat = [finding for pair in pairs for finding in pair]
+    page = attack_page(record_of(flat, [False, True] * len(pairs)), "reviewer")
+    assert [plot.spec for plot in page.plots] == guard_figures(pairs)
+
+
 def test_nothing_is_fetched_and_nothing_is_injected() -> None:
     odd = Finding(
         attack="</script><b>", got=0.5, at_most=0.0, unit="<i>", stopped_by="<script>alert(1)</script>"
     )
-    text = render_attack("<b>title", [odd], attack_figures([odd]))
+    text = render_html(attack_page(record_of([odd]), "reviewer"))
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
     assert "</script><b>" not in text
     assert "<script>alert(1)" not in text
-    assert "<b>title" not in text
+    assert "<i>" not in text
     assert text.count("<script>") == text.count("</script>") == 4
+
+
+@pytest.mark.parametrize("value", ["nan", [1.0], {"a": 1}, True, None])
+def test_figures_that_are_no_numbers_are_not_drawn(value: object) -> None:
+    rows = [{**finding.to_dict(), "records": value} for finding in FOUND["copies"][0]]
+    record = AttackRecord.model_validate({"schema": "leakcap/attack/1", "findings": rows})
+    assert render_html(attack_page(record, "reviewer"))
 
 
 def test_the_command_writes_it(tmp_path: Path) -> None:
@@ -104,6 +135,9 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "written: new/page.html" in done.stdout
     assert "One record in a noisy sum" in (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
-    (tmp_path / "folder").mkdir()
-    wrong = leakcap("attack", "copies", "1", "--report", "folder", cwd=tmp_path)
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    (tmp_path / "folder.html").mkdir()
+    (tmp_path / "data.csv").write_text("mine")
+    for place in ("folder.html", "data.csv"):
+        wrong = leakcap("attack", "copies", "1", "--report", place, cwd=tmp_path)
+        assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "data.csv").read_text() == "mine"

@@ -8,13 +8,15 @@
   tuples; or the nested list alone. A sparse channel is written with `"entries": [[row, column, p], …]`.
 
 Entries are decimals, or fractions such as "1/3": with a fraction in it, a file is read exactly. Labels that
-are whole numbers are read as integers.
+are whole numbers are read as integers. An entry has at most 1,000 characters and an exponent from −400 to
+400: 1e999999999 as a fraction would have a billion digits.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from os import PathLike
@@ -25,11 +27,13 @@ import numpy as np
 
 from leakcap.channel.entries import scipy_sparse
 from leakcap.channel.finite import Channel
-from leakcap.errors import InvalidChannel
+from leakcap.errors import InvalidChannel, LeakcapError
 
 __all__ = ["load", "save"]
 
 _LONG = ["input", "output", "probability"]
+_MOST_CELL, _MOST_POWER = 1000, 400
+_POWER = re.compile(r"[eE][+-]?0*([0-9_]+)")
 
 
 def load(path: str | PathLike[str]) -> Channel:
@@ -42,7 +46,14 @@ def load(path: str | PathLike[str]) -> Channel:
         )
     if file.stat().st_size == 0:
         raise InvalidChannel(f"{file.name!r} must hold a matrix. Got an empty file.")
-    return reader(file)
+    try:
+        return reader(file)
+    except LeakcapError:
+        raise
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise InvalidChannel(
+            f"{file.name!r} must hold a matrix. Got something else. Correct the file."
+        ) from None
 
 
 def save(channel: Channel, path: str | PathLike[str]) -> None:
@@ -162,7 +173,24 @@ def _tuple(value: Any) -> Any:
     return tuple(_tuple(v) for v in value) if isinstance(value, list) else value
 
 
+def _require_sound(cell: str) -> None:
+    """Raise `InvalidChannel` for what no reader should turn into a number: it would never end."""
+    shown = cell if len(cell) <= 40 else f"{cell[:40]}…"
+    if len(cell) > _MOST_CELL:
+        raise InvalidChannel(
+            f"entries of a channel must have at most {_MOST_CELL:,} characters. Got {shown!r}. Round it."
+        )
+    power = _POWER.search(cell)
+    if power is not None and (len(power[1]) > 6 or int(power[1].replace("_", "") or 0) > _MOST_POWER):
+        raise InvalidChannel(
+            f"exponents of a channel's entries must lie between −{_MOST_POWER} and {_MOST_POWER}. "
+            f"Got {shown!r}. Write 0 for what is as small."
+        )
+
+
 def _is_number(cell: str) -> bool:
+    if cell[:1] in "+-.0123456789":
+        _require_sound(cell)
     try:
         Fraction(cell)
     except (ValueError, ZeroDivisionError):
@@ -173,6 +201,7 @@ def _is_number(cell: str) -> bool:
 def _number(cell: Any) -> Any:
     """A fraction, kept as one until it is known whether the file is exact."""
     if isinstance(cell, str):
+        _require_sound(cell)
         try:
             return Fraction(cell) if "/" in cell else float(cell)
         except (ValueError, ZeroDivisionError):

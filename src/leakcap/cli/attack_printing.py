@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,13 +17,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Epsilon", "Page", "Seed", "belief", "numbers", "show", "show_pairs"]
 
+
+def _page(report: Path | None) -> Path | None:
+    """A place for a report, refused before anything is computed; a wrong order of words spares the data."""
+    if report is not None and report.suffix.lower() not in (".html", ".htm", ".md"):
+        raise InvalidParameter(f"`--report` must be an .html or .md file. Got `{report}`.")
+    return report
+
+
 Epsilon = Annotated[float, typer.Option(help="Of each answer, in nats.")]
 Seed = Annotated[
     int | None, typer.Option(help="For the choice of questions; not for the noise.", show_default=False)
 ]
 Page = Annotated[
     Path | None,
-    typer.Option("--report", help="Also write plots and numbers as one HTML file.", show_default=False),
+    typer.Option(
+        "--report",
+        help="Also write the report: an .html or .md file.",
+        show_default=False,
+        callback=_page,
+    ),
 ]
 
 
@@ -44,12 +57,11 @@ def numbers(text: str, option: str) -> list[float]:
 
 def show(found: Sequence[Finding], json_: bool, report: Path | None) -> None:
     """Print the findings, and write the page if one is asked for."""
+    rows = [finding.to_dict() for finding in found]
     if report is not None:
-        from leakcap.report.attack import attack_figures
-
-        _write(report, found, attack_figures(found))
+        _write(report, rows)
     if json_:
-        print_json("attack/1", {"findings": [finding.to_dict() for finding in found]})
+        print_json("attack/1", {"findings": rows})
         return
     _table([("", finding) for finding in found])
     from rich.text import Text
@@ -65,17 +77,14 @@ def show(found: Sequence[Finding], json_: bool, report: Path | None) -> None:
 
 def show_pairs(pairs: Sequence[tuple[Finding, Finding]], json_: bool, report: Path | None) -> None:
     """Print attacks without the guard and with it; in JSON `guarded` tells them apart."""
-    flat = [finding for pair in pairs for finding in pair]
+    rows = [
+        {**finding.to_dict(), "guarded": guarded}
+        for pair in pairs
+        for guarded, finding in zip((False, True), pair, strict=True)
+    ]
     if report is not None:
-        from leakcap.report.attack import guard_figures
-
-        _write(report, flat, guard_figures(pairs))
+        _write(report, rows)
     if json_:
-        rows = [
-            {**finding.to_dict(), "guarded": guarded}
-            for pair in pairs
-            for guarded, finding in zip((False, True), pair, strict=True)
-        ]
         print_json("attack/1", {"findings": rows})
         return
     _table([(how, f) for pair in pairs for how, f in zip(("no guard", "guarded"), pair, strict=True)])
@@ -100,12 +109,14 @@ def _table(rows: Sequence[tuple[str, Finding]]) -> None:
     console().print(table)
 
 
-def _write(report: Path, found: Sequence[Finding], specs: Sequence[dict[str, Any]]) -> None:
-    from leakcap.report.attack import write_attack
+def _write(report: Path, rows: Sequence[dict[str, object]]) -> None:
+    from leakcap.report.html import write_html
+    from leakcap.report.markdown import write_markdown
+    from leakcap.report.sources import page_of
 
-    title = "Attacks" if len({f.attack for f in found}) > 1 else found[0].attack.capitalize()
+    page = page_of({"schema": "leakcap/attack/1", "findings": list(rows)}, "reviewer")
     try:
-        write_attack(report, title, found, specs)
+        (write_markdown if report.suffix.lower() == ".md" else write_html)(page, report)
     except OSError as trouble:
         raise InvalidParameter(
             f"`--report` must be a file that can be written. Got {trouble.strerror}."

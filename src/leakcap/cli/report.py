@@ -1,4 +1,4 @@
-"""`leakcap report`: one page for people, of a release, plan, ledger, channel, audit, attack or conversion."""
+"""`leakcap report`: one page for people, of a release, fit, plan, ledger, channel, audit or attack."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="An .html or .md file; may be repeated. Beside the source, else.",
+            help="An .html or .md file; may be repeated. One of each in this folder, else.",
             show_default=False,
         ),
     ] = None,

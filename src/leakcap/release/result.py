@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leakcap.cards import card
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
@@ -67,6 +68,25 @@ class Release:
     def statement(self) -> Statement:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: values with their intervals, and what they cost."""
+        rows = [
+            (", ".join(map(str, row.keys.values())) or "value", _shown(row.value), _between(row.interval))
+            for row in self.rows
+        ]
+        paid = "repeated from the ledger, for free" if self.repeated else f"ε = {self.price.epsilon:.6g}"
+        note = f"{self.text}. Noise: {self.price.mechanism}; {paid}."
+        return card(self.name, rows, heads=("", "private value", "95 % interval"), note=note)
+
+
+def _shown(value: Number) -> str:
+    return f"{value:,d}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def _between(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{low:,.6g} to {high:,.6g}"
 
 
 def release_of(

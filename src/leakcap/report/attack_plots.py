@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from leakcap.attack import Correlated, Finding, Floored, Skew, Surprise, Unsure
+from leakcap.attack import Finding
 from leakcap.report.plots import ACCENT, INK, PALE, WARM, Spec
 
 __all__ = ["attack_figures", "guard_figures", "limits", "named"]
@@ -25,13 +25,19 @@ def attack_figures(found: Sequence[Finding]) -> list[Spec]:
     >>> [spec["title"]["text"] for spec in attack_figures([membership(1.0)])]
     ['Got, and at most']
     """
-    for kind, draw in _DRAWN.items():
-        if len(found) > 1 and all(isinstance(f, kind) for f in found):
+    for fields, draw in _DRAWN:
+        if len(found) > 1 and all(_has(f, fields) for f in found):
             return [draw(found)]
-    if len(found) == 1 and isinstance(found[0], Correlated):
+    if len(found) == 1 and _has(found[0], _JOINT):
         return [_promises(found[0]), limits(found)]
     units = list(dict.fromkeys(f.unit for f in found))
     return [limits([f for f in found if f.unit == unit]) for unit in units]
+
+
+def _has(found: object, fields: Sequence[str]) -> bool:
+    """Whether these are figures of its own: an attack drawn from its record has no other kind."""
+    own = (getattr(found, field, None) for field in fields)
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in own)
 
 
 def guard_figures(pairs: Sequence[tuple[Finding, Finding]]) -> list[Spec]:
@@ -58,7 +64,7 @@ def named(found: Finding) -> str:
     'membership in a histogram'
     """
     detail = getattr(found, "sampler", None) or getattr(found, "joint", None)
-    return f"{found.attack}: {detail}" if detail else found.attack
+    return f"{found.attack}: {detail}" if isinstance(detail, str) and detail else found.attack
 
 
 def limits(found: Sequence[Finding]) -> Spec:
@@ -189,7 +195,7 @@ def _rows(found: Sequence[Any], x: str, shown: dict[str, str], least: float = 0.
         {x: float(f"{getattr(f, x):.6g}"), "what": what, "value": getattr(f, field)}
         for what, field in shown.items()
         for f in found
-        if math.isfinite(getattr(f, x)) and getattr(f, field) >= least
+        if math.isfinite(getattr(f, x)) and least <= getattr(f, field) < math.inf
     ]
 
 
@@ -203,7 +209,7 @@ def _copies(found: Sequence[Any]) -> Spec:
         "cap on the table": "table_cap",
     }
     marks = ((WARM, _SOLID), (ACCENT, _SOLID), (ACCENT, _DASHED), (INK, _DOTTED), (INK, _DASHED))
-    top = max(1.25 * max(f.got for f in found), 1.1 * found[0].independent_cap)
+    top = min(max(1.25 * max(f.got for f in found), 1.1 * found[0].independent_cap), 1e308)
     return _lines(
         "One record in a noisy sum of records that depend on each other",
         f"ε = {found[0].epsilon:g}; the cap on one person is about whoever knows all the others",
@@ -214,7 +220,7 @@ def _copies(found: Sequence[Any]) -> Spec:
     )
 
 
-def _promises(found: Correlated) -> Spec:
+def _promises(found: Any) -> Spec:
     """One joint law: what is learned beside every promise, on a logarithmic scale."""
     pairs = [
         ("learned: I(X;Y)", found.got, WARM),
@@ -226,12 +232,13 @@ def _promises(found: Correlated) -> Spec:
         ("learned from the worst answer", found.lift, WARM),
         ("at most from any answer", found.lift_at_most, PALE),
     ]
-    drawn = [pair for pair in pairs if pair[1] >= _LEAST]
+    drawn = [pair for pair in pairs if _LEAST <= pair[1] < math.inf]
     names = [what for what, _, _ in drawn]
     axis = {"labelLimit": 300, "grid": True}
     return _chart(
         "What is learned, and who promised what",
-        f"{found.joint}, ε = {found.epsilon:g}; nats, on a logarithmic scale (less than 10⁻⁶ is left out)",
+        f"{named(found).rpartition(': ')[2]}, ε = {found.epsilon:g}; "
+        "nats, on a logarithmic scale (less than 10⁻⁶ is left out)",
         34 * len(drawn) + 20,
         data={"values": [{"what": what, "nats": value} for what, value, _ in drawn]},
         mark=_POINT,
@@ -305,10 +312,13 @@ def _surprise(found: Sequence[Any]) -> Spec:
     )
 
 
-_DRAWN: dict[type[Finding], Callable[[Sequence[Any]], Spec]] = {
-    Correlated: _copies,
-    Unsure: _knowledge,
-    Floored: _floor,
-    Skew: _skew,
-    Surprise: _surprise,
-}
+_CAPS = ("records", "epsilon", "independent_cap")
+_JOINT = (*_CAPS, "given_others", "group_cap", "extent_cap", "table_cap", "lift", "lift_at_most")
+_DRAWN: tuple[tuple[tuple[str, ...], Callable[[Sequence[Any]], Spec]], ...] = (
+    (_JOINT, _copies),
+    (("others", "nats_each", "epsilon", "told"), _knowledge),
+    ((*_CAPS, "missing"), _floor),
+    (("alpha", "level", "nats"), _surprise),
+    (("alpha", "nats"), _skew),
+)
+"""The figures of their own by which attacks at several sizes are known, and how they are drawn."""

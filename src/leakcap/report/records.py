@@ -333,7 +333,7 @@ class ChannelRecord(Record):
 
     schema_: Literal["leakcap/channel/1"] = Field(alias="schema")
     file: str
-    shape: tuple[int, int]
+    shape: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
     prior: tuple[float, ...]
     gain: str
     measures: tuple[MeasureRecord, ...]
@@ -417,7 +417,7 @@ class AttackRecord(Record):
     )  # fmt: skip
 
     schema_: Literal["leakcap/attack/1"] = Field(alias="schema")
-    findings: tuple[FindingRecord, ...]
+    findings: tuple[FindingRecord, ...] = Field(min_length=1)
 
 
 class StepRecord(Part):

@@ -18,6 +18,7 @@ from leakcap.report.records import (
     BudgetRecord,
     ChannelRecord,
     ConvertRecord,
+    FitRecord,
     PlanRecord,
     Record,
     ReleaseRecord,
@@ -33,6 +34,7 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     AuditRecord: pages.audit_page,
     AttackRecord: pages.attack_page,
     ConvertRecord: pages.convert_page,
+    FitRecord: pages.fit_page,
 }
 
 
@@ -54,7 +56,11 @@ def page_of(record: Mapping[str, Any], audience: Audience, owner: str = "the rec
         )
     try:
         return _PAGES[kind](kind.model_validate_json(json.dumps(record)), audience)
-    except (ValidationError, ValueError) as error:
+    except LookupError:
+        raise InvalidParameter(
+            f"`{owner}` is not a sound record: something that its page needs is missing."
+        ) from None
+    except (ValidationError, ValueError, ArithmeticError) as error:
         raise InvalidParameter(f"`{owner}` is not a sound record: {_first(error)}.") from None
 
 

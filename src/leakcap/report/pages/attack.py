@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
-from leakcap.attack import Finding
-from leakcap.report.attack_plots import limits
+from leakcap.report.attack_plots import attack_figures, guard_figures
 from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
 from leakcap.report.drawings import bars
+from leakcap.report.plots import Spec
 from leakcap.report.records import AttackRecord, FindingRecord
 from leakcap.report.wording import quantity, signed
 
@@ -72,20 +74,30 @@ def _title(finding: FindingRecord, index: int, count: int) -> str:
 
 
 def _plots(found: Sequence[FindingRecord]) -> list[Plot]:
-    """One for each unit, of those findings that are finite."""
-    drawn = [
-        Finding(attack=_named(f), got=f.got, at_most=f.at_most, unit=f.unit, stopped_by=f.stopped_by)
-        for f in found
-        if f.got is not None and f.at_most is not None
-    ]
+    """The plots of this attack, with those findings that are finite."""
     return [
-        Plot(
-            f"limits-{index}",
-            limits([f for f in drawn if f.unit == unit]),
-            f"Got, and at most, in {unit}: the numbers are in the table",
-        )
-        for index, unit in enumerate(dict.fromkeys(f.unit for f in drawn))
+        Plot(f"figure-{index}", spec, f"{spec['title']['text']}; the numbers are in the table")
+        for index, spec in enumerate(_specs(found))
     ]
+
+
+def _specs(found: Sequence[FindingRecord]) -> list[Spec]:
+    pairs = list(zip(found[::2], found[1::2], strict=False))
+    if pairs and all((a.own().get("guarded"), b.own().get("guarded")) == (False, True) for a, b in pairs):
+        drawn = [(_drawn(a), _drawn(b)) for a, b in pairs if _finite(a) and _finite(b)]
+        return guard_figures(drawn) if drawn and len(found) == 2 * len(pairs) else []
+    return attack_figures([_drawn(f) for f in found if _finite(f)]) if any(map(_finite, found)) else []
+
+
+def _finite(finding: FindingRecord) -> bool:
+    return finding.got is not None and finding.at_most is not None
+
+
+def _drawn(finding: FindingRecord) -> Any:
+    """A finding as plots take it: its figures as attributes, ∞ where the record says null."""
+    own = {name: math.inf if value is None else value for name, value in finding.own().items()}
+    plain = {"attack": finding.attack, "unit": finding.unit, "got": finding.got, "at_most": finding.at_most}
+    return SimpleNamespace(**{**own, **plain})
 
 
 def _value(value: float | None, *, up: bool = True) -> str:
