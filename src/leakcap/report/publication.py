@@ -76,6 +76,7 @@ def _release(release: Release, statement: Statement) -> dict[str, object]:
         "query": release.text,
         "values": rows,
         "confidence": 0.95,
+        **({} if release.processed is None else {"post_processed": release.processed}),
         "noise": {"mechanism": price.mechanism, "scales": price.noise_scales},
         "price": {
             "epsilon": price.epsilon,
