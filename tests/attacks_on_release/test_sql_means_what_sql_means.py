@@ -89,7 +89,7 @@ def world() -> tuple[pyarrow.Table, Policy]:
 
 def ours(text: str, policy: Policy, engine: Engine) -> float:
     plan = plan_query(sql_queries(text, policy, 0.5)[0], policy)
-    total = scans_of([plan], engine)[0].run(engine)[0][0][0]
+    total = scans_of([plan], engine)[0].run(engine)[0].totals[0][0]
     return total if plan.grid is None else plan.grid.value(total)
 
 

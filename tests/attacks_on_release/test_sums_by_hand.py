@@ -88,6 +88,6 @@ def test_every_total_is_the_exact_one(limit: int, monkeypatch: pytest.MonkeyPatc
                 for index, cell in enumerate([0, 1] if plan.query.by else [None]):
                     kept = [v for v, g in zip(values, groups, strict=True) if cell is None or g == cell]
                     whole = [one for one in (steps(plan, value) for value in kept) if one is not None]
-                    found = [totals[number][index] for number in range(len(plan.parts))]
+                    found = [totals.totals[number][index] for number in range(len(plan.parts))]
                     assert found == [expected(part, whole) for part in plan.parts], (bounds, values)
     assert quick > 0 or limit < 2**53

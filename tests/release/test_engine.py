@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +187,30 @@ def test_the_engine_sees_nothing_else(tmp_path: Path, kind: str) -> None:
             engine.aggregate(statement)
     assert len(hidden) == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_data_frames_share_a_database_and_see_nothing_of_each_other() -> None:
+    first, second = attach(arrow()), attach(pyarrow.table({"a": [7]}))
+    third = attach(pandas.DataFrame({"a": [8, 9]}))
+    counted = "SELECT count(*) FROM leakcap_source"
+    assert [engine.aggregate(counted) for engine in (first, second, third)] == [[(6,)], [(1,)], [(2,)]]
+    assert second.columns() == {"a": "BIGINT"}
+    assert third.aggregate("SELECT sum(a) FROM leakcap_source") == [(17,)]
+    views = "SELECT count(*) FROM duckdb_views() WHERE view_name = 'leakcap_source'"
+    assert third.aggregate(views) == [(1,)]
+
+
+def test_a_child_of_a_fork_starts_a_database_of_its_own() -> None:
+    program = (
+        "import os, sys, pyarrow\n"
+        "from leakcap.release import attach\n"
+        "ask = lambda: attach(pyarrow.table({'a': [1, 2]})).aggregate('SELECT sum(a) FROM leakcap_source')\n"
+        "assert ask() == [(3,)]\n"
+        "child = os.fork()\n"
+        "assert ask() == [(3,)]\n"
+        "sys.exit(os.waitpid(child, 0)[1] if child else 0)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
 class Odd:

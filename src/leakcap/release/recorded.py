@@ -17,14 +17,14 @@ __all__ = ["recalled", "values_of"]
 
 def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, list[list[Recorded]]]:
     """By entry, for each group in its order: value, and both ends of its interval. All of it is released."""
-    return {
-        id_: [
-            # Where keys are private, or chosen, which ones they are is a part of the answer.
-            [row.value, *row.interval, *(row.keys.values() if _told(release) else ())]
-            for row in release.rows
-        ]
-        for id_, release in zip(ids, releases, strict=True)
-    }
+    return {id_: _recorded(release) for id_, release in zip(ids, releases, strict=True)}
+
+
+def _recorded(release: Release) -> list[list[Recorded]]:
+    if _told(release):
+        # Where keys are private, or chosen, which ones they are is a part of the answer.
+        return [[row.value, *row.interval, *row.keys.values()] for row in release.rows]
+    return [[row.value, *row.interval] for row in release.rows]
 
 
 def _told(release: Release) -> bool:

@@ -18,7 +18,7 @@ from leakcap.statement import Statement, statement_of
 __all__ = ["Number", "Release", "Row", "release_of"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """One group of an answer: its keys, the private value, and its 95 % interval."""
 

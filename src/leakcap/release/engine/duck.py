@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Mapping, Sequence, Set
 from functools import cache
@@ -138,17 +137,19 @@ def session() -> duckdb.DuckDBPyConnection:
 
     What one session registers no other one sees. To start a database takes 10 ms, a session none.
     """
-    return _locked(os.getpid()).cursor()
+    return _locked().cursor()
 
 
 @cache
-def _locked(process: int) -> duckdb.DuckDBPyConnection:
-    # One for each process, since the threads of a database do not follow a fork. Nor does its end: a child
-    # that cleared it away would wait for them for ever, so that nobody does.
+def _locked() -> duckdb.DuckDBPyConnection:
     connection = connect()
     _lock(connection)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
     return connection
+
+
+# The threads of a database do not follow a fork: a child that has one waits for them for ever when it ends.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_locked.cache_clear)
 
 
 def quoted(text: str) -> str:
