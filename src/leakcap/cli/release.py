@@ -68,7 +68,9 @@ def release(
     target = report or queries.report or Path(f"{file.stem}.html")
     url = require_durable(queries.ledger if ledger is None else ledger)
     require_report(target, url, file, queries.policy, Path(queries.data))
-    table = PrivateTable(queries.data, policy=policy, ledger=url, table=queries.table, analyst=analyst)
+    table = PrivateTable(
+        queries.data, policy=policy, ledger=url, table=queries.table, tables=queries.tables, analyst=analyst
+    )
     releases = table.release(queries.queries, fresh=fresh)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
     from leakcap.release import Policy, Preview, Query, Release
+    from leakcap.release.shares import Aim
 
 __all__ = ["sql"]
 
@@ -30,6 +31,12 @@ def sql(
         str | None,
         typer.Option(help="How ε is shared, e.g. 2,1,1. Equally by default.", show_default=False),
     ] = None,
+    aim: Annotated[
+        str,
+        typer.Option(
+            "--for", help="What ε is divided for: shares by weight, least total error, equal errors."
+        ),
+    ] = "shares by weight",
     delta: Annotated[
         float | None,
         typer.Option(help="The δ for groups whose keys are private, shared equally.", show_default=False),
@@ -53,7 +60,7 @@ def sql(
     Example: leakcap sql "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis" --epsilon 0.5
     --in examples/hospital/release.toml --preview
     """
-    asked = _asked(text, epsilon, file, weights, delta)
+    asked = _asked(text, epsilon, file, weights, delta, aim)
     if preview:
         from leakcap.release import preview as preview_queries
 
@@ -75,10 +82,13 @@ class _Asked:
     policy: Policy
     data: Path | str
     table: str | None
+    tables: Mapping[str, Path | str]
     ledger: str
 
 
-def _asked(text: str, epsilon: float, file: Path, weights: str | None, delta: float | None) -> _Asked:
+def _asked(
+    text: str, epsilon: float, file: Path, weights: str | None, delta: float | None, aim: str
+) -> _Asked:
     from leakcap.release import load_policy, load_queries
     from leakcap.release.sql import sql_queries
 
@@ -87,8 +97,10 @@ def _asked(text: str, epsilon: float, file: Path, weights: str | None, delta: fl
     # A table goes by the policy's name for the data, and by its own name in its database or folder.
     named = [place.table.rpartition(".")[2]] if place.table is not None else []
     tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
-    queries = sql_queries(text, policy, epsilon, tables=tables, weights=_numbers(weights), delta=delta)
-    return _Asked(queries, policy, place.data, place.table, place.ledger)
+    queries = sql_queries(
+        text, policy, epsilon, tables=tables, weights=_numbers(weights), delta=delta, aim=cast("Aim", aim)
+    )
+    return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger)
 
 
 def _numbers(weights: str | None) -> list[float] | None:
@@ -138,7 +150,14 @@ def _answer(asked: _Asked, ledger: str, analyst: str, fresh: bool, json_: bool) 
     from leakcap.report.terminal import print_publication
     from leakcap.statement import statement_of
 
-    table = PrivateTable(asked.data, policy=asked.policy, ledger=ledger, table=asked.table, analyst=analyst)
+    table = PrivateTable(
+        asked.data,
+        policy=asked.policy,
+        ledger=ledger,
+        table=asked.table,
+        tables=asked.tables,
+        analyst=analyst,
+    )
     releases = table.release(asked.queries, fresh=fresh)
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
     publication = Publication.of(asked.policy, releases, total, table.budget())

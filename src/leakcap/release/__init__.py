@@ -18,7 +18,8 @@ from leakcap.release.engine import DuckDB, Engine, attach
 from leakcap.release.exposure import exposure_of, exposure_so_far
 from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_policy
 from leakcap.release.price import Price
-from leakcap.release.queries import Query, QueryFile, load_queries, query_from
+from leakcap.release.queries import Query, query_from
+from leakcap.release.queryfile import QueryFile, load_queries
 from leakcap.release.result import Release, Row
 from leakcap.release.selection import Question, Selection
 from leakcap.release.sql import sql_queries

@@ -1,4 +1,4 @@
-"""The analyst's queries, in Python or as a TOML file."""
+"""The analyst's queries, and where a file's data and ledger are."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Strict, TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.statistics import Statistic, statistics
 from leakcap.release.statistics.base import require as _require
-from leakcap.release.validation import complaints, read_toml
+from leakcap.release.validation import complaints
 
-__all__ = ["Query", "QueryFile", "load_queries", "places", "query_from"]
+__all__ = ["Query", "places", "query_from"]
 
 # Strict: text is no number, and true is not 1.
 Text: TypeAlias = Annotated[str, Strict()]
@@ -152,57 +152,6 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
 def _owner(content: Mapping[str, Any], owner: str) -> str:
     name = content.get("name")
     return f"query {name}" if isinstance(name, str) and name else owner
-
-
-class _Contents(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    policy: str
-    data: str
-    table: str | None = None
-    ledger: str
-    report: str | None = None
-    query: list[dict[str, Any]] = Field(min_length=1)
-
-
-@dataclass(frozen=True)
-class QueryFile:
-    """A query file with its paths resolved: relative ones start at the file's own folder.
-
-    `data` is a path, or the URL of a server.
-    """
-
-    policy: Path
-    data: Path | str
-    table: str | None
-    ledger: str
-    report: Path | None
-    queries: tuple[Query, ...]
-
-
-def load_queries(path: str | Path) -> QueryFile:
-    """Read a query file. Raises `InvalidQuery`, one line per broken rule."""
-    path = Path(path)
-    try:
-        contents = _Contents.model_validate(read_toml(path, InvalidQuery))
-    except ValidationError as error:
-        raise InvalidQuery(complaints(error, str(path))) from None
-    queries = tuple(
-        query_from(entry, owner=f"{path}: query {index}")
-        for index, entry in enumerate(contents.query, start=1)
-    )
-    names = [query.name for query in queries]
-    for name in names:
-        _require(names.count(name) == 1, "name", name, f"be unique in `{path}`")
-    folder = path.resolve().parent
-    return QueryFile(
-        policy=folder / contents.policy,
-        data=places(folder, contents.data, contents.ledger)[0],
-        table=contents.table,
-        ledger=places(folder, contents.data, contents.ledger)[1],
-        report=None if contents.report is None else folder / contents.report,
-        queries=queries,
-    )
 
 
 def places(folder: Path, data: str, ledger: str) -> tuple[Path | str, str]:

@@ -158,7 +158,9 @@ def _on(words: Words, policy: Policy, data: str, alias: str, name: str) -> None:
     wanted = {(data, table.on or policy.id_column or ""), (alias, table.key_column)}
     if sides != wanted:
         raise words.refusal("the join is not by the declared key", start, rule)
-    if words.kind() in ("AND", "OR") or words.kind() not in (*_NEXT, "JOIN", "INNER", *_REASONS):
+    if words.kind() not in (*_NEXT, "JOIN", "INNER", *_REASONS):
+        if words.is_clause():
+            raise words.unexpected()
         raise words.refusal("a join by more than the declared key is not supported", words.start, rule)
 
 

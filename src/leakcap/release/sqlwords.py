@@ -99,6 +99,10 @@ class Words:
         following = self._tokens[self._at + 1 : self._at + 2]
         return bool(following) and following[0].token_type == TokenType.DOT
 
+    def is_clause(self) -> bool:
+        """Whether the next word begins a clause that is refused by its name."""
+        return self._found_clause() is not None
+
     def expect(self, kind: str) -> None:
         """Go past the next word, which must be of this kind."""
         if not self.take(kind):
@@ -194,6 +198,9 @@ class Words:
     def _may_qualify(self, place: int) -> bool:
         """Whether this word can be a table's name: no text, no number, no part of a longer name."""
         if self._tokens[place].token_type in (TokenType.STRING, TokenType.NUMBER):
+            return False
+        beyond = self._tokens[place + 3 : place + 4]
+        if beyond and beyond[0].token_type == TokenType.DOT:
             return False
         return place == 0 or self._tokens[place - 1].token_type != TokenType.DOT
 

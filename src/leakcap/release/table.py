@@ -21,6 +21,7 @@ from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
 from leakcap.release.scan import Found, scans_of
 from leakcap.release.schema import check_schema
+from leakcap.release.shares import Aim
 from leakcap.release.sql import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
 
@@ -103,13 +104,16 @@ class PrivateTable(Asking):
         epsilon: float,
         delta: float | None = None,
         weights: Sequence[float] | None = None,
+        aim: Aim = "shares by weight",
         fresh: bool = False,
     ) -> list[Release]:
         """What a SELECT statement asks for, a release for each aggregate; they share ε equally or by weights.
 
         `FROM` names the policy's data set, or the `table` that was given. What is supported: `docs/sql.md`.
         """
-        queries = sql_queries(text, self.policy, epsilon, tables=self._tables, weights=weights, delta=delta)
+        queries = sql_queries(
+            text, self.policy, epsilon, tables=self._tables, weights=weights, delta=delta, aim=aim
+        )
         return self.release(queries, fresh=fresh)
 
     def dry_run(self, queries: Query | Sequence[Query]) -> list[Release]:

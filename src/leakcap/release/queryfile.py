@@ -1,0 +1,129 @@
+"""A query file: which table under which policy and ledger, what is asked, and how ε is shared.
+
+    policy = "policy.toml"
+    data = "visits.parquet"
+    tables = { people = "people.parquet" }
+    ledger = "visits.db"
+    budget = { epsilon = 1.0, for = "least total error" }
+
+    [[query]]
+    name = "stays"
+    statistic = "count"
+    weight = 2
+
+Each query has its own `epsilon`; or the file has a `budget`, and each query a `weight` or an `error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.engine import is_database
+from leakcap.release.policy import load_policy
+from leakcap.release.queries import Query, places, query_from
+from leakcap.release.shares import Aim, Draft, divided
+from leakcap.release.statistics.base import require
+from leakcap.release.validation import complaints, read_toml
+
+__all__ = ["QueryFile", "load_queries"]
+
+
+class _Budget(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    epsilon: float | None = None
+    delta: float | None = None
+    aim: Aim = Field(default="shares by weight", alias="for")
+
+
+class _Contents(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    policy: str
+    data: str
+    table: str | None = None
+    tables: dict[str, str] = Field(default_factory=dict)
+    ledger: str
+    report: str | None = None
+    budget: _Budget | None = None
+    query: list[dict[str, Any]] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class QueryFile:
+    """A query file with its paths resolved: relative ones start at the file's own folder.
+
+    `data` is a path, or the URL of a server; `tables` are those that the policy joins.
+    """
+
+    policy: Path
+    data: Path | str
+    table: str | None
+    ledger: str
+    report: Path | None
+    queries: tuple[Query, ...]
+    tables: Mapping[str, Path | str] = field(default_factory=dict)
+
+
+def load_queries(path: str | Path) -> QueryFile:
+    """Read a query file. Raises `InvalidQuery`, one line per broken rule.
+
+    Where queries share a budget it is divided here, for which the policy is read too.
+    """
+    path = Path(path)
+    try:
+        contents = _Contents.model_validate(read_toml(path, InvalidQuery))
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, str(path))) from None
+    folder = path.resolve().parent
+    queries = _queries(contents, path, folder / contents.policy)
+    names = [query.name for query in queries]
+    for name in names:
+        require(names.count(name) == 1, "name", name, f"be unique in `{path}`")
+    data, ledger = places(folder, contents.data, contents.ledger)
+    return QueryFile(
+        policy=folder / contents.policy,
+        data=data,
+        table=contents.table,
+        ledger=ledger,
+        report=None if contents.report is None else folder / contents.report,
+        queries=tuple(queries),
+        tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
+    )
+
+
+def _place(folder: Path, data: Path | str, other: str) -> Path | str:
+    """Beside a server's or a DuckDB file's table the name of one there, else a file."""
+    stored = isinstance(data, str) or is_database(data)
+    return other if stored else folder / other
+
+
+def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
+    entries = list(enumerate(contents.query, start=1))
+    budget = contents.budget
+    if budget is None:
+        for index, entry in entries:
+            _refuse(
+                entry, ("weight", "error"), f"{path}: query {index}", "They share a `budget` of the file."
+            )
+        return [query_from(entry, owner=f"{path}: query {index}") for index, entry in entries]
+    drafts = []
+    for index, entry in entries:
+        owner = f"{path}: query {index}"
+        _refuse(entry, ("epsilon", "delta"), owner, "The file has a `budget`: give a `weight` or an `error`.")
+        content = {name: value for name, value in entry.items() if name not in ("weight", "error")}
+        query_from({**content, "epsilon": 1.0}, owner=owner)
+        drafts.append(Draft(content, weight=entry.get("weight"), error=entry.get("error")))
+    return divided(drafts, load_policy(policy), epsilon=budget.epsilon, delta=budget.delta, aim=budget.aim)
+
+
+def _refuse(entry: Mapping[str, Any], fields: Sequence[str], owner: str, remedy: str) -> None:
+    for name in fields:
+        if name in entry:
+            raise InvalidQuery(f"`{name}` of `{owner}` must be left out. {remedy}")
