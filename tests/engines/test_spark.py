@@ -55,7 +55,8 @@ def test_decimals_and_ids(spark: Any) -> None:
     people = policy_of(unit={"id": "id", "max_rows": 1}, columns={"x": {"bounds": [-3.0, 10.0]}})
     plan = planned(people, statistic="sum", column="x")
     assert plan.grid is not None
-    assert plan.grid.step * exact(plan, engine)[0][0] == 11.5
+    # 99 is clamped to 10; of the first person either row is kept.
+    assert plan.grid.step * exact(plan, engine)[0][0] in (11.5, 12.5)
     by_key = planned(policy_of(columns={"k": {"keys": [1, 2]}}), statistic="count", by=("k",))
     assert exact(by_key, engine) == [[2, 1]]
 
