@@ -124,3 +124,24 @@ def test_the_shell_gets_commands_and_options() -> None:
             [program], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
         assert wanted in done.stdout.split(), (words, done.stdout, done.stderr)
+
+
+def test_ctrl_c_while_it_is_still_loading(place: Path) -> None:
+    """At several moments of the half second before the command line is there."""
+    said = set()
+    start = "from leakcap_command import run; print(flush=True); run()"
+    for moment in (0.06, 0.1, 0.15, 0.2, 0.3):
+        child = subprocess.Popen(
+            [sys.executable, "-c", start, "attack", "wifi",
+             "--fields", "100000", "--adaptive"],
+            cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert child.stdout is not None
+        child.stdout.readline()  # from here on the command is ours
+        time.sleep(moment)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+        lines = [line for line in err.splitlines() if line.strip()]
+        assert (child.returncode, len(lines)) == (130, 1), err
+        said.add(lines[0])
+    assert "leakcap: stopped before anything was done." in said
