@@ -23,4 +23,4 @@ def test_a_preview_of_many_bins_is_quick() -> None:
     started = time.process_time()
     (plan,) = preview([query], policy=policy)
     assert time.process_time() - started < 0.5  # growing the search tree took two seconds and more
-    assert plan.rows == 10_000
+    assert plan.price.cells == 10_000
