@@ -21,6 +21,7 @@ from leakcap.release.dummy import dry_run
 from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
 from leakcap.release.products import correlation_ends, covariance_ends, joint_diameter, joint_norm
+from leakcap.release.sql import sql_queries
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors
@@ -240,3 +241,15 @@ def test_previews_refusals_and_dry_runs() -> None:
         [13.0**2 / 12, 0.0, 6.0**2 / 12], abs=shown.error + 0.9
     )  # 1,000 rows at random
     assert shown.error < 3
+
+
+def test_sql_of_two_columns() -> None:
+    text = "SELECT d, COVAR_POP(x, y), CORR(tests.y, x) AS r FROM tests WHERE f GROUP BY d"
+    asked = sql_queries(text, policy_of(), 1.0)
+    assert [(q.name, q.statistic, q.columns) for q in asked] == [
+        ("covariance of x and y", "covariance", ("x", "y")),
+        ("r", "correlation", ("y", "x")),
+    ]
+    for bad in ("COVAR_POP(x)", "CORR(x, y, x)", "CORR(x, x)", "CORR(x, d)", "COVAR_POP(*)", "CORR(x, zz)"):
+        with pytest.raises(InvalidQuery, match="Line 1, column"):
+            sql_queries(f"SELECT {bad} FROM tests", policy_of(), 1.0)

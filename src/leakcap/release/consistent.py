@@ -1,7 +1,7 @@
-"""Parts and totals that were released each for itself, made to add up. It costs nothing: it sees releases only.
+"""Parts and totals that were released each for itself, made to add up. Costs nothing: only releases are seen.
 
 The true cells z of the finest release give every other number as a sum. Given noisy numbers y with variances
-v the weighted least squares fit minimises Σ (y_k − Σ_{cells of k} z)²/v_k, with z ≥ 0 where that is known, and
+v the weighted least squares fit minimises Σ (y_k − Σ_{cells of k} z)²/v_k, with z ≥ 0 where that is known,
 rounded to whole numbers where they count. All sums are then those of the fitted cells. The fit without the
 constraints is the best linear unbiased estimate: no number gets worse by it in expected squared error.
 
@@ -98,7 +98,8 @@ def _check(releases: Sequence[Release]) -> None:
         column = query.statistic != "sum" or query.column == first.query.column
         if not (same and column and release.price.delta == 0):
             raise InvalidQuery(
-                "`releases` of `consistent` must have one `where`, public keys, and count rows or sum one column."
+                "`releases` of `consistent` must have one `where`, public keys, and count rows or sum one "
+                "column."
             )
 
 

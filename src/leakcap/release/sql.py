@@ -10,7 +10,7 @@ columns, statistics, and a condition that `parse_where` reads into a tree of its
                  [WHERE condition] [GROUP BY column {"," column}] [";"]
     item       = column [[AS] alias] | aggregate [[AS] alias]
     aggregate  = COUNT(*) | COUNT(DISTINCT id) | function(column)
-    function   = COUNT | SUM | AVG | MEDIAN | VAR_POP | STDDEV_POP
+    function   = COUNT | SUM | AVG | MEDIAN | VAR_POP | STDDEV_POP; of two columns COVAR_POP | CORR
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from leakcap.release.statistics import statistics
 __all__ = ["sql_queries"]
 
 _AGGREGATES = {word: name for name, statistic in statistics().items() for word in statistic.sql}
-_ALLOWED = f"Allowed are {', '.join(sorted({*_AGGREGATES, 'COUNT(DISTINCT id)'} - {'MEAN'}))}"
+_PAIRS = {word: name for name, statistic in statistics().items() for word in statistic.sql_of_two}
+_ALLOWED = f"Allowed are {', '.join(sorted({*_AGGREGATES, *_PAIRS, 'COUNT(DISTINCT id)'} - {'MEAN'}))}"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class _Item:
     column: str | None
     alias: str | None
     start: int
+    second: str | None = None
 
 
 def sql_queries(
@@ -116,6 +118,8 @@ def _item(words: Words, policy: Policy, scope: Scope | None) -> _Item:
     if called is None:
         column = _column(words, policy, scope)
         return _Item(None, column, words.alias(), start)
+    if called.upper() in _PAIRS:
+        return _pair(words, policy, scope, called.upper())
     statistic = _AGGREGATES.get(called.upper())
     if statistic is None:
         raise words.refusal(f"{called.upper()} is not supported", start, f"{_ALLOWED}.")
@@ -128,6 +132,19 @@ def _item(words: Words, policy: Policy, scope: Scope | None) -> _Item:
     argument = None if statistic == "count" and words.take("STAR") else _column(words, policy, scope)
     words.close(f"{called.upper()} takes one column" + (" or *" if statistic == "count" else ""))
     return _Item(statistic, argument, words.alias(), start)
+
+
+def _pair(words: Words, policy: Policy, scope: Scope | None, called: str) -> _Item:
+    """A function of two columns."""
+    start = words.start
+    words.call()
+    first = _column(words, policy, scope)
+    words.expect("COMMA")
+    second = _column(words, policy, scope)
+    words.close(f"{called} takes two columns")
+    if first == second:
+        raise words.refusal(f"{called} takes two different columns", start, "Ask for VAR_POP.")
+    return _Item(_PAIRS[called], first, words.alias(), start, second)
 
 
 def _people(words: Words, policy: Policy, place: int, scope: Scope | None) -> None:
@@ -227,6 +244,7 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
         name = base = item.alias or (
             f"{item.statistic} of {item.column}" if item.column else str(item.statistic)
         )
+        base = name = f"{base} and {item.second}" if item.second and not item.alias else base
         number = 2
         while name in names:
             name, number = f"{base} {number}", number + 1
@@ -241,6 +259,8 @@ def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> 
         present = f"{quoted} IS NOT NULL"
         condition, column = (f"({condition}) AND {present}" if condition else present), None
     content = {"name": name, "statistic": item.statistic, "column": column, **chosen, "where": condition}
+    if item.second is not None:
+        content |= {"column": None, "columns": (column, item.second)}
     return Draft(content, weight=weight)
 
 

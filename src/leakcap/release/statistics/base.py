@@ -40,11 +40,13 @@ class Expected:
 class Statistic(ABC):
     """One statistic: its name, what a query of it may say, its plan, and what its noisy integers mean.
 
-    `sql` are the functions of one column that ask for it; `fields` the query's fields that are its own.
+    `sql` are the functions of one column that ask for it, `sql_of_two` those of two; `fields` the query's
+    fields that are its own.
     """
 
     name: ClassVar[str]
     sql: ClassVar[tuple[str, ...]] = ()
+    sql_of_two: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[frozenset[str]] = frozenset({"column"})
 
     told: ClassVar[bool] = False

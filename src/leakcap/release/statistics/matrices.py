@@ -62,6 +62,7 @@ class Covariance(Statistic):
     """The covariance of each pair of columns and the variance of each, over rows that have all of them."""
 
     name: ClassVar[str] = "covariance"
+    sql_of_two: ClassVar[tuple[str, ...]] = ("COVAR_POP",)
     fields: ClassVar[frozenset[str]] = frozenset({"columns"})
 
     def check(self, query: Query) -> None:
@@ -201,6 +202,7 @@ class Correlation(Covariance):
     """The correlation of each pair of columns, over rows that have all of them."""
 
     name: ClassVar[str] = "correlation"
+    sql_of_two: ClassVar[tuple[str, ...]] = ("CORR",)
 
     def pairs(self, columns: int) -> list[Pair]:
         """The upper triangle without its diagonal, which is 1."""
