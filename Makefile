@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo explore test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
+.PHONY: help demo explore docs test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,10 @@ demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and
 	@echo "The demo starts from an empty ledger each time. A real one is kept: that is what makes a cap a cap."
 	$(BIN)/leakcap release examples/hospital/release.toml \
 	  --ledger sqlite:///build/demo/hospital.db --report build/demo/report.html
+
+docs: $(VENV)/.dev ## the manual, in build/manual: open build/manual/index.html; warnings are errors
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict
+	@echo "build/manual/index.html; with search: $(BIN)/python -m http.server --directory build/manual 8422"
 
 $(VENV)/.web: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web,scipy]'

@@ -1,0 +1,141 @@
+"""The manual as a site: built from docs/ with warnings as errors, offline, complete."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import leakcap
+from leakcap.definition import Definition, edges
+from leakcap.mechanism import Mechanism
+from leakcap.release.statistics import statistics
+from manual_pages import ROOT
+
+MANUAL = ROOT / "manual"
+SCRIPTS = re.compile(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?:)?//')
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[dict[str, ModuleType]]:
+    """The modules that make pages, imported as MkDocs imports them."""
+    sys.path.insert(0, str(MANUAL))
+    try:
+        yield {name: importlib.import_module(name) for name in ("drawings", "played", "reference", "sources")}
+    finally:
+        sys.path.remove(str(MANUAL))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manual, built once."""
+    folder = tmp_path_factory.mktemp("manual")
+    known = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(Path(leakcap.__file__).parents[1])}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_nothing_is_fetched(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 100
+    for page in pages:
+        assert not SCRIPTS.search(page.read_text(encoding="utf-8")), page
+    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert not re.search(r"url\([\"']?https?:", styles)
+
+
+def test_formulas_are_mathml_and_figures_are_inline(site: Path) -> None:
+    theory = (site / "theory" / "additive-noise.html").read_text(encoding="utf-8")
+    assert theory.count("<math") > 100
+    assert "arithmatex" not in theory
+    assert r"\varepsilon" not in theory
+    odds = (site / "concepts" / "odds.html").read_text(encoding="utf-8")
+    assert '<figure class="drawn"><svg' in odds
+    assert '<figure class="played">' in odds
+    assert "prefers-color-scheme:dark){.fig" not in odds
+
+
+def test_every_concept_has_a_figure() -> None:
+    pages = [p for p in (ROOT / "docs" / "concepts").glob("*.md") if p.name != "README.md"]
+    assert len(pages) == 10
+    for page in pages:
+        assert f"](../figures/{page.stem}.svg)" in page.read_text(encoding="utf-8"), page
+
+
+def test_drawings_are_what_leakcap_computes(parts: dict[str, ModuleType]) -> None:
+    drawn = [draw() for draw in parts["drawings"].DRAWINGS]
+    assert {c.name for c in drawn} == {path.stem for path in (ROOT / "docs" / "figures").glob("*.svg")}
+    for canvas in drawn:
+        kept = (ROOT / "docs" / "figures" / f"{canvas.name}.svg").read_text(encoding="utf-8")
+        assert kept == canvas.svg(), f"{canvas.name} changed: python manual/drawings.py"
+
+
+def test_pictures_with_sliders_are_vega_lite(parts: dict[str, ModuleType]) -> None:
+    import altair
+
+    schema = json.loads(
+        (Path(altair.__file__).parent / "vegalite" / "v6" / "schema" / "vega-lite-schema.json").read_text()
+    )
+    for name, make in parts["played"].SPECIFICATIONS.items():
+        spec = make()
+        assert len(json.dumps(spec)) < 100_000, name
+        if "values" in spec["data"]:
+            spec["data"]["values"] = spec["data"]["values"][:2]
+        Draft202012Validator(schema).validate(spec)
+        used = [p for p in (ROOT / "docs").rglob("*.md") if f"<!-- play: {name} -->" in p.read_text("utf-8")]
+        assert used, name
+
+
+def test_reference_names_every_public_thing(parts: dict[str, ModuleType]) -> None:
+    reference = parts["reference"]
+    pages = reference.pages(parts["sources"].Links())
+    for name, (_, _, modules) in reference.ROOMS.items():
+        for module in modules:
+            found = reference.members(module)
+            assert found, module
+            for member in found:
+                assert f"## `{member}`\n" in pages[name], (name, member)
+    for edge in edges():
+        assert reference._cell(edge.formula) in pages["implications.md"], edge
+        assert reference._cell(edge.citation) in pages["implications.md"], edge
+    for statistic in statistics():
+        assert f"| `{statistic}` |" in pages["statistics.md"]
+    everything = "".join(pages.values())
+    for kind in leaves(Definition) + leaves(Mechanism):
+        assert f"## `{kind.__name__}`\n" in everything, kind
+    for member in leakcap.__all__:
+        thing = getattr(leakcap, member)
+        if isinstance(thing, type) or callable(thing):
+            where = f"## `{member}`\n" in everything or member in {"PrivateTable", "LeakcapError"}
+            assert where, member
+
+
+def leaves(kind: type) -> list[type]:
+    """Public classes of leakcap below this one that nothing extends."""
+    for module in pkgutil.walk_packages(leakcap.__path__, "leakcap."):
+        if module.name.startswith(("leakcap.definition", "leakcap.mechanism")):
+            importlib.import_module(module.name)
+    found = [leaf for child in kind.__subclasses__() for leaf in leaves(child)]
+    mine = kind.__module__.startswith("leakcap.") and not kind.__name__.startswith("_")
+    return found or ([kind] if mine else [])
+
+
+def test_lines_are_right(parts: dict[str, ModuleType]) -> None:
+    links = parts["sources"].Links()
+    path, line = links.line(leakcap.mechanism.Laplace)
+    text = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    assert any("class Laplace" in text[k] for k in range(line - 1, line + 3))
+    assert links.to(leakcap.mechanism.Laplace).endswith(f"(../code/leakcap/mechanism/laplace.html#L-{line})")
+    assert f'name="L-{line}"' in links.pages()["code/leakcap/mechanism/laplace.html"]
