@@ -201,17 +201,19 @@ def codes_of(plan: Plan, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Key, ...
     return sorted((row[:width] for row in rows), key=_order)
 
 
-def read_totals(plan: Plan, rows: Sequence[tuple[Any, ...]]) -> list[list[int]]:
-    """For each part the clamped total of every cell, in the order of `codes_of`."""
+def read_totals(plan: Plan, rows: Sequence[tuple[Any, ...]], *, before: int = 0) -> list[list[int]]:
+    """For each part the clamped total of every cell, in the order of `codes_of`.
+
+    In a row the totals stand after the cell's codes and after so many totals of other plans.
+    """
     width = len(plan.cells.axes)
-    found = {tuple(row[:width]): row[width:] for row in rows}
-    codes = codes_of(plan, rows)
-    nothing = (0,) * len(plan.parts)
-    answer: list[list[int]] = []
-    for index, part in enumerate(plan.parts):
-        totals = [found.get(code, nothing)[index] for code in codes]
-        answer.append([_clamped(total, part.total) for total in totals])
-    return answer
+    found = {tuple(row[:width]): row for row in rows}
+    first = width + before
+    nothing = (0,) * (first + len(plan.parts))
+    cells = [found.get(code, nothing) for code in codes_of(plan, rows)]
+    return [
+        _clamped([cell[place] for cell in cells], part.total) for place, part in enumerate(plan.parts, first)
+    ]
 
 
 def _order(code: tuple[Key, ...]) -> tuple[tuple[str, Key], ...]:
@@ -219,7 +221,7 @@ def _order(code: tuple[Key, ...]) -> tuple[tuple[str, Key], ...]:
     return tuple((type(key).__name__, key) for key in code)
 
 
-def _clamped(total: object, reach: tuple[int, int] | None) -> int:
-    if not isinstance(total, int):
+def _clamped(totals: list[int], reach: tuple[int, int] | None) -> list[int]:
+    if not set(map(type, totals)) <= {int}:
         raise DataError("The engine did not return integers.")
-    return total if reach is None else max(reach[0], min(reach[1], total))
+    return totals if reach is None else [max(reach[0], min(reach[1], total)) for total in totals]

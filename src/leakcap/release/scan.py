@@ -38,14 +38,12 @@ class Scan:
     def run(self, engine: Engine) -> dict[int, Found]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
         rows = engine.run(self.statement)
-        first = len(self.plans[0].cells.axes)
+        codes, before = codes_of(self.plans[0], rows), 0
         totals: dict[int, Found] = {}
         for places, plan in zip(self.places, self.plans, strict=True):
-            width, past = len(plan.cells.axes), first + len(plan.parts)
-            mine = [(*row[:width], *row[first:past]) for row in rows]
-            found = Found(codes_of(plan, mine), read_totals(plan, mine))
+            found = Found(codes, read_totals(plan, rows, before=before))
             totals |= dict.fromkeys(places, found)
-            first = past
+            before += len(plan.parts)
         return totals
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
 from leakcap.release.engine.doubles import DoubleSums
