@@ -176,7 +176,7 @@ def test_intervals_of_cells_and_margins_cover_as_often_as_they_say() -> None:
 
 def test_margins_with_the_error_of_one_cell_would_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.statistics.contingency.sum_error",
+        "leakcap.release.statistics.crossed.sum_error",
         lambda b, n, *, beyond: laplace_error(b, beyond=beyond),
     )
     assert not covers(hits(7)[-1], RUNS)

@@ -133,7 +133,7 @@ QUERY: dict[str, Any] = {"name": "n", "statistic": "count", "epsilon": 1.0}
         ({"epsilon": math.nan}, "`epsilon` of query `n` must be a positive finite number"),
         ({"epsilon": 0}, "`epsilon` of query `n` must be a positive finite number"),
         ({"epsilon": None}, "`epsilon`"),
-        ({"statistic": "mode"}, "must be one of contingency, count, histogram, "),
+        ({"statistic": "mode"}, "must be one of count, histogram, contingency, "),
         ({"by": [1]}, "`by.0`"),
         ({"by": ["a", "a"]}, "not repeat"),
         ({"name": ""}, "printable"),
