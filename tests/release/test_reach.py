@@ -21,6 +21,10 @@ TRUTHS: dict[str, set[bool | None]] = {
     "x BETWEEN 4 AND 2": {False, None},
     "x IS NULL": {True, False},
     "x >= 2 AND x <= 2": {True, False, None},
+    "bit_count(k & 6) % 2 = 1": {True, False, None},
+    "bit_count(k & 0) % 2 = 1": {False, None},
+    "bit_count(k & 2) % 2 = 1 AND NOT (bit_count(k & 2) % 2 = 1)": {False, None},
+    "(bit_count(k & 2) + bit_count(k & 2)) % 2 = 1": {False, None},
 }
 
 

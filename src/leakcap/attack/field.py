@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leakcap.attack.choice import code_for
+from leakcap.attack.code import Bits, as_integers
 from leakcap.attack.finite import finite_length_rate
 from leakcap.attack.matching import Span, match_posterior
-from leakcap.attack.parities import Decoded, Masks, decode_parities, parities, parity
+from leakcap.attack.parities import Decoded, parity
 from leakcap.attack.use import Use
 from leakcap.attack.value import Finding
 from leakcap.errors import require
+from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
     from leakcap.release import PrivateTable, Query, Release
@@ -22,7 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["FieldRead", "read_everybody", "read_field", "search_field"]
 
 _MOST_LISTED = 8
-"""A parity of k bits lists 2^(k−1) values, and a condition has 600 words at most."""
+"""A parity of k bits of a number lists 2^(k−1) values, and a condition has 600 words at most."""
+_MOST_BITS = 63
+"""Of an integer column, whose masks are not negative."""
+_MOST_COLUMNS = 60
+"""A parity over n columns has some eight words a column."""
 _GUARD = "caps on ε and nats a person; across people the cap on nats of the table"
 
 
@@ -56,13 +63,13 @@ def read_field(
 ) -> FieldRead:
     """Read a field of `bits` bits of the one row where `person` holds, by noisy counts of parities.
 
-    A column has 8 bits at most. A longer field lies in several columns of equally many bits, the most
-    significant first; each is read by itself with an equal part of the `uses`, since a parity of n columns is
-    no short condition: with AND, OR and NOT alone it takes n² comparisons. All answers are asked for in one
-    batch, which the ledger grants whole or not at all. Raises `BudgetExceeded` with nothing spent when a cap
-    stops it.
+    A field of many bits lies in integer columns of up to 63 bits, equally many in each, the most significant
+    first: each question is a parity of masked bits, `bit_count(a & 5) % 2 = 1`. One column that is a number
+    has 8 bits at most, whose parities are lists of values. `code_for` picks the code by the number of bits.
+    All answers are asked for in one batch, which the ledger grants whole or not at all. Raises
+    `BudgetExceeded` with nothing spent when a cap stops it.
 
-    Source: the broken-wifi article, 2022; Khrapchenko 1971 for the n².
+    Source: the broken-wifi article, 2022.
     """
     return _read(table, column, bits, (person, ()), epsilon, uses, generator)
 
@@ -126,60 +133,85 @@ def _read(
     generator: np.random.Generator,
 ) -> FieldRead:
     columns = (column,) if isinstance(column, str) else tuple(column)
-    each, length = _shares(columns, bits, uses)
+    each = _bits_of_each(table, columns, bits)
+    require(uses >= 1, "uses", "read_field", "be at least 1", uses)
     person, by = whom
-    masks = [parities(each, length, generator) for _ in columns]
-    asked = [_queries(name, each, m, person, by, epsilon) for name, m in zip(columns, masks, strict=True)]
+    use = Use(float(1 / rational_scale(1, epsilon)))
+    code = code_for(bits, uses, use, generator)
+    masks = _masks(code.encode(np.eye(bits, dtype=np.uint8)), len(columns))
     start = _spent(table)
-    releases = table.release([query for part in asked for query in part], fresh=True)
+    releases = table.release(_queries(table, columns, masks, each, (person, by), epsilon), fresh=True)
     use = Use(1.0 / releases[0].noise_scale)
     names: list[object] = [next(iter(row.keys.values()), person) for row in releases[0].rows]
     answers = np.array([[row.value for row in release.rows] for release in releases], dtype=np.float64)
-    ratios = use.ratios(answers).T.reshape(len(names), len(columns), length)
+    read = code.decode(use.ratios(answers).T)
     decoded = {
-        name: _joined([decode_parities(each, m, soft) for m, soft in zip(masks, part, strict=True)], each)
-        for name, part in zip(names, ratios, strict=True)
+        name: Decoded(message, float(sure))
+        for name, message, sure in zip(names, as_integers(read.messages), read.confidences, strict=True)
     }
-    return _found(table, start, use, bits, uses, decoded, "parities")
+    return _found(table, start, use, bits, uses, decoded, code.name)
 
 
-def _shares(columns: tuple[str, ...], bits: int, uses: int) -> tuple[int, int]:
-    """Bits and uses of one column."""
+def _bits_of_each(table: PrivateTable, columns: tuple[str, ...], bits: int) -> int:
+    """How many bits of the field lie in one column."""
     count = len(columns)
-    require(count >= 1, "column", "read_field", "name at least one column", count)
-    most = _MOST_LISTED * count
-    require(1 <= bits <= most, "bits", "read_field", f"be from 1 to {most}, {_MOST_LISTED} a column", bits)
+    require(1 <= count <= _MOST_COLUMNS, "column", "read_field", f"name 1 to {_MOST_COLUMNS} columns", count)
+    whole = all(
+        table.policy.columns[name].kind == "integer" for name in columns if name in table.policy.columns
+    )
+    rule = "be one column, or all be integer columns"
+    require(
+        count == 1 or whole, "column", "read_field", rule, count, "A parity has no other short condition."
+    )
+    most = (_MOST_BITS if whole else _MOST_LISTED) * count
+    require(1 <= bits <= most, "bits", "read_field", f"be from 1 to {most}, {most // count} a column", bits)
     require(bits % count == 0, "bits", "read_field", f"be a multiple of the {count} columns", bits)
-    good = uses >= count and uses % count == 0
-    require(good, "uses", "read_field", f"be a positive multiple of the {count} columns", uses)
-    return bits // count, uses // count
+    return bits // count
+
+
+def _masks(generators: Bits, columns: int) -> list[list[int]]:
+    """For each use the mask of each column: which bits of the field its symbol is the parity of.
+
+    Row i of `generators` are the symbols of a message with bit i alone, the least significant first.
+    """
+    parts = np.split(generators, columns)[::-1]
+    return [list(masks) for masks in zip(*(as_integers(part.T) for part in parts), strict=True)]
 
 
 def _queries(
-    column: str, bits: int, masks: Masks, person: str, by: tuple[str, ...], epsilon: float
+    table: PrivateTable,
+    columns: tuple[str, ...],
+    masks: list[list[int]],
+    bits: int,
+    whom: tuple[str, tuple[str, ...]],
+    epsilon: float,
 ) -> list[Query]:
     from leakcap.release import Query
 
+    person, by = whom
     prefix = f"({person}) AND " if person else ""
-    ones = [np.flatnonzero(parity(mask, np.arange(1 << bits))).tolist() for mask in masks]
+    known = table.policy.columns.get(columns[0])
+    say = _listed if known is not None and known.kind == "number" else _counted
     return [
         Query(
-            name=f"{column} symbol {j}",
+            name=f"symbol {j}",
             statistic="count",
-            where=f"{prefix}{column} IN ({', '.join(map(str, listed))})",
+            where=prefix + say(columns, mask, bits),
             by=by,
             epsilon=epsilon,
         )
-        for j, listed in enumerate(ones)
+        for j, mask in enumerate(masks)
     ]
 
 
-def _joined(parts: Sequence[Decoded], bits: int) -> Decoded:
-    """The columns side by side, the most significant first; they err independently."""
-    message = 0
-    for part in parts:
-        message = (message << bits) | part.message
-    return Decoded(message, math.prod(part.confidence for part in parts))
+def _counted(columns: tuple[str, ...], masks: list[int], bits: int) -> str:
+    counts = [f"bit_count({name} & {mask})" for name, mask in zip(columns, masks, strict=True)]
+    return f"({' + '.join(counts)}) % 2 = 1"
+
+
+def _listed(columns: tuple[str, ...], masks: list[int], bits: int) -> str:
+    ones = np.flatnonzero(parity(masks[0], np.arange(1 << bits))).tolist()
+    return f"{columns[0]} IN ({', '.join(map(str, ones))})" if ones else f"{columns[0]} < 0"
 
 
 def _spent(table: PrivateTable) -> tuple[float, float, float]:
