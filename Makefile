@@ -10,16 +10,17 @@ help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/.run: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "leakcap needs Python 3.11 or newer; set PYTHON=")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "leakcap needs Python 3.11 or newer; set PYTHON=")'
+	@echo "Setting up $(VENV); the first time this takes a minute."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
 
 $(VENV)/.dev: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "leakcap needs Python 3.11 or newer; set PYTHON=")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@ $(VENV)/.run
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "leakcap needs Python 3.11 or newer; set PYTHON=")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.run
 
 # PySpark weighs half a gigabyte: only the slow suites, which CI runs too, bring it in.
 $(VENV)/.spark: $(VENV)/.dev scripts/ensure-java
@@ -32,6 +33,7 @@ demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and
 	@echo "The demo starts from an empty ledger each time. A real one is kept: that is what makes a cap a cap."
 	$(BIN)/leakcap release examples/hospital/release.toml \
 	  --ledger sqlite:///build/demo/hospital.db --report build/demo/report.html
+	@echo "Next: make explore, and move ε."
 
 docs: $(VENV)/.dev ## the manual, in build/manual: open build/manual/index.html; warnings are errors
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict

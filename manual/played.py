@@ -94,7 +94,13 @@ def orders() -> Spec:
                 else:
                     value = lc.convert(lc.PureDP(epsilon), lc.LevelCapacity, alpha=alpha).nats
                 rows.append(
-                    {"i": i, "alpha": round(alpha, 4), "value": value, "name": name, "epsilon": epsilon}
+                    {
+                        "i": i,
+                        "alpha": round(alpha, 4),
+                        "value": value,
+                        "name": name,
+                        "known": f"ε = {epsilon:g}",
+                    }
                 )
     return _chart(
         "Capacity of level alpha and Rényi divergence that epsilon allows, against alpha; a slider sets epsilon",
@@ -102,23 +108,32 @@ def orders() -> Spec:
         data={"values": rows},
         params=[_slider("place", "ε, from 0.05 to 5", len(STEPS), 6)],
         transform=[{"filter": "datum.i == place"}],
-        mark={"type": "line", "strokeWidth": 2.5},
-        encoding={
-            "x": {
-                "field": "alpha",
-                "type": "quantitative",
-                "scale": {"type": "log", "base": 2},
-                "title": "order α",
+        layer=[
+            {
+                "mark": {"type": "line", "strokeWidth": 2.5},
+                "encoding": {
+                    "x": {
+                        "field": "alpha",
+                        "type": "quantitative",
+                        "scale": {"type": "log", "base": 2},
+                        "title": "order α",
+                    },
+                    "y": {"field": "value", "type": "quantitative", "title": "nats"},
+                    "color": {
+                        "field": "name",
+                        "type": "nominal",
+                        "title": None,
+                        "legend": {"orient": "bottom"},
+                        "scale": {"domain": list(kinds), "range": ["colour:accent", "colour:warm"]},
+                    },
+                },
             },
-            "y": {"field": "value", "type": "quantitative", "title": "nats"},
-            "color": {
-                "field": "name",
-                "type": "nominal",
-                "title": None,
-                "legend": {"orient": "bottom"},
-                "scale": {"domain": list(kinds), "range": ["colour:accent", "colour:warm"]},
+            {
+                "transform": [{"filter": "datum.alpha == 1 && datum.name == 'diameter (RDP)'"}],
+                "mark": {"type": "text", "align": "left", "fontSize": 13, "x": 12, "y": -8},
+                "encoding": {"text": {"field": "known"}},
             },
-        },
+        ],
     )
 
 

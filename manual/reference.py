@@ -130,12 +130,13 @@ def prose(doc: str) -> str:
 
 
 def _cell(words: str) -> str:
-    return words.replace("|", r"\|").replace("*", r"\*").replace("<", "&lt;")
+    words = words.replace("|", r"\|").replace("*", r"\*").replace("<", "&lt;")
+    return re.sub(r"\^(?:\{([^}]*)\}|(\w))", r"<sup>\1\2</sup>", words)
 
 
 def _implications(links: Links) -> str:
     lines = [
-        "# What follows from what",
+        "---\nhide: [toc]\n---\n# What follows from what",
         "",
         "Every edge of the graph that [`convert`](../how-to/convert.md) walks, from its strongest form to those that are "
         "only published. *Attained by* names the mechanism for which nothing smaller is true; A stands for e^ε. Proofs "
@@ -155,7 +156,7 @@ def _implications(links: Links) -> str:
             given = f" ({', '.join(edge.keywords)})" if edge.keywords else ""
             note = "looser, published" if edge.loose else edge.attained_by or "—"
             row = (edge.target.__name__ + given, edge.formula, edge.citation, note)
-            lines.append("| " + " | ".join(map(_cell, row)) + f" | {links.to(edge.rule)} |")
+            lines.append("| " + " | ".join(map(_cell, row)) + f" | {links.to(edge.rule, short=True)} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -174,5 +175,5 @@ def _statistics(links: Links) -> str:
         what = _cell(" ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()))
         words = ", ".join(f"`{word}`" for word in one.sql) or "—"
         own = ", ".join(f"`{field}`" for field in sorted(one.fields)) or "—"
-        lines.append(f"| `{name}` | {words} | {own} | {what} | {links.to(kind)} |")
+        lines.append(f"| `{name}` | {words} | {own} | {what} | {links.to(kind, short=True)} |")
     return "\n".join(lines) + "\n"

@@ -30,11 +30,12 @@ class Links:
         path = Path(inspect.getsourcefile(thing) or "").resolve().relative_to(ROOT)
         return str(path), inspect.getsourcelines(thing)[1]
 
-    def to(self, thing: Any) -> str:
-        """A link in Markdown, from a page of reference/."""
+    def to(self, thing: Any, *, short: bool = False) -> str:
+        """A link in Markdown, from a page of reference/; `short` names only the file."""
         path, line = self.line(thing)
         self.asked.add(path)
-        return f"[{path.removeprefix('src/leakcap/')}:{line}](../{self._page(path)}#L-{line})"
+        shown = Path(path).name if short else path.removeprefix("src/leakcap/")
+        return f"[{shown}:{line}](../{self._page(path)}#L-{line})"
 
     def pages(self) -> dict[str, str]:
         """Every file asked for, as a page."""
