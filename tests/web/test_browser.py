@@ -192,3 +192,38 @@ def test_a_release_within_budget_and_one_beyond(page: Page, home: str) -> None:
     page.click("a:has-text('statement')")
     expect(page.locator("h1")).to_have_text("count")
     expect(page.locator("main")).to_contain_text("62.25 %")
+
+
+def test_keys_move_a_slider_however_small_its_step(page: Page, home: str) -> None:
+    """One press at a time, each answered before the next: 0.1 is left behind, upwards and downwards."""
+    visit(page, home + "/epsilon")
+    slider = page.locator("input[type=range][data-for=eps]")
+    for key, values in (("ArrowRight", ("0.11", "0.12")), ("ArrowLeft", ("0.11", "0.1", "0.098"))):
+        for value in values:
+            slider.focus()
+            page.keyboard.press(key)
+            expect(page.locator("#eps")).to_have_value(value)
+            page.wait_for_url(re.compile(f"eps={re.escape(value)}&"))
+
+
+def test_back_goes_to_where_a_slider_stood(page: Page, home: str) -> None:
+    """What the slider passes on its way leaves nothing to go back to."""
+    visit(page, home + "/epsilon")
+    page.locator("input[type=range][data-for=eps]").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(60)
+    page.wait_for_url(re.compile(r"eps=0\.1[1-9]"))
+    page.wait_for_timeout(1500)  # the slider rests
+    moved = page.url
+    page.locator("input[name=mechanism][value=response]").check()
+    page.wait_for_url(re.compile("mechanism=response"))
+    page.wait_for_timeout(1500)
+    with page.expect_event("load"):
+        page.go_back()
+    assert page.url == moved
+    expect(page.locator("input[name=mechanism][value=laplace]")).to_be_checked()
+    with page.expect_event("load"):
+        page.go_back()
+    assert page.url == home + "/epsilon"
+    expect(page.locator("#eps")).to_have_value("0.1")

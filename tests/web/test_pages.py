@@ -303,3 +303,25 @@ def test_a_ledger_of_another_policy_is_not_shown(tmp_path: Path) -> None:
     page = web.get("/release").text
     assert "another policy" in page
     assert "Entries of the ledger" not in page
+
+
+def test_a_goal_of_ones_own() -> None:
+    """The identity written by hand measures what the identity does; another goal, by hand, something else."""
+    web = TestClient(create_app(Settings()), base_url=HOME)
+    ask = {"a": EXAMPLES["response"], "prior": "uniform"}
+    rows = re.compile(r"<td class=\"num\">([^<]+)</td>")
+    plain = rows.findall(web.get("/mechanism", params=ask | {"gain": "identity"}).text)
+    own = ask | {"gain": "own", "goal": "1,0,0\n0,1,0\n0,0,1"}
+    assert rows.findall(web.get("/mechanism", params=own).text) == plain
+    safe = rows.findall(web.get("/mechanism", params=own | {"goal": "1,0,0\n0,1,0\n0,0,1\n0.7,0.7,0.7"}).text)
+    assert safe != plain
+    assert "0.7" in safe  # who may always gain 0.7 gains nothing from an answer that is right with 3/5
+
+
+@pytest.mark.parametrize("goal", ["", "1,2", "a,b,c", "1,0,nan", "1,0,inf", "<b>,1,1", "1\n" * 3000, ","])
+def test_a_goal_that_is_none_is_said(goal: str) -> None:
+    web = TestClient(create_app(Settings()), base_url=HOME, raise_server_exceptions=False)
+    answer = web.get("/mechanism", params={"a": EXAMPLES["response"], "gain": "own", "goal": goal})
+    assert answer.status_code == 422
+    assert 'role="alert"' in answer.text
+    assert "<b>" not in answer.text

@@ -18,7 +18,7 @@ from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
 from leakcap.release.statistics import statistics
 from leakcap.web import epsilon, needs, needs_plots
 from leakcap.web.asking import FIELDS, Promises, asked_query, previewed, released
-from leakcap.web.books import books, entry_lines, policy_of
+from leakcap.web.books import answer_of, books, entry_lines, policy_of
 from leakcap.web.comparing import GAINS, compare, given
 from leakcap.web.deployments import DEPLOYMENTS
 from leakcap.web.epsilon_plots import figures as epsilon_figures
@@ -266,7 +266,8 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
             raise HTTPException(404, str(error)) from None
         if found is None:
             return pages_missing()
-        return pages.show(request, "entry", {"entry": found[0], "lines": found[1]})
+        content = {"entry": found[0], "lines": found[1], "answer": answer_of(settings, found[0])}
+        return pages.show(request, "entry", content)
 
     @app.get("/release/policy.json")
     def policy() -> Response:

@@ -14,7 +14,7 @@ from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
 from leakcap.web.settings import Settings
 
-__all__ = ["Books", "books", "entry_lines", "policy_of"]
+__all__ = ["Books", "Told", "answer_of", "books", "entry_lines", "policy_of"]
 
 _MOST_POINTS = 400
 _MOST_ENTRIES = 200
@@ -68,6 +68,42 @@ def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, 
     if found is None:
         return None
     return found, statement_of(exposure_so_far([found], policy)).lines
+
+
+def answer_of(settings: Settings, entry: Entry) -> list[Told]:
+    """What was released under an entry, as the ledger remembers it; nothing where it does not.
+
+    Where analysts have caps of their own an answer is shown only to the one who paid for it: to the others it
+    would be an answer off their account.
+    """
+    caps = policy_of(settings).caps
+    separate = caps.each_analyst is not None or bool(caps.analysts)
+    if settings.ledger is None or (separate and entry.analyst != settings.analyst):
+        return []
+    with Ledger.read(settings.ledger) as book:
+        answer = book.answer(entry.id)
+    rows = [] if answer is None or not isinstance(answer.values, list) else answer.values
+    return [_told(index, row) for index, row in enumerate(rows[:_MOST_ENTRIES], start=1) if _sound(row)]
+
+
+@dataclass(frozen=True)
+class Told:
+    """One number of an answer, with its interval; `group` is its key, or its place among the keys."""
+
+    group: str
+    value: float
+    low: float
+    high: float
+
+
+def _sound(row: object) -> bool:
+    numbers = row[:3] if isinstance(row, list) else []
+    return len(numbers) == 3 and all(isinstance(n, int | float) for n in numbers)
+
+
+def _told(index: int, row: list[float | str]) -> Told:
+    value, low, high = (n for n in row[:3] if not isinstance(n, str))
+    return Told(", ".join(map(str, row[3:])) or f"{index}", value, low, high)
 
 
 def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:

@@ -15,7 +15,7 @@ from leakcap.refinement import Refinement, refines
 from leakcap.report.channel import Finding, findings
 from leakcap.statement.wording import at_most
 from leakcap.web.figures import Figure, Spec, chart
-from leakcap.web.matrices import EXAMPLES, read_channel, read_prior
+from leakcap.web.matrices import EXAMPLES, MOST_GOAL, read_channel, read_gain, read_prior
 from leakcap.web.reading import chosen
 
 __all__ = ["GAINS", "Comparison", "Given", "compare", "given", "shown_bound"]
@@ -25,6 +25,7 @@ GAINS: Mapping[str, str] = {
     "k_guesses": "two guesses",
     "first": "whether it is the first secret",
     "reciprocal": "the more surprising, the better",
+    "own": "a goal of my own",
 }
 _ORDERS = (2.0, 8.0)
 _MOST_LP = 400
@@ -40,11 +41,13 @@ class Given:
     b: str
     prior: str
     gain: str
+    goal: str = ""
 
     @property
     def query(self) -> dict[str, str]:
         """The same as a query string says it."""
-        return {"a": self.a, "b": self.b, "prior": self.prior, "gain": self.gain}
+        goal = {"goal": self.goal} if self.goal else {}
+        return {"a": self.a, "b": self.b, "prior": self.prior, "gain": self.gain, **goal}
 
 
 def given(query: Mapping[str, str]) -> Given:
@@ -52,7 +55,8 @@ def given(query: Mapping[str, str]) -> Given:
     if not query.get("a", "").strip():
         return Given(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
     gain = chosen(query, "gain", list(GAINS))
-    return Given(query["a"], query.get("b", ""), query.get("prior", "uniform")[:4096], gain)
+    goal = query.get("goal", "")[:MOST_GOAL].strip()
+    return Given(query["a"], query.get("b", ""), query.get("prior", "uniform")[:4096], gain, goal)
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def compare(asked: Given) -> Comparison:
             "A and B must be about the same secrets: give both the same row labels, in the same order."
         )
     prior = read_prior(asked.prior, first.shape[0])
-    gain = _gain(asked.gain, first, prior)
+    gain = read_gain(asked.goal, first) if asked.gain == "own" else _gain(asked.gain, first, prior)
     found = findings(first, prior, gain, _ORDERS)
     others = None if second is None else findings(second, prior, gain, _ORDERS)
     orders, note = ([], "") if second is None else _orders(first, second)

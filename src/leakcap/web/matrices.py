@@ -10,12 +10,25 @@ import re
 import tempfile
 from pathlib import Path
 
+from leakcap import gain as gains
 from leakcap.channel import Channel
 from leakcap.errors import InvalidChannel, InvalidParameter
+from leakcap.gain import Gain
 
-__all__ = ["EXAMPLES", "MOST_ENTRIES", "MOST_SIDE", "MOST_TEXT", "as_text", "read_channel", "read_prior"]
+__all__ = [
+    "EXAMPLES",
+    "MOST_ENTRIES",
+    "MOST_GOAL",
+    "MOST_SIDE",
+    "MOST_TEXT",
+    "as_text",
+    "read_channel",
+    "read_gain",
+    "read_prior",
+]
 
 MOST_TEXT = 128 * 1024
+MOST_GOAL = 32 * 1024
 MOST_SIDE = 128
 MOST_ENTRIES = 2048
 _MOST_CELL = 64
@@ -115,6 +128,37 @@ def read_prior(text: str, size: int) -> list[float]:
     if len(numbers) != size:
         raise InvalidParameter(f"the prior must have one number a secret. Got {len(numbers)} for {size}.")
     return numbers
+
+
+def read_gain(text: str, channel: Channel) -> Gain:
+    """A goal from a text: a line for each thing that the attacker may do, with a number for each secret.
+
+    >>> read_gain("1,0\\n0,1\\n0.6,0.6", read_channel("1/2,1/2\\n1/4,3/4", "A")).actions
+    (0, 1, 2)
+    """
+    secrets = channel.inputs
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines or len(lines) > MOST_SIDE or len(lines) * len(secrets) > MOST_ENTRIES:
+        raise InvalidParameter(
+            f"a goal of your own must have 1 to {MOST_SIDE} lines, one for each thing that the attacker may "
+            f"do. Got {len(lines):,}."
+        )
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = [float(cell) for cell in line.split(",")]
+        except ValueError:
+            raise InvalidParameter(
+                f"line {number} of your goal must be numbers with commas between: what is gained from each "
+                "secret. Write no labels."
+            ) from None
+        if len(row) != len(secrets):
+            raise InvalidParameter(
+                f"line {number} of your goal must have one number a secret. "
+                f"Got {len(row)} for {len(secrets)}."
+            )
+        rows.append(row)
+    return gains.matrix(rows, secrets=secrets)
 
 
 def as_text(raw: bytes, name: str) -> str:

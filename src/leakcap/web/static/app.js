@@ -127,12 +127,16 @@
       const number = document.getElementById(field.dataset.for);
       const before = number.value;
       number.value = toValue(field);
-      // A step too small to change a whole number moves it by one all the same.
+      // A step too small to change the number as it is shown moves its last digit by one all the same.
       const grew = Number(field.value) > Number(field.dataset.last || field.value);
       const moved = Number(field.value) !== Number(field.dataset.last || field.value);
-      if (field.dataset.step === "1" && number.value === before && moved && field.dataset.keyed) {
+      if (number.value === before && moved && field.dataset.keyed) {
         const [least, most] = bounds(field);
-        number.value = String(Math.min(most, Math.max(least, Number(before) + (grew ? 1 : -1))));
+        const digits = field.dataset.scale === "log" ? 2 : 3;
+        const power = Math.floor(Math.log10(Math.abs(Number(before)) || 1));
+        const unit = field.dataset.step === "1" ? 1 : 10 ** (power - digits + 1);
+        const next = Math.min(most, Math.max(least, Number(before) + (grew ? unit : -unit)));
+        number.value = String(field.dataset.step === "1" ? next : Number(next.toPrecision(digits + 1)));
         place(field);
       }
       field.dataset.last = field.value;
@@ -144,6 +148,23 @@
       const range = document.querySelector(`input[type=range][data-for="${CSS.escape(field.id)}"]`);
       if (range) place(range);
     }
+  });
+  // Back goes to where a slider stood before it was moved: what a drag passes on its way is replaced, not kept.
+  let resting = 0;
+  let moving = false;
+  document.addEventListener("input", (event) => {
+    if (!event.target.form?.matches("form[data-live]")) return;
+    clearTimeout(resting);
+    if (!moving) {
+      moving = true;
+      history.replaceState({ htmx: true }, "", location.href);
+      history.pushState({ htmx: true }, "", location.href);
+    }
+  });
+  document.addEventListener("change", (event) => {
+    if (!event.target.form?.matches("form[data-live]")) return;
+    clearTimeout(resting);
+    resting = setTimeout(() => { moving = false; }, 600);
   });
   document.addEventListener("keydown", (event) => {
     if (event.target.matches?.("input[type=range][data-for]")) {
