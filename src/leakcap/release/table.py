@@ -171,8 +171,10 @@ class PrivateTable(Asking):
             return []
         # Written out before the commit, so that nothing after it can fail because of the query.
         scans = scans_of([plan for plan, _ in steps], self._engine, self.ledger.seed)
-        self.ledger.check(charges)
-        self._check_units()
+        if self.policy.neighbours == "replace-one":
+            # A refusal should not wait for the count; `reserve` asks again, and for good.
+            self.ledger.check(charges)
+            self._check_units()
         ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
         try:
             totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
@@ -188,13 +190,12 @@ class PrivateTable(Asking):
         """Under replace-one the number of units is public by definition, so that to compare it tells nothing:
         every neighbouring table gives the same answer. Under add/remove-one it is never looked at.
         """
-        if self.policy.neighbours == "replace-one":
-            counted = self._engine.run(self._engine.write(units_statement(self.policy)))[0][0]
-            if counted != self.policy.rows:
-                raise DataError(
-                    "The table does not have as many units as `rows` of the policy says. Correct the policy, "
-                    "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
-                )
+        counted = self._engine.run(self._engine.write(units_statement(self.policy)))[0][0]
+        if counted != self.policy.rows:
+            raise DataError(
+                "The table does not have as many units as `rows` of the policy says. Correct the policy, "
+                "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
+            )
 
     def _charge(self, plan: Plan, price: Price) -> Charge:
         details: dict[str, str | float | int] = {
