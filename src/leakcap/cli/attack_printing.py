@@ -70,8 +70,8 @@ def show(found: Sequence[Finding], json_: bool, report: Path | None) -> None:
     for finding in found:
         shown = ", ".join(f"{name} {_word(value)}" for name, value in _rest(finding).items())
         if shown:
-            out.print(Text(shown, style="dim"), soft_wrap=True)
-    out.print(Text(f"stopped by {found[0].stopped_by}"), soft_wrap=True)
+            out.print(Text(shown, style="dim"))
+    out.print(Text(f"stopped by {found[0].stopped_by}"))
     _tell(report)
 
 
@@ -91,7 +91,7 @@ def show_pairs(pairs: Sequence[tuple[Finding, Finding]], json_: bool, report: Pa
     from rich.text import Text
 
     for without, _ in pairs:
-        console().print(Text(f"{without.attack}: stopped by {without.stopped_by}"), soft_wrap=True)
+        console().print(Text(f"{without.attack}: stopped by {without.stopped_by}"))
     _tell(report)
 
 

@@ -31,7 +31,7 @@ def print_fit(console: Console, fit: Summary, total: Statement, balances: list[B
             Text(plain(one.name)), Text(number(one.value), style="bold " + _ACCENT), _ends(one.interval)
         )
     console.print(table)
-    console.print(Text(f"Intervals: {fit.intervals}. Noise: {fit.noise}.", style=_SOFT), soft_wrap=True)
+    console.print(Text(f"Intervals: {fit.intervals}. Noise: {fit.noise}.", style=_SOFT))
     console.print()
     console.print(_orders(fit))
     if fit.asked is not None:
