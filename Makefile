@@ -40,8 +40,9 @@ docs: $(VENV)/.dev ## the manual, in build/manual: open build/manual/index.html;
 	@echo "build/manual/index.html; with search: $(BIN)/python -m http.server --directory build/manual 8422"
 
 $(VENV)/.web: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web,scipy]'
-	touch $@
+	@echo "Adding what the explorer needs; the first time this takes half a minute."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web,scipy]'
+	@touch $@
 
 explore: $(VENV)/.web ## the explorer in a browser: what ε means, and what the demo has released so far
 	@mkdir -p build/demo

@@ -96,10 +96,17 @@ def on_page_content(html: str, *, page: Any, **_: Any) -> str:
     return html + "".join(f'<script src="{script}"></script>' for script in scripts) if many else html
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """A name for the search dialog, which the theme leaves without one."""
+    return output.replace('class="md-search"', 'class="md-search" aria-label="Search"')
+
+
 def _formula(match: re.Match[str]) -> str:
     tex = unescape(match[2]).strip()
     tex = re.sub(r"^\\[(\[]|\\[)\]]$", "", tex)
-    return str(convert(tex, display="block" if match[1] == "div" else "inline"))
+    if match[1] == "div":
+        return str(convert(tex, display="block"))
+    return f'<span class="formula">{convert(tex)}</span>' if len(tex) > 40 else str(convert(tex))
 
 
 def _plain(entry: Any) -> None:

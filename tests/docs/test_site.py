@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import pkgutil
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,17 +32,6 @@ def parts() -> Iterator[dict[str, ModuleType]]:
         yield {name: importlib.import_module(name) for name in ("drawings", "played", "reference", "sources")}
     finally:
         sys.path.remove(str(MANUAL))
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The manual, built once."""
-    folder = tmp_path_factory.mktemp("manual")
-    known = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(Path(leakcap.__file__).parents[1])}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 def test_nothing_is_fetched(site: Path) -> None:
