@@ -31,6 +31,9 @@ OUTSIDE = {
 }
 """Pages of the repository outside docs/, and where they stand in the manual."""
 
+APART = re.compile(r"<(code|math|script|svg|pre)\b.*?</\1>|<[^>]+>", re.DOTALL)
+"""What is not prose: code, formulas, pictures, tags."""
+
 VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 
 
@@ -90,6 +93,7 @@ def on_page_content(html: str, *, page: Any, **_: Any) -> str:
     for entry in page.toc:
         _plain(entry)
     html = re.sub(r'<p>\s*<img alt="[^"]*" src="[^"]*figures/([a-z-]+)\.svg"[^>]*>\s*</p>', _drawing, html)
+    html = _raised(html)
     up = "../" * page.file.src_uri.count("/")
     html, many = re.subn(r"<!-- play: ([a-z-]+) -->", _played, html)
     scripts = [f"{up}assets/vega/{name}" for name in VEGA] + [f"{up}assets/manual.js"]
@@ -107,6 +111,18 @@ def _formula(match: re.Match[str]) -> str:
     if match[1] == "div":
         return str(convert(tex, display="block"))
     return f'<span class="formula">{convert(tex)}</span>' if len(tex) > 40 else str(convert(tex))
+
+
+def _raised(html: str) -> str:
+    """Powers and indices that are typed in prose (e^ε, D_α) are set as such."""
+    done, at = [], 0
+    for apart in [*APART.finditer(html), None]:
+        words = html[at : apart.start() if apart else len(html)]
+        words = re.sub(r"\^(?:\{([^}]*)\}|([−-]?\w+))", r"<sup>\1\2</sup>", words)
+        words = re.sub(r"\b([A-Za-z])_(?:\{([^}]*)\}|([A-Za-zα-ω0-9∞]+))", r"\1<sub>\2\3</sub>", words)
+        done.append(words + (apart[0] if apart else ""))
+        at = apart.end() if apart else at
+    return "".join(done)
 
 
 def _plain(entry: Any) -> None:

@@ -49,7 +49,9 @@ def look(page: Page, at: Path) -> None:
     assert serious == [], f"{at}: {serious}"
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("dark", 390), pytest.param("light", 1280, marks=pytest.mark.slow)]
+)
 def test_pages(chromium: Browser, site: Path, scheme: str, width: int) -> None:
     page, faults = opened(chromium, scheme, width)
     for name in FEW:
