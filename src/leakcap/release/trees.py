@@ -161,8 +161,12 @@ class TreePart(NoisyPart):
         return self.levels * Fraction(self.contribution.diameter) / self.scale
 
     def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
-        """Each node plus noise of its own."""
-        return super().draw(nodes_of(exact, self.bins, self.branching), source)
+        """Each node, within the public range of all rows, plus noise of its own."""
+        nodes = nodes_of(exact, self.bins, self.branching)
+        if self.total is not None:
+            low, high = self.total
+            nodes = [max(low, min(high, node)) for node in nodes]
+        return super().draw(nodes, source)
 
     def capacity(self) -> Bound:
         """What no mechanism of this ε exceeds."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from leakcap.bound import Bound
 from leakcap.release.aggregates import Aggregate, Joint
 from leakcap.release.grid import Grid
 from leakcap.release.part import NoisyPart, laplace_error, noisy_part
@@ -57,6 +58,11 @@ class JointPart(NoisyPart):
         """The share of the ε between any two contents of one unit's data."""
         return self.share_contents
 
+    def capacity(self) -> Bound:
+        """Its own, which a share says nothing of: what this number alone tells may be more than that."""
+        known = {field.name: getattr(self, field.name) for field in fields_of(NoisyPart)}
+        return NoisyPart(**known).capacity()
+
 
 class Covariance(Statistic):
     """The covariance of each pair of columns and the variance of each, over rows that have all of them."""
@@ -82,7 +88,7 @@ class Covariance(Statistic):
         d, m = len(names), policy.rows_per_unit
         filled = all(policy.columns[n].fill is not None for n in names if n in policy.columns)
         public = policy.neighbours == "replace-one" and m == 1
-        everyone = public and not (asked.condition or asked.query.by) and filled
+        everyone = public and not (asked.condition or asked.query.by or asked.query.join) and filled
         counted = not everyone
         contents = joint_diameter(d, m, asked.cells.size, counted=counted)
         norm = contents if policy.neighbours == "replace-one" else joint_norm(d, m, counted=counted)
@@ -98,6 +104,9 @@ class Covariance(Statistic):
             *itertools.combinations_with_replacement(range(d), 2),
         ]
         parts = [self._part(asked, place, grids, halves, (norm, contents, len(places))) for place in places]
+        # Scales may be rounded up, some further than others: all count as the one that loses most.
+        share = max(part.share for part in parts)
+        parts = [replace(part, share=share, share_contents=share * contents / norm) for part in parts]
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=values, grid=grids[0], exact_count=exact)
 
