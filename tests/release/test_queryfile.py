@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from leakcap.cli.main import app
 from leakcap.errors import InvalidQuery
+from leakcap.ledger import Ledger
 from leakcap.release import load_queries
 
 POLICY = """
@@ -96,3 +97,48 @@ def test_the_commands(folder: Path) -> None:
     for aim, code in (("least total error", 0), ("luck", 2)):
         found = run.invoke(app, ["sql", text, *aims, aim])
         assert (found.exit_code == 0) == (code == 0), found.output
+
+
+WARDS = '[[query]]\nname = "wards"\nstatistic = "count"\nby = "ward"\nepsilon = 0.4\n'
+HOSPITAL = '[[query]]\nname = "all"\nstatistic = "count"\nepsilon = 0.1\n'
+CROSSED = '[[query]]\nname = "t"\nstatistic = "contingency"\ncolumns = ["ward", "stay"]\nbins = 2\n'
+CROSSED += "epsilon = 0.2\n"
+
+
+def with_wards(folder: Path) -> None:
+    path = folder / "policy.toml"
+    path.write_text(path.read_text() + '[columns.ward]\nkeys = ["a", "b"]\n')
+    rows = {"person": list(range(60)), "stay": [3.0] * 60, "ward": ["a", "b", "b"] * 20}
+    pyarrow.parquet.write_table(pyarrow.table(rows), folder / "v.parquet")
+
+
+def test_answers_that_have_to_agree_do_and_say_so_everywhere(folder: Path) -> None:
+    with_wards(folder)
+    path = file(folder, 'consistent = ["all", "wards"]\n' + HEAD + WARDS + HOSPITAL + CROSSED)
+    page = folder / "page.html"
+    asked = ["release", str(path), "--report", str(page)]
+    made = CliRunner().invoke(app, [*asked, "--json"], env={"COLUMNS": "200"})
+    assert made.exit_code == 0, made.output
+    record = json.loads(made.stdout)
+    wards, hospital, crossed = record["releases"]
+    assert hospital["values"][0]["value"] == sum(row["value"] for row in wards["values"])
+    words = "made to add up with other releases by weighted least squares"
+    assert wards["post_processed"] == hospital["post_processed"] == words
+    assert crossed["post_processed"] == "margins and total are sums of the noisy cells"
+    assert words in page.read_text()
+    again = CliRunner().invoke(app, asked, env={"COLUMNS": "200"})
+    assert f"wards: {words} (post-processing, which costs nothing)" in again.output
+    assert "3 of 3 answers were repeated" in again.output
+
+
+def test_answers_that_cannot_agree_are_refused_before_anything_is_paid(folder: Path) -> None:
+    with_wards(folder)
+    path = file(folder, 'consistent = [["all", "s"]]\n' + HEAD + HOSPITAL + SUM + "epsilon = 0.1\n")
+    made = CliRunner().invoke(app, ["release", str(path), "--report", str(folder / "page.html")])
+    assert isinstance(made.exception, InvalidQuery)
+    assert "consistent" in str(made.exception)
+    with Ledger.read(f"sqlite:///{folder / 'l.db'}") as book:
+        assert book.entries() == []
+    for wrong in ('["all", "no"]', '["all"]', '["all", "all"]', '[["all", "s"], ["s", "all"]]'):
+        with pytest.raises(InvalidQuery, match="consistent"):
+            load_queries(file(folder, f"consistent = {wrong}\n" + HEAD + HOSPITAL + SUM + "epsilon = 0.1\n"))

@@ -57,7 +57,7 @@ def release(
 
     Example: leakcap release examples/hospital/release.toml --explain
     """
-    from leakcap.release import PrivateTable, exposure_so_far, load_policy, load_queries
+    from leakcap.release import PrivateTable, agreeing, dry_run, exposure_so_far, load_policy, load_queries
     from leakcap.report.html import write_html
     from leakcap.report.publication import Publication
     from leakcap.report.sources import page_of
@@ -71,7 +71,10 @@ def release(
     table = PrivateTable(
         queries.data, policy=policy, ledger=url, table=queries.table, tables=queries.tables, analyst=analyst
     )
-    releases = table.release(queries.queries, fresh=fresh)
+    if queries.consistent:  # whether they fit is known without data, and before anything is paid
+        named = {name for group in queries.consistent for name in group}
+        agreeing(dry_run([q for q in queries.queries if q.name in named], policy), queries.consistent)
+    releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
     publication = Publication.of(policy, releases, total, table.budget())

@@ -98,5 +98,6 @@ def _from_file(file: Path | None) -> dict[str, Any]:
         "policy": queries.policy,
         "data": queries.data,
         "table": queries.table,
+        "tables": queries.tables,
         "ledger": require_durable(queries.ledger),
     }

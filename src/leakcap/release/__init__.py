@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from leakcap.release.accuracy import Preview
 from leakcap.release.batch import Batch
-from leakcap.release.consistent import consistent
+from leakcap.release.consistent import agreeing, consistent
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import DuckDB, Engine, attach
 from leakcap.release.exposure import exposure_of, exposure_so_far
@@ -42,6 +42,7 @@ __all__ = [
     "Release",
     "Row",
     "Selection",
+    "agreeing",
     "attach",
     "consistent",
     "dry_run",

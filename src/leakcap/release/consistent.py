@@ -26,7 +26,7 @@ from leakcap.release.convolution import noise_variance
 from leakcap.release.policy import Key
 from leakcap.release.result import Release, Row
 
-__all__ = ["ConsistentRelease", "consistent"]
+__all__ = ["ConsistentRelease", "agreeing", "consistent"]
 
 Floats = NDArray[np.float64]
 Items = frozenset[tuple[str, Key]]
@@ -81,6 +81,14 @@ def consistent(releases: Sequence[Release], *, nonnegative: bool | None = None) 
     fitted = _fit(seen, len(cells), counts if nonnegative is None else nonnegative)
     whole = _rounded(fitted) if counts else [float(z) for z in fitted]
     return [_changed(release, own, whole) for release, own in zip(releases, members, strict=True)]
+
+
+def agreeing(releases: Sequence[Release], groups: Sequence[Sequence[str]]) -> list[Release]:
+    """The releases in their order, those of each group, by name, made to add up."""
+    found = {release.name: release for release in releases}
+    for group in groups:
+        found |= {one.name: one for one in consistent([found[name] for name in group])}
+    return [found[release.name] for release in releases]
 
 
 def _check(releases: Sequence[Release]) -> None:

@@ -5,13 +5,15 @@
     tables = { people = "people.parquet" }
     ledger = "visits.db"
     budget = { epsilon = 1.0, for = "least total error" }
+    consistent = ["stays", "wards"]
 
     [[query]]
     name = "stays"
     statistic = "count"
     weight = 2
 
-Each query has its own `epsilon`; or the file has a `budget`, and each query a `weight` or an `error`.
+Each query has its own `epsilon`; or the file has a `budget`, and each query a `weight` or an `error`. The
+answers of the queries that `consistent` names are made to add up; it may be a list of such lists.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ class _Contents(BaseModel):
     ledger: str
     report: str | None = None
     budget: _Budget | None = None
+    consistent: list[str] | list[list[str]] = Field(default_factory=list)
     query: list[dict[str, Any]] = Field(min_length=1)
 
 
@@ -59,7 +62,8 @@ class _Contents(BaseModel):
 class QueryFile:
     """A query file with its paths resolved: relative ones start at the file's own folder.
 
-    `data` is a path, or the URL of a server; `tables` are those that the policy joins.
+    `data` is a path, or the URL of a server; `tables` are those that the policy joins. `consistent` are the
+    queries, by name, whose answers are made to add up: group by group.
     """
 
     policy: Path
@@ -69,6 +73,7 @@ class QueryFile:
     report: Path | None
     queries: tuple[Query, ...]
     tables: Mapping[str, Path | str] = field(default_factory=dict)
+    consistent: tuple[tuple[str, ...], ...] = ()
 
 
 def load_queries(path: str | Path) -> QueryFile:
@@ -95,7 +100,23 @@ def load_queries(path: str | Path) -> QueryFile:
         report=None if contents.report is None else folder / contents.report,
         queries=tuple(queries),
         tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
+        consistent=_alike(contents.consistent, names, path),
     )
+
+
+def _alike(
+    given: list[str] | list[list[str]], names: Sequence[str], path: Path
+) -> tuple[tuple[str, ...], ...]:
+    """The groups of queries that have to agree; each query is in one at most."""
+    groups = [tuple(group) for group in given if isinstance(group, list)]
+    groups = groups or ([tuple(map(str, given))] if given else [])
+    named = [name for group in groups for name in group]
+    for name in named:
+        require(name in names, "consistent", name, f"be the name of a query in `{path}`")
+        require(named.count(name) == 1, "consistent", name, "be named once")
+    for group in groups:
+        require(len(group) > 1, "consistent", ", ".join(group), "stand beside another query")
+    return tuple(groups)
 
 
 def _place(folder: Path, data: Path | str, other: str) -> Path | str:

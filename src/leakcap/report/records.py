@@ -195,6 +195,9 @@ class ReleasedRecord(Part):
     noise: NoiseRecord
     price: PriceRecord
     repeated: bool = False
+    post_processed: Annotated[
+        str | None, Field(description="what was done to the noisy numbers afterwards, which costs nothing")
+    ] = None
     statement: StatementRecord
 
 

@@ -32,7 +32,7 @@ def print_publication(console: Console, publication: Publication, *, explain: bo
     console.print(Text(plain(publication.policy.dataset), style="bold"))
     console.print(Text(plain(protects(publication.policy)), style=_SOFT))
     console.print()
-    console.print(_values(publication.releases))
+    print_values(console, publication.releases)
     console.print()
     print_statement(console, publication.total, explain=explain)
     console.print()
@@ -40,8 +40,12 @@ def print_publication(console: Console, publication: Publication, *, explain: bo
 
 
 def print_values(console: Console, releases: Sequence[Release]) -> None:
-    """The values alone, with their intervals."""
+    """The values alone, with their intervals, and what was done to them afterwards."""
     console.print(_values(releases))
+    changed = [release for release in releases if release.processed is not None]
+    for release in changed:
+        words = f"{plain(release.name)}: {release.processed} (post-processing, which costs nothing)"
+        console.print(Text(words, style=_SOFT))
 
 
 def _values(releases: Sequence[Release]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from leakcap.errors import InvalidQuery, LedgerError
@@ -17,7 +17,10 @@ from leakcap.web.settings import Settings
 
 __all__ = ["FIELDS", "Promises", "asked_query", "previewed", "released"]
 
-FIELDS = ("name", "statistic", "column", "where", "by", "bins", "quantiles", "epsilon")
+FIELDS = (
+    *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
+    *("bins", "edges", "quantiles", "top", "epsilon", "delta"),
+)
 _MOST = 2000
 _ONE = threading.Lock()
 _PATIENCE = 10.0
@@ -76,16 +79,19 @@ def asked_query(fields: Mapping[str, str]) -> Query:
     }
     if given["where"]:
         content["where"] = given["where"]
-    if given["by"]:
-        content["by"] = [part.strip() for part in given["by"].split(",")]
+    if given["delta"]:
+        content["delta"] = _number(given["delta"], "delta")
+    for name in ("by", "join"):
+        if given[name]:
+            content[name] = _listed(given[name])
     # What belongs to other statistics was left standing in the form; the preview shows what is asked.
-    if given["column"] and "column" in own:
-        content["column"] = given["column"]
-    if given["bins"] and "bins" in own:
-        content["bins"] = _whole(given["bins"], "bins")
-    if given["quantiles"] and "quantiles" in own:
-        content["quantiles"] = [_number(part, "quantiles") for part in given["quantiles"].split(",")]
+    mine = {name: text for name, text in given.items() if text and name in own}
+    content |= {name: _READ[name](text, name) if name in _READ else text for name, text in mine.items()}
     return query_from(content)
+
+
+def _listed(text: str, name: str = "") -> list[str]:
+    return [part.strip() for part in text.split(",")]
 
 
 def _number(text: str, name: str) -> float:
@@ -100,6 +106,19 @@ def _whole(text: str, name: str) -> int:
         return int(text[:12])
     except ValueError:
         raise InvalidQuery(f"`{name}` must be a whole number.") from None
+
+
+def _numbers(text: str, name: str) -> list[float]:
+    return [_number(part, name) for part in text.split(",")]
+
+
+_READ: Mapping[str, Callable[[str, str], object]] = {
+    "columns": _listed,
+    "bins": _whole,
+    "top": _whole,
+    "edges": _numbers,
+    "quantiles": _numbers,
+}
 
 
 def previewed(settings: Settings, query: Query) -> Preview:
@@ -119,6 +138,7 @@ def released(settings: Settings, query: Query) -> tuple[Release, list[Balance]]:
             policy=policy_of(settings),
             ledger=settings.ledger,
             table=settings.table,
+            tables=settings.tables,
             analyst=settings.analyst,
         )
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,7 +31,9 @@ class Settings:
     """A policy with its ledger and its data, where there are any; where to listen; who may come in.
 
     `token` is None where nobody is asked for one. `names` are further host names under which the pages may be
-    asked for. Releases are allowed only with a policy, a ledger and data. A ledger is shown, and releases are
+    asked for. `tables` are those that the policy joins with the data.
+
+    Releases are allowed only with a policy, a ledger and data. A ledger is shown, and releases are
     allowed, only with a token: whoever can reach the port of a shared machine could read and spend otherwise.
 
     >>> Settings().needs_token
@@ -41,6 +44,7 @@ class Settings:
     ledger: str | None = None
     data: Path | str | None = None
     table: str | None = None
+    tables: Mapping[str, Path | str] = field(default_factory=dict)
     analyst: str = ""
     allow_release: bool = False
     host: str = "127.0.0.1"

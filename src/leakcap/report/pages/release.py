@@ -75,6 +75,9 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph |
         "is kept: clipping it would bias what is computed from it.",
         soft=True,
     )
+    changed = tuple((r.name, r.post_processed) for r in record.releases if r.post_processed is not None)
+    if changed:
+        yield Grid(("statistic", "post-processed, which costs nothing"), changed)
     if full:
         for index, release in enumerate(r for r in record.releases if r.values and r.values[0].keys):
             label = f"{release.name}: values with 95 % intervals; the numbers are in the table"
