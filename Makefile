@@ -36,8 +36,8 @@ demo: $(VENV)/.run ## the main job: a private release of a hospital's table, and
 	@echo "Next: make explore, and move ε."
 
 docs: $(VENV)/.dev ## the manual, in build/manual: open build/manual/index.html; warnings are errors
-	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict
-	@echo "build/manual/index.html; with search: $(BIN)/python -m http.server --directory build/manual 8422"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "Open build/manual/index.html; it needs no server and no network."
 
 $(VENV)/.web: $(VENV)/.run
 	@echo "Adding what the explorer needs; the first time this takes half a minute."
