@@ -209,4 +209,7 @@ def test_the_ledger_holds_released_values_and_no_others(tmp_path: Path) -> None:
         answers = [
             json.loads(text) for (text,) in connection.execute("SELECT answer FROM leakcap_event") if text
         ]
-    assert answers == [[[release.value, *release.interval]]]
+    # The noisy parts were paid for with the answer, and are a part of it.
+    assert release.drawn is not None
+    parts = [["drawn/1", part.role, *part.numbers] for part in release.drawn.parts]
+    assert answers == [[[release.value, *release.interval], *parts]]

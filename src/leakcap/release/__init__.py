@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from leakcap.release.accuracy import Preview
 from leakcap.release.batch import Batch
+from leakcap.release.comparing import Comparison, difference, ratio_of
 from leakcap.release.consistent import agreeing, consistent
+from leakcap.release.drawn import Covariances
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import DuckDB, Engine, attach
 from leakcap.release.exposure import exposure_of, exposure_so_far
@@ -28,6 +30,8 @@ from leakcap.release.table import PrivateTable, open_ledger, preview
 __all__ = [
     "Batch",
     "Column",
+    "Comparison",
+    "Covariances",
     "DuckDB",
     "Engine",
     "IdUnit",
@@ -45,6 +49,7 @@ __all__ = [
     "agreeing",
     "attach",
     "consistent",
+    "difference",
     "dry_run",
     "exposure_of",
     "exposure_so_far",
@@ -53,5 +58,6 @@ __all__ = [
     "open_ledger",
     "preview",
     "query_from",
+    "ratio_of",
     "sql_queries",
 ]

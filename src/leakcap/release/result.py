@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leakcap.cards import card
+from leakcap.errors import InvalidQuery
+from leakcap.release.drawn import Covariances, Drawn, drawn_of, keeps, missing
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
@@ -34,7 +36,8 @@ class Release:
     `noise_scale` is the discrete Laplace scale of the sum, or of the count where there is only that, in the
     unit of the column; `price.noise_scales` has both for a mean. For quantiles it is how many rows further
     from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says that the ledger
-    remembered the answer, which cost nothing.
+    remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made of, where they
+    are kept.
     """
 
     name: str
@@ -44,6 +47,32 @@ class Release:
     noise_scale: float
     price: Price
     repeated: bool = False
+    drawn: Drawn | None = None
+
+    def at(self, **keys: Key) -> Release:
+        """The release of one group alone, by its keys. Raises `InvalidQuery` unless there is exactly one."""
+        places = [place for place, row in enumerate(self.rows) if row.keys.items() >= keys.items()]
+        if len(places) != 1:
+            raise InvalidQuery(f"`{self.name}` has {len(places)} groups with these keys; name one.")
+        (place,) = places
+        kept = self.drawn
+        one = kept is not None and all(len(part.numbers) == len(self.rows) for part in kept.parts)
+        return replace(
+            self, rows=(self.rows[place],), drawn=kept.at(place) if kept is not None and one else None
+        )
+
+    def covariance(self) -> Covariances:
+        """How the noise of this one number's parts varies together: of a mean with its sum and its count."""
+        if (
+            self.query.statistic not in ("count", "distinct", "histogram", "sum", "mean")
+            or len(self.rows) != 1
+        ):
+            raise InvalidQuery(
+                "`covariance` needs one count, sum or mean. Name a group: `release.at(ward=...)`."
+            )
+        if self.drawn is None:
+            raise missing(self.name)
+        return self.drawn.covariances(self.query.statistic)
 
     @property
     def grouped(self) -> bool:
@@ -101,4 +130,5 @@ def release_of(
         labels = [plan.cells.label(codes[place]) for place in kept]
     answers = plan.statistic.answers(plan, noisy)
     rows = tuple(Row(keys, value, interval) for keys, (value, interval) in zip(labels, answers, strict=True))
-    return Release(plan.query.name, plan.query, plan.text, rows, scale, price)
+    drawn = drawn_of(plan, noisy) if keeps(plan) else None
+    return Release(plan.query.name, plan.query, plan.text, rows, scale, price, drawn=drawn)
