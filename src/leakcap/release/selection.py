@@ -105,6 +105,40 @@ class Selection:
         """The third quartile of a column less the first."""
         return self.ask("interquartile_range", column, bins=bins, edges=edges)
 
+    def contingency(
+        self, columns: Sequence[str], *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """How many rows in each cell of a table of these columns, in each margin, and in all."""
+        return self.ask("contingency", columns=columns, bins=bins, edges=edges)
+
+    def cumulative(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """How many rows have a value below each edge of the bins."""
+        return self.ask("cumulative", column, bins=bins, edges=edges)
+
+    def top(self, column: str, top: int) -> Question:
+        """The keys of a column that most rows have, with noisy counts."""
+        return self.ask("top", column, top=top)
+
+    def covariance(self, columns: Sequence[str]) -> Question:
+        """The covariance of each pair of columns and the variance of each."""
+        return self.ask("covariance", columns=columns)
+
+    def correlation(self, columns: Sequence[str]) -> Question:
+        """The correlation of each pair of columns."""
+        return self.ask("correlation", columns=columns)
+
+    def bounds(self, column: str) -> Question:
+        """Between which powers of two the values of a number column lie, but for a few."""
+        return self.ask("bounds", column)
+
+    def ratio(
+        self, column: str | None = None, *, over: str | None = None, when: str | None = None
+    ) -> Question:
+        """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
+        return self.ask("ratio", column, over=over, when=when)
+
     def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
         """Any statistic by its name, with its own fields as a query file has them."""
         given = {name: _listed(value) for name, value in fields.items() if value is not None}
