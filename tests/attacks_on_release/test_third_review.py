@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas
 import pytest
 
-from leakcap.release import PrivateTable
+from leakcap.release import PrivateTable, attach
 from leakcap.release.one_hot import one_hot_capacity
 from leakcap.release.trees import TreePart
-from release.world import planned, policy_of, table
+from release.world import exact, planned, policy_of, table
 from seeded import SeededSource
 
 GROUPS = {"x": {"bounds": [-1.0, 1.0]}, "y": {"bounds": [-1.0, 1.0]}, "g": {"keys": list(range(1000))}}
@@ -52,3 +53,35 @@ def test_no_node_of_a_tree_is_beyond_what_all_units_add_up_to() -> None:
     assert part.levels > 1
     drawn = part.draw([5] * 1024, SeededSource(2))
     assert max(drawn) <= 5 + 2
+
+
+def _visits(ids: list[str]) -> pandas.DataFrame:
+    """Two rows a person, one in each group; the ids as a data frame keeps texts that repeat."""
+    both = [id_ for id_ in ids for _ in range(2)]
+    return pandas.DataFrame({"id": pandas.Categorical(both), "d": ["a", "b"] * len(ids)})
+
+
+def test_one_person_more_does_not_choose_anew_among_the_rows_of_others() -> None:
+    """The hash of a categorical id was that of its place among all ids, which one more person moves."""
+    policy = policy_of(columns={"d": {"keys": ["a", "b"]}}, unit={"id": "id", "max_rows": 1})
+    plan = planned(policy, statistic="count", by=("d",))
+    others = [f"m{number}" for number in range(500)]
+    # A shift by one place moves choices between neighbours in the list: every second one has both rows in a.
+    tables = [_visits(ids) for ids in (others, ["first", *others])]
+    for visits in tables:
+        visits.loc[visits["id"].isin(others[::2]), "d"] = "a"
+    (without,), (with_,) = (exact(plan, attach(visits)) for visits in tables)
+    assert sum(abs(x - y) for x, y in zip(without, with_, strict=True)) == 1
+
+
+def test_whether_two_tables_have_the_same_ids_is_not_told_by_a_refusal() -> None:
+    """Categories are read off the rows: types that list them were the same only where the people were."""
+    people = {"people": {"id": "id", "columns": {"u": {"keys": ["f"]}}}}
+    policy = policy_of(columns={"d": {"keys": ["a", "b"]}}, unit={"id": "id", "max_rows": 1}, tables=people)
+    for known in (["p", "q"], ["q", "r", "s"]):
+        theirs = pandas.DataFrame({"id": pandas.Categorical(known), "u": "f"})
+        visits = PrivateTable(
+            _visits(["p", "q"]), policy=policy, ledger="sqlite://", tables={"people": theirs}
+        )
+        count = visits.join("people").count().release(epsilon=90.0)
+        assert abs(int(str(count.value)) - len({"p", "q"} & set(known))) <= 1

@@ -58,6 +58,12 @@ class Integers(Lowering):
         text = column(name) if self.type_of(name) == "VARCHAR" else _tried(name, "VARCHAR")
         return exp.Collate(this=text, expression=exp.Identifier(this="C", quoted=True))
 
+    def identity(self, name: str) -> exp.Expression:
+        """An ENUM as its text: its hash is that of a place in a list, which in a data frame is made of
+        everybody's ids, so that one person more would choose anew among the rows of all others.
+        """
+        return self.words(name) if self.type_of(name) == "ENUM" else column(name)
+
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""
         return cast(value, "BIGINT")
