@@ -35,10 +35,10 @@ def _one_statement_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables do not change, so that the same statement has the same integers: it runs once."""
     aggregate, seen = DuckDB.aggregate, {}
 
-    def once(engine: DuckDB, statement: str) -> Any:
-        key = (id(engine), statement)
+    def once(engine: DuckDB, statement: str, seed: int | None) -> Any:
+        key = (id(engine), statement, seed)
         if key not in seen:
-            seen[key] = (engine, aggregate(engine, statement))
+            seen[key] = (engine, aggregate(engine, statement, seed))
         return seen[key][1]
 
     monkeypatch.setattr(DuckDB, "aggregate", once)

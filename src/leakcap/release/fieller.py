@@ -71,8 +71,9 @@ def fieller_ends(
 
     def outside(r: float) -> bool:
         a, b = weights(r)
-        far = abs(a * noisy[0] + b * noisy[1])
-        return far > noise_reach(abs(a) * scales[0], abs(b) * scales[1], beyond) + abs(a) + abs(b)
+        far = abs(a * noisy[0] + b * noisy[1]) - abs(a) - abs(b)
+        # As much as to ask whether it is beyond the reach of the noise, a hair more.
+        return mixture_tail(abs(a) * scales[0], abs(b) * scales[1], far * (1 - 1e-9)) < beyond
 
     least, middle, most = within
     if outside(middle):

@@ -88,7 +88,9 @@ def policy_rows(policy: Policy) -> Sequence[tuple[str, str]]:
             fill = "" if column.fill is None else f"; missing counts as {column.fill:g}"
             rows.append((name, f"from {low:g} to {high:g}{fill}"))
         elif column.unknown:
-            rows.append((name, "a number whose range is not public: it can be counted, and bounds looked for"))
+            rows.append(
+                (name, "a number whose range is not public: it can be counted, and bounds looked for")
+            )
         elif column.keys is None:
             rows.append((name, "keys that are not public: a group appears where enough people are in it"))
         else:
