@@ -162,7 +162,7 @@ def test_a_sampler_that_draws_too_little_is_found(query: dict[str, Any]) -> None
     assert found.nats[0] > price.nats_person.upper * 1.005
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.3, marks=pytest.mark.slow), 2.0])
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove-one"])
 def test_what_is_said_about_the_whole_table_is_an_upper_bound(
@@ -183,7 +183,11 @@ def test_what_is_said_about_the_whole_table_is_an_upper_bound(
 
 @pytest.mark.parametrize(("relation", "unit", "most"), [w for w in WORLDS if w[1:] != ("id", 1)])
 @pytest.mark.parametrize("statistic", ["sum", "mean"])
-@pytest.mark.parametrize("extra", [{}, {"by": ("d",)}, {"where": "x <> 5"}], ids=["all", "by", "where"])
+@pytest.mark.parametrize(
+    "extra",
+    [pytest.param({}, marks=pytest.mark.slow), {"by": ("d",)}, {"where": "x <> 5"}],
+    ids=["all", "by", "where"],
+)
 def test_the_odds_after_a_sum_or_a_mean(
     relation: str, unit: str, most: int, statistic: str, extra: dict[str, Any]
 ) -> None:

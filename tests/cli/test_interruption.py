@@ -58,6 +58,7 @@ def test_long_work_stops_on_ctrl_c(place: Path, job: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_ledger_holds_after_ctrl_c_at_any_moment(place: Path) -> None:
     """Interrupted after more and more work, a release is either not in the ledger or wholly paid for."""
     query = "examples/hospital/release.toml"

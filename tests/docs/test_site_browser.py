@@ -49,9 +49,8 @@ def look(page: Page, at: Path) -> None:
     assert serious == [], f"{at}: {serious}"
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width"), [("dark", 390), pytest.param("light", 1280, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 390), ("light", 1280)])
 def test_pages(chromium: Browser, site: Path, scheme: str, width: int) -> None:
     page, faults = opened(chromium, scheme, width)
     for name in FEW:

@@ -56,6 +56,7 @@ def test_eight_processes_spend_a_hundred_exactly(started: Any, url: str) -> None
         "Caps(period='year', each_period=Limits(queries=30))",
     ],
 )
+@pytest.mark.slow
 def test_the_other_accounts_hold_in_a_crowd(started: Any, url: str, caps: str) -> None:
     done, _ = crowd(started, 4, 15, caps, url)
     assert done == 30

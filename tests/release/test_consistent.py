@@ -61,6 +61,7 @@ def test_sums_are_exact_whole_and_not_negative_and_nothing_changes_twice(seed: i
             )
 
 
+@pytest.mark.slow
 def test_no_number_gets_worse_on_average() -> None:
     """400 seeded releases: squared errors after against before, each number by itself."""
     before, after = [], []

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap.errors import InvalidQuery
@@ -51,6 +51,7 @@ def test_the_branching_is_the_best_of_all(bins: int) -> None:
 
 
 @given(st.lists(st.integers(-5, 9), min_size=1, max_size=6))
+@settings(deadline=None, max_examples=60)
 def test_the_monotone_fit_is_the_nearest(values: list[int]) -> None:
     weights = [Fraction(1, 1 + i % 3) for i in range(len(values))]
     fitted = monotone(values, weights)

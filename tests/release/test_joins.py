@@ -128,7 +128,7 @@ def together(units: list[tuple[int | None, Unit]]) -> tuple[Rows, Rows]:
 
 
 @given(st.sampled_from(QUERIES), UNIT, UNIT, st.lists(UNIT, max_size=3), st.integers(1, 3))
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nobody_moves_an_answer_further_than_its_sensitivity(
     query: dict[str, Any], unit: Unit, other: Unit, rest: list[Unit], groups: int
 ) -> None:

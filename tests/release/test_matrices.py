@@ -63,8 +63,19 @@ def steps(found: list[list[int]], plan: Plan) -> Any:
     return np.array([np.array(cells) / unit for cells, unit in zip(found, units, strict=True)]).ravel()
 
 
-@pytest.mark.parametrize("query", [QUERY, {**QUERY, "by": ("d",)}, {**QUERY, "where": "f"}], ids=str)
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize(
+    ("most", "query"),
+    [
+        (2, QUERY),
+        *(
+            pytest.param(most, {**QUERY, **more}, marks=pytest.mark.slow)
+            for most in (1, 2)
+            for more in ({}, {"by": ("d",)}, {"where": "f"})
+            if most == 1 or more
+        ),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
 def test_one_unit_stays_within_what_is_paid_for(relation: str, most: int, query: dict[str, Any]) -> None:
     units = {"rows": 3} if relation == "replace-one" else {}

@@ -45,11 +45,13 @@ def proofs(seed: int, query: dict[str, Any]) -> list[int]:
     return beaten([*events[0], *low[0]], [*events[1], *low[1]], EPSILON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_a_person_stays_within_epsilon(query: dict[str, Any]) -> None:
     assert proofs(1, query) == []
 
 
+@pytest.mark.slow
 def test_noise_for_one_row_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 2, n, source)

@@ -103,7 +103,7 @@ def worst(policy: Any, query: dict[str, Any], most: int, *, wrong: int = 1) -> t
 
 
 @pytest.mark.parametrize("query", SHAPES, ids=str)
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("most", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
 def test_every_pair_of_neighbours_by_the_exact_law(relation: str, most: int, query: dict[str, Any]) -> None:
     units = {"rows": 4} if relation == "replace-one" else {}

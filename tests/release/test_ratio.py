@@ -61,7 +61,7 @@ def test_discrete_noise_is_within_a_step_of_continuous() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("most", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_one_unit_stays_within_what_is_paid_for(relation: str, most: int, query: dict[str, Any]) -> None:
     units = {"rows": 3} if relation == "replace-one" else {}
     policy = policy_of(columns=POSITIVE, neighbours=relation, unit={"id": "id", "max_rows": most}, **units)

@@ -54,6 +54,7 @@ def test_one_row_reaches_every_sensitivity_and_passes_none(relation: str, query:
 
 
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+@pytest.mark.slow
 def test_units_with_many_rows(relation: str) -> None:
     units = {"rows": 3} if relation == "replace-one" else {}
     policy = policy_of(neighbours=relation, unit={"id": "id", "max_rows": 2}, **units)

@@ -2,8 +2,8 @@
 
 Nothing but the word size changes, and that a coin's first thirty digits, which such words do not have, are
 not looked at (those are tested against the exact ones below). So walking the whole tree of words gives the
-exact weight of each outcome and of the strings that have not decided yet. No bound may exceed the number of words:
-numpy would warn, and warnings are errors here. At two bits that limits denominators to 4.
+exact weight of each outcome and of the strings that have not decided yet. No bound may exceed the number of
+words: numpy would warn, and warnings are errors here. At two bits that limits denominators to 4.
 """
 
 from __future__ import annotations

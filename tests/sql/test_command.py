@@ -46,7 +46,10 @@ def test_preview_touches_neither_data_nor_ledger(visits: Path) -> None:
     done = leakcap("sql", STATEMENT, "--epsilon", "0.5", "--preview", "--json", cwd=visits)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert [(one["name"], one["price"]["epsilon"]) for one in found["statistics"]] == [("count", 0.25), ("days", 0.25)]
+    assert [(one["name"], one["price"]["epsilon"]) for one in found["statistics"]] == [
+        ("count", 0.25),
+        ("days", 0.25),
+    ]
     assert not (visits / "visits.db").exists()
 
 

@@ -152,7 +152,46 @@ def test_a_policy_without_tables_has_no_joins() -> None:
 
 
 WORDS = st.sampled_from(
-    ["SELECT", "COUNT(*)", "FROM", "visits", "v", "JOIN", "people", "p", "ON", "v.person_id", "=", "p.person_id", "WHERE", "p.sex", "=", "'f'", "GROUP", "BY", ".", ",", "(", ")", "LEFT", "USING", "AND", "OR", "wards", "w", "v.ward", "w.code", "sex", '"', "'", ";", "--", "p", "v", "ward"]
+    [
+        "SELECT",
+        "COUNT(*)",
+        "FROM",
+        "visits",
+        "v",
+        "JOIN",
+        "people",
+        "p",
+        "ON",
+        "v.person_id",
+        "=",
+        "p.person_id",
+        "WHERE",
+        "p.sex",
+        "=",
+        "'f'",
+        "GROUP",
+        "BY",
+        ".",
+        ",",
+        "(",
+        ")",
+        "LEFT",
+        "USING",
+        "AND",
+        "OR",
+        "wards",
+        "w",
+        "v.ward",
+        "w.code",
+        "sex",
+        '"',
+        "'",
+        ";",
+        "--",
+        "p",
+        "v",
+        "ward",
+    ]
 )
 
 
