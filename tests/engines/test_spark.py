@@ -111,5 +111,5 @@ def test_no_cast_may_stop(spark: Any) -> None:
 def test_what_spark_says_is_withheld(spark: Any) -> None:
     engine = Spark(spark.sql("SELECT 'secret' AS d"))
     with pytest.raises(DataError, match="withheld") as caught:
-        engine.aggregate(f"SELECT CAST(d AS INT) FROM {engine._name}")
+        engine.aggregate(f"SELECT CAST(d AS INT) FROM {engine._names['']}")
     assert caught.value.__context__ is None
