@@ -6,19 +6,30 @@ longer than a finger on the keys.
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from types import FrameType
 
 __all__ = ["run"]
 
 
 def run() -> None:
     """Load the command line and run it."""
-    try:
-        from leakcap.cli.main import run as command
-    except KeyboardInterrupt:
-        sys.stderr.write("leakcap: stopped before anything was done.\n")
-        sys.exit(130)
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:
+        # An exception would land wherever the import machinery stands, which may wrap or swallow it.
+        signal.signal(signal.SIGINT, _stop)
+    from leakcap.cli.main import run as command
+
+    signal.signal(signal.SIGINT, usual)
     command()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    sys.stderr.write("leakcap: stopped before anything was done.\n")
+    sys.stderr.flush()
+    os._exit(130)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def test_ctrl_c_while_it_is_still_loading(place: Path) -> None:
     """At several moments of the half second before the command line is there."""
     said = set()
     start = "from leakcap_command import run; print(flush=True); run()"
-    for moment in (0.06, 0.1, 0.15, 0.2, 0.3):
+    for moment in (0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3):
         child = subprocess.Popen(
             [sys.executable, "-c", start, "attack", "wifi",
              "--fields", "100000", "--adaptive"],

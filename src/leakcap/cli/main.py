@@ -82,6 +82,8 @@ def run() -> None:
     except OSError as error:
         _stop(f"`{error.filename or 'a file'}` cannot be used: {error.strerror or type(error).__name__}.", 2)
     except Exception as error:
+        if _interrupted(error):
+            _stop(_STOPPED, 130)
         if os.environ.get("LEAKCAP_DEBUG"):
             raise
         # The text of an unforeseen error may hold data: only its kind is shown.
@@ -90,6 +92,16 @@ def run() -> None:
             "and report it.",
             70,
         )
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind this: Python 3.11 wraps what happens while a class is being made."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _stop(message: str, code: int) -> None:
