@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Required, TypedDict, Unpack
 
-from leakcap.release.asking_tables import AskingTables
 from leakcap.release.batch import Batch
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
-from leakcap.release.selection import Selection
+from leakcap.release.selection import Question, Selection
 from leakcap.release.shares import Aim
 
 if TYPE_CHECKING:
     from leakcap.release.accuracy import Preview
     from leakcap.release.result import Release
 
-__all__ = ["Asking"]
+__all__ = ["Asking", "Terms"]
 
 
-class Asking(AskingTables):
-    """What can be asked of a table by name; `release` answers."""
+class Terms(TypedDict, total=False):
+    """What each of the methods takes beside what is its own.
+
+    `epsilon` is what is paid, `delta` beside it where keys are private; `where` is a condition, `by` a key
+    column or several; `name` what the answer is called; `fresh` asks for new noise where the ledger knows an
+    answer.
+    """
+
+    epsilon: Required[float]
+    delta: float | None
+    where: str | None
+    by: str | Sequence[str]
+    name: str | None
+    fresh: bool
+
+
+class Asking(ABC):
+    """What can be asked of a table by name, on `Terms`; `release` answers."""
 
     @property
     @abstractmethod
@@ -63,264 +78,139 @@ class Asking(AskingTables):
         """An empty batch, whose questions share this budget by weights or wanted errors."""
         return Batch(self, epsilon, delta, aim)
 
-    def count(
-        self,
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def count(self, **terms: Unpack[Terms]) -> Release:
         """How many rows, those with missing values included, each group for itself."""
-        return self._one(
-            "count",
-            None,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-        )
+        return self._ask(Selection.count, **terms)
 
-    def distinct(
-        self,
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def distinct(self, **terms: Unpack[Terms]) -> Release:
         """How many people (ids) have a row that counts, each group for itself."""
-        return self._one(
-            "distinct",
-            None,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-        )
+        return self._ask(Selection.distinct, **terms)
 
-    def sum(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def sum(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The sum of a column, its values clamped to the policy's bounds."""
-        return self._one(
-            "sum",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-        )
+        return self._ask(lambda rows: rows.sum(column), **terms)
 
-    def mean(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def mean(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The mean of a column, its values clamped to the policy's bounds."""
-        return self._one(
-            "mean",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-        )
+        return self._ask(lambda rows: rows.mean(column), **terms)
 
-    def variance(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def variance(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
-        return self._one(
-            "variance",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-        )
+        return self._ask(lambda rows: rows.variance(column), **terms)
 
-    def standard_deviation(
-        self,
-        column: str,
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def standard_deviation(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The root of the variance of a column, its values clamped to the policy's bounds."""
-        return self._one(
-            "standard_deviation",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-        )
+        return self._ask(lambda rows: rows.standard_deviation(column), **terms)
 
     def histogram(
         self,
         column: str,
         *,
-        epsilon: float,
-        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
+        **terms: Unpack[Terms],
     ) -> Release:
         """How many rows in each bin of a number, or with each key of a key column."""
-        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one(
-            "histogram",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-            **extra,
-        )
+        return self._ask(lambda rows: rows.histogram(column, bins=bins, edges=edges), **terms)
 
     def quantiles(
         self,
         column: str,
         quantiles: Sequence[float],
         *,
-        epsilon: float,
-        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
+        **terms: Unpack[Terms],
     ) -> Release:
         """Quantiles of a column, chosen among bins, which share ε equally."""
-        given = None if edges is None else tuple(float(edge) for edge in edges)
-        extra = {"bins": bins, "edges": given, "quantiles": tuple(quantiles)}
-        return self._one(
-            "quantiles",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-            **extra,
-        )
+        return self._ask(lambda rows: rows.quantiles(column, quantiles, bins=bins, edges=edges), **terms)
 
     def median(
         self,
         column: str,
         *,
-        epsilon: float,
-        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
+        **terms: Unpack[Terms],
     ) -> Release:
         """The median of a column, chosen among bins."""
-        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one(
-            "median",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-            **extra,
-        )
+        return self._ask(lambda rows: rows.median(column, bins=bins, edges=edges), **terms)
 
     def interquartile_range(
         self,
         column: str,
         *,
-        epsilon: float,
-        delta: float | None = None,
         bins: int | None = None,
         edges: Sequence[float] | None = None,
+        **terms: Unpack[Terms],
+    ) -> Release:
+        """The third quartile of a column less the first, both chosen among bins."""
+        return self._ask(lambda rows: rows.interquartile_range(column, bins=bins, edges=edges), **terms)
+
+    def contingency(
+        self,
+        columns: Sequence[str],
+        *,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        **terms: Unpack[Terms],
+    ) -> Release:
+        """How many rows in each cell of a table of these columns, in each margin, and in all."""
+        return self._ask(lambda rows: rows.contingency(columns, bins=bins, edges=edges), **terms)
+
+    def cumulative(
+        self,
+        column: str,
+        *,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+        **terms: Unpack[Terms],
+    ) -> Release:
+        """How many rows have a value below each edge of the bins, each group for itself."""
+        return self._ask(lambda rows: rows.cumulative(column, bins=bins, edges=edges), **terms)
+
+    def top(self, column: str, top: int, **terms: Unpack[Terms]) -> Release:
+        """The keys of a column that most rows have, with noisy counts, each group for itself."""
+        return self._ask(lambda rows: rows.top(column, top), **terms)
+
+    def covariance(self, columns: Sequence[str], **terms: Unpack[Terms]) -> Release:
+        """The covariance of each pair of columns and the variance of each, divided by the number of rows."""
+        return self._ask(lambda rows: rows.covariance(columns), **terms)
+
+    def correlation(self, columns: Sequence[str], **terms: Unpack[Terms]) -> Release:
+        """The correlation of each pair of columns, over rows that have all of them."""
+        return self._ask(lambda rows: rows.correlation(columns), **terms)
+
+    def bounds(self, column: str, **terms: Unpack[Terms]) -> Release:
+        """Between which powers of two the values of a number column lie, but for a few."""
+        return self._ask(lambda rows: rows.bounds(column), **terms)
+
+    def ratio(
+        self,
+        column: str | None = None,
+        *,
+        over: str | None = None,
+        when: str | None = None,
+        **terms: Unpack[Terms],
+    ) -> Release:
+        """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
+        return self._ask(lambda rows: rows.ratio(column, over=over, when=when), **terms)
+
+    def _ask(
+        self,
+        ask: Callable[[Selection], Question],
+        *,
+        epsilon: float,
+        delta: float | None = None,
         where: str | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
         fresh: bool = False,
     ) -> Release:
-        """The third quartile of a column less the first, both chosen among bins."""
-        extra = {"bins": bins, "edges": None if edges is None else tuple(float(edge) for edge in edges)}
-        return self._one(
-            "interquartile_range",
-            column,
-            epsilon=epsilon,
-            delta=delta,
-            where=where,
-            by=by,
-            name=name,
-            fresh=fresh,
-            **extra,
+        # The condition is parsed with the query: not by the selection before it.
+        question = ask(
+            Selection(self, () if where is None else (where,), (by,) if isinstance(by, str) else tuple(by))
         )
-
-    def _one(
-        self,
-        statistic: str,
-        column: str | None,
-        *,
-        name: str | None,
-        by: str | Sequence[str],
-        fresh: bool,
-        **fields: Any,
-    ) -> Release:
-        where, epsilon, delta = (fields.pop(field, None) for field in ("where", "epsilon", "delta"))
-        conditions = () if where is None else (where,)
-        selection = Selection(self, conditions, (by,) if isinstance(by, str) else tuple(by))
-        question = selection.ask(statistic, column, name=name, **fields)
+        if name is not None:
+            question = question.named(name)
         return question.release(epsilon=epsilon, delta=delta, fresh=fresh)

@@ -5,7 +5,7 @@ visits.where("year = 2024").by("ward").mean("stay").release(epsilon=0.5)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -142,6 +142,8 @@ class Selection:
     def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
         """Any statistic by its name, with its own fields as a query file has them."""
         given = {name: _listed(value) for name, value in fields.items() if value is not None}
+        if "edges" in given:
+            given["edges"] = [float(edge) for edge in given["edges"]]
         default = statistic if column is None else f"{statistic} of {column}"
         return Question(self, {"name": default, "statistic": statistic, "column": column, **given})
 
@@ -153,8 +155,8 @@ class Selection:
         return " AND ".join(f"({condition})" for condition in self.conditions)
 
 
-def _listed(value: object) -> object:
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
