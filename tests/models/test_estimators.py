@@ -25,6 +25,7 @@ from leakcap.models import (
     PrivateGradientDescent,
     RidgeRegression,
 )
+from leakcap.sampling import ByteSource
 from models.world import ledger_of, policy_of
 from seeded import SeededSource
 
@@ -72,19 +73,10 @@ def test_common_tests_pass_but_for_those_that_privacy_forbids(name: str, tmp_pat
     assert sum(r["status"] == "passed" for r in results) >= 38
 
 
-class RepeatingRidge(RidgeRegression):
+class Repeating:
     """Its noise is the same in every fit: for scikit-learn's tests that fit twice and compare."""
 
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
-        kept, self.source = self.source, SeededSource(1)
-        try:
-            return super().fit(X, y, **options)
-        finally:
-            self.source = kept
-
-
-class RepeatingLogistic(LogisticRegression):
-    """The same for classes."""
+    source: ByteSource
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
         kept, self.source = self.source, SeededSource(1)
@@ -94,15 +86,16 @@ class RepeatingLogistic(LogisticRegression):
             self.source = kept
 
 
-class RepeatingLinear(LinearRegression):
-    """The same from moments."""
+class RepeatingRidge(Repeating, RidgeRegression):
+    pass
 
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
-        kept, self.source = self.source, SeededSource(1)
-        try:
-            return super().fit(X, y, **options)
-        finally:
-            self.source = kept
+
+class RepeatingLogistic(Repeating, LogisticRegression):
+    pass
+
+
+class RepeatingLinear(Repeating, LinearRegression):
+    pass
 
 
 REPEATING: dict[str, Callable[..., Any]] = {
