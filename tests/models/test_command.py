@@ -101,6 +101,12 @@ def test_a_stopped_descent_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(steps) == 200
     assert not (place / "descent.checkpoint.json").exists()
     assert found["so_far"]["queries"] == 1
+    finished = leakcap("fit", file, "--resume")
+    assert (finished.returncode, finished.stdout, finished.stderr.count("\n")) == (2, "", 1)
+    assert "This descent has finished: entry 1 of the ledger has its answer" in finished.stderr
+    assert "Fit without resuming" in finished.stderr
+    assert fitted(file)["fit"]["repeated"]
+    assert len(steps) == 200
     with Ledger.read(f"sqlite:///{place / 'hospital-models.db'}") as ledger:
         assert ledger.totals().epsilon == pytest.approx(found["fit"]["price"]["epsilon"])
     orders = {o["alpha"]: o for o in found["fit"]["guarantee"]}

@@ -227,6 +227,10 @@ def test_a_run_goes_on_once_and_pays_once(tmp_path: Path) -> None:
             PrivateGradientDescent(**options, progress=crash_at(15)).fit(X, y)
         assert set(json.loads(path.read_text())) == {"entry", "step", "theta"}
         old.write_text(path.read_text())
+        path.unlink()
+        with pytest.raises(LedgerError, match=r"stopped, but .*run\.json.* is missing"):
+            PrivateGradientDescent(**options).resume(X, y)
+        path.write_text(old.read_text())
         with pytest.raises(Crash):
             PrivateGradientDescent(**options, progress=crash_at(27)).resume(X, y)
         assert json.loads(path.read_text())["step"] == 20
@@ -238,8 +242,14 @@ def test_a_run_goes_on_once_and_pays_once(tmp_path: Path) -> None:
         ).resume(X, y)
         assert seen == list(range(21, 41))
         assert np.allclose(done.coef_, [1.0, -1.0], atol=0.3)
-        with pytest.raises(LedgerError, match="released already"):
+        finished = f"has finished: entry {done.entry_} of the ledger"
+        with pytest.raises(LedgerError, match=rf"{finished}.* Remove `.*run\.json` and fit without"):
             PrivateGradientDescent(**options).resume(X, y)
+        path.unlink()
+        with pytest.raises(LedgerError, match=rf"{finished}.* no step is left\. Fit without"):
+            PrivateGradientDescent(**options).resume(X, y)
+        with pytest.raises(LedgerError, match="Nothing to resume"):
+            PrivateGradientDescent(**{**options, "steps": 41}).resume(X, y)
         assert ledger.totals().epsilon == pytest.approx(done.curve_.epsilon(1e-6), abs=1e-9)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,14 +99,23 @@ def _from(entry: int, step: int) -> str:
     return f"entry {entry} went on from step {step}"
 
 
-def resumed(account: Account, checkpoint: Checkpoint, text: str) -> tuple[Entry, Checkpoint]:
-    """The reservation of a run and its last step seen, if it may go on under the same settings."""
+def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]:
+    """The reservation of a run and its last step seen, if it may go on under the same settings.
+
+    Raises `LedgerError` where the run has finished, where nothing says which run it is, or where its
+    settings or its ledger are others.
+    """
     entries = account.ledger.entries()
+    if not path.exists():
+        raise LedgerError(_nothing_to_resume(entries, path, text))
+    checkpoint = Checkpoint.load(path)
     entry = next((e for e in entries if e.id == checkpoint.entry), None)
     if entry is None or entry.text != text:
         raise LedgerError("The checkpoint belongs to another ledger or to other settings. Bring those back.")
+    if entry.state == "released":
+        raise LedgerError(_finished(entry, f"Remove `{path}` and fit without resuming"))
     if entry.state != "reserved":
-        raise LedgerError(f"Entry {entry.id} was {entry.state} already: its steps leave once. Fit anew.")
+        raise LedgerError(f"Entry {entry.id} was {entry.state}: its steps leave no more. Fit anew.")
     seen = {e.text: e for e in entries if e.query == NOTE and e.state == "released" and e.details.get("to")}
     last = Checkpoint(entry.id, 0, np.zeros_like(checkpoint.theta))
     while (note := seen.get(_from(entry.id, last.step))) is not None:
@@ -115,3 +125,23 @@ def resumed(account: Account, checkpoint: Checkpoint, text: str) -> tuple[Entry,
             raise LedgerError(f"Entry {note.id} of the ledger has no parameters to go on from. Fit anew.")
         last = Checkpoint(entry.id, int(note.details["to"]), theta)
     return entry, last
+
+
+def _nothing_to_resume(entries: Sequence[Entry], path: Path, text: str) -> str:
+    """Why there is no checkpoint: a run removes its own when it finishes."""
+    mine = [e for e in entries if e.text == text and e.state in ("released", "reserved")]
+    if not mine:
+        return f"Nothing to resume: no `{path}`, and no such descent in the ledger. Fit without resuming."
+    if mine[-1].state == "released":
+        return _finished(mine[-1], "Fit without resuming")
+    return (
+        f"Entry {mine[-1].id} of the ledger stopped, but `{path}`, which names it, is missing. Bring the "
+        "file back; a fit without resuming is paid for."
+    )
+
+
+def _finished(entry: Entry, remedy: str) -> str:
+    return (
+        f"This descent has finished: entry {entry.id} of the ledger has its answer, and no step is left. "
+        f"{remedy}: an answer that the ledger remembers is repeated for free, another fit is paid for."
+    )

@@ -178,10 +178,10 @@ class PrivateGradientDescent(Estimator):
         self._check()
         return self._table(table, features, target, where, self._saved())
 
-    def _saved(self) -> Checkpoint:
+    def _saved(self) -> Path:
         path = self.checkpoint
         require(path is not None, "checkpoint", _OWNER, "be a path", path)
-        return Checkpoint.load(Path(str(path)))
+        return Path(str(path))
 
     def _table(
         self,
@@ -189,7 +189,7 @@ class PrivateGradientDescent(Estimator):
         features: Sequence[str],
         target: str,
         where: str | None,
-        start: Checkpoint | None,
+        saved: Path | None,
         *,
         fresh: bool = False,
     ) -> Self:
@@ -197,24 +197,24 @@ class PrivateGradientDescent(Estimator):
         classes = self._loss.kind == "classifier"
         examples = of_table(table, features, target, where, classes=classes, centred=self.fit_intercept)
         account.check_units(table.engine)
-        return self._run(account, examples, start, fresh=fresh)
+        return self._run(account, examples, saved, fresh=fresh)
 
-    def _paid(self, examples: Examples, start: Checkpoint | None, *, fresh: bool = False) -> Self:
+    def _paid(self, examples: Examples, saved: Path | None, *, fresh: bool = False) -> Self:
         rows, targets, _ = examples.read()
         labels = self._loss.encode(targets)  # what cannot be read as targets is refused before it costs
         with Account.opened(self.policy, self.ledger, self.analyst, _OWNER) as account:
             account.check_rows(rows.shape[0])
             examples = replace(examples, read=lambda: (rows, labels, None))
-            return self._run(account, examples, start, fresh=fresh)
+            return self._run(account, examples, saved, fresh=fresh)
 
-    def _run(self, account: Account, examples: Examples, start: Checkpoint | None, *, fresh: bool) -> Self:
+    def _run(self, account: Account, examples: Examples, saved: Path | None, *, fresh: bool) -> Self:
         most = examples.most
         self._loss.encode(np.array([]))  # refuses classes that are none, before it costs
         require(most <= _MOST_ROWS, "max_rows", _OWNER, f"be at most {_MOST_ROWS} a person", most)
         curve, text = self.guarantee(replace=account.replace), self._text(examples)
         batch, spend = self._batch(account.policy), self._spend(curve, account.policy)
         size = self._loss.size(examples.features + int(self.fit_intercept))
-        if start is None:
+        if saved is None:
             noise = "sampled discrete Gaussian"
             details: dict[str, str | float | int] = {"mechanism": noise, "steps": self.steps}
             charge = account.charge("gradient descent", text, spend, details)
@@ -229,7 +229,7 @@ class PrivateGradientDescent(Estimator):
             found = account.answered(charge, draw, data=data, fresh=fresh)
             theta, self.entry_, self.repeated_ = found.values[0], found.entry, found.repeated
         else:
-            entry, last = resumed(account, start, text)
+            entry, last = resumed(account, saved, text)
             theta = self._descend(account, last, self._data(examples), batch, most)
             account.release(entry.id, theta)
             self.entry_, self.repeated_ = entry.id, False
