@@ -1,0 +1,117 @@
+"""What is printed by commands about a ledger: its accounts, its spends and its chain."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from leakcap.release import Policy
+from leakcap.report.records.base import CapRecord, Delta, Epsilon, Nats, Part, Record, StatementRecord
+
+__all__ = [
+    "BudgetRecord",
+    "EntryRecord",
+    "ExportRecord",
+    "MigrateRecord",
+    "RepairRecord",
+    "VerifyRecord",
+]
+
+
+class AccountRecord(Part):
+    """An analyst's or a period's account."""
+
+    scope: str
+    name: str
+    caps: tuple[CapRecord, ...]
+
+
+class EntryRecord(Part):
+    """One spend in the ledger."""
+
+    id: int
+    time: str
+    name: str
+    query: str
+    analyst: str
+    state: Literal["reserved", "released", "acknowledged"]
+    data_version: int
+    epsilon: Epsilon
+    delta: Delta
+    nats_person: Nats
+    nats_table: Nats
+    nats_level: Nats
+
+
+class BudgetRecord(Record):
+    """A ledger's accounts; with a query file also the policy and what everything so far tells."""
+
+    commands: ClassVar = ("budget",)
+
+    schema_: Literal["leakcap/budget/1"] = Field(alias="schema")
+    dataset: str
+    caps: tuple[CapRecord, ...]
+    accounts: tuple[AccountRecord, ...]
+    entries: tuple[EntryRecord, ...]
+    policy: Policy | None = None
+    so_far: StatementRecord | None = None
+
+
+class VerifyRecord(Record):
+    """A chain that holds."""
+
+    commands: ClassVar = ("ledger verify",)
+
+    schema_: Literal["leakcap/ledger-verify/1"] = Field(alias="schema")
+    rows: int
+    entries: int
+    head: str
+    anchored: bool
+
+
+class RepairRecord(Record):
+    """What was paid for without an answer known to have left."""
+
+    commands: ClassVar = ("ledger repair",)
+
+    schema_: Literal["leakcap/ledger-repair/1"] = Field(alias="schema")
+    entries: tuple[EntryRecord, ...]
+
+
+class MigrateRecord(Record):
+    """The ledger's schema before and now."""
+
+    commands: ClassVar = ("ledger migrate",)
+
+    schema_: Literal["leakcap/ledger-migrate/1"] = Field(alias="schema")
+    before: int
+    now: int
+
+
+class TrailRow(Part):
+    """One spend of an export, which other programs read."""
+
+    id: int
+    time: str
+    analyst: str
+    query: str
+    text: str
+    state: str
+    epsilon: float
+    delta: float
+    nats_person: Nats
+    nats_table: Nats
+    nats_level: Nats
+    data_version: int
+    details: str | dict[str, Any]
+    software: str
+
+
+class ExportRecord(Record):
+    """The audit trail."""
+
+    commands: ClassVar = ("ledger export",)
+
+    schema_: Literal["leakcap/ledger-export/1"] = Field(alias="schema")
+    entries: tuple[TrailRow, ...]
