@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap.bound import Bound
-from leakcap.report import wording
+from leakcap.report import promises, wording
 from leakcap.report.document import Figure, Text
 from leakcap.report.records import StatementRecord
 from leakcap.report.sections import figure_of, headline
 from leakcap.statement import Exposure, Statement, statement_of
+from release.world import answers, planned, policy_of, table
 
 mp = mpmath.mp.clone()
 mp.dps = 50
@@ -399,6 +400,49 @@ def test_cut_numbers_keep_their_side(value: float, up: bool) -> None:
         else near * (1 - mp.mpf("1.1e-5")) <= told <= near + slack
     )
     assert isinstance(Figure(text, headline_note()).text, str)
+
+
+UNITS = [
+    (id_, rows, groups, tables)
+    for id_, rows, groups in [(False, 1, None)] + [(True, r, g) for r in (1, 2, 3) for g in (None, 1, 2, 5)]
+    for tables in ((False, True) if id_ else (False,))
+]
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove-one"])
+@pytest.mark.parametrize(("id_", "rows", "groups", "tables"), UNITS)
+def test_what_is_protected_is_what_the_engine_uses(
+    relation: str, id_: bool, rows: int, groups: int | None, tables: bool
+) -> None:
+    """The other route is the engine: one person's sixteen rows in four groups, and one row of nobody."""
+    public = {"rows": 1 if id_ else 17} if relation == "replace-one" else {}
+    unit = {"id": "id", "max_rows": rows, "max_groups": groups} if id_ else "row"
+    people = {"people": {"id": "id", "columns": {"f": {"keys": [True]}}}} if tables else {}
+    keys = {"k": {"keys": [0, 1, 2, 3]}}
+    policy = policy_of(neighbours=relation, columns=keys, unit=unit, tables=people, **public)
+    told, apart = promises.protects(policy), promises.neighbours(policy)
+    assert ("whether it is in the table at all" in told) == (relation == "add-remove-one")
+    assert ("That the table has 1" in told) == (relation == "replace-one")
+    assert ("in all tables" in told) == ("in all tables" in apart) == tables
+    assert ("one row of each joined table" in told) == tables
+    data = [{"id": 7, "k": place % 4} for place in range(16)] + [{"id": None, "k": 0}]
+    found = {by: answers(planned(policy, statistic="count", by=by), table(data))[0] for by in ((), ("k",))}
+    if not id_:
+        assert "An answer uses" not in told
+        assert found == {(): [17], ("k",): [5, 4, 4, 4]}
+        return
+    most = re.search(r"An answer uses at most (\d+) rows? of one id", told)
+    few = re.search(r", in at most (\d+) groups? where groups are asked for", told)
+    assert most
+    assert "Rows in which id is missing are left out" in told
+    assert found[()] == [int(most[1])]
+    assert sum(found["k",]) <= int(most[1])
+    assert sum(count > 0 for count in found["k",]) <= int((few or most)[1])
+    assert (few is not None) == (groups is not None and groups < rows)
+    spread = answers(planned(policy, statistic="count", by=("k",)), table(data[:4]))[0]
+    assert sum(count > 0 for count in spread) == int((few or most)[1])  # one row in each of four groups
+    assert "counts each id once, however many rows" in told
+    assert answers(planned(policy, statistic="distinct"), table(data)) == [[1]]
 
 
 def headline_note() -> wording.Note:

@@ -13,23 +13,41 @@ def unit(policy: Policy) -> str:
     """One privacy unit, as a person says it."""
     if policy.id_column is None:
         return "one row"
-    return f"one {policy.id_column} (at most {policy.rows_per_unit:,} of its rows are used)"
+    return f"one {policy.id_column}, all {'its rows in all tables' if policy.tables else 'its rows'} together"
 
 
 def protects(policy: Policy) -> str:
-    """Who is hidden from whom, in a sentence."""
-    if policy.neighbours == "replace-one":
-        return f"Protected: the contents of {unit(policy)}. That {policy.rows:,} are in the table is public."
-    return f"Protected: {unit(policy)}, and whether it is in the table at all."
+    """Who is hidden from whom, and how much of each one an answer uses."""
+    if policy.neighbours == "add-remove-one":
+        return f"Protected: {unit(policy)}, and whether it is in the table at all.{_used(policy)}"
+    counted = "rows" if policy.id_column is None else "of them"
+    known = f"That the table has {policy.rows:,} {counted} is public."
+    return f"Protected: the contents of {unit(policy)}. {known}{_used(policy)}"
+
+
+def _used(policy: Policy) -> str:
+    """How many rows and groups of one unit an answer uses, where a unit may have several."""
+    if policy.id_column is None:
+        return ""
+    person, rows, groups = policy.id_column, policy.rows_per_unit, policy.groups_per_unit
+    most = f"at most {rows:,} row{'s' * (rows > 1)} of one {person}"
+    met = ", with at most one row of each joined table" if policy.tables else ""
+    few = f", in at most {groups:,} group{'s' * (groups > 1)} where groups are asked for" * (groups < rows)
+    return (
+        f" An answer uses {most}{met}{few}, chosen by a keyed hash; another answer may use others. A count "
+        f"of people without groups counts each {person} once, however many rows it has. Rows in which "
+        f"{person} is missing are left out."
+    )
 
 
 def neighbours(policy: Policy) -> str:
     """Which tables are neighbours."""
-    whose = "one row" if policy.id_column is None else f"the rows of one {policy.id_column}"
+    one = "one row" if policy.id_column is None else f"the rows of one {policy.id_column}"
+    whose = f"{one} in all tables" if policy.tables and policy.id_column is not None else one
     if policy.neighbours == "replace-one":
         return (
-            f"Two tables are neighbours when they differ only in what {whose} say (replace-one). Every "
-            "promise is about telling such tables apart."
+            f"Two tables are neighbours when they differ only in the contents of {whose} (replace-one). "
+            "Every promise is about telling such tables apart."
         )
     return (
         f"Two tables are neighbours when one of them lacks {whose} that the other has (add-remove-one). "
