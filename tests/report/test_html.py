@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import altair
 import duckdb
 import pytest
 
+from browser import Marks, browse
 from leakcap.release import PrivateTable, Query, exposure_so_far
 from leakcap.report import plots
 from leakcap.report.document import Document
@@ -53,44 +51,6 @@ def page_for(publication: Publication, audience: str = "reviewer") -> Document:
     assert audience in {"board", "reviewer"}
     record = {"schema": "leakcap/release/1", **publication.to_dict()}
     return page_of(record, "board" if audience == "board" else "reviewer")
-
-
-def chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        path = shutil.which(name)
-        if path:
-            return path
-    pytest.fail("NO BROWSER: install Chromium (`make chromium`) to test the report.")
-
-
-def browse(page: Path, profile: Path, *extra: str) -> str:
-    command = [
-        chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        "--enable-logging=stderr", "--v=0", f"--user-data-dir={profile}", "--virtual-time-budget=15000",
-        "--window-size=1200,1000", *extra, page.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "CONSOLE" not in done.stderr, [x for x in done.stderr.splitlines() if "CONSOLE" in x]
-    return done.stdout
-
-
-class Marks(HTMLParser):
-    """Counts the marks that Vega drew, by the plot that they are in."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.plot, self.marks, self.scripts = "", {}, 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        if tag == "script":
-            self.scripts += 1
-        if tag == "div" and "plot" in (known.get("class") or "").split() and known.get("id"):
-            self.plot = known["id"] or ""
-        if tag == "path" and known.get("aria-roledescription"):
-            self.marks[self.plot] = self.marks.get(self.plot, 0) + 1
 
 
 def test_the_browser_draws_every_plot(publication: Publication, tmp_path: Path) -> None:
