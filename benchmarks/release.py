@@ -8,29 +8,33 @@ held.
 from __future__ import annotations
 
 import importlib.util
-import json
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import duckdb
+from measuring.beside_duckdb import (
+    GROUPS,
+    QUERIES,
+    Actions,
+    answered_memory,
+    compare,
+    parquet,
+    plain,
+    policy,
+    release,
+    rows_asked,
+    statement,
+)
+from measuring.process import Action, in_turn
 
-from leakcap.release import PrivateTable, Query, attach, load_policy, preview
+from leakcap.release import PrivateTable, Query, preview
 from leakcap.release.plan import plan_query
 from leakcap.release.statements import statement_of
 
-GROUPS = 1_000
 ROWS_OF_ONE, GROUPS_OF_ONE = 5, 3
-MAKE = """
-COPY (SELECT (hash(i) % ($rows // 4))::BIGINT AS id, (hash(7 * i + 1) % {groups})::INTEGER AS g,
-             (hash(13 * i + 5) % 1000003) / 10000.03 AS x
-      FROM range($rows) AS t (i)) TO '{path}' (FORMAT parquet)
+TABLE = """
+SELECT (hash(i) % ({rows} // 4))::BIGINT AS id, (hash(7 * i + 1) % {groups})::INTEGER AS g,
+       (hash(13 * i + 5) % 1000003) / 10000.03 AS x
+FROM range({rows}) AS t (i)
 """
 PLAIN = "SELECT g, COUNT(*), SUM(x) FROM {source} GROUP BY g"
 # The rows of a person that count: the first ones by a keyed hash, as leakcap chooses them.
@@ -48,44 +52,10 @@ CHOSEN = (
 )
 # What no release may do, since the small values would be preferred: the price of the hash.
 BY_VALUE = BOUNDED.replace(BY_ROW, "x, g")
-QUERIES = [
-    Query(name="rows", statistic="count", by=("g",), epsilon=0.5),
-    Query(name="total", statistic="sum", column="x", by=("g",), epsilon=0.5),
-]
-
-
-def policy(**changes: Any) -> Any:
-    columns = {"x": {"bounds": [0.0, 100.0]}, "g": {"keys": list(range(GROUPS))}}
-    base = {"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1e6}, "columns": columns}
-    return load_policy({**base, **changes})
-
-
-SEED = "5eed" * 16
 BOUNDED_POLICY = policy(unit={"id": "id", "max_rows": ROWS_OF_ONE})
 CHOSEN_POLICY = policy(unit={"id": "id", "max_rows": ROWS_OF_ONE, "max_groups": GROUPS_OF_ONE})
 
-
-def plain(path: str, query: str) -> Callable[[], object]:
-    connection = duckdb.connect()
-    text = query.format(source=f"read_parquet('{path}')")
-    return lambda: connection.execute(text).fetchall()
-
-
-def statement(path: str, rules: Any) -> Callable[[], object]:
-    """The one statement that is run for both queries, without ledger and noise."""
-    engine = attach(path)
-    written = engine.write(statement_of([plan_query(query, rules) for query in QUERIES], SEED))
-    return lambda: engine.run(written)
-
-
-def release(path: str, rules: Any) -> Callable[[], object]:
-    """All of it: plan, price, ledger in a file, statement, noise, answers."""
-    ledger = Path(path).with_name(f"{rules.rows_per_unit}-{time.monotonic_ns()}.db")
-    table = PrivateTable(path, policy=rules, ledger=ledger)
-    return lambda: table.release(QUERIES, fresh=True)
-
-
-ACTIONS: dict[str, dict[str, Callable[[str], Callable[[], object]]]] = {
+ACTIONS: Actions = {
     f"count + sum by {GROUPS:,} groups": {
         "plain DuckDB": lambda path: plain(path, PLAIN),
         "leakcap's statement": lambda path: statement(path, policy()),
@@ -103,43 +73,6 @@ ACTIONS: dict[str, dict[str, Callable[[str], Callable[[], object]]]] = {
         "leakcap, end to end": lambda path: release(path, CHOSEN_POLICY),
     },
 }
-
-
-def cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def in_turn(actions: dict[str, Callable[[], object]], runs: int) -> dict[str, tuple[float, float]]:
-    """The least wall and CPU seconds of each, the actions taking turns."""
-    best = {name: (float("inf"), float("inf")) for name in actions}
-    for _ in range(runs):
-        for name, action in actions.items():
-            wall, used = time.perf_counter(), cpu()
-            action()
-            wall, used = time.perf_counter() - wall, cpu() - used
-            best[name] = (min(best[name][0], wall), min(best[name][1], used))
-    return best
-
-
-def memory(title: str, name: str, path: str) -> float:
-    """MiB that a fresh process held at most."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--memory", title, name, path], capture_output=True, text=True, check=True
-    )
-    return float(json.loads(done.stdout))
-
-
-def compare(path: str) -> None:
-    for title, makers in ACTIONS.items():
-        print(f"\n{title:<46}{'wall s':>9}{'ratio':>7}{'CPU s':>9}{'ratio':>7}{'MiB':>8}{'ratio':>7}")
-        times = in_turn({name: make(path) for name, make in makers.items()}, 7 if "same" not in title else 3)
-        peaks = {name: memory(title, name, path) for name in makers}
-        first = next(iter(makers))
-        for name, (wall, used) in times.items():
-            ratios = (wall / times[first][0], used / times[first][1], peaks[name] / peaks[first])
-            shown = zip((wall, used, peaks[name]), (9, 9, 8), (3, 3, 0), ratios, strict=True)
-            print(f"  {name:<44}" + "".join(f"{v:{w}.{d}f}{r:7.2f}" for v, w, d, r in shown))
 
 
 def one_row(folder: str) -> None:
@@ -172,7 +105,7 @@ def spark(path: str) -> None:
     session.read.parquet(path).createOrReplaceTempView("plain_source")
     written = engine.write(statement_of([plan_query(query, policy()) for query in QUERIES]))
     text = PLAIN.format(source="plain_source")
-    actions: dict[str, Callable[[], object]] = {
+    actions: dict[str, Action] = {
         "plain": lambda: session.sql(text).collect(),
         "leakcap": lambda: engine.run(written),
     }
@@ -185,21 +118,12 @@ def spark(path: str) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--memory"]:
-        title, name, path = sys.argv[2:]
-        ACTIONS[title][name](path)()
-        # Not ru_maxrss, which a process inherits from the one that started it.
-        peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
-        print(json.dumps(int(peak.split()[1]) / 1024))
+    if answered_memory(ACTIONS):
         return
-    rows = int(sys.argv[1]) if sys.argv[1:] else 10_000_000
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/people.parquet"
-        duckdb.execute(MAKE.format(groups=GROUPS, path=path).replace("$rows", str(rows)))
-        size = Path(path).stat().st_size / 2**20
-        print(f"{rows:,} rows, {size:.0f} MiB of Parquet, DuckDB {duckdb.__version__}")
-        compare(path)
-        one_row(folder)
+    rows = rows_asked()
+    with parquet(TABLE.format(rows=rows, groups=GROUPS), rows) as path:
+        compare(path, ACTIONS, lambda title: 3 if "same" in title else 7)
+        one_row(str(Path(path).parent))
         spark(path)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from measuring.process import peak_mib
 from scipy import sparse
 
 from leakcap import (
@@ -112,8 +113,7 @@ def timed(name: str, work: Callable[[], Result]) -> Result:
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    status = Path("/proc/self/status").read_text()
-    peak = int(status.split("VmHWM:")[1].split()[0]) / 2**20
+    peak = peak_mib() / 1024
     PEAKS.append(peak)
     value = result.upper if isinstance(result, Bound) else result
     shown = f"{value:.9g}" if isinstance(value, float) else str(value)
