@@ -89,7 +89,7 @@ def test_the_commands(folder: Path) -> None:
     shown = run.invoke(app, ["preview", str(path), "--json"])
     assert shown.exit_code == 0, shown.output
     assert not (folder / "l.db").exists()
-    released = run.invoke(app, ["release", str(path), "--json"])
+    released = run.invoke(app, ["release", str(path), "--report", str(folder / "page.html"), "--json"])
     assert released.exit_code == 0, released.output
     assert len(json.loads(released.output)["releases"]) == 2
     text = "SELECT p.sex, COUNT(*), SUM(stay) FROM visits v JOIN people p ON v.person = p.pid GROUP BY p.sex"

@@ -1,0 +1,27 @@
+"""No test may leave a file in the repository's root, where it would be taken for one of the project's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+OF_TOOLS = {".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__", "build"}
+BEFORE = pytest.StashKey[set[str]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember what is there; of several processes the one that starts the others does."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[BEFORE] = set(os.listdir(ROOT))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run for what is there now and was not."""
+    before = session.config.stash.get(BEFORE, None)
+    left = [] if before is None else sorted(set(os.listdir(ROOT)) - before - OF_TOOLS)
+    if left:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        print(f"\nSOME TEST LEFT FILES in {ROOT}: {', '.join(left)}. Give it a folder of its own.")
