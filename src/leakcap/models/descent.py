@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -17,10 +17,11 @@ from leakcap.ledger import Entry, Ledger, Spend
 from leakcap.models.budget import Account, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
-from leakcap.models.estimator import Estimator, Floats
-from leakcap.models.examples import Examples, of_arrays, of_table
+from leakcap.models.estimator import Floats
+from leakcap.models.examples import Examples
 from leakcap.models.integers import ball_integers
 from leakcap.models.losses import Loss, SquaredLoss
+from leakcap.models.private_model import PrivateModel
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes, uniform_below
 
@@ -51,7 +52,7 @@ class _Data:
     people: int
 
 
-class PrivateGradientDescent(Estimator):
+class PrivateGradientDescent(PrivateModel):
     """θ ← θ − η·(Σ over a Poisson sample of clipped gradients, plus noise)/(q·n), `steps` times.
 
     Each person is in a step with probability q = `sample_rate`, by an exact coin. A gradient is shortened to
@@ -81,9 +82,6 @@ class PrivateGradientDescent(Estimator):
     intercept_: Floats
     theta_: Floats
     curve_: RenyiCurve
-    spend_: Spend
-    entry_: int
-    repeated_: bool
 
     def __init__(
         self,
@@ -137,21 +135,12 @@ class PrivateGradientDescent(Estimator):
         """What a fit will cost, before any data is touched."""
         return RenyiCurve(float(self.noise_multiplier), self._rate, self.steps, replace)
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
-    ) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
-
-        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
-        answered about them before, unless `fresh`.
-        """
-        self._check()
-        return self._paid(of_arrays(X, y, _OWNER, version), None, fresh=fresh)
-
     def resume(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Go on after a crash from the last step in the ledger, paid for already; needs `checkpoint`."""
         self._check()
-        return self._paid(of_arrays(X, y, _OWNER, None), self._saved())
+        examples, saved = self._read(X, y, None), self._saved()
+        with self._account(examples) as account:
+            return self._run(account, examples, saved=saved, fresh=False)
 
     def fit_table(
         self,
@@ -193,21 +182,16 @@ class PrivateGradientDescent(Estimator):
         *,
         fresh: bool = False,
     ) -> Self:
-        account = Account.of_table(table, self.analyst)
         classes = self._loss.kind == "classifier"
-        examples = of_table(table, features, target, where, classes=classes, centred=self.fit_intercept)
-        account.check_units(table.engine)
-        return self._run(account, examples, saved, fresh=fresh)
+        account, examples = self._behind(
+            table, features, target, where, classes=classes, centred=self.fit_intercept
+        )
+        return self._run(account, examples, saved=saved, fresh=fresh)
 
-    def _paid(self, examples: Examples, saved: Path | None, *, fresh: bool = False) -> Self:
-        rows, targets, _ = examples.read()
-        labels = self._loss.encode(targets)  # what cannot be read as targets is refused before it costs
-        with Account.opened(self.policy, self.ledger, self.analyst, _OWNER) as account:
-            account.check_rows(rows.shape[0])
-            examples = replace(examples, read=lambda: (rows, labels, None))
-            return self._run(account, examples, saved, fresh=fresh)
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        return self._loss.encode(y)
 
-    def _run(self, account: Account, examples: Examples, saved: Path | None, *, fresh: bool) -> Self:
+    def _run(self, account: Account, examples: Examples, *, fresh: bool, saved: Path | None = None) -> Self:
         most = examples.most
         self._loss.encode(np.array([]))  # refuses classes that are none, before it costs
         require(most <= _MOST_ROWS, "max_rows", _OWNER, f"be at most {_MOST_ROWS} a person", most)

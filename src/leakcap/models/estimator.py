@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidInput, InvalidParameter, NotFitted
 
-__all__ = ["Estimator", "Floats", "table_of", "targets_of"]
+__all__ = ["Estimator", "Floats", "numbers_of", "table_of", "targets_of"]
 
 Floats = NDArray[np.float64]
 
@@ -161,3 +161,12 @@ def targets_of(y: ArrayLike | None, rows: int, owner: str) -> NDArray[Any]:
             f"and {targets.shape[0]} of y."
         )
     return targets
+
+
+def numbers_of(y: NDArray[Any], owner: str) -> Floats:
+    """Targets as doubles; NaN stands for what is no number.
+
+    >>> numbers_of(np.array(["2", "?"]), "LinearRegression").tolist()
+    [2.0, nan]
+    """
+    return table_of(y[:, None], owner)[:, 0]

@@ -9,8 +9,8 @@ the columns' own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,6 +97,12 @@ class Examples:
     def scaled(self) -> bool:
         """Whether X comes in units of public bounds."""
         return not (self.scaling.half == 1.0).all() or bool(self.scaling.middle.any())
+
+    def with_targets(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
+        """The same rows, read now, with other targets: what is no target is refused before it costs."""
+        rows, targets, people = self.read()
+        changed = change(targets)
+        return replace(self, read=lambda: (rows, changed, people))
 
 
 def data_name(version: str | None) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Ledger, Spend
+from leakcap.ledger import Ledger
 from leakcap.models.budget import Account, Answered, check_epsilon
-from leakcap.models.estimator import Estimator, Floats, table_of, targets_of
-from leakcap.models.examples import data_name
+from leakcap.models.estimator import Floats, numbers_of
+from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
 from leakcap.models.least_squares import Intervals, coefficients, frame_of, noise_level, possible
 from leakcap.models.moment_query import MomentQuery
 from leakcap.models.moments import Moments
+from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import r_squared
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, system_bytes
@@ -25,7 +26,7 @@ from leakcap.sampling import ByteSource, system_bytes
 __all__ = ["LinearRegression", "box_of"]
 
 
-class LinearRegression(Estimator):
+class LinearRegression(PrivateModel):
     """Least squares by noisy sufficient statistics; (ε, 0) by discrete Laplace, (ε, δ) by Gaussian noise.
 
     `bounds` are the public bounds of the features, one pair for all or one for each, `target_bounds` those of
@@ -54,9 +55,6 @@ class LinearRegression(Estimator):
     noise_scale_: float
     coef_intervals_: Floats
     intercept_interval_: tuple[float, float]
-    spend_: Spend
-    entry_: int
-    repeated_: bool
 
     def __init__(
         self,
@@ -81,34 +79,6 @@ class LinearRegression(Estimator):
         self.analyst = analyst
         self.source = source
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
-    ) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
-
-        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
-        answered about them before, unless `fresh`.
-        """
-        check_epsilon(self.epsilon, self.delta, "LinearRegression")
-        rows = table_of(X, "LinearRegression")
-        targets = table_of(targets_of(y, rows.shape[0], "LinearRegression")[:, None], "LinearRegression")
-        pairs = box_of(self.bounds, rows.shape[1], "LinearRegression")
-        if self.target_bounds is None:
-            raise InvalidParameter("`target_bounds` of `LinearRegression` must be given: they are public.")
-        with Account.opened(self.policy, self.ledger, self.analyst, "LinearRegression") as account:
-            account.check_rows(rows.shape[0])
-            bounds = [*pairs, self.target_bounds]
-            plan = Moments.plan(bounds, account.policy, epsilon=self.epsilon, delta=self.delta)
-            text = f"second moments of {rows.shape[1]} features and a target within {bounds}"
-            charge = account.charge("linear regression", text, plan.spend, _details(plan))
-            found = account.answered(
-                charge,
-                lambda entry: plan.noisy(_totals(plan, np.hstack([rows, targets])), self.source),
-                data=data_name(version),
-                fresh=fresh,
-            )
-        return self._solve(plan, found)
-
     def fit_table(
         self,
         table: PrivateTable,
@@ -124,7 +94,7 @@ class LinearRegression(Estimator):
         policy says. Rows with a missing value are left out, unless the policy has a `fill` for it. The same
         fit about the same state of the table is repeated from the ledger for free, unless `fresh`.
         """
-        check_epsilon(self.epsilon, self.delta, "LinearRegression")
+        self._check()
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
         account, engine = Account.of_table(table, self.analyst), table.engine
@@ -132,12 +102,52 @@ class LinearRegression(Estimator):
         statement = query.statement(plan, engine, table.ledger.seed)
         query.check(engine)
         account.check_units(engine)
-        charge = account.charge("linear regression", query.text, plan.spend, _details(plan))
+        return self._paid(
+            account, plan, query.text, lambda: query.run(statement, engine), data=table.state(), fresh=fresh
+        )
+
+    def _check(self) -> None:
+        check_epsilon(self.epsilon, self.delta, "LinearRegression")
+
+    def _read(self, X: ArrayLike, y: ArrayLike | None, version: str | None) -> Examples:
+        examples = super()._read(X, y, version)
+        self._box(examples.features)
+        return examples
+
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        return numbers_of(y, "LinearRegression")
+
+    def _box(self, features: int) -> list[tuple[float, float]]:
+        """The public bounds of the features and of the target."""
+        pairs = box_of(self.bounds, features, "LinearRegression")
+        if self.target_bounds is None:
+            raise InvalidParameter("`target_bounds` of `LinearRegression` must be given: they are public.")
+        return [*pairs, self.target_bounds]
+
+    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+        bounds = self._box(examples.features)
+        plan = Moments.plan(bounds, account.policy, epsilon=self.epsilon, delta=self.delta)
+        text = f"second moments of {examples.features} features and a target within {bounds}"
+
+        def totals() -> list[int]:
+            rows, targets, _ = examples.read()
+            return _totals(plan, np.column_stack([rows, targets]))
+
+        return self._paid(account, plan, text, totals, data=examples.data, fresh=fresh)
+
+    def _paid(
+        self,
+        account: Account,
+        plan: Moments,
+        text: str,
+        totals: Callable[[], list[int]],
+        *,
+        data: str,
+        fresh: bool,
+    ) -> Self:
+        charge = account.charge("linear regression", text, plan.spend, _details(plan))
         found = account.answered(
-            charge,
-            lambda entry: plan.noisy(query.run(statement, engine), self.source),
-            data=table.state(),
-            fresh=fresh,
+            charge, lambda entry: plan.noisy(totals(), self.source), data=data, fresh=fresh
         )
         return self._solve(plan, found)
 
@@ -149,7 +159,7 @@ class LinearRegression(Estimator):
         self.intercept_, self.coef_ = float(named[0]), named[1:]
         self.ridge_, self.moments_, self.noise_scale_ = ridge, moments, plan.relative_scale
         self._possible = possible(moments, plan, frame)
-        self.spend_, self.entry_, self.repeated_ = plan.spend, found.entry, found.repeated
+        self._note(plan.spend, found)
         intervals = self.population_intervals()
         self.coef_intervals_ = intervals[1:]
         self.intercept_interval_ = (float(intervals[0, 0]), float(intervals[0, 1]))

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Entry, Ledger, Spend
+from leakcap.ledger import Entry, Ledger
 from leakcap.models.budget import Account, approximate_spend, check_epsilon, pure_spend
-from leakcap.models.estimator import Estimator, Floats
-from leakcap.models.examples import Examples, of_arrays, of_table
+from leakcap.models.estimator import Floats
+from leakcap.models.examples import Examples
 from leakcap.models.integers import ball_integers
 from leakcap.models.logistic_loss import LogisticObjective
 from leakcap.models.objective_noise import ObjectiveNoise
+from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
 from leakcap.numeric import down, up
 from leakcap.release import Policy, PrivateTable
@@ -29,7 +30,7 @@ _STEPS = 2**20
 _MOST_ROWS = 2**30
 
 
-class LogisticRegression(Estimator):
+class LogisticRegression(PrivateModel):
     """Two classes, by noise in the objective; (ε, 0) with Laplace noise, (ε, δ) with Gaussian noise.
 
     Rows are shortened to ‖x‖ ≤ `row_norm`; rows whose label is not one of the two public `classes` are left
@@ -59,9 +60,6 @@ class LogisticRegression(Estimator):
     penalty_: float
     noise_scale_: float
     solver_noise_: float
-    spend_: Spend
-    entry_: int
-    repeated_: bool
 
     def __init__(
         self,
@@ -109,20 +107,6 @@ class LogisticRegression(Estimator):
             rows=_MOST_ROWS if rows is None else rows * most,
         )
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
-    ) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
-
-        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
-        answered about them before, unless `fresh`.
-        """
-        self._check()
-        examples = of_arrays(X, y, "LogisticRegression", version)
-        with Account.opened(self.policy, self.ledger, self.analyst, "LogisticRegression") as account:
-            account.check_rows(examples.read()[0].shape[0])
-            return self._run(account, examples, fresh=fresh)
-
     def fit_table(
         self,
         table: PrivateTable,
@@ -138,9 +122,9 @@ class LogisticRegression(Estimator):
         and `row_norm` is in these units. `coef_` and `intercept_` are in the columns' units.
         """
         self._check()
-        account = Account.of_table(table, self.analyst)
-        examples = of_table(table, features, target, where, classes=True, centred=self.fit_intercept)
-        account.check_units(table.engine)
+        account, examples = self._behind(
+            table, features, target, where, classes=True, centred=self.fit_intercept
+        )
         return self._run(account, examples, fresh=fresh)
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
@@ -168,7 +152,7 @@ class LogisticRegression(Estimator):
         found = account.answered(charge, draw, data=examples.data, fresh=fresh)
         self._keep(found.values.ravel(), examples)
         self.penalty_, self.noise_scale_, self.solver_noise_ = noise.penalty, noise.scale, noise.output.scale
-        self.spend_, self.entry_, self.repeated_ = spend, found.entry, found.repeated
+        self._note(spend, found)
         return self
 
     def _keep(self, theta: Floats, examples: Examples) -> None:

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import require
 from leakcap.ledger import Entry, Ledger, Spend
 from leakcap.models.ball_ridge import BallRidge
 from leakcap.models.budget import Account, check_epsilon, gaussian_spend, pure_spend
-from leakcap.models.estimator import Estimator, Floats, table_of
-from leakcap.models.examples import Examples, Rows, of_arrays, of_table
+from leakcap.models.estimator import Floats, numbers_of
+from leakcap.models.examples import Examples, Rows
 from leakcap.models.integers import ball_integers, exact_products
 from leakcap.models.lattice_noise import LatticeNoise
+from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import r_squared
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable
@@ -46,7 +47,7 @@ def ridge_sensitivity(
     return up((2 if replace else 1) * rows * norm * (target + radius * norm) / penalty, 8)
 
 
-class RidgeRegression(Estimator):
+class RidgeRegression(PrivateModel):
     """argmin over ‖θ‖ ≤ `radius` of Σ½(y − ⟨θ, x⟩)² + (`penalty`/2)‖θ‖², plus noise.
 
     Rows are shortened to ‖x‖ ≤ `row_norm` and targets clamped to ±`target_bound` before anything else; there
@@ -71,9 +72,6 @@ class RidgeRegression(Estimator):
     intercept_: float
     noise_scale_: float
     sensitivity_: float
-    spend_: Spend
-    entry_: int
-    repeated_: bool
     _errors: Floats
 
     def __init__(
@@ -108,23 +106,6 @@ class RidgeRegression(Estimator):
             move, allowance=_allowance(move), size=features, epsilon=self.epsilon, delta=self.delta
         )
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
-    ) -> Self:
-        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
-
-        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
-        answered about them before, unless `fresh`.
-        """
-        self._check()
-        examples = of_arrays(X, y, "RidgeRegression", version)
-        rows, targets, _ = examples.read()
-        numbers = table_of(targets[:, None], "RidgeRegression")[:, 0]
-        examples = replace(examples, read=lambda: (rows, numbers, None))
-        with Account.opened(self.policy, self.ledger, self.analyst, "RidgeRegression") as account:
-            account.check_rows(examples.read()[0].shape[0])
-            return self._run(account, examples, fresh=fresh)
-
     def fit_table(
         self,
         table: PrivateTable,
@@ -140,9 +121,7 @@ class RidgeRegression(Estimator):
         to [−1, 1] and a constant is added, so that no row is longer than √(k+1) and no target beyond 1, which
         stand in for `row_norm` and `target_bound`; `radius` and `penalty` are in these units.
         """
-        account = Account.of_table(table, self.analyst)
-        examples = of_table(table, features, target, where, classes=False, centred=True)
-        account.check_units(table.engine)
+        account, examples = self._behind(table, features, target, where, classes=False, centred=True)
         inner = self.__sklearn_clone__().set_params(
             row_norm=up(math.sqrt(len(features) + 1.0)), target_bound=1.0
         )
@@ -157,6 +136,9 @@ class RidgeRegression(Estimator):
         slopes, first = errors.named(inner._errors[:, 2:], inner._errors[:, 1])
         self._errors = np.column_stack([first, slopes])
         return self
+
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        return numbers_of(y, "RidgeRegression")
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
         noise = self.noise(examples.features, replace=account.replace, rows=examples.most)
@@ -174,7 +156,7 @@ class RidgeRegression(Estimator):
         found = account.answered(charge, draw, data=examples.data, fresh=fresh)
         self.coef_, self.intercept_ = found.values.ravel(), 0.0
         self.noise_scale_, self.sensitivity_ = noise.scale, move + 2 * _allowance(move)
-        self.spend_, self.entry_, self.repeated_ = spend, found.entry, found.repeated
+        self._note(spend, found)
         self.n_features_in_ = examples.features
         self._errors = np.hstack([np.zeros((_DRAWS, 1)), noise.imitations(_DRAWS, _SEED)])
         return self

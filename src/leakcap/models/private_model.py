@@ -1,0 +1,89 @@
+"""What a fit does before it differs: parameters are checked, data is read, and the account is opened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import ArrayLike, NDArray
+
+from leakcap.ledger import Ledger, Spend
+from leakcap.models.budget import Account, Answered
+from leakcap.models.estimator import Estimator
+from leakcap.models.examples import Examples, of_arrays, of_table
+from leakcap.release import Policy, PrivateTable
+from leakcap.sampling import ByteSource
+
+__all__ = ["PrivateModel"]
+
+
+class PrivateModel(Estimator, ABC):
+    """An estimator whose fit is paid from a ledger. After it: `spend_`, `entry_`, `repeated_`."""
+
+    policy: Policy | str | Path | Mapping[str, Any] | None
+    ledger: Ledger | str | Path | None
+    analyst: str
+    source: ByteSource
+
+    spend_: Spend
+    entry_: int
+    repeated_: bool
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
+    ) -> Self:
+        """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
+
+        With `version`, a public name for the state of the arrays, the ledger repeats for free what it
+        answered about them before, unless `fresh`.
+        """
+        self._check()
+        examples = self._read(X, y, version)
+        with self._account(examples) as account:
+            return self._run(account, examples, fresh=fresh)
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse parameters that are wrong whatever the data."""
+
+    @abstractmethod
+    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+        """Reserve, fit, release."""
+
+    def _read(self, X: ArrayLike, y: ArrayLike | None, version: str | None) -> Examples:
+        """Arrays as examples; what cannot be read is refused here, before it costs."""
+        return of_arrays(X, y, type(self).__name__, version).with_targets(self._targets)
+
+    def _targets(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Targets as the model wants them: here as they are."""
+        return y
+
+    @contextmanager
+    def _account(self, examples: Examples) -> Iterator[Account]:
+        """The account that pays for a fit to arrays."""
+        with Account.opened(self.policy, self.ledger, self.analyst, type(self).__name__) as account:
+            account.check_rows(examples.read()[0].shape[0])
+            yield account
+
+    def _behind(
+        self,
+        table: PrivateTable,
+        features: Sequence[str],
+        target: str,
+        where: str | None,
+        *,
+        classes: bool,
+        centred: bool,
+    ) -> tuple[Account, Examples]:
+        """The account of a table behind a policy, and its examples, unread."""
+        account = Account.of_table(table, self.analyst)
+        examples = of_table(table, features, target, where, classes=classes, centred=centred)
+        account.check_units(table.engine)
+        return account, examples
+
+    def _note(self, spend: Spend, found: Answered) -> None:
+        """What the fit cost, and where the ledger says so."""
+        self.spend_, self.entry_, self.repeated_ = spend, found.entry, found.repeated
