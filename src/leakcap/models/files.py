@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidQuery
 from leakcap.models.descent import PrivateGradientDescent
@@ -27,7 +27,7 @@ from leakcap.models.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
 from leakcap.release import Policy
 from leakcap.release.queries import places
-from leakcap.release.validation import complaints, read_toml
+from leakcap.release.validation import read_checked
 
 __all__ = ["Lecture", "ModelFile", "load_model"]
 
@@ -187,10 +187,7 @@ class ModelFile:
 def load_model(path: str | Path) -> ModelFile:
     """Read a model file. Raises `InvalidQuery`, one line per broken rule."""
     path = Path(path)
-    try:
-        contents = _Contents.model_validate(read_toml(path, InvalidQuery))
-    except ValidationError as error:
-        raise InvalidQuery(complaints(error, str(path))) from None
+    contents = read_checked(_Contents, path, InvalidQuery)
     folder = path.resolve().parent
     data, ledger = places(folder, contents.data, contents.ledger)
     return ModelFile(folder / contents.policy, data, contents.table, ledger, contents.model)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.engine import is_database
@@ -31,7 +31,7 @@ from leakcap.release.policy import load_policy
 from leakcap.release.queries import Query, places, query_from
 from leakcap.release.shares import Aim, Draft, divided
 from leakcap.release.statistics.base import require
-from leakcap.release.validation import complaints, read_toml
+from leakcap.release.validation import read_checked
 
 __all__ = ["QueryFile", "load_queries"]
 
@@ -82,10 +82,7 @@ def load_queries(path: str | Path) -> QueryFile:
     Where queries share a budget it is divided here, for which the policy is read too.
     """
     path = Path(path)
-    try:
-        contents = _Contents.model_validate(read_toml(path, InvalidQuery))
-    except ValidationError as error:
-        raise InvalidQuery(complaints(error, str(path))) from None
+    contents = read_checked(_Contents, path, InvalidQuery)
     folder = path.resolve().parent
     queries = _queries(contents, path, folder / contents.policy)
     names = [query.name for query in queries]

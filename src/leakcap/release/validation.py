@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from leakcap.errors import InvalidInput
 
-__all__ = ["complaints", "read_toml"]
+__all__ = ["complaints", "read_checked", "read_toml"]
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def complaints(error: ValidationError, owner: str) -> str:
@@ -54,3 +56,11 @@ def read_toml(path: Path, error: type[InvalidInput]) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         reason = " ".join(str(problem).split())
         raise error(f"`{path}` is not valid TOML: {reason}.") from None
+
+
+def read_checked(kind: type[Model], path: Path, error: type[InvalidInput]) -> Model:
+    """The file as a `kind`; `error` with a line for every broken rule."""
+    try:
+        return kind.model_validate(read_toml(path, error))
+    except ValidationError as problem:
+        raise error(complaints(problem, str(path))) from None
