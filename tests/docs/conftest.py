@@ -1,16 +1,21 @@
-"""The manual, built once for all tests of it."""
+"""The manual, built once for all tests of it, and the servers of its pages."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 import leakcap
+from ledger.server import USER, binaries, running
 from manual_pages import ROOT
+
+Given = dict[str, str]
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +27,37 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    with running() as url:
+        yield url
+
+
+@pytest.fixture
+def postgresql(postgresql_server: str) -> Given:
+    """What the reader of a page exports for PostgreSQL's own programs, and those on the path."""
+    at = urlsplit(postgresql_server)
+    path = os.pathsep.join([str(binaries()), os.environ["PATH"]])
+    return {"PGHOST": str(at.hostname), "PGPORT": str(at.port), "PGUSER": USER, "PATH": path}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
+    """What the reader of a page exports for Spark: a standalone cluster and Spark Connect."""
+    from engines.cluster import connect_server, environment, standalone
+
+    folder = tmp_path_factory.mktemp("spark")
+    with standalone(folder) as cluster, connect_server(folder) as connect:
+        yield {**environment(), "CLUSTER": cluster, "CONNECT": connect}
+
+
+@pytest.fixture
+def given(request: pytest.FixtureRequest) -> Callable[[set[str]], Given]:
+    """The addresses of the servers that a page needs."""
+
+    def of(needed: set[str]) -> Given:
+        return {name: text for need in sorted(needed) for name, text in request.getfixturevalue(need).items()}
+
+    return of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -54,6 +55,16 @@ def test_toml() -> None:
 
 def test_commands(copy: Path) -> None:
     lines = [line for block in blocks("") for line in block.splitlines()]
+    others = {
+        line.split("#")[0].strip() for line in lines if line.strip() and not line.startswith("leakcap ")
+    }
+    assert others == {
+        "make demo",
+        "make explore",
+        "pip install .",
+    }  # the first runs in CI, the others are read
+    for target in ("demo", "explore"):
+        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
     commands = [line.split("#")[0].strip() for line in lines if line.startswith("leakcap ")]
     assert len(commands) == 8
     for command in commands:
