@@ -139,5 +139,5 @@ def _one_by_one(function: Callable[[Any], Any]) -> Runner:
 def _once(function: Callable[[Any], Any], value: Any) -> Any:
     try:
         return function(value)
-    except Exception as error:
+    except Exception as error:  # whatever the audited function raises is one of its outcomes
         return Raised(type(error).__name__)

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -136,4 +136,4 @@ def _function(name: str) -> Callable[..., Any]:
         raise InvalidParameter(f"There is no Python function `{name}` to audit.") from None
     if not callable(found):
         raise InvalidParameter(f"`{name}` must be a function of one input. Got {type(found).__name__}.")
-    return found  # type: ignore[no-any-return]
+    return cast(Callable[..., Any], found)

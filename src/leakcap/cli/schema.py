@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,9 +31,9 @@ def schema(
     found = records(name)
     if not found:
         raise InvalidParameter(f"`leakcap {name[:60]}` is no command that prints JSON. See `leakcap --help`.")
-    kind = found[0]
+    kind: Any = found[0]
     for other in found[1:]:
-        kind = kind | other  # type: ignore[assignment]
+        kind = kind | other
     document = TypeAdapter(kind).json_schema(by_alias=True, mode="validation")
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,9 +50,8 @@ def serve(
     Example: leakcap serve examples/hospital/release.toml
     """
     try:
-        import fastapi  # noqa: F401
-        import python_multipart  # noqa: F401
-        import uvicorn  # noqa: F401
+        for module in ("fastapi", "python_multipart", "uvicorn"):
+            importlib.import_module(module)
     except ImportError:
         raise InvalidParameter(
             "`leakcap serve` needs FastAPI, Uvicorn and python-multipart. Install them with "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import singledispatch
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from leakcap.definition.approximate import ApproxDP, DeltaDP
 from leakcap.definition.base import Definition, Neighbourhood, Relation
@@ -37,7 +37,8 @@ def to_replace_one(definition: T) -> T:
             "Give it `neighbours=Neighbourhood(Relation.ADD_REMOVE_ONE)`."
         )
     doubled = _two_steps(definition)
-    return replace(doubled, neighbours=Neighbourhood(Relation.REPLACE_ONE, stated.unit))  # type: ignore[return-value]
+    # Each rule gives back the kind that it was given, which `singledispatch` cannot say: hence the cast.
+    return cast(T, replace(doubled, neighbours=Neighbourhood(Relation.REPLACE_ONE, stated.unit)))
 
 
 @singledispatch

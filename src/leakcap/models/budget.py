@@ -78,11 +78,10 @@ def approximate_spend(epsilon: float, delta: float) -> Spend:
 
 def check_epsilon(epsilon: object, delta: object, owner: str) -> None:
     """Raise `InvalidParameter` unless 0 < ε < ∞ and 0 ≤ δ < 1."""
-    number = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
-    good = number and 0 < epsilon < math.inf  # type: ignore[operator]
+    good = isinstance(epsilon, int | float) and not isinstance(epsilon, bool) and 0 < epsilon < math.inf
     require(good, "epsilon", owner, "be positive and finite", epsilon)
-    number = isinstance(delta, (int, float)) and not isinstance(delta, bool)
-    require(number and 0 <= delta < 1, "delta", owner, "lie in [0, 1)", delta)  # type: ignore[operator]
+    good = isinstance(delta, int | float) and not isinstance(delta, bool) and 0 <= delta < 1
+    require(good, "delta", owner, "lie in [0, 1)", delta)
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def _rows(
     return scaling.inward(X), y, people
 
 
-def _number(value: object, fill: float | None) -> float:
+def _number(value: Any, fill: float | None) -> float:
     if value is None:
         return np.nan if fill is None else float(fill)
-    return float(value)  # type: ignore[arg-type]
+    return float(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 from leakcap.release.condition import (
     Among,
@@ -140,7 +141,8 @@ def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
         return None if part is None else not part
     if isinstance(condition, Parity):
         return _odd(condition, row)
-    value = row[condition.column]
+    # Compared with values of its own kind: a condition was checked against the schema.
+    value: Any = row[condition.column]
     if isinstance(condition, Missing):
         return value is None
     if value is None:
@@ -148,7 +150,7 @@ def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
     if isinstance(condition, Among):
         return value in condition.values
     if isinstance(condition, Between):
-        return bool(condition.low <= value <= condition.high)  # type: ignore[operator]
+        return bool(condition.low <= value <= condition.high)
     return _compared(condition, value)
 
 
@@ -169,10 +171,10 @@ def _joined(word: str, parts: list[Truth]) -> Truth:
     return None if None in parts else not decisive
 
 
-def _compared(condition: Compare, value: Scalar) -> bool:
+def _compared(condition: Compare, value: Any) -> bool:
     if condition.operator in ("=", "<>"):
-        return (value == condition.value) == (condition.operator == "=")
-    below, equal = value < condition.value, value == condition.value  # type: ignore[operator]
+        return bool(value == condition.value) == (condition.operator == "=")
+    below, equal = value < condition.value, value == condition.value
     return bool(
         {"<": below, "<=": below or equal, ">": not below and not equal, ">=": not below}[condition.operator]
     )

@@ -10,6 +10,7 @@ has one cannot be written out.
 from __future__ import annotations
 
 from functools import cache
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -57,7 +58,7 @@ class Read(exp.Expression):
     `id` is told apart byte by byte.
     """
 
-    arg_types = {"this": True, "kind": True}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True}
 
 
 class Steps(exp.Expression):
@@ -67,7 +68,7 @@ class Steps(exp.Expression):
     becomes, or None for NULL.
     """
 
-    arg_types = {  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {
         **dict.fromkeys(("this", "low", "high", "exponent", "least", "most"), True),
         **dict.fromkeys(("centre", "missing"), False),
     }
@@ -76,7 +77,7 @@ class Steps(exp.Expression):
 class Total(exp.Expression):
     """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
 
-    arg_types = {"this": True, "largest": True}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True}
 
 
 class Hashed(exp.Expression):
@@ -86,13 +87,13 @@ class Hashed(exp.Expression):
     second order for these. The seed does not stand in a statement's text; the engine hands it over beside it.
     """
 
-    arg_types = {"this": True, "expressions": False, "purpose": True, "seed": True}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "purpose": True, "seed": True}
 
 
 class Ones(exp.Expression):
     """How many binary digits of the integer `this`, of 64 bits, are ones; NULL for NULL."""
 
-    arg_types = {"this": True}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 def identifier(name: str) -> exp.Identifier:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -80,7 +80,7 @@ def _no_constant(text: str) -> float:
 
 
 def _name(kind: type[Record]) -> str:
-    return str(kind.model_fields["schema_"].annotation.__args__[0])  # type: ignore[union-attr]
+    return str(get_args(kind.model_fields["schema_"].annotation)[0])
 
 
 def _first(error: Exception) -> str:
