@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -25,3 +27,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if left:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         print(f"\nSOME TEST LEFT FILES in {ROOT}: {', '.join(left)}. Give it a folder of its own.")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Spark makes a folder for its tables where its first session starts, unless it is told where."""
+    folder = tmp_path_factory.getbasetemp() / "spark-warehouse"
+    told = f"--conf spark.sql.warehouse.dir={folder} pyspark-shell"
+    with mock.patch.dict(os.environ, {"PYSPARK_SUBMIT_ARGS": told}):
+        yield
