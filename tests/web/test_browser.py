@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from running_explorer import chromium, hospital, running
 
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-PAGES = ("/epsilon", "/choose?need=guess", "/mechanism", "/release?statistic=count&epsilon=0.1")
+PAGES = ("/epsilon?mechanism=gaussian&queries=7", "/release?statistic=count&epsilon=0.1")
+MORE = ("/epsilon", "/epsilon?mechanism=continuous", "/choose?need=guess", "/mechanism")
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +80,7 @@ def test_a_planted_fault_is_seen(browser: Browser, home: str) -> None:
     page.close()
 
 
-@pytest.mark.parametrize(
-    "path", [*PAGES[::3], *(pytest.param(path, marks=pytest.mark.slow) for path in PAGES[1:3])]
-)
+@pytest.mark.parametrize("path", [*PAGES, *(pytest.param(path, marks=pytest.mark.slow) for path in MORE)])
 def test_each_page_draws_fits_and_is_accessible(page: Page, home: str, path: str) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -128,8 +127,16 @@ def test_the_whole_page_can_be_walked_by_keyboard(page: Page, home: str) -> None
     assert page.evaluate("document.activeElement.id") == "main"
     page.focus("input[name=mechanism]")
     page.keyboard.press("ArrowDown")
-    page.wait_for_url(re.compile("mechanism=response"))
-    expect(page.locator(".hero")).to_contain_text("of the answers are true")
+    page.wait_for_url(re.compile("mechanism=continuous"))
+    expect(page.locator(".hero")).to_contain_text("a published number is off")
+    # δ is there for Gaussian noise alone, in powers of ten.
+    expect(page.locator("#delta")).to_be_hidden()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_url(re.compile("mechanism=gaussian"))
+    expect(page.locator(".hero")).to_contain_text("a single answer has no limit")
+    page.focus("input[type=range][data-for=delta]")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(re.compile("delta=1e-7"))
 
 
 def test_the_theme_is_switched_and_kept(page: Page, home: str) -> None:

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from leakcap.web import Settings, create_app, epsilon_plots, needs, needs_plots
 from leakcap.web.comparing import EXAMPLES, Given, compare
 from leakcap.web.epsilon import MECHANISMS, Meaning, asked, count_error
+from leakcap.web.epsilon_gaussian import meaning_of
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
 from leakcap.web.guard import Keys
 from leakcap.web.needs import Need, choice
@@ -36,7 +37,7 @@ def specs(page: str) -> dict[str, Any]:
 
 
 def meaning(**query: object) -> Meaning:
-    return Meaning(asked({key: str(value) for key, value in query.items()}))
+    return meaning_of(asked({key: str(value) for key, value in query.items()}))
 
 
 def test_epsilon_a_tenth() -> None:
@@ -73,7 +74,10 @@ def test_no_claim_is_beyond_another(mechanism: str, eps: float, queries: int, pr
     assert m.least() <= m.asked.prior + 1e-12 <= m.after() + 2e-12
     assert m.after() <= m.after(2) + 1e-12
     for alarms, misses in m.tests:
-        bound = max(0.0, 1 - math.exp(min(m.epsilon, 700)) * alarms, math.exp(-m.epsilon) * (1 - alarms))
+        rest = 1.0 if m.pure else 1.0 - m.asked.delta
+        bound = max(
+            0.0, rest - math.exp(min(m.epsilon, 700)) * alarms, math.exp(-m.epsilon) * (rest - alarms)
+        )
         assert bound - 1e-9 <= misses <= 1 - alarms + 1e-9
 
 
@@ -195,7 +199,7 @@ def pictures() -> list[tuple[str, Figure]]:
 
 def test_every_picture_takes_the_colours_of_both_themes() -> None:
     drawn = pictures()
-    assert len(drawn) == 6 * 7 + 4 * 2 + 1
+    assert len(drawn) == 2 * len(MECHANISMS) * 7 + 4 * 2 + 1
     for _, figure in drawn:
         assert figure.spoken
         for colours in (LIGHT, DARK):
@@ -208,6 +212,10 @@ def test_every_kind_of_picture_is_vega_lite() -> None:
         "any-tests",
         "any-orders",
         "response-error",
+        "continuous-error",
+        "gaussian-information",
+        "gaussian-cases",
+        "gaussian-orders",
         "accuracy-sides",
         "accuracy-others",
     }
@@ -215,7 +223,7 @@ def test_every_kind_of_picture_is_vega_lite() -> None:
         f"laplace-{key}" for key in ("people", "information", "odds", "cases", "tests", "orders", "error")
     }
     chosen = {name: figure for name, figure in pictures() if name in kinds | special | {"mechanism-leakage"}}
-    assert len(chosen) == 14
+    assert len(chosen) == 18
     for figure in chosen.values():
         altair.Chart.from_dict(themed(figure.spec, LIGHT), validate=True)
     broken = themed(chosen["laplace-cases"].spec, LIGHT) | {"mark": {"type": "no such mark"}}
@@ -231,6 +239,7 @@ def test_a_state_is_an_address(web: TestClient) -> None:
         "family": "3",
         "prior": "10",
         "values": "16",
+        "delta": "1e-9",
     }
     part = web.get("/epsilon", params=query, headers={"hx-request": "true"})
     assert not part.text.lstrip().startswith("<!doctype")
@@ -249,9 +258,10 @@ def test_odd_queries_are_the_nearest_that_make_sense(web: TestClient) -> None:
     odd = ["nan", "inf", "-inf", "-1", "1e400", "", "0", "٣", "1_0", "0x10", "9" * 400]
     for value in odd:
         query = dict.fromkeys(
-            ("eps", "queries", "family", "prior", "values", "right", "bits", "people"), value
+            ("eps", "delta", "queries", "family", "prior", "values", "right", "bits", "people"), value
         )
         assert web.get("/epsilon", params=query).status_code == 200
+        assert web.get("/epsilon", params=query | {"mechanism": "gaussian"}).status_code == 200
         assert web.get("/choose", params=query | {"need": "bits"}).status_code == 200
     assert specs(web.get("/epsilon", params={"eps": "inf"}).text)["people"]
 

@@ -8,11 +8,13 @@ from leakcap.accounting.algebra import (
     whole_table,
 )
 from leakcap.accounting.answers import guess_success, odds_quantile, shannon_capacity, trade_off
+from leakcap.accounting.calibrate import gaussian_sigma
 from leakcap.accounting.events import from_event, to_event
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.partition import Partition, group, parallel
 from leakcap.accounting.personal import Filter, Odometer, PersonalBudgets
 from leakcap.accounting.price import InformationPrice, information_price, information_total
+from leakcap.accounting.telling import guess_among, most_telling
 
 __all__ = [
     "Filter",
@@ -26,10 +28,13 @@ __all__ = [
     "compose_approximate",
     "dominating_loss",
     "from_event",
+    "gaussian_sigma",
     "group",
+    "guess_among",
     "guess_success",
     "information_price",
     "information_total",
+    "most_telling",
     "odds_quantile",
     "parallel",
     "shannon_capacity",

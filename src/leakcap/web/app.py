@@ -21,6 +21,7 @@ from leakcap.web.asking import FIELDS, Promises, asked_query, previewed, release
 from leakcap.web.books import answer_of, books, entry_lines, policy_of
 from leakcap.web.comparing import GAINS, compare, given
 from leakcap.web.deployments import DEPLOYMENTS
+from leakcap.web.epsilon_gaussian import meaning_of
 from leakcap.web.epsilon_plots import figures as epsilon_figures
 from leakcap.web.figures import LIGHT, themed
 from leakcap.web.guard import Guard, Keys
@@ -102,7 +103,7 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
     def meaning(request: Request) -> Response:
         asked = epsilon.asked(request.query_params)
         with _turn():
-            m = epsilon.Meaning(asked)
+            m = meaning_of(asked)
             content = {
                 "m": m,
                 "asked": asked,
@@ -117,13 +118,14 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
     def numbers(request: Request) -> Response:
         asked = epsilon.asked(request.query_params)
         with _turn():
-            m = epsilon.Meaning(asked)
+            m = meaning_of(asked)
             specs = {f.key: themed(f.spec, LIGHT) for f in epsilon_figures(m)}
             return JSONResponse({"asked": asked.query, "statement": m.statement.to_dict(), "pictures": specs})
 
 
 def _values(asked: epsilon.Asked) -> tuple[float, ...]:
-    return asked.epsilon, asked.queries, asked.family, round(asked.prior * 100), asked.values
+    prior = round(asked.prior * 100)
+    return asked.epsilon, asked.delta, asked.queries, asked.family, prior, asked.values
 
 
 def _choosing(app: FastAPI, pages: Pages) -> None:

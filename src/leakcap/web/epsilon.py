@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 from leakcap.accounting import PrivacyLoss, guess_success
+from leakcap.accounting.convolve import Bracket, bracket_around
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
+from leakcap.capacities.interval_prior import IntervalPrior
 from leakcap.definition import MIDP, LevelCapacity, PureDP, convert
 from leakcap.definition.meaning import guess_bound, posterior_bound, posterior_floor
 from leakcap.divergence import Renyi
-from leakcap.mechanism import Mechanism, RandomisedResponse, TwoSidedGeometric
+from leakcap.mechanism import Laplace, Mechanism, RandomisedResponse, TwoSidedGeometric
+from leakcap.numeric import up
 from leakcap.release.accuracy import laplace_error
 from leakcap.statement import Exposure, Statement, statement_of
-from leakcap.web.reading import Slider, chosen, plain_number
+from leakcap.statement.wording import at_most
+from leakcap.web.reading import Slider, chosen, plain_number, short_number
 
-__all__ = ["MECHANISMS", "ORDERS", "SLIDERS", "Asked", "Meaning", "asked", "count_error", "one_query"]
+__all__ = [
+    "MECHANISMS",
+    "ORDERS",
+    "SLIDERS",
+    "Asked",
+    "Meaning",
+    "asked",
+    "count_error",
+    "of_so_many_values",
+    "one_query",
+]
 
 MECHANISMS: Mapping[str, str] = {
     "laplace": "Noise on a count",
+    "continuous": "Laplace noise",
+    "gaussian": "Gaussian noise",
     "response": "Randomised response",
     "any": "Any mechanism",
 }
 
 SLIDERS = (
     Slider("eps", "ε of one query", 0.01, 10.0, 0.1, log=True, unit="nats"),
+    Slider(
+        "delta",
+        "δ of Gaussian noise",
+        1e-12,
+        1e-2,
+        1e-6,
+        log=True,
+        steps=10,
+        help="the slack that goes with its ε",
+    ),
     Slider("queries", "Queries", 1, 1000, 1, log=True, whole=True, help="about the same people, fresh noise"),
     Slider("family", "Size of a family", 2, 20, 5, whole=True, help="people whose records move together"),
     Slider(
@@ -42,6 +69,7 @@ ORDERS = tuple(10 ** (i / 8) for i in range(1, 25))
 """Orders α above 1 at which capacities are drawn."""
 
 BITS = math.log2(math.e)
+_POINTS = 1 << 12
 _PRIORS = tuple(i / 24 for i in range(1, 13))
 
 
@@ -55,6 +83,7 @@ class Asked:
     family: int
     prior: float
     values: int
+    delta: float
 
     @property
     def query(self) -> dict[str, str]:
@@ -66,6 +95,7 @@ class Asked:
             "family": str(self.family),
             "prior": plain_number(round(self.prior * 100)),
             "values": str(self.values),
+            "delta": short_number(self.delta),
         }
 
 
@@ -83,6 +113,7 @@ def asked(query: Mapping[str, str]) -> Asked:
         int(found["family"]),
         found["prior"] / 100,
         int(found["values"]),
+        found["delta"],
     )
 
 
@@ -99,6 +130,8 @@ def mechanism_of(name: str, epsilon: float, values: int) -> Mechanism | None:
     """The mechanism by its name; None for any that keeps this ε."""
     if name == "laplace":
         return TwoSidedGeometric(1 / Fraction(repr(epsilon)))
+    if name == "continuous":
+        return Laplace(1.0, epsilon)
     return RandomisedResponse(values, epsilon) if name == "response" else None
 
 
@@ -114,15 +147,32 @@ def one_query(name: str, epsilon: float, values: int) -> Exposure:
         tight = convert(PureDP(epsilon), MIDP, values=values).nats
         nats = Bound(0.0, tight, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
     else:
-        nats = capacity(mechanism, Renyi(1.0), AllPriors())
+        nats = of_so_many_values(capacity(mechanism, Renyi(1.0), AllPriors()), values)
     return Exposure("this", epsilon, epsilon, nats, math.inf, "replace-one")
+
+
+def of_so_many_values(nats: Bound, values: int) -> Bound:
+    """A capacity over a whole interval as one over so many values in it.
+
+    Its lower end goes where the optimal prior needs more values than there are.
+
+    >>> of_so_many_values(capacity(Laplace(0.1), Renyi(1.0), AllPriors()), 128).lower
+    0.0
+    """
+    prior = nats.witness
+    attained = not isinstance(prior, IntervalPrior) or (prior.flat is None and len(prior.atoms) <= values)
+    return nats if attained else replace(nats, lower=0.0)
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """Everything that the page shows about one setting."""
+    """Everything that the page shows about one setting, for a mechanism with δ = 0.
+
+    `pure` says that no answer, however rare, moves the odds by more than e^ε.
+    """
 
     asked: Asked
+    pure: ClassVar[bool] = True
 
     @cached_property
     def exposure(self) -> Exposure:
@@ -198,7 +248,17 @@ class Meaning:
         a = self.asked
         if a.queries > 1 and a.mechanism != "any" and self._settled:
             return Bound(max(prior, 1.0 - prior), 1.0, "the answers all but settle it", unit="probability")
+        if a.queries > 1 and a.mechanism == "continuous":
+            low, high = self._grid.delta(math.log1p(-prior) - math.log(prior))
+            least = max(prior, 1.0 - prior)
+            below, above = (max(least, min(1.0 - prior + prior * end, 1.0)) for end in (low, high))
+            return Bound(below, above, "FFT on a grid", unit="probability")
         return guess_success(self.loss, prior)
+
+    @cached_property
+    def _grid(self) -> Bracket:
+        # One certified convolution for all priors, where a contour for each would take a second.
+        return bracket_around(self.loss.parts, epsilon=0.0, width=1e-5, points=_POINTS)
 
     @cached_property
     def _settled(self) -> bool:
@@ -206,6 +266,11 @@ class Meaning:
         ((part, times),) = self.loss.parts
         apart = PrivacyLoss(((part, 1),)).total_variation().lower
         return times * math.log1p(-min(apart * apart, 1.0 - 1e-16)) < -2.0 * math.log(1e9)
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """(false alarms, misses) at the ends and the kink of the line that no test crosses under this ε."""
+        return [(0.0, 1.0), (self.corner, self.corner), (1.0, 0.0)]
 
     @property
     def corner(self) -> float:
@@ -246,9 +311,26 @@ class Meaning:
         return found
 
     @property
-    def error(self) -> int:
-        """How far each published count is off, with 95 % probability at most."""
-        return count_error(self.asked.epsilon)
+    def error(self) -> float:
+        """How far each published number is off, with 95 % probability at most."""
+        return self.error_at(self.asked.epsilon)
+
+    def error_at(self, epsilon: float) -> float:
+        """The same at another ε: whole for a count, else in units of what one person can change."""
+        if self.asked.mechanism == "continuous":
+            return up(math.log(20.0) / epsilon, 4)
+        return count_error(epsilon)
+
+    @property
+    def noise(self) -> str:
+        """What more there is to say of the noise."""
+        return ""
+
+    @property
+    def error_text(self) -> str:
+        """The error as it is shown."""
+        error = self.error
+        return f"{error:,}" if isinstance(error, int) else at_most(error)
 
     @property
     def truth(self) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from leakcap.statement.wording import at_most, percent
-from leakcap.web.epsilon import BITS, Meaning, count_error
+from leakcap.web.epsilon import BITS, Meaning
 from leakcap.web.figures import Figure, Spec, chart, lines
+from leakcap.web.reading import short_number
 
 __all__ = ["figures"]
 
@@ -84,17 +85,25 @@ def _people(m: Meaning) -> Figure:
         "facet": {"field": "who", "type": "nominal", "sort": names, "header": title},
         "spec": panel,
     }
-    text = (
-        f"A fact is believed of somebody with {before} %. The answer that tells most can raise that to "
-        f"{percent(m.after())}; for something that {k} people share, to {percent(m.after(k))}."
+    telling = (
+        "The answer that tells most can raise that to "
+        if m.pure
+        else "The most telling answers, which one in twenty gets of whom it holds, raise that together to at "
+        "most "
     )
+    text = (
+        f"A fact is believed of somebody with {before} %. {telling}{percent(m.after())}; for something that "
+        f"{k} people share, to {percent(m.after(k))}."
+    )
+    if not m.pure:
+        text += " A single answer has no limit."
     return Figure("people", "How sure somebody can become", text, text, spec, wide=True)
 
 
 def _information(m: Meaning) -> Figure:
     bars = [
         ("on average", m.average_bits, "@accent"),
-        ("any such mechanism", m.tight_bits, "@pale"),
+        ("any such mechanism" if m.pure else "any with this ε and δ", m.tight_bits, "@pale"),
         ("in the worst case", m.worst_bits, "@warm"),
     ]
     names = [name for name, _, _ in bars]
@@ -137,10 +146,14 @@ def _information(m: Meaning) -> Figure:
         ],
     )
     whole = f"{m.entropy_bits:.4g}"
+    worst = (
+        f"and at most {at_most(m.worst_bits, 4)} with the unluckiest noise."
+        if m.pure
+        else "but nothing short of the whole record limits what the unluckiest noise tells."
+    )
     text = (
         f"A record with {m.asked.values:,} equally likely values holds {whole} bits. The answers tell at "
-        f"most {at_most(m.average_bits)} of them on average, and at most {at_most(m.worst_bits, 4)} with the "
-        "unluckiest noise."
+        f"most {at_most(m.average_bits)} of them on average, {worst}"
     )
     return Figure("information", "How much of a record is told", text, text, spec)
 
@@ -190,8 +203,13 @@ def _odds(m: Meaning) -> Figure:
             },
         ],
     )
-    note = " The axis ends at a million to one." if k * m.epsilon > 12 else ""
+    note = " The axis ends at a million to one." if reach >= _ODDS else ""
     text = m.statement["odds"].sentence + " The dot is where they stood before." + note
+    if not m.pure:
+        text += (
+            " The bars end where the twentieth of the answers that speaks most for the fact, or most against "
+            "it, moves the odds on the whole."
+        )
     return Figure("odds", "How far the odds can move", text, text, spec)
 
 
@@ -203,11 +221,17 @@ def _log_odds(p: float) -> float:
 
 def _cases(m: Meaning) -> Figure:
     before = max(m.asked.prior, 1.0 - m.asked.prior)
-    rows = [
+    average = max(m.guess.upper, before)
+    worst = max(m.after(), 1.0 - m.least(), average)
+    rows: list[Spec] = [
         {"what": "without the answers", "p": before},
-        {"what": "on average", "p": max(m.guess.upper, before)},
-        {"what": "most telling answer", "p": max(m.after(), 1.0 - m.least())},
+        {"what": "on average", "p": average},
+        {"what": "most telling answer" if m.pure else "most telling twentieth", "p": worst},
     ]
+    colours = ["@pale", "@accent", "@warm"]
+    if not m.pure:
+        rows.append({"what": "most telling answer", "p": 1.0})
+        colours.append("@warm")
     names = [str(row["what"]) for row in rows]
     spec = chart(
         150,
@@ -232,7 +256,7 @@ def _cases(m: Meaning) -> Figure:
                 "field": "what",
                 "type": "nominal",
                 "legend": None,
-                "scale": {"domain": names, "range": ["@pale", "@accent", "@warm"]},
+                "scale": {"domain": names, "range": colours},
             },
             "tooltip": [
                 {"field": "what", "type": "nominal", "title": "guess"},
@@ -240,20 +264,23 @@ def _cases(m: Meaning) -> Figure:
             ],
         },
     )
-    average, worst = max(m.guess.upper, before), max(m.after(), 1.0 - m.least())
+    unlucky = (
+        "when the noise is as unlucky as it can be."
+        if m.pure
+        else "on the most telling twentieth of the answers. A single answer has no limit short of certainty."
+    )
     text = (
         f"The best guess whether the fact holds is right with {percent(before)} before, with at most "
-        f"{percent(average)} on average over the noise, and with at most {percent(worst)} when the noise "
-        "is as unlucky as it can be."
+        f"{percent(average)} on average over the noise, and with at most {percent(worst)} {unlucky}"
     )
     return Figure("cases", "The average case and the worst", text, text, spec)
 
 
 def _tests(m: Meaning) -> Figure:
-    own, most, none = "these answers", "any with this ε", "nothing learned"
+    most = "any with this ε" if m.pure else "any with this ε and δ"
+    own, none = "these answers", "nothing learned"
     rows = [{"which": none, "alarms": 0.0, "misses": 1.0}, {"which": none, "alarms": 1.0, "misses": 0.0}]
-    corners = [(0.0, 1.0), (m.corner, m.corner), (1.0, 0.0)]
-    rows += [{"which": most, "alarms": a, "misses": b} for a, b in corners]
+    rows += [{"which": most, "alarms": a, "misses": b} for a, b in m.corners]
     names, colours = [none, most], ["@pale", "@warm"]
     if m.asked.mechanism != "any":
         rows += [{"which": own, "alarms": a, "misses": b} for a, b in m.tests]
@@ -282,20 +309,37 @@ def _tests(m: Meaning) -> Figure:
         "A test that tries to tell two possible records apart cannot lie below the line: few false alarms "
         "are paid for with misses. The nearer to the diagonal, the more private."
     )
-    spoken = text + f" With ε = {at_most(m.epsilon)} both errors can be {percent(m.corner)} at once."
+    total = f"ε = {at_most(m.epsilon)}"
+    if not m.pure:
+        total += f" and δ = {short_number(m.asked.delta)}"
+        text += f" All answers together keep {total}."
+    spoken = text + f" With {total} both errors can be {percent(m.corner)} at once."
     return Figure("tests", "What a test can achieve", text, spoken, spec)
 
 
 def _orders(m: Meaning) -> Figure:
-    own, most, pair = "this mechanism", "any with this ε", "two known records"
-    rows = []
+    own, most, pair, limit = "this mechanism", "any with this ε", "two known records", "ε"
+    rows: list[Spec] = []
     for alpha, bound, tight, apart in m.orders:
-        values = [(most, tight), (pair, apart)] + ([] if bound is None else [(own, bound.upper)])
+        values = [(pair, apart)] + ([(most, tight)] if m.pure else [])
+        values += [] if bound is None else [(own, bound.upper)]
         rows += [{"which": which, "alpha": alpha, "bits": value * BITS} for which, value in values]
-    rows += [{"which": "ε", "alpha": a, "bits": m.asked.epsilon * BITS} for a in (1.0, m.orders[-1][0])]
-    names, colours = [own, most, pair, "ε"], ["@accent", "@pale", "@soft", "@warm"]
+    rows += [{"which": limit, "alpha": a, "bits": m.asked.epsilon * BITS} for a in (1.0, m.orders[-1][0])]
+    names, colours = [own, most, pair, limit], ["@accent", "@pale", "@soft", "@warm"]
     if m.asked.mechanism == "any":
         names, colours = names[1:], ["@accent", "@soft", "@warm"]
+    y: Spec = {
+        "field": "bits",
+        "type": "quantitative",
+        "title": "bits, at most",
+        "axis": {"format": "~g"},
+    }
+    if not m.pure:
+        # Two records have no limit: their line leaves the picture at twice ε.
+        names, colours = [own, pair, limit], ["@accent", "@soft", "@warm"]
+        top = 2.0 * m.asked.epsilon * BITS
+        rows = [row for row in rows if row["bits"] <= top] + [_leaving(m, pair, top)]
+        y["scale"] = {"domain": [0, top], "nice": False}
     spec = chart(
         230,
         data={"values": rows},
@@ -308,37 +352,46 @@ def _orders(m: Meaning) -> Figure:
                 "scale": {"type": "log", "nice": False},
                 "axis": {"values": [1, 10, 100, 1000], "format": "~g"},
             },
-            "y": {
-                "field": "bits",
-                "type": "quantitative",
-                "title": "bits, at most",
-                "axis": {"format": "~g"},
-            },
+            "y": y,
             "color": lines(names, colours),
         },
     )
     shannon = m.orders[0]
     low = shannon[2] if shannon[1] is None else shannon[1].upper
+    ceiling = (
+        f"no curve rises above ε = {at_most(m.asked.epsilon * BITS)} bits, the worst case of all."
+        if m.pure
+        else "between two known records it grows with α without end, past ε = "
+        f"{at_most(m.asked.epsilon * BITS)} bits: without δ no ε holds."
+    )
     text = (
         "One query, seen by attackers who care more and more for the rare telling answer. On average (α = 1) "
-        f"at most {at_most(low * BITS)} bits are told; no curve rises above ε = "
-        f"{at_most(m.asked.epsilon * BITS)} bits, the worst case of all."
+        f"at most {at_most(low * BITS)} bits are told; {ceiling}"
     )
     return Figure("orders", "From Shannon to ε", text, text, spec)
+
+
+def _leaving(m: Meaning, which: str, top: float) -> Spec:
+    """Where the line of two records, αD₁, meets the upper edge; its last point where it does not."""
+    first = m.orders[0][3] * BITS
+    alpha = min(top / first, m.orders[-1][0])
+    return {"which": which, "alpha": alpha, "bits": alpha * first}
 
 
 def _error(m: Meaning) -> Figure:
     if m.asked.mechanism == "response":
         return _truth(m)
-    rows: list[Spec] = [{"eps": e, "error": max(count_error(e), 0.5)} for e in _ladder()]
-    here = [{"eps": m.asked.epsilon, "error": max(m.error, 0.5)}]
-    x, y = _error_axes("a count is off by, at most")
+    whole = m.asked.mechanism in ("laplace", "any")
+    rows: list[Spec] = [{"eps": e, "error": _drawn(m.error_at(e))} for e in _ladder(1 if m.pure else 2)]
+    here = [{"eps": m.asked.epsilon, "error": _drawn(m.error)}]
+    x, y = _error_axes(f"a {'count' if whole else 'number'} is off by, at most")
     spec = chart(
         150,
         layer=[
             {
                 "data": {"values": rows},
-                "mark": {"type": "line", "strokeWidth": 2.5, "color": "@accent", "interpolate": "step-after"},
+                "mark": {"type": "line", "strokeWidth": 2.5, "color": "@accent"}
+                | ({"interpolate": "step-after"} if whole else {}),
                 "encoding": {"x": x, "y": y},
             },
             {
@@ -348,10 +401,25 @@ def _error(m: Meaning) -> Figure:
             },
         ],
     )
+    if not whole:
+        return Figure("error", "What it costs: the error of a number", _cost(m), _cost(m), spec)
     whose = "" if m.asked.mechanism == "laplace" else " (with discrete Laplace noise)"
-    near = f"lies within ±{m.error:,} of the truth" if m.error else "is exact"
+    near = f"lies within ±{m.error_text} of the truth" if m.error else "is exact"
     text = f"Each published count{whose} {near} with 95 % probability, or more."
     return Figure("error", "What it costs: the error of a count", text, text, spec)
+
+
+def _drawn(error: float) -> float:
+    """A count that is exact stands at the lower end of a logarithmic axis."""
+    return max(error, 0.5) if isinstance(error, int) else error
+
+
+def _cost(m: Meaning) -> str:
+    near = (
+        f"Each published number lies within ±{m.error_text} of the truth with 95 % probability, in units of "
+        "what one person can change."
+    )
+    return near + m.noise
 
 
 def _error_axes(title: str) -> tuple[Spec, Spec]:
@@ -372,8 +440,8 @@ def _error_axes(title: str) -> tuple[Spec, Spec]:
     return x, y
 
 
-def _ladder() -> list[float]:
-    return [float(f"{10 ** (-2 + i / 16):.4g}") for i in range(49)]
+def _ladder(step: int = 1) -> list[float]:
+    return [float(f"{10 ** (-2 + i / 16):.4g}") for i in range(0, 49, step)]
 
 
 def _truth(m: Meaning) -> Figure:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-__all__ = ["Slider", "chosen", "plain_number"]
+__all__ = ["Slider", "chosen", "plain_number", "short_number"]
 
 
 def plain_number(value: float) -> str:
@@ -19,9 +19,21 @@ def plain_number(value: float) -> str:
     return f"{Decimal(repr(float(value))).normalize():f}"
 
 
+def short_number(value: float) -> str:
+    """The same, with an exponent below 10⁻⁴, where zeros are hard to count.
+
+    >>> short_number(0.25), short_number(1e-06), short_number(2.5e-12)
+    ('0.25', '1e-6', '2.5e-12')
+    """
+    if value == 0.0 or abs(value) >= 1e-4:
+        return plain_number(value)
+    digits, power = f"{value:.5e}".split("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+
+
 @dataclass(frozen=True)
 class Slider:
-    """A quantity that a reader moves: its name in the URL, its range, where it starts.
+    """A quantity that a reader moves: its name in the URL, range, start, and steps from end to end.
 
     >>> eps = Slider("eps", "ε", 0.01, 10.0, 0.1, log=True, unit="nats")
     >>> eps.read({"eps": "0.25"}), eps.read({"eps": "1e9"}), eps.read({"eps": "nan"}), eps.read({})
@@ -37,6 +49,7 @@ class Slider:
     whole: bool = False
     unit: str = ""
     help: str = ""
+    steps: int = 200
 
     def read(self, query: Mapping[str, str]) -> float:
         """The value in a query: out of range the nearest end, no number the start."""
@@ -58,9 +71,10 @@ class Slider:
             "label": self.label,
             "unit": self.unit,
             "help": self.help,
-            "value": plain_number(value),
-            "least": plain_number(self.least),
-            "most": plain_number(self.most),
+            "value": short_number(value),
+            "least": short_number(self.least),
+            "most": short_number(self.most),
+            "steps": self.steps,
             "step": "1" if self.whole else "any",
             "scale": "log" if self.log else "linear",
         }

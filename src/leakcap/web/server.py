@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import socket
 from collections.abc import Callable
@@ -59,4 +60,9 @@ def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
                 h11_max_incomplete_event_size=32 * 1024,
             )
         )
-        asyncio.run(server.serve(sockets=[listener]))
+        # Modules live as long as the process: no redraw waits while they are searched for garbage.
+        gc.freeze()
+        try:
+            asyncio.run(server.serve(sockets=[listener]))
+        finally:
+            gc.unfreeze()
