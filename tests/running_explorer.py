@@ -29,7 +29,7 @@ def hospital(folder: Path, **more: object) -> Settings:
     for name in ("policy.toml", "patients.parquet"):
         shutil.copy(HOSPITAL / name, folder / name)
     ledger = f"sqlite:///{folder / 'hospital.db'}"
-    return Settings(policy=folder / "policy.toml", ledger=ledger, data=folder / "patients.parquet", **more)  # type: ignore[arg-type]
+    return Settings(policy=folder / "policy.toml", ledger=ledger, data=folder / "patients.parquet", **more)
 
 
 def promised(web: TestClient, keys: Keys, ask: Mapping[str, str]) -> dict[str, str]:

@@ -38,7 +38,7 @@ LAPLACES = [PrivacyLoss.of_mechanism(Laplace(float(1 / e))) for e in np.linspace
 
 
 def of(part: object) -> PrivacyLoss:
-    return PrivacyLoss(((part, 1),))  # type: ignore[arg-type]
+    return PrivacyLoss(((part, 1),))
 
 
 @pytest.mark.parametrize("epsilon", [-3.0, 0.0, 1.3, 7.5, 20.0])
@@ -120,7 +120,7 @@ def test_random_rows_by_listing_every_outcome(
     bound = loss.delta(epsilon)
     assert bound.lower - 1e-12 <= truth <= bound.upper + 1e-12
     assert bound.width < 1e-9
-    if any(part.losses for part, _ in loss.parts) and all(part.losses for part, _ in loss.parts):  # type: ignore[attr-defined]
+    if any(part.losses for part, _ in loss.parts) and all(part.losses for part, _ in loss.parts):
         grid = loss.delta_by_grid(epsilon, points=1 << 13)
         assert grid.lower - 1e-12 <= truth <= grid.upper + 1e-12
     back = loss.reverse.delta(-epsilon)

@@ -91,7 +91,7 @@ class _Meeting:
 def test_a_thread_never_gets_the_answer_of_another_threads_query() -> None:
     """A count's noise on a sum's integers would give the sum away: it is 2³² times too small."""
     engine = attach(pyarrow.table({"x": [9.0] * 100, "y": [3.0] * 100}))
-    engine._connection = _Meeting(engine._connection)  # type: ignore[assignment]
+    engine._connection = _Meeting(engine._connection)
     plans = [planned(policy_of(), statistic="count"), planned(policy_of(), statistic="sum", column="x")]
     answers: dict[int, Any] = {}
 

@@ -71,7 +71,7 @@ CARDS = [
 
 @pytest.mark.parametrize(("value", "parts"), CARDS, ids=lambda v: type(v).__name__)
 def test_each_shows_itself(value: object, parts: list[str]) -> None:
-    page = Balanced(value._repr_html_())  # type: ignore[attr-defined]
+    page = Balanced(value._repr_html_())
     assert "script" not in page.seen
     for part in parts:
         assert part in page.text, page.text

@@ -68,7 +68,7 @@ def dual_bound(a: mp.mpf, b: mp.mpf, kappa: mp.mpf, big: mp.mpf) -> mp.mpf:
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1, 0.5, 1.0, 2.0])
 def test_capacity_profile_is_enclosed_by_its_dual(kappa: float, epsilon: float) -> None:
     bound = shannon_profile(kappa, epsilon)
-    a, b = (mp.mpf(w) for w in bound.witness)  # type: ignore[attr-defined]
+    a, b = (mp.mpf(w) for w in bound.witness)
     big = mp.exp(mp.mpf(epsilon))
     assert kl(a, centre(a, b)) <= mp.mpf(kappa) * (1 + mp.mpf("1e-6"))
     dual = dual_bound(a, b, mp.mpf(kappa), big)

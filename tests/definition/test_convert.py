@@ -258,7 +258,7 @@ def test_no_counterexample_contradicts_an_edge() -> None:
 )
 def test_bad_questions_get_one_clear_line(call: object, words: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
-        call()  # type: ignore[operator]
+        call()
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 

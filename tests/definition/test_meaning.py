@@ -13,7 +13,7 @@ from leakcap.definition import MIDP, PureDP, meaning
 from leakcap.errors import InvalidParameter
 
 
-def response(epsilon: float, k: int) -> np.ndarray:  # type: ignore[type-arg]
+def response(epsilon: float, k: int) -> np.ndarray:
     a = math.exp(epsilon)
     return (np.ones((k, k)) + (a - 1) * np.eye(k)) / (a + k - 1)
 
@@ -127,7 +127,7 @@ def test_outcome_skew_is_the_root_of_its_equation(alpha: float, nats: float) -> 
 )
 def test_bad_numbers_are_named(call: object) -> None:
     with pytest.raises(InvalidParameter, match="must be"):
-        call()  # type: ignore[operator]
+        call()
 
 
 @pytest.mark.parametrize("epsilon", [0.0, math.inf])

@@ -59,7 +59,7 @@ def test_many_sets_of_guesses_need_no_table() -> None:
         lambda: gain.identity([]),
         lambda: gain.k_guesses(3, 0),
         lambda: gain.k_guesses(3, 4),
-        lambda: gain.k_guesses(3, 1.5),  # type: ignore[arg-type]
+        lambda: gain.k_guesses(3, 1.5),
         lambda: gain.property_of([]),
         lambda: gain.distance([[0, -1]]),
         lambda: gain.distance([[0, math.nan]]),
@@ -75,10 +75,10 @@ def test_many_sets_of_guesses_need_no_table() -> None:
 )
 def test_gains_that_are_none(make: object) -> None:
     with pytest.raises(InvalidParameter):
-        make()  # type: ignore[operator]
+        make()
 
 
 @pytest.mark.parametrize("prior", [[0.5, 0.6], [-0.5, 1.5], [math.nan], [], [[1.0]], [0.0, 0.0]])
 def test_a_reciprocal_needs_a_prior(prior: object) -> None:
     with pytest.raises(InvalidPrior):
-        gain.distribution_reciprocal(prior)  # type: ignore[arg-type]
+        gain.distribution_reciprocal(prior)

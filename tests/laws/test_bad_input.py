@@ -139,8 +139,8 @@ def adversaries() -> Iterator[Case]:
     yield "costs of the wrong length", ask(one, lc.InputCost((1.0,), 1.0))
     yield "a cost nobody can keep", ask(one, lc.InputCost((1.0, 2.0), 0.5))
     yield "a pair that is not there", ask(widest, lc.Neighbours(((0, 5),)))
-    yield "pairs of labels", ask(widest, lc.Neighbours((("a", "b"),)))  # type: ignore[arg-type]
-    yield "pairs without brackets", ask(widest, lc.Neighbours((0, 1)))  # type: ignore[arg-type]
+    yield "pairs of labels", ask(widest, lc.Neighbours((("a", "b"),)))
+    yield "pairs without brackets", ask(widest, lc.Neighbours((0, 1)))
     yield "no ruler", ask(None, None)
     yield "a word for an adversary", ask(one, "all")
     yield "a list for a channel", ask(one, None, [[0.5, 0.5]])
@@ -161,7 +161,7 @@ def gains() -> Iterator[Case]:
         yield f"matrix {name}", lambda t=table: leakage.g_leakage(C, UNIFORM, gain.matrix(t))
         yield f"distance {name}", lambda t=table: leakage.g_leakage(C, UNIFORM, gain.distance(t))
     for k in (0, -1, 3, 1.5, "a", None):
-        yield f"{k} guesses", lambda k=k: leakage.g_leakage(C, UNIFORM, gain.k_guesses(2, k))  # type: ignore[arg-type]
+        yield f"{k} guesses", lambda k=k: leakage.g_leakage(C, UNIFORM, gain.k_guesses(2, k))
     for size in (0, -1, 1.5, None):
         yield f"{size} secrets", lambda s=size: gain.identity(s)
     yield "property", lambda: leakage.g_leakage(C, UNIFORM, gain.property_of([1, 2, 3]))
@@ -176,7 +176,7 @@ def algebra() -> Iterator[Case]:
     yield "& labels", lambda: C & named
     yield ">> sizes", lambda: C >> lc.Channel([[1.0], [1.0], [1.0]])
     yield "refines labels", lambda: lc.refines(C, named)
-    yield "refines a list", lambda: lc.refines(C, [[1]])  # type: ignore[arg-type]
+    yield "refines a list", lambda: lc.refines(C, [[1]])
     for power in (0, -1, 1.5, "a"):
         yield f"power {power}", lambda p=power: C**p
     for share in (-0.1, 1.1, NAN, "x", None):
@@ -206,7 +206,7 @@ def faults(cases: Iterator[Case], kind: type[LeakcapError] = LeakcapError) -> li
             words = str(error)
             if len(words) < 25 or "\n" in words:
                 found.append(f"{name}: says {words!r}")
-        except Exception as error:
+        except Exception as error:  # any other kind is a finding
             found.append(f"{name}: {type(error).__name__} {error}")
         else:
             found.append(f"{name}: answered")

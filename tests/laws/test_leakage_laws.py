@@ -73,8 +73,8 @@ FALLS: dict[str, tuple[Measure, ...]] = {
 SLOW_TO_FALL: dict[str, tuple[tuple[Measure, Measure], ...]] = {
     "csiszar": tuple(
         (
-            lambda c, p, a=a: leakage.csiszar(c, p, alpha=a).lower,  # type: ignore[misc]
-            lambda c, p, a=a: leakage.csiszar(c, p, alpha=a).upper,  # type: ignore[misc]
+            lambda c, p, a=a: leakage.csiszar(c, p, alpha=a).lower,
+            lambda c, p, a=a: leakage.csiszar(c, p, alpha=a).upper,
         )
         for a in (0.5, 3.0, math.inf)
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import mpmath as mp
 import numpy as np
@@ -110,7 +111,7 @@ def test_csiszar_against_a_fine_search_over_two_outputs(alpha: float) -> None:
         for seed, shape in ((3, (2, 2)), (4, (4, 2))):
             rng = np.random.default_rng(seed)
             channel, prior = Channel(rng.dirichlet([0.7, 1.1], shape[0])), rng.dirichlet(np.ones(shape[0]))
-            truth = float(golden(lambda t: value_at(t, channel, prior, alpha)))  # noqa: B023
+            truth = float(golden(partial(value_at, channel=channel, prior=prior, alpha=alpha)))
             bound = csiszar(channel, prior, alpha=alpha)
             assert bound.lower - 1e-14 <= truth <= bound.upper + 1e-14
             assert bound.width < 1e-11

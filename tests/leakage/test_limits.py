@@ -48,7 +48,7 @@ def test_bayes_and_lift_capacity_are_the_radius_and_the_diameter_at_infinity() -
 def test_lift_capacity_is_approached_by_priors_that_gather_on_the_witness() -> None:
     channel = GEOMETRIC
     bound = lift_capacity(channel)
-    _, gathered = bound.witness  # type: ignore[misc]
+    _, gathered = bound.witness
     prior = np.full(3, 1e-9)
     prior[gathered] = 1 - 2e-9
     assert lift(channel, prior) == pytest.approx(bound.upper, rel=1e-8)
@@ -59,7 +59,7 @@ def test_capacity_over_gains_is_attained_by_its_witness() -> None:
     for channel, prior in strange_channels(40, seed=32):
         for max_case in (False, True):
             bound = gain_capacity(channel, prior, max_case=max_case)
-            reached = g_leakage(channel, prior, bound.witness, max_case=max_case)  # type: ignore[arg-type]
+            reached = g_leakage(channel, prior, bound.witness, max_case=max_case)
             assert reached == pytest.approx(bound.upper, rel=1e-12)
 
 

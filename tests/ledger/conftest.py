@@ -14,6 +14,7 @@ from leakcap.ledger import Caps, Charge, Ledger, Spend
 from ledger.server import emptied, running
 
 POLICY = "ab12cd34ef56ab78"
+CAPS = Caps(epsilon=0.9)
 Open = Callable[..., Ledger]
 
 
@@ -27,7 +28,7 @@ def opened(file: Path) -> Iterator[Open]:
     """Open the test's ledger file; every ledger is closed at the end."""
     ledgers: list[Ledger] = []
 
-    def open_(caps: Caps = Caps(epsilon=0.9), **options: Any) -> Ledger:  # noqa: B008
+    def open_(caps: Caps = CAPS, **options: Any) -> Ledger:
         asked = {"dataset": "patients", "policy": POLICY, "caps": caps} | options
         ledgers.append(Ledger.open(f"sqlite:///{file}", **asked))
         return ledgers[-1]

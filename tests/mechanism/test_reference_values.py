@@ -401,7 +401,7 @@ BAD = [
 @pytest.mark.parametrize("build", BAD)
 def test_bad_parameters_are_refused(build: object) -> None:
     with pytest.raises(InvalidParameter, match=r"must|has no"):
-        build()  # type: ignore[operator]
+        build()
 
 
 def test_a_channel_of_the_statistic_is_a_channel() -> None:

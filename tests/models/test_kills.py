@@ -108,5 +108,5 @@ def test_killed_and_resumed(moment: str, tmp_path: Path) -> None:
         left = [note for note in notes if note.state == "released"]
         assert len({note.text for note in left}) == len(left)
         assert sorted(int(note.details["to"]) for note in left) == [10, 20, 30, 40]
-        assert json.loads(resumed.stdout) == ledger.answer(paid.id).values[0]  # type: ignore[union-attr]
+        assert json.loads(resumed.stdout) == ledger.answer(paid.id).values[0]
         ledger.verify()

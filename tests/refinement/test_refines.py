@@ -150,7 +150,7 @@ def test_a_solver_that_lies_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> 
 
     def liar(cost: np.ndarray, **options: object) -> programs.LinearSolution:
         equal = options["equal"]
-        size = len(equal[1])  # type: ignore[index]
+        size = len(equal[1])
         return programs.LinearSolution(np.ones(len(cost)), 0.0, np.zeros(0), np.zeros(size))
 
     monkeypatch.setattr(room, "minimise_linear", liar)

@@ -63,13 +63,13 @@ def test_round_numbers_give_round_scales(sensitivity: int, epsilon: float, scale
 @pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), True, "1", 5e-324, 1e300, 10**400])
 def test_a_bad_epsilon_is_refused(epsilon: object) -> None:
     with pytest.raises(InvalidParameter, match="epsilon` of `rational_scale` must"):
-        rational_scale(1, epsilon)  # type: ignore[arg-type]
+        rational_scale(1, epsilon)
 
 
 @pytest.mark.parametrize("sensitivity", [0, -1, 1.5, True])
 def test_a_bad_sensitivity_is_refused(sensitivity: object) -> None:
     with pytest.raises(InvalidParameter, match="`sensitivity` of `rational_scale` must"):
-        rational_scale(sensitivity, 1.0)  # type: ignore[arg-type]
+        rational_scale(sensitivity, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_bad_scale_is_refused_before_a_byte_is_drawn(scale: object) -> None:
         raise AssertionError
 
     with pytest.raises(InvalidParameter, match="`scale` of `discrete_laplace` must"):
-        discrete_laplace(scale, 1, untouched)  # type: ignore[arg-type]
+        discrete_laplace(scale, 1, untouched)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_bad_scale_is_refused_before_a_byte_is_drawn(scale: object) -> None:
 )
 def test_a_bad_variance_is_refused(variance: object) -> None:
     with pytest.raises(InvalidParameter, match="`sigma_squared` of `discrete_gaussian` must"):
-        discrete_gaussian(variance, 1)  # type: ignore[arg-type]
+        discrete_gaussian(variance, 1)
 
 
 def test_other_bad_input_is_refused() -> None:
@@ -113,7 +113,7 @@ def test_other_bad_input_is_refused() -> None:
         lambda: uniform_below((1 << 62) + 1, 1, source),
         lambda: uniform_below(np.array([3, 0]), 2, source),
         lambda: uniform_below(np.array([3]), 2, source),
-        lambda: uniform_below(np.array([3.0]), 1, source),  # type: ignore[arg-type]
+        lambda: uniform_below(np.array([3.0]), 1, source),
         lambda: bernoulli_exp(np.array([-1]), 2, source),
         lambda: bernoulli_exp(np.array([1]), 0, source),
         lambda: bernoulli_exp(np.array([1]), 1 << 63, source),
@@ -133,7 +133,7 @@ def test_sizes(size: int) -> None:
 def test_a_whole_number_is_a_scale() -> None:
     assert (
         discrete_laplace(10, 50, SeededSource(1)) == discrete_laplace(Fraction(10), 50, SeededSource(1))
-    ).all()  # type: ignore[arg-type]
+    ).all()
 
 
 @pytest.mark.parametrize("wrong", [-1, 1])

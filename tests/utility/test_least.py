@@ -38,7 +38,7 @@ def test_rate_distortion_of_a_uniform_source(loss: float) -> None:
     bound = least_mutual_information(UNIFORM, HAMMING, max_loss=loss)
     assert bound.lower - 1e-12 <= rate_of(4, loss) <= bound.upper + 1e-12
     assert bound.width < 1e-9
-    assert expected_distortion(bound.witness, UNIFORM, HAMMING) <= loss + 1e-12  # type: ignore[arg-type]
+    assert expected_distortion(bound.witness, UNIFORM, HAMMING) <= loss + 1e-12
 
 
 @pytest.mark.parametrize(("p", "loss"), [(0.2, 0.05), (0.4, 0.3), (0.01, 0.005)])
@@ -113,7 +113,7 @@ def test_least_guessing_is_certified_on_random_losses() -> None:
 def test_expected_distortion() -> None:
     prior = [0.2, 0.3, 0.5]
     by_hand = sum(p * RESPONSE.matrix[x, y] * (x - y) ** 2 for x, p in enumerate(prior) for y in range(3))
-    assert expected_distortion(RESPONSE, prior, lambda x, y: (x - y) ** 2) == pytest.approx(by_hand)  # type: ignore[operator]
+    assert expected_distortion(RESPONSE, prior, lambda x, y: (x - y) ** 2) == pytest.approx(by_hand)
     identity = Channel(np.eye(2))
     assert expected_distortion(identity, [0.5, 0.5], [[0, math.inf], [math.inf, 0]]) == 0.0
     assert expected_distortion(identity, [1.0, 0.0], [[0, 1], [1, math.inf]]) == 0.0
@@ -139,8 +139,8 @@ def test_a_family_lies_above_the_optimum() -> None:
         "leakage": lambda c: mutual_information(c, prior),
     }
     steps = [0.2, 0.5, 1.0, 2.0]
-    family = tradeoff_curve(geometric, steps, **axes)  # type: ignore[arg-type]
-    best = tradeoff_curve(lambda e: optimal_mechanism(prior, line, epsilon=e, metric=line), steps, **axes)  # type: ignore[arg-type]
+    family = tradeoff_curve(geometric, steps, **axes)
+    best = tradeoff_curve(lambda e: optimal_mechanism(prior, line, epsilon=e, metric=line), steps, **axes)
     for point, optimum in zip(family, best, strict=True):
         assert optimum.distortion <= point.distortion + 1e-9
         least = least_mutual_information(prior, line, max_loss=point.distortion)

@@ -97,7 +97,7 @@ def test_the_repair_catches_a_solver_that_is_off(monkeypatch: pytest.MonkeyPatch
     honest = synthesis.minimise_linear
 
     def careless(*args: object, **options: object) -> object:
-        solution = honest(*args, **options)  # type: ignore[arg-type]
+        solution = honest(*args, **options)
         assert solution is not None
         noise = np.random.default_rng(0).uniform(-1e-5, 1e-5, len(solution.point))
         solution.point[:] = solution.point + noise
@@ -117,7 +117,7 @@ def test_least_epsilon_inverts_the_optimum() -> None:
         error = 4 / (math.exp(epsilon) + 4)
         bound = least_epsilon(np.full(5, 0.2), HAMMING, max_loss=error)
         assert bound.lower - 1e-6 <= epsilon <= bound.upper + 1e-6
-        assert epsilon_of(bound.witness) <= bound.upper  # type: ignore[arg-type]
+        assert epsilon_of(bound.witness) <= bound.upper
     assert least_epsilon(np.full(5, 0.2), HAMMING, max_loss=0.9).upper == 0.0
 
 
@@ -135,13 +135,13 @@ def test_least_epsilon_inverts_the_optimum() -> None:
 )
 def test_what_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
-        optimal_mechanism([0.5, 0.5], [[0, 1], [1, 0]], **options)  # type: ignore[arg-type]
+        optimal_mechanism([0.5, 0.5], [[0, 1], [1, 0]], **options)
 
 
 def test_losses_and_priors_that_are_none() -> None:
     for loss in ([[0, math.nan], [1, 0]], [[0, math.inf], [1, 0]], [0, 1], [[0], [1, 2]]):
         with pytest.raises(InvalidParameter, match="`loss`"):
-            optimal_mechanism([0.5, 0.5], loss, epsilon=1.0)  # type: ignore[arg-type]
+            optimal_mechanism([0.5, 0.5], loss, epsilon=1.0)
     with pytest.raises(InvalidPrior):
         optimal_mechanism([0.5, 0.6], [[0, 1], [1, 0]], epsilon=1.0)
     with pytest.raises(InvalidParameter, match="least possible loss"):
