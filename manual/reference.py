@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import textwrap
+from functools import cached_property
 from typing import Any
 
 from leakcap.definition import edges
@@ -24,9 +25,17 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
                     ("leakcap.leakage", "leakcap.gain", "leakcap.refinement", "leakcap.utility")),
     "mechanisms.md": ("Mechanisms", "A mechanism is a channel that can be sampled.", ("leakcap.mechanism",)),
     "accounting.md": ("Composition", "What many answers come to.", ("leakcap.accounting",)),
+    "release.md": ("Releases", "A table behind a policy and a ledger: what is asked of it, and what comes back.",
+                   ("leakcap.release", "leakcap.release.policy", "leakcap.release.drawn")),
+    "models.md": ("Models", "Regressions and gradient descent whose fit is a release.",
+                  ("leakcap.models", "leakcap.models.lecture", "leakcap.models.summary")),
+    "ledger.md": ("Ledger", "The durable record of what was spent.",
+                  ("leakcap.ledger", "leakcap.ledger.migrations")),
     "attacks.md": ("Attacks and audits", "What an adversary gets, and what samples prove.",
                    ("leakcap.attack", "leakcap.audit")),
 }  # fmt: skip
+IN_FULL = {"release.md", "models.md", "ledger.md"}
+"""Pages of objects that are worked with: their methods stand there too."""
 HOUSEKEEPING = {
     "Implication",
     "Route",
@@ -43,7 +52,7 @@ HOUSEKEEPING = {
 
 def pages(links: Links) -> dict[str, str]:
     """Every page of the reference, by file name."""
-    found = {name: _room(*room, links) for name, room in ROOMS.items()}
+    found = {name: _room(*room, links, in_full=name in IN_FULL) for name, room in ROOMS.items()}
     found["implications.md"] = _implications(links)
     found["statistics.md"] = _statistics(links)
     found["README.md"] = _overview()
@@ -75,7 +84,22 @@ def _overview() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _room(title: str, lead: str, modules: tuple[str, ...], links: Links) -> str:
+def methods(thing: type) -> dict[str, tuple[Any, bool]]:
+    """The public methods that leakcap gives a class, and whether each is read like an attribute."""
+    found = {}
+    for name, held in inspect.getmembers_static(thing):
+        attribute = isinstance(held, property | cached_property)
+        plain = (
+            held.fget
+            if isinstance(held, property)
+            else getattr(held, "func", getattr(held, "__func__", held))
+        )
+        if inspect.isfunction(plain) and plain.__module__.startswith("leakcap.") and not name.startswith("_"):
+            found[name] = (plain, attribute)
+    return found
+
+
+def _room(title: str, lead: str, modules: tuple[str, ...], links: Links, *, in_full: bool) -> str:
     lines = [f"# {title}", "", lead, ""]
     seen: set[str] = set()
     for module in modules:
@@ -83,6 +107,7 @@ def _room(title: str, lead: str, modules: tuple[str, ...], links: Links) -> str:
             if name not in seen:
                 seen.add(name)
                 lines += _entry(name, thing, module, links)
+                lines += _methods(name, thing, links) if in_full and inspect.isclass(thing) else []
     return "\n".join(lines)
 
 
@@ -97,20 +122,67 @@ def _entry(name: str, thing: Any, module: str, links: Links) -> list[str]:
             f"Code: {code} · `from {module} import {name}`", ""]  # fmt: skip
 
 
+def _methods(owner: str, thing: type, links: Links) -> list[str]:
+    lines = []
+    for name, (held, attribute) in methods(thing).items():
+        full = f"{owner}.{name}"
+        shown = (
+            f"{full}: {_type(inspect.signature(held).return_annotation)}"
+            if attribute
+            else signature(full, held)
+        )
+        text = prose(inspect.getdoc(getattr(thing, name)) or inspect.getdoc(held) or "")
+        lines += [f"### `{full}`", "", "```python", shown, "```", "", text, "", f"Code: {links.to(held)}", ""]
+    return lines
+
+
 def signature(name: str, thing: Any) -> str:
     """The call, as it is written in the code, one parameter a line where it is long."""
+    if getattr(thing, "_is_protocol", False):
+        return f"class {name}(Protocol)"
     try:
-        shown = inspect.signature(thing)
+        shown = _fields(thing) if hasattr(thing, "model_fields") else inspect.signature(thing)
     except ValueError:
         return name
-    parts = [str(p).replace("'", "") for p in shown.parameters.values() if p.name != "self"]
-    starred = [p for p in shown.parameters.values() if p.kind is p.KEYWORD_ONLY]
-    if starred and not any(p.kind is p.VAR_POSITIONAL for p in shown.parameters.values()):
-        parts.insert(next(i for i, p in enumerate(shown.parameters.values()) if p is starred[0]), "*")
-    line = f"{name}({', '.join(parts)})"
+    given = [p for p in shown.parameters.values() if p.name not in ("self", "cls")]
+    parts = [_parameter(p) for p in given]
+    starred = [k for k, p in enumerate(given) if p.kind is p.KEYWORD_ONLY]
+    if starred and not any(p.kind is p.VAR_POSITIONAL for p in given):
+        parts.insert(starred[0], "*")
+    gives = "" if inspect.isclass(thing) else f" -> {_type(shown.return_annotation)}"
+    line = f"{name}({', '.join(parts)}){gives}"
     if len(line) <= 96:
         return line
-    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){gives}"
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    typed = "" if one.annotation is one.empty else f": {_type(one.annotation)}"
+    default = "" if one.default is one.empty else f" = {one.default!r}" if typed else f"={one.default!r}"
+    return re.sub(r" at 0x\w+", "", f"{stars}{one.name}{typed}{default}")
+
+
+def _type(annotation: Any) -> str:
+    """A type by its own name, without the modules that it stands in."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:[a-z_]\w*\.)+([A-Z]\w*)", r"\1", text)
+
+
+def _fields(model: Any) -> inspect.Signature:
+    """The fields of what a policy or a query file says, without the machinery that checks them."""
+    word, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                one.alias or name,
+                word,
+                annotation=one.annotation,
+                default=none if one.is_required() else one.get_default(call_default_factory=True),
+            )
+            for name, one in model.model_fields.items()
+        ]
+    )
 
 
 def prose(doc: str) -> str:
@@ -123,10 +195,15 @@ def prose(doc: str) -> str:
         if all(line.startswith("    ") for line in part.splitlines()):
             blocks.append("```text\n" + textwrap.dedent(part) + "\n```")
             continue
-        words = part.replace("$", r"\$").replace("<", "&lt;").replace("*", r"\*").replace("|", r"\|")
+        pieces = re.split(r"(`[^`]*`)", part.replace("``", "`"))
+        words = "".join(piece if k % 2 else _escaped(piece) for k, piece in enumerate(pieces))
         words = re.sub(r"(?s)(Source: .*?)\s*\Z", r"*\1*", words)
         blocks.append(words)
     return "\n\n".join(blocks)
+
+
+def _escaped(words: str) -> str:
+    return words.replace("$", r"\$").replace("<", "&lt;").replace("*", r"\*").replace("|", r"\|")
 
 
 def _cell(words: str) -> str:

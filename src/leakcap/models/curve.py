@@ -95,11 +95,11 @@ class RenyiCurve:
 
     @property
     def neighbours(self) -> Neighbourhood:
-        """Whom it protects from what."""
+        """Which tables are neighbours: one person's contents, or presence."""
         return Neighbourhood(Relation.REPLACE_ONE if self.replace else Relation.ADD_REMOVE_ONE)
 
     def at(self, alpha: float) -> RenyiDP:
-        """The guarantee at one order."""
+        """(α, ε)-Rényi differential privacy at one order, with its neighbourhood."""
         return RenyiDP(alpha, self._value(alpha), neighbours=self.neighbours)
 
     def level(self, alpha: float) -> LevelCapacity:
@@ -152,6 +152,9 @@ def noise_multiplier_for(
     *, epsilon: float, delta: float, rate: Fraction, steps: int, replace: bool = False
 ) -> float:
     """The least noise multiplier, to one part in 10⁴, at which so many steps keep (ε, δ).
+
+    The noise has the standard deviation σ = multiplier·S, S the longest gradient (the clip). Raises
+    `InvalidParameter` where ε is not positive, or so small that no multiplier up to 5·10⁵ keeps it.
 
     >>> z = noise_multiplier_for(epsilon=2.0, delta=1e-5, rate=Fraction(1, 100), steps=1000)
     >>> 0.95 < z < 1.05

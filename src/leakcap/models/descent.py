@@ -132,11 +132,15 @@ class PrivateGradientDescent(PrivateModel):
         return Fraction(self.sample_rate).limit_denominator(_MOST_DENOMINATOR)
 
     def guarantee(self, *, replace: bool) -> RenyiCurve:
-        """What a fit will cost, before any data is touched."""
+        """The Rényi curve that a fit will cost, under replace-one or add/remove-one; touches no data."""
         return RenyiCurve(float(self.noise_multiplier), self._rate, self.steps, replace)
 
     def resume(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Go on after a crash from the last step in the ledger, paid for already; needs `checkpoint`."""
+        """Go on after a crash from the last step in the ledger, paid for already; needs `checkpoint`.
+
+        Raises `LedgerError` where the run has finished, where another one went on from that step, or where
+        ledger or settings are others.
+        """
         self._check()
         examples, saved = self._read(X, y, None), self._saved()
         with self._account(examples) as account:
@@ -163,7 +167,7 @@ class PrivateGradientDescent(PrivateModel):
     def resume_table(
         self, table: PrivateTable, *, features: Sequence[str], target: str, where: str | None = None
     ) -> Self:
-        """`resume` for a fit to a table."""
+        """Go on after a crash with a fit to a table; raises what `resume` does."""
         self._check()
         return self._table(table, features, target, where, self._saved())
 

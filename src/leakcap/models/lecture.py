@@ -25,7 +25,7 @@ __all__ = ["Table", "lecture_bound", "minimiser", "neighbouring_tables", "releas
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with ‖x‖ ≤ M and |y| ≤ N."""
+    """A table of the lecture with one feature: |x| ≤ M and |y| ≤ N, each of shape (n,)."""
 
     x: Floats
     y: Floats

@@ -186,7 +186,7 @@ class LinearRegression(PrivateModel):
         return draws.of(getattr(draws, which), level)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """X·coef + intercept."""
+        """X·`coef_` + `intercept_`, one number a row, for features in the columns' own units."""
         return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:

@@ -33,7 +33,7 @@ class Loss(ABC):
 
     @property
     def text(self) -> str:
-        """How the ledger calls it."""
+        """How the ledger calls it: with its settings, or by its kind alone where it is not remembered."""
         return repr(self) if self.remembered else type(self).__name__
 
     def size(self, features: int) -> int:
@@ -41,16 +41,16 @@ class Loss(ABC):
         return features
 
     def encode(self, y: NDArray[Any]) -> Floats:
-        """Targets as numbers; NaN where a row does not count."""
+        """Targets as numbers, shape (rows,); NaN where a row does not count."""
         return np.asarray(y, dtype=np.float64)
 
     @abstractmethod
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
-        """∇ℓ for each row, (rows, parameters)."""
+        """∇ℓ(θ; x, y) of each row, shape (rows, parameters), before it is clipped."""
 
     @abstractmethod
     def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
-        """What the model says about each row."""
+        """What the model says about each row, shape (rows,)."""
 
     def score(self, truth: NDArray[Any], predicted: NDArray[Any]) -> float:
         """R², or the share of right answers of a classifier."""
@@ -70,11 +70,11 @@ class SquaredLoss(Loss):
     remembered: ClassVar[bool] = True
 
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
-        """(⟨θ,x⟩ − y)·x."""
+        """(⟨θ,x⟩ − y)·x of each row, shape (rows, parameters)."""
         return np.asarray((_margins(theta, X) - y)[:, None] * X)
 
     def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
-        """⟨θ,x⟩."""
+        """⟨θ,x⟩ of each row."""
         return np.asarray(X @ theta)
 
 
@@ -92,18 +92,18 @@ class LogisticLoss(Loss):
     classes: Sequence[Any] = (0, 1)
 
     def encode(self, y: NDArray[Any]) -> Floats:
-        """0 and 1."""
+        """0 for the first class, 1 for the second, NaN for any other label."""
         return _codes(y, self.classes)
 
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
-        """(1/(1 + e^{−⟨θ,x⟩}) − y)·x."""
+        """(1/(1 + e^{−⟨θ,x⟩}) − y)·x of each row, shape (rows, parameters)."""
         margins = _margins(theta, X)
         small = _each_exp(-np.abs(margins))
         share = np.where(margins > 0, 1.0, small) / (1.0 + small)
         return np.asarray((share - y)[:, None] * X)
 
     def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
-        """The more probable class."""
+        """The more probable class of each row."""
         return np.asarray(np.array(self.classes)[(X @ theta > 0).astype(int)])
 
 
@@ -125,7 +125,7 @@ class SoftmaxLoss(Loss):
         return len(self.classes) * features
 
     def encode(self, y: NDArray[Any]) -> Floats:
-        """0, 1, 2, …"""
+        """The place of each label among the classes, NaN for any other label."""
         return _codes(y, self.classes)
 
     def _scores(self, theta: Floats, X: Floats) -> Floats:
@@ -133,7 +133,7 @@ class SoftmaxLoss(Loss):
         return np.column_stack([_margins(row, X) for row in weights])
 
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
-        """(p − e_y) ⊗ x."""
+        """(p − e_y) ⊗ x of each row, p the softmax probabilities: shape (rows, classes·features)."""
         scores = self._scores(theta, X)
         powers = _each_exp(scores - scores.max(axis=1, keepdims=True))
         share = np.ascontiguousarray(powers / powers.sum(axis=1, keepdims=True))

@@ -36,7 +36,7 @@ LEVELS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One number of the model; the interval is None where none is known that covers."""
+    """One number of the model with its 95 % interval, None where none is known that covers."""
 
     name: str
     value: float
