@@ -156,7 +156,7 @@ def test_an_older_ledger_is_migrated_only_when_asked(tmp_path: Path) -> None:
         refused = leakcap(*command, cwd=tmp_path)
         assert refused.returncode == 2
         assert "leakcap ledger migrate" in refused.stderr
-    assert leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout == "From schema 1 to 3.\n"
+    assert leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout == "From schema 1 to 4.\n"
     assert "already" in leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout
     assert "6 rows, 3 spends" in leakcap("ledger", "verify", "old.db", cwd=tmp_path).stdout
 

@@ -92,7 +92,8 @@ def test_an_owner_that_is_none(opened: Any, file: Path, owner: dict[str, str]) -
         (0, "No leakcap ever wrote"),
         (1, "older leakcap: make a backup, then run `leakcap ledger migrate`"),
         (2, "older leakcap: make a backup, then run `leakcap ledger migrate`"),
-        (4, "newer leakcap: upgrade"),
+        (3, "older leakcap: make a backup, then run `leakcap ledger migrate`"),
+        (5, "newer leakcap: upgrade"),
     ],
 )
 def test_other_schemas_are_refused(opened: Any, sql: Any, file: Path, version: int, message: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 from leakcap.errors import BudgetExceeded, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend, migrations
 from leakcap.ledger.export import export
-from leakcap.release import PrivateTable, Query
+from leakcap.release import PrivateTable, Query, amend
 from ledger.server import execute
 
 DATA = Path(__file__).parent / "data"
@@ -58,14 +58,14 @@ def do(url: str, file: Path, statement: str) -> None:
 def test_an_older_schema_is_refused_without_permission(old: str) -> None:
     for opening in (lambda: Ledger.open(old, **OWNER), lambda: Ledger.read(old), lambda: Ledger.resume(old)):
         with pytest.raises(
-            LedgerError, match=r"has schema 1, this leakcap reads 3\. .* `leakcap ledger migrate`"
+            LedgerError, match=r"has schema 1, this leakcap reads 4\. .* `leakcap ledger migrate`"
         ):
             opening()
 
 
 def test_a_migrated_ledger_goes_on_where_it_stood(old: str) -> None:
-    assert Ledger.migrate(old) == (1, 3)
-    assert Ledger.migrate(old) == (3, 3)
+    assert Ledger.migrate(old) == (1, 4)
+    assert Ledger.migrate(old) == (4, 4)
     with Ledger.open(old, **OWNER) as ledger:
         assert ledger.verify(anchor=HEAD).rows == 6  # old hashes stand, old anchors are good
         totals = ledger.totals()
@@ -94,10 +94,10 @@ def test_answers_of_the_second_schema_are_repeated_after_its_migration(tmp_path:
         Query(name="m", statistic="mean", column="x", epsilon=0.25),
     ]
     with pytest.raises(
-        LedgerError, match=r"schema 2, this leakcap reads 3\. .* run `leakcap ledger migrate`"
+        LedgerError, match=r"schema 2, this leakcap reads 4\. .* run `leakcap ledger migrate`"
     ):
         PrivateTable(table, policy=WARD, ledger=tmp_path / "two.db")
-    assert Ledger.migrate(f"sqlite:///{tmp_path}/two.db") == (2, 3)
+    assert Ledger.migrate(f"sqlite:///{tmp_path}/two.db") == (2, 4)
     private = PrivateTable(table, policy=WARD, ledger=tmp_path / "two.db", version="1")
     count, groups, mean = private.release(asked)
     assert all(release.repeated for release in (count, groups, mean))
@@ -107,6 +107,28 @@ def test_answers_of_the_second_schema_are_repeated_after_its_migration(tmp_path:
     assert len(private.ledger.seed) == 32
     private.ledger.verify(anchor="e343103ee0e6353e2f89a06ed8d1acb47e1a6429208226dc3a1a3aa535de1604")
     assert not private.count(where="d = 'a'", epsilon=0.5).repeated
+
+
+def test_a_ledger_of_the_third_schema_keeps_its_answers_and_can_then_be_amended(tmp_path: Path) -> None:
+    """The dump is of a ledger that a leakcap with schema 3 wrote: three answers, a repeat, a lost spend."""
+    url = f"sqlite:///{tmp_path}/three.db"
+    with closing(sqlite3.connect(tmp_path / "three.db")) as connection:
+        connection.executescript((DATA / "schema_3.sql").read_text(encoding="utf-8"))
+    assert Ledger.migrate(url) == (3, 4)
+    more = WARD | {"columns": WARD["columns"] | {"y": {"bounds": [0.0, 1.0]}}}
+    with pytest.raises(LedgerError, match="keeps only the fingerprint"):
+        amend(more, url, reason="y is measured too")
+    made = amend(more, url, reason="y is measured too", before=WARD)
+    assert [change.words for change in made.changes] == ["`columns.y` new: bounds [0.0, 1.0]"]
+    with pytest.raises(LedgerError, match="was amended at"):
+        PrivateTable(pyarrow.table({"d": ["a"], "x": [1.0]}), policy=WARD, ledger=url)
+    table = pyarrow.table({"d": ["a", "b", "b"], "x": [1.0, 2.0, 3.0], "y": [0.5, 0.5, 0.5]})
+    private = PrivateTable(table, policy=more, ledger=url, version="1")
+    count = private.count(epsilon=0.5)
+    assert (count.repeated, count.value) == (True, 2)
+    assert not private.mean("y", epsilon=0.25).repeated
+    assert (private.ledger.totals().epsilon, private.ledger.totals().entries) == (1.35, 5)
+    private.ledger.verify(anchor="38a83960d5bc7312332b4ba978b65154cb97118b24bc99119ee1d18fe4cae4ad")
 
 
 @pytest.mark.parametrize(
@@ -138,17 +160,17 @@ def test_a_migration_that_fails_halfway_leaves_everything(old: str, monkeypatch:
     with pytest.raises(LedgerError, match="disk is full"):
         Ledger.migrate(old)
     monkeypatch.undo()
-    assert Ledger.migrate(old) == (1, 3)
+    assert Ledger.migrate(old) == (1, 4)
 
 
 def test_steps_lead_from_one_version_to_the_next(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A schema yet to come, made up: its step runs after the first one's."""
     ran: list[int] = []
-    monkeypatch.setattr(migrations, "VERSION", 4)
-    monkeypatch.setattr("leakcap.ledger.schema.VERSION", 4)
-    monkeypatch.setitem(migrations.STEPS, 3, lambda connection: ran.append(3))
-    assert Ledger.migrate(old) == (1, 4)
-    assert ran == [3]
+    monkeypatch.setattr(migrations, "VERSION", 5)
+    monkeypatch.setattr("leakcap.ledger.schema.VERSION", 5)
+    monkeypatch.setitem(migrations.STEPS, 4, lambda connection: ran.append(4))
+    assert Ledger.migrate(old) == (1, 5)
+    assert ran == [4]
     with Ledger.read(old) as ledger:
         ledger.verify(anchor=HEAD)
 
@@ -183,4 +205,4 @@ def test_a_copy_can_be_kept(tmp_path: Path) -> None:
         connection.executescript(DUMP)
     shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
     Ledger.migrate(f"sqlite:///{tmp_path}/a.db")
-    assert Ledger.migrate(f"sqlite:///{tmp_path}/b.db") == (1, 3)
+    assert Ledger.migrate(f"sqlite:///{tmp_path}/b.db") == (1, 4)

@@ -39,7 +39,7 @@ def test_every_public_verb_is_explained() -> None:
 
 
 def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
-    (toml,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (toml,) = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     head = 'dataset = "d"\nneighbours = "replace-one"\nrows = 5\n[columns.x]\nbounds = [0.0, 1.0]\n'
     (tmp_path / "policy.toml").write_text(head + toml)
     caps = load_policy(tmp_path / "policy.toml").caps.ledger_caps()

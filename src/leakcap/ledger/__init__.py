@@ -2,6 +2,7 @@
 
     Spend, Caps, Limits, Charge    what an answer gives away, the most that may be, one query's price
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
+    Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
     Entry, Balance, ...            what it gives back
     export                         the audit trail as CSV or JSON
 
@@ -10,21 +11,37 @@ Importing this room imports SQLAlchemy.
 
 from __future__ import annotations
 
+from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.caps import Caps, Limits
 from leakcap.ledger.export import export
 from leakcap.ledger.ledger import Ledger
-from leakcap.ledger.values import Account, Answer, Balance, Charge, Entry, Head, Spend, Totals
+from leakcap.ledger.values import (
+    Account,
+    Amendment,
+    Answer,
+    Balance,
+    Change,
+    Charge,
+    Entry,
+    Head,
+    Spend,
+    Totals,
+)
 
 __all__ = [
     "Account",
+    "Amendment",
     "Answer",
     "Balance",
     "Caps",
+    "Change",
     "Charge",
     "Entry",
     "Head",
     "Ledger",
     "Limits",
+    "Planned",
+    "Proposed",
     "Spend",
     "Totals",
     "export",

@@ -9,9 +9,9 @@ from sqlalchemy import Connection
 
 from leakcap.ledger.limits import excess, refuse
 from leakcap.ledger.state import State, load_account, save_account
+from leakcap.ledger.sums import places
 from leakcap.ledger.ticks import Ticks, total
 from leakcap.ledger.values import Charge
-from leakcap.ledger.walk import places
 
 __all__ = ["Booked", "book"]
 

@@ -14,15 +14,17 @@ from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, fingerprint, link
-from leakcap.ledger.rules import Rules
+from leakcap.ledger.rules import Rules, rules_read
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
+from leakcap.ledger.sums import Regime
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, units
 from leakcap.ledger.values import Charge, Entry, Spend
 
 __all__ = [
     "SKEW",
     "Version",
+    "amend_row",
     "entries_query",
     "entry_of",
     "first_row",
@@ -30,6 +32,7 @@ __all__ = [
     "migration_row",
     "note_row",
     "owner_text",
+    "regime_of",
     "reserve_rows",
     "some_entries_query",
     "stamp",
@@ -71,8 +74,30 @@ def migration_row(state: State, time: str, old: int, new: int) -> dict[str, Any]
     return link(row | {"details": _json({"from": old, "to": new})}, state.head)
 
 
+def amend_row(
+    state: State, time: str, regime: Regime, carried: Ticks, *, by: str, reason: str
+) -> dict[str, Any]:
+    """The row from which on another policy governs; its amounts are what all spends so far count for then."""
+    row = _row(state.rows + 1, "amend", time, 0, state.rows + 1)
+    owner = json.loads(owner_text(state.dataset, regime.policy, regime.rules))
+    row |= {"analyst": by, "details": _json(owner | {"before": state.policy, "reason": reason})}
+    return link(row | dict(zip(AMOUNTS, carried, strict=False)), state.head)
+
+
+def regime_of(row: Mapping[str, Any]) -> tuple[str, Regime]:
+    """The data set, policy and caps that a row of kind ``open`` or ``amend`` binds."""
+    owner = json.loads(row["details"])
+    return owner["dataset"], Regime(owner["policy"], rules_read(json.dumps(owner["caps"])))
+
+
 def reserve_rows(
-    charges: Sequence[Charge], asked: Sequence[Ticks], state: State, time: str, data: Version
+    charges: Sequence[Charge],
+    asked: Sequence[Ticks],
+    state: State,
+    time: str,
+    data: Version,
+    *,
+    meaning: str = "",
 ) -> list[dict[str, Any]]:
     """One linked row for each charge, after the state's last."""
     rows: list[dict[str, Any]] = []
@@ -85,7 +110,7 @@ def reserve_rows(
             "details": charge.details_json,
             "data": data[0],
             "data_version": data[1],
-            "memo": memo_key(charge, ticks, data[0], state.rules),
+            "memo": memo_key(charge, ticks, data[0], state.rules, meaning),
             **dict(zip(AMOUNTS, ticks, strict=False)),
         }
         rows.append(link(row, head))
@@ -112,24 +137,24 @@ def note_row(
     return link(row, place[1])
 
 
-def memo_key(charge: Charge, asked: Ticks, data: str, rules: Rules) -> str:
+def memo_key(charge: Charge, asked: Ticks, data: str, rules: Rules, meaning: str = "") -> str:
     """What two queries share when the answer to one answers the other; empty where the table is not known.
 
-    Where analysts have their own accounts an answer is remembered for its own analyst only: what another one
+    `meaning` tells policies apart under which the same text means something else: see `policies`. Where
+    analysts have their own accounts an answer is remembered for its own analyst only: what another one
     learns from it would not be on that one's account.
     """
     if not data:
         return ""
     analyst = charge.analyst if rules.by_analyst else None
-    return fingerprint(
-        {
-            "text": charge.text,
-            "spend": list(asked),
-            "details": charge.details_json,
-            "analyst": analyst,
-            "data": data,
-        }
-    )
+    same = {
+        "text": charge.text,
+        "spend": list(asked),
+        "details": charge.details_json,
+        "analyst": analyst,
+        "data": data,
+    }
+    return fingerprint(same | ({"meaning": meaning} if meaning else {}))
 
 
 @cache

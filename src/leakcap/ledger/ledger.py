@@ -12,11 +12,14 @@ from typing import Any, Self
 from sqlalchemy import Connection, select
 
 from leakcap.errors import LedgerError, require
-from leakcap.ledger import events, memo
+from leakcap.ledger import amending, events, memo
 from leakcap.ledger.accounts import book
+from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
+from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
 from leakcap.ledger.migrations import migrate
+from leakcap.ledger.policies import keep_text, meanings_of, require_governing
 from leakcap.ledger.reading import Book
 from leakcap.ledger.rules import Rules, rules_of
 from leakcap.ledger.schema import EVENT, SECRET, create, require_version
@@ -28,7 +31,6 @@ from leakcap.ledger.values import Answer, Charge, Entry
 __all__ = ["Ledger"]
 
 _HEX = re.compile(r"[0-9a-f]{8,128}")
-_SHOWN = 12
 # Old SQLites take no more than 999 values with a statement.
 _AT_ONCE = 500
 
@@ -40,9 +42,9 @@ def _now() -> datetime:
 class Ledger(Book):
     """The durable record of what a data set's answers have given away.
 
-    One ledger belongs to one data set under one policy, and every process that answers from that data
-    opens the same one. `reserve` commits a spend before any noise is drawn; a crash after it costs
-    budget, never privacy.
+    One ledger belongs to one data set under one policy at a time (`amend`), and every process that answers
+    from that data opens the same one. `reserve` commits a spend before any noise is drawn; a crash after it
+    costs budget, never privacy.
 
     >>> from leakcap.ledger import Spend
     >>> with Ledger.open("sqlite://", dataset="patients", policy="ab12cd34", caps=Caps(0.9)) as ledger:
@@ -52,24 +54,39 @@ class Ledger(Book):
     0.8
     """
 
-    def __init__(self, database: Database, *, read_only: bool, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self, database: Database, policy: str, *, read_only: bool, clock: Callable[[], datetime] = _now
+    ) -> None:
         super().__init__(database, clock)
         self._read_only = read_only
+        # The policy of whoever opened it: once another governs, this object spends no more.
+        self._own = policy
+        self._meanings: tuple[str, ...] | None = None
 
     @classmethod
     def open(
-        cls, url: str, *, dataset: str, policy: str, caps: Caps, clock: Callable[[], datetime] = _now
+        cls,
+        url: str,
+        *,
+        dataset: str,
+        policy: str,
+        caps: Caps,
+        text: str = "",
+        clock: Callable[[], datetime] = _now,
     ) -> Self:
         """Open the ledger, or create it where there is none.
 
-        `policy` is the policy's fingerprint, in hex; `clock` gives the present as an aware datetime.
-        Raises `LedgerError` where the ledger was made for another data set, policy or caps, or cannot
-        be used.
+        `policy` is the policy's fingerprint, in hex, and `text` what it is the SHA-256 of, the policy as
+        canonical JSON, which is kept; `clock` gives the present as an aware datetime. Raises `LedgerError`
+        where the ledger was made for another data set, policy or caps, or cannot be used.
         """
         require_text(dataset, "dataset", "Ledger")
         require(bool(dataset), "dataset", "Ledger", "be a name", dataset)
         fingerprint = isinstance(policy, str) and _HEX.fullmatch(policy) is not None
         require(fingerprint, "policy", "Ledger", "be a fingerprint of 8 to 128 hex digits", policy)
+        require_text(text, "text", "Ledger")
+        own = not text or document_of(text, policy) is not None
+        require(own, "text", "Ledger", "be the JSON of which `policy` is the SHA-256", text[:40])
         database, rules = connect(url), rules_of(caps)
         try:
             with database.writing() as connection:
@@ -78,22 +95,24 @@ class Ledger(Book):
                     _begin(connection, dataset, policy, rules, time)
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
-                _require_owner(state, dataset, policy, rules, database.label)
+                _require_owner(connection, state, dataset, policy, rules, database.label)
+                if text:
+                    keep_text(connection, policy, text)
             database.use_wal()
         except BaseException:
             database.close()
             raise
-        return cls(database, read_only=False, clock=clock)
+        return cls(database, policy, read_only=False, clock=clock)
 
     @classmethod
     def read(cls, url: str) -> Self:
         """Open an existing ledger for looking only. Creates nothing, and needs no permission to write."""
-        return cls(_existing(url, read_only=True), read_only=True)
+        return cls(*_existing(url, read_only=True), read_only=True)
 
     @classmethod
     def resume(cls, url: str) -> Self:
         """Open an existing ledger under the caps that it has, to write notes into it: see `acknowledge`."""
-        return cls(_existing(url, read_only=False), read_only=False)
+        return cls(*_existing(url, read_only=False), read_only=False)
 
     @classmethod
     def migrate(cls, url: str, *, clock: Callable[[], datetime] = _now) -> tuple[int, int]:
@@ -109,11 +128,27 @@ class Ledger(Book):
             database.close()
 
     def require_owner(self, *, dataset: str, policy: str, caps: Caps) -> None:
-        """Raise `LedgerError` unless the ledger was made for this data set, policy and caps.
+        """Raise `LedgerError` unless the ledger has this data set, policy and caps, and had them when opened.
 
         `open` asks this itself; whoever takes a ledger that another opened has to ask.
         """
-        _require_owner(self._state(), dataset, policy, rules_of(caps), self.url)
+        with self._database.reading() as connection:
+            state = self._governed(connection)
+            _require_owner(connection, state, dataset, policy, rules_of(caps), self.url)
+
+    def amend(self, proposed: Proposed) -> Self:
+        """Let a new policy govern from here on, with all that was spent counting against its caps.
+
+        One transaction: whoever reserves does so before it under the old caps, or after it under the new
+        ones. This object, and all others that were opened under the old policy, spend no more; what is
+        returned, on the same database, does. Raises `LedgerError` where the new policy may not continue the
+        accounts: see `docs/ledger.md`.
+        """
+        self._require_writable()
+        with self._database.writing() as connection:
+            before = load_state(connection, self.url, lock=True)
+            amending.commit(connection, before, amending.plan(connection, proposed, self._clock, self.url))
+        return type(self)(self._database, proposed.policy, read_only=False, clock=self._clock)
 
     @cached_property
     def seed(self) -> str:
@@ -128,7 +163,7 @@ class Ledger(Book):
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
         batch = _batch(charges)
         with self._database.reading() as connection:
-            state = load_state(connection, self.url)
+            state = self._governed(connection)
             time = events.stamp(self._clock, state.time, self.url)
             book(connection, state, batch, _asked(batch, state), time, self.url)
 
@@ -146,12 +181,13 @@ class Ledger(Book):
         # What does not fit now will not fit within this period: a refusal needs no turn among the writers.
         self.check(batch)
         with self._database.writing() as connection:
-            state = load_state(connection, self.url, lock=True)
+            state = self._governed(connection, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
             asked = _asked(batch, state)
             spent, accounts = book(connection, state, batch, asked, time, self.url)
             version = memo.version_of(connection, state, data)
-            rows = events.reserve_rows(batch, asked, state, time, (data, version))
+            meaning = self._tags(connection)[0]
+            rows = events.reserve_rows(batch, asked, state, time, (data, version), meaning=meaning)
             for account in accounts:
                 account.save(connection)
             versions = max(version, state.data_versions)
@@ -188,8 +224,8 @@ class Ledger(Book):
         caps of their own. What was reserved and never released has no answer.
         """
         with self._database.reading() as connection:
-            state = load_state(connection, self.url)
-            return [memo.find(connection, state, charge, data, self.url) for charge in charges]
+            state, tags = self._governed(connection), self._tags(connection)
+            return [memo.find(connection, state, charge, data, self.url, tags) for charge in charges]
 
     def mark_repeated(self, ids: Iterable[int], *, analyst: str = "") -> None:
         """Record that the recorded answers of these entries left once more, to whom and when. Costs
@@ -224,6 +260,18 @@ class Ledger(Book):
             return events.note_row("acknowledge", place, time, entry, analyst=analyst, details=details)
 
         self._note(tuple(dict.fromkeys(ids)), row)
+
+    def _governed(self, connection: Connection, *, lock: bool = False) -> State:
+        """The state, provided that the policy governs under which this object was opened."""
+        state = load_state(connection, self.url, lock=lock)
+        require_governing(connection, state, self._own, self.url)
+        return state
+
+    def _tags(self, connection: Connection) -> tuple[str, ...]:
+        """What this object's policy remembers answers under. They stay the same as long as it governs."""
+        if self._meanings is None:
+            self._meanings = meanings_of(connection)
+        return self._meanings
 
     def _note(
         self, ids: tuple[int, ...], make: Callable[[Entry, tuple[int, str], str], dict[str, Any]]
@@ -289,17 +337,17 @@ def _append(
     replace_state(connection, state, after)
 
 
-def _existing(url: str, *, read_only: bool) -> Database:
+def _existing(url: str, *, read_only: bool) -> tuple[Database, str]:
+    """An existing ledger, and the policy that governs it."""
     connect(url, read_only=True).close()  # names a file that is not there, rather than making one
     database = connect(url, read_only=read_only)
     try:
         with database.reading() as connection:
             require_version(connection, database.label)
-            load_state(connection, database.label)
+            return database, load_state(connection, database.label).policy
     except BaseException:
         database.close()
         raise
-    return database
 
 
 def _begin(connection: Connection, dataset: str, policy: str, rules: Rules, time: str) -> None:
@@ -308,16 +356,14 @@ def _begin(connection: Connection, dataset: str, policy: str, rules: Rules, time
     insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
 
 
-def _require_owner(state: State, dataset: str, policy: str, rules: Rules, label: str) -> None:
+def _require_owner(
+    connection: Connection, state: State, dataset: str, policy: str, rules: Rules, label: str
+) -> None:
     advice = "What it records stays spent; name another ledger only for other data."
     if state.dataset != dataset:
         raise LedgerError(
             f"The ledger `{label}` belongs to dataset `{state.dataset}`, not `{dataset}`. {advice}"
         )
-    if state.policy != policy:
-        raise LedgerError(
-            f"The ledger `{label}` was made for another policy ({state.policy[:_SHOWN]}, "
-            f"this one is {policy[:_SHOWN]}). Bring that policy back. {advice}"
-        )
+    require_governing(connection, state, policy, label)
     if state.rules.text != rules.text:
         raise LedgerError(f"The ledger `{label}` was made with other caps. Bring those back. {advice}")

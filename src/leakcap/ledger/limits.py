@@ -61,7 +61,7 @@ def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Bala
             unit=unit.replace("α", f"{alpha:g}") if alpha is not None else unit,
             cap=_shown(name, cap),
             spent=math.inf if sum_ is None else _shown(name, sum_) or 0.0,
-            left=None if cap is None or sum_ is None else _shown(name, cap - sum_),
+            left=None if cap is None or sum_ is None else _shown(name, max(0, cap - sum_)),
         )
         for (name, unit), sum_, cap in zip(UNITS.items(), spent, caps, strict=True)
         if cap is not None or name in _ALWAYS
@@ -84,6 +84,6 @@ def _passes(sum_: int | None, cap: int | None) -> bool:
 def _sentence(name: str, spent: int | None, asked: int | None, cap: int | None, owner: str) -> str:
     say = str if name == "queries" else decimal
     ceiling = _COLUMN if cap is None else cap
-    left = "nothing" if spent is None else say(ceiling - spent)
+    left = "nothing" if spent is None else say(max(0, ceiling - spent))
     wish = "and no bound is known for what was asked" if asked is None else f"{say(asked)} asked"
     return f"`{name}` cap of {owner} would be exceeded: {left} left of {say(ceiling)}, {wish}."

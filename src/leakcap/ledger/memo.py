@@ -50,12 +50,24 @@ def texts_of(answers: Mapping[int, Sequence[Sequence[float | str]]]) -> dict[int
     return texts
 
 
-def find(connection: Connection, state: State, charge: Charge, data: str, label: str) -> Answer | None:
-    """The latest recorded answer to the same query at the same price about the same table."""
-    key = memo_key(charge, charge.spend.ticks(state.rules.alpha), data, state.rules)
-    if not key:
+def find(
+    connection: Connection,
+    state: State,
+    charge: Charge,
+    data: str,
+    label: str,
+    meanings: Sequence[str] = ("",),
+) -> Answer | None:
+    """The latest recorded answer to the same query at the same price about the same table.
+
+    `meanings` are tags of the policies under which the query's text means what it means now.
+    """
+    if not data:
         return None
-    found = connection.execute(_RELEASED, {"key": key}).mappings().one_or_none()
+    price, found = charge.spend.ticks(state.rules.alpha), None
+    for meaning in meanings:
+        key = memo_key(charge, price, data, state.rules, meaning)
+        found = found or connection.execute(_RELEASED, {"key": key}).mappings().one_or_none()
     if found is None:
         return None
     row = dict(found)

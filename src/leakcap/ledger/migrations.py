@@ -18,7 +18,7 @@ from leakcap.ledger.chain import START
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import migration_row, stamp, ticks_of
 from leakcap.ledger.rules import rules_read
-from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, SECRET, VERSION, plant, require_version
+from leakcap.ledger.schema import EVENT, METADATA, POLICY, SCHEMA, SECRET, VERSION, plant, require_version
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.ledger.walk import walk
@@ -74,6 +74,11 @@ def _to_3(connection: Connection) -> None:
     plant(connection)
 
 
+def _to_4(connection: Connection) -> None:
+    """A place for the texts of policies. The present one's is kept when the ledger is next opened with it."""
+    POLICY.create(connection, checkfirst=True)
+
+
 def _sum(state: Any, rows: list[dict[str, Any]]) -> State:
     caps = {name: state[f"cap_{name}"] for name in ("epsilon", "delta", "nats_person", "nats_table")}
     return State(
@@ -88,5 +93,5 @@ def _sum(state: Any, rows: list[dict[str, Any]]) -> State:
     )
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3}
+STEPS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3, 3: _to_4}
 """What leads from each version to the next."""

@@ -10,15 +10,17 @@ from typing import Self
 from sqlalchemy import select
 
 from leakcap.cards import bar, card
-from leakcap.ledger import memo
+from leakcap.ledger import amending, memo
+from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.database import Database
-from leakcap.ledger.events import entries_query, entry_of
+from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balances
+from leakcap.ledger.policies import counting_of
 from leakcap.ledger.rules import period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, units
-from leakcap.ledger.values import Account, Answer, Balance, Entry, Head, Totals
+from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Totals
 from leakcap.ledger.walk import walk
 
 __all__ = ["Book"]
@@ -55,13 +57,24 @@ class Book:
 
     @property
     def policy(self) -> str:
-        """The fingerprint of the policy that it was made for."""
+        """The fingerprint of the policy that governs."""
         return self._state().policy
 
     def entries(self) -> list[Entry]:
-        """Every committed spend, oldest first."""
+        """Every committed spend, oldest first; after an amendment with what it counts for now."""
         with self._database.reading() as connection:
-            return [entry_of(row) for row in connection.execute(entries_query()).mappings()]
+            counting = counting_of(connection)
+            return [counting.entry(row) for row in connection.execute(entries_query()).mappings()]
+
+    def amendments(self) -> list[Amendment]:
+        """Every amendment of the policy, oldest first."""
+        with self._database.reading() as connection:
+            return amending.amendments(connection)
+
+    def propose(self, proposed: Proposed) -> Planned:
+        """What an amendment would change, without making it. Raises what `Ledger.amend` would."""
+        with self._database.reading() as connection:
+            return amending.plan(connection, proposed, self._clock, self.url)
 
     def unreleased(self) -> list[Entry]:
         """What was reserved, never released and not acknowledged: paid for, no answer known to have left."""

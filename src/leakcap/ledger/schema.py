@@ -2,7 +2,8 @@
 
 `leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
 `leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number,
-`leakcap_secret` one seed. An older schema is brought up to date by `migrations`.
+`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. An older schema is
+brought up to date by `migrations`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = [
     "ACCOUNT",
     "EVENT",
     "METADATA",
+    "POLICY",
     "SCHEMA",
     "SECRET",
     "STATE",
@@ -39,7 +41,7 @@ __all__ = [
     "require_version",
 ]
 
-VERSION = 3
+VERSION = 4
 """Of the schema that this leakcap reads and writes."""
 
 METADATA = MetaData()
@@ -114,6 +116,14 @@ SECRET = Table(
     METADATA,
     Column("id", _NUMBER, primary_key=True, autoincrement=False),
     Column("seed", Text, nullable=False),
+)
+
+# A text needs no seal: it is what its fingerprint, which the chain holds, is of.
+POLICY = Table(
+    "leakcap_policy",
+    METADATA,
+    Column("fingerprint", Text, primary_key=True),
+    Column("text", Text, nullable=False),
 )
 
 

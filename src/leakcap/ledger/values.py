@@ -15,7 +15,18 @@ from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.text import require_detail, require_text
 from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
 
-__all__ = ["Account", "Answer", "Balance", "Charge", "Entry", "Head", "Spend", "Totals"]
+__all__ = [
+    "Account",
+    "Amendment",
+    "Answer",
+    "Balance",
+    "Change",
+    "Charge",
+    "Entry",
+    "Head",
+    "Spend",
+    "Totals",
+]
 
 
 class _NotStated(float):
@@ -107,9 +118,10 @@ class Charge:
 class Entry:
     """One committed spend. `hash` is its link in the chain, `batch` the id of its batch's first entry.
 
-    `spend` is what was charged: what was asked, rounded up to the tick. `state` is ``reserved`` from
-    the commit on, ``released`` once the answer left, and ``acknowledged`` where somebody looked into it and
-    found that none left; it stays spent in any case. `data_version` counts the versions of the table, from 1.
+    `spend` is what was charged: what was asked, rounded up to the tick; after an amendment of the policy
+    what it counts for under the one that governs. `state` is ``reserved`` from the commit on, ``released``
+    once the answer left, and ``acknowledged`` where somebody looked into it and found that none left; it
+    stays spent in any case. `data_version` counts the versions of the table, from 1.
     """
 
     id: int
@@ -172,3 +184,42 @@ class Head:
 
     rows: int
     hash: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field in which two policies differ. `effect` is ``new``, ``removed``, ``raised``, ``lowered`` or
+    ``changed``; `before` and `after` are empty where there is nothing.
+
+    >>> Change("caps.epsilon", "1", "2", "raised").words
+    '`caps.epsilon` raised from 1 to 2'
+    """
+
+    field: str
+    before: str
+    after: str
+    effect: Literal["new", "removed", "raised", "lowered", "changed"]
+
+    @property
+    def words(self) -> str:
+        """The change as a phrase."""
+        if self.effect == "new":
+            return f"`{self.field}` new: {self.after}"
+        if self.effect == "removed":
+            return f"`{self.field}` removed, was {self.before}"
+        return f"`{self.field}` {self.effect} from {self.before} to {self.after}"
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """From when on another policy governs: who decided it and why, what changed, and how spends of before
+    count since. `before` and `policy` are fingerprints, `hash` is its link in the chain."""
+
+    time: datetime
+    by: str
+    reason: str
+    before: str
+    policy: str
+    changes: tuple[Change, ...]
+    carried: str
+    hash: str = ""

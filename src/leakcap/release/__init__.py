@@ -4,6 +4,7 @@
     PrivateTable            plan → price → check → commit → aggregate → noise, in this order
     preview                 accuracy and price without data
     Release, Row, Price     what comes back
+    amend                   another policy for the same accounts
 
 Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
 """
@@ -11,6 +12,7 @@ Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
 from __future__ import annotations
 
 from leakcap.release.accuracy import Preview
+from leakcap.release.amending import amend, amendment
 from leakcap.release.batch import Batch
 from leakcap.release.comparing import Comparison, difference, ratio_of
 from leakcap.release.consistent import agreeing, consistent
@@ -47,6 +49,8 @@ __all__ = [
     "Row",
     "Selection",
     "agreeing",
+    "amend",
+    "amendment",
     "attach",
     "consistent",
     "difference",

@@ -392,8 +392,8 @@ class Policy(_Strict):
         """The public number of units, or the public upper bound on it; None when there is neither."""
         return self.rows if self.rows is not None else self.max_rows
 
-    def fingerprint(self) -> str:
-        """SHA-256 of the policy's canonical JSON: it binds a ledger to the policy."""
+    def text(self) -> str:
+        """The policy as canonical JSON: what the fingerprint is of, and what a ledger keeps of it."""
         content = self.model_dump(mode="json")
         # What came later counts only where it is used, so that older policies keep their fingerprints.
         caps = content["caps"]
@@ -409,8 +409,11 @@ class Policy(_Strict):
                 del column["unknown"]
         if not content["tables"]:
             del content["tables"]
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the policy's text: it binds a ledger to the policy."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
 
 
 def load_policy(source: Policy | str | Path | Mapping[str, Any]) -> Policy:

@@ -236,7 +236,8 @@ def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
         return _owned(ledger, policy, caps)
     text = str(ledger)
     url = text if "://" in text else f"sqlite:///{text}"
-    return Ledger.open(url, dataset=policy.dataset, policy=policy.fingerprint(), caps=caps)
+    fingerprint, text = policy.fingerprint(), policy.text()
+    return Ledger.open(url, dataset=policy.dataset, policy=fingerprint, caps=caps, text=text)
 
 
 def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:

@@ -1,0 +1,161 @@
+"""One policy after another: what an amendment changes, and the transaction that makes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from leakcap.errors import LedgerError, require
+from leakcap.ledger.caps import Caps
+from leakcap.ledger.continuing import document_of, terms_of
+from leakcap.ledger.differences import carried_words, differences
+from leakcap.ledger.events import amend_row, regime_of, stamp
+from leakcap.ledger.limits import balances
+from leakcap.ledger.policies import amend_rows, keep_text, texts_of_all
+from leakcap.ledger.rules import rules_of
+from leakcap.ledger.schema import ACCOUNT, EVENT
+from leakcap.ledger.state import State, replace_state, save_account
+from leakcap.ledger.sums import Regime, Sums, documents_of
+from leakcap.ledger.text import require_text
+from leakcap.ledger.values import Amendment, Balance
+from leakcap.ledger.walk import proven_sums
+
+__all__ = ["Planned", "Proposed", "amendments", "commit", "plan"]
+
+_LONGEST = 1000
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What a steward wants: the new policy's text and caps, why, and who; `before` is the text of the policy
+    that governs, for a ledger that keeps only its fingerprint."""
+
+    text: str
+    caps: Caps
+    reason: str
+    by: str = ""
+    before: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("text", "before", "reason", "by"):
+            require_text(getattr(self, name), name, "amend")
+        line = bool(self.reason.strip()) and self.reason.isprintable() and len(self.reason) <= _LONGEST
+        rule = f"say in one line of at most {_LONGEST} characters why the policy changes"
+        require(line, "reason", "amend", rule, self.reason[:80])
+
+    @property
+    def policy(self) -> str:
+        """The new policy's fingerprint."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An amendment that is not yet made: what would be told of it, and what would be written."""
+
+    amendment: Amendment
+    before: list[Balance]
+    after: list[Balance]
+    row: dict[str, Any]
+    texts: dict[str, str]
+    state: State
+    sums: Sums
+
+
+def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetime], label: str) -> Planned:
+    """What the amendment would do. The whole chain is verified first.
+
+    Raises `LedgerError` where the new policy may not continue the accounts, is the one that governs, or where
+    the text of the one that governs is not known.
+    """
+    state, sums = proven_sums(connection, label)
+    texts = _texts(connection, state, proposed, label)
+    before, regime = sums.spent, Regime(proposed.policy, rules_of(proposed.caps))
+    if regime.policy == state.policy:
+        raise LedgerError(f"The policy governs ledger `{label}` already: there is nothing to amend.")
+    sums.amend(regime, texts)
+    time = stamp(clock, state.time, label)
+    row = amend_row(state, time, regime, sums.spent, by=proposed.by, reason=proposed.reason)
+    old, rules = state.rules, regime.rules
+    after = replace(
+        state,
+        policy=regime.policy,
+        rules=rules,
+        rows=row["seq"],
+        time=time,
+        head=row["hash"],
+        spent=sums.spent,
+    )
+    return Planned(
+        _told(row, Regime(state.policy, old), texts),
+        balances(before, old.whole, old.alpha),
+        balances(sums.spent, rules.whole, rules.alpha),
+        row,
+        texts,
+        after,
+        sums,
+    )
+
+
+def commit(connection: Connection, before: State, planned: Planned) -> None:
+    """Write it: the row, the texts, and every sum, in the caller's transaction."""
+    for policy, text in planned.texts.items():
+        keep_text(connection, policy, text)
+    connection.execute(EVENT.insert(), planned.row)
+    replace_state(connection, before, planned.state)
+    connection.execute(ACCOUNT.delete())
+    for (scope, name), spent in planned.sums.accounts.items():
+        save_account(connection, scope, name, spent, stands=False)
+
+
+def amendments(connection: Connection) -> list[Amendment]:
+    """All that were made, oldest first."""
+    rows = amend_rows(connection)
+    if not rows:
+        return []
+    first = connection.execute(EVENT.select().where(EVENT.c.seq == 1)).mappings().one()
+    texts, regime, found = texts_of_all(connection), regime_of(dict(first))[1], []
+    for row in rows:
+        found.append(_told(row, regime, texts))
+        regime = regime_of(row)[1]
+    return found
+
+
+def _texts(connection: Connection, state: State, proposed: Proposed, label: str) -> dict[str, str]:
+    """Every text that the ledger needs, the two that may be new to it included."""
+    texts = texts_of_all(connection) | {proposed.policy: proposed.text}
+    if state.policy in texts:
+        return texts
+    if not proposed.before:
+        raise LedgerError(
+            f"The ledger `{label}` keeps only the fingerprint of its policy, {state.policy[:12]}. Give that "
+            "policy too: `--from old.toml`."
+        )
+    if document_of(proposed.before, state.policy) is None:
+        raise LedgerError(
+            f"The policy given as the old one is not the one that governs ledger `{label}`, "
+            f"{state.policy[:12]}. Give the file that the ledger was made for."
+        )
+    return texts | {state.policy: proposed.before}
+
+
+def _told(row: dict[str, Any], old: Regime, texts: dict[str, str]) -> Amendment:
+    new = regime_of(row)[1]
+    before, after = documents_of([old.policy, new.policy], texts)
+    then, now = terms_of(before, old.rules.alpha), terms_of(after, new.rules.alpha)
+    return Amendment(
+        time=datetime.fromisoformat(row["time"]),
+        by=row["analyst"],
+        reason=str(json.loads(row["details"])["reason"]),
+        before=old.policy,
+        policy=new.policy,
+        changes=differences(before, after),
+        carried=carried_words(then, now),
+        hash=row["hash"],
+    )

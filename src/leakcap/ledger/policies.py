@@ -1,0 +1,126 @@
+"""The policies that governed a ledger: their texts, one after the other, and what their queries mean."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, select
+
+from leakcap.errors import LedgerError
+from leakcap.ledger.chain import fingerprint
+from leakcap.ledger.continuing import Terms, counted, meaning, same_questions
+from leakcap.ledger.events import entry_of, regime_of, ticks_of
+from leakcap.ledger.schema import EVENT, POLICY
+from leakcap.ledger.state import State
+from leakcap.ledger.sums import documents_of, terms_of_all
+from leakcap.ledger.ticks import AMOUNTS
+from leakcap.ledger.values import Entry
+
+__all__ = [
+    "Counting",
+    "amend_rows",
+    "counting_of",
+    "keep_text",
+    "meanings_of",
+    "require_governing",
+    "texts_of_all",
+]
+
+
+@cache
+def _amended() -> Select[Any]:
+    return select(EVENT).where(EVENT.c.kind == "amend").order_by(EVENT.c.seq)
+
+
+def amend_rows(connection: Connection) -> list[dict[str, Any]]:
+    """The rows that say that another policy governs from there on, oldest first."""
+    return [dict(row) for row in connection.execute(_amended()).mappings()]
+
+
+def texts_of_all(connection: Connection) -> dict[str, str]:
+    """The public texts that are kept, by fingerprint. Unproven: see `documents_of`."""
+    return {row.fingerprint: row.text for row in connection.execute(select(POLICY))}
+
+
+def keep_text(connection: Connection, policy: str, text: str) -> None:
+    """Keep a policy's text, once."""
+    known = connection.execute(select(POLICY.c.text).where(POLICY.c.fingerprint == policy)).scalar()
+    if known is None:
+        connection.execute(POLICY.insert().values(fingerprint=policy, text=text))
+    elif known != text:
+        raise LedgerError("A policy's text in the ledger was edited. Restore the ledger from a backup.")
+
+
+def require_governing(connection: Connection, state: State, policy: str, label: str) -> None:
+    """Raise `LedgerError` where another policy governs the ledger than the one of its user, saying since
+    when."""
+    if state.policy == policy:
+        return
+    replaced = [row for row in amend_rows(connection) if json.loads(row["details"])["before"] == policy]
+    if replaced:
+        raise LedgerError(
+            f"The policy of ledger `{label}` was amended at {replaced[-1]['time'][:19]} UTC, from "
+            f"{policy[:12]} to another; {state.policy[:12]} governs now. Open the ledger with the new policy."
+        )
+    raise LedgerError(
+        f"The ledger `{label}` was made for another policy ({state.policy[:12]}, this one is {policy[:12]}). "
+        "Bring that policy back, or amend it: `leakcap ledger amend`. What it records stays spent; name "
+        "another ledger only for other data."
+    )
+
+
+@dataclass(frozen=True)
+class Counting:
+    """From what was charged under each policy to what it counts for now."""
+
+    starts: tuple[int, ...]
+    terms: tuple[Terms, ...]
+
+    def entry(self, found: RowMapping) -> Entry:
+        """The entry of a reserved row, with what its spend counts for now."""
+        row = dict(found)
+        then = self.terms[bisect_right(self.starts, row["seq"]) - 1] if self.terms else None
+        if then is None or then == self.terms[-1]:
+            return entry_of(row)
+        now = counted(ticks_of(row), then, self.terms[-1])
+        entry = entry_of(row | dict(zip(AMOUNTS, now, strict=False)))
+        if then.neighbours == self.terms[-1].neighbours:
+            return entry
+        # What an answer tells at least was of contents that are no longer all possible.
+        return replace(entry, details={k: v for k, v in entry.details.items() if k != "nats_lower"})
+
+
+def counting_of(connection: Connection) -> Counting:
+    """How this ledger's spends count; without an amendment as they were charged."""
+    later = amend_rows(connection)
+    if not later:
+        return Counting((), ())
+    first = connection.execute(select(EVENT).where(EVENT.c.seq == 1)).mappings().one()
+    rows = [dict(first), *later]
+    regimes = [regime_of(row)[1] for row in rows]
+    terms = terms_of_all(regimes, texts_of_all(connection))
+    return Counting(tuple(row["seq"] for row in rows), tuple(terms))
+
+
+def meanings_of(connection: Connection) -> tuple[str, ...]:
+    """What answers are remembered under: the present policy's tag, then those of earlier policies of which
+    every question means the same now. Empty is the tag of the first policy.
+    """
+    later = amend_rows(connection)
+    if not later:
+        return ("",)
+    first = connection.execute(select(EVENT).where(EVENT.c.seq == 1)).mappings().one()
+    policies = [regime_of(row)[1].policy for row in (dict(first), *later)]
+    documents = documents_of(policies, texts_of_all(connection))
+    tags = [_tag(document, documents[0]) for document in documents]
+    alike = [t for t, d in zip(tags, documents, strict=True) if same_questions(d, documents[-1])]
+    return tuple(dict.fromkeys([tags[-1], *reversed(alike)]))
+
+
+def _tag(document: Mapping[str, Any], first: Mapping[str, Any]) -> str:
+    return "" if meaning(document) == meaning(first) else fingerprint(meaning(document))

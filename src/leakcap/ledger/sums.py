@@ -1,0 +1,99 @@
+"""The running sums, made from spends one by one, and made anew where a policy is amended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from leakcap.errors import LedgerError
+from leakcap.ledger.continuing import Terms, counted, document_of, require_continuing, terms_of
+from leakcap.ledger.rules import Rules, period_label
+from leakcap.ledger.ticks import NOTHING, Ticks, total
+
+__all__ = ["Regime", "Sums", "documents_of", "places", "terms_of_all"]
+
+_COLUMN = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A policy, by its fingerprint, and its caps, from one row of the chain to the next amendment."""
+
+    policy: str
+    rules: Rules
+
+
+@dataclass
+class Sums:
+    """What was spent on every account, in the terms of the policy that governs now."""
+
+    regimes: list[Regime] = field(default_factory=list)
+    spent: Ticks = NOTHING
+    accounts: dict[tuple[str, str], Ticks] = field(default_factory=dict)
+    spends: list[tuple[str, str, Ticks, int]] = field(default_factory=list)
+    """Of each its analyst, time, what was charged, and in which regime."""
+
+    def begin(self, regime: Regime) -> None:
+        """The first policy."""
+        self.regimes.append(regime)
+
+    def spend(self, analyst: str, time: str, ticks: Ticks) -> None:
+        """One more spend under the present policy."""
+        self.spends.append((analyst, time, ticks, len(self.regimes) - 1))
+        self._book(analyst, time, ticks)
+
+    def amend(self, regime: Regime, texts: Mapping[str, str]) -> None:
+        """Another policy from here on: every spend of before is counted again, on its terms.
+
+        Raises `LedgerError` where the policy may not continue one of the earlier ones.
+        """
+        documents = documents_of([*(one.policy for one in self.regimes), regime.policy], texts)
+        require_continuing(documents[:-1], documents[-1])
+        self.regimes.append(regime)
+        terms = terms_of_all(self.regimes, texts)
+        self.spent, self.accounts = NOTHING, {}
+        for analyst, time, ticks, when in self.spends:
+            self._book(analyst, time, counted(ticks, terms[when], terms[-1]))
+        if any(amount is not None and amount > _COLUMN for amount in self.spent):
+            raise LedgerError("What was spent before is too large to be counted under the new policy.")
+
+    def _book(self, analyst: str, time: str, ticks: Ticks) -> None:
+        self.spent = total([self.spent, ticks])
+        for place in places(self.regimes[-1].rules, analyst, time):
+            self.accounts[place] = total([self.accounts.get(place, NOTHING), ticks])
+
+
+def documents_of(policies: Sequence[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The public texts of policies, read. Raises `LedgerError` for one that the ledger has not, or not as it
+    was."""
+    documents = []
+    for policy in policies:
+        document = document_of(texts.get(policy, ""), policy)
+        if document is None:
+            raise LedgerError(
+                f"The ledger has no text of policy {policy[:12]}, or an edited one. Restore it from a backup."
+            )
+        documents.append(document)
+    return documents
+
+
+def terms_of_all(regimes: Sequence[Regime], texts: Mapping[str, str]) -> list[Terms]:
+    """The terms of each regime."""
+    documents = documents_of([regime.policy for regime in regimes], texts)
+    return [terms_of(d, regime.rules.alpha) for d, regime in zip(documents, regimes, strict=True)]
+
+
+def places(rules: Rules, analyst: str, time: str) -> list[tuple[str, str]]:
+    """The accounts, beside the one of everything, that a spend is booked on: scope and name.
+
+    >>> from leakcap.ledger.rules import rules_read
+    >>> rules = rules_read('{"each_period":{"epsilon":1},"period":"month"}')
+    >>> places(rules, "ng", "2026-03-01T12:00:00+00:00")
+    [('month', '2026-03')]
+    """
+    found = [("analyst", analyst)] if rules.of_analyst(analyst) is not None else []
+    if rules.period is not None:
+        found.append((rules.period, period_label(rules.period, datetime.fromisoformat(time))))
+    return found
