@@ -63,7 +63,9 @@ def test_the_published_values_of_any_mechanism() -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("eps", "queries"), [(0.01, 1), (0.5, 7), (1.0, 300), (10.0, 1000)])
-@pytest.mark.parametrize("prior", [1, 30, 50, 99])
+@pytest.mark.parametrize(
+    "prior", [1, 50, pytest.param(30, marks=pytest.mark.slow), pytest.param(99, marks=pytest.mark.slow)]
+)
 def test_no_claim_is_beyond_another(mechanism: str, eps: float, queries: int, prior: int) -> None:
     m = meaning(mechanism=mechanism, eps=eps, queries=queries, prior=prior, values=20)
     assert m.average_bits <= m.tight_bits * (1 + 1e-12)
