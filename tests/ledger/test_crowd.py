@@ -39,13 +39,17 @@ def crowd(started: Any, processes: int, attempts: int, caps: str, url: str) -> t
     return sum(int(done) for done, _ in results), max(float(longest) for _, longest in results)
 
 
+def require_spent(url: str, epsilon: float, entries: int) -> None:
+    with Ledger.open(url, caps=Caps(epsilon=epsilon), **OWNER) as ledger:
+        assert ledger.totals().epsilon == epsilon
+        assert len(ledger.entries()) == entries
+        ledger.verify()
+
+
 def test_eight_processes_spend_a_hundred_exactly(started: Any, url: str) -> None:
     done, _ = crowd(started, 8, 25, "Caps(epsilon=10.0)", url)
     assert done == 100
-    with Ledger.open(url, caps=Caps(epsilon=10.0), **OWNER) as ledger:
-        assert ledger.totals().epsilon == 10.0
-        assert len(ledger.entries()) == 100
-        ledger.verify()
+    require_spent(url, 10.0, 100)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +73,7 @@ def test_the_other_accounts_hold_in_a_crowd(started: Any, url: str, caps: str) -
 def test_thirty_two_processes_spend_a_thousand_exactly(started: Any, url: str) -> None:
     done, longest = crowd(started, 32, 200, "Caps(epsilon=100.0)", url)
     assert done == 1000
-    with Ledger.open(url, caps=Caps(epsilon=100.0), **OWNER) as ledger:
-        assert ledger.totals().epsilon == 100.0
-        assert len(ledger.entries()) == 1000
-        ledger.verify()
+    require_spent(url, 100.0, 1000)
     assert longest < 5.0
 
 

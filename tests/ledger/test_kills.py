@@ -158,26 +158,27 @@ def small_disk(folder: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_disk_that_fills_up(small_disk: Path) -> None:
-    """Where no disk can be mounted, a limit on the size of files stands in for it."""
-    limit = ""
-    if not os.path.ismount(small_disk):
-        limit = "import signal, resource\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
-    answers, kind, message = full(small_disk, limit)
-    assert kind == "LedgerError"
-    assert "cannot be written" in message
-    assert answers > 0
-    check_after(small_disk, answers, f"{small_disk}/ward.db")
+LIMIT = """
+import signal, resource
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+"""
 
 
-def test_a_limit_on_the_size_of_files(folder: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    assert soft == hard or soft < 0 or soft > 200_000
-    limit = "import signal, resource\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-    limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+def require_refused_when_full(folder: Path, limit: str) -> None:
     answers, kind, message = full(folder, limit)
     assert kind == "LedgerError"
     assert "cannot be written" in message
     assert answers > 0
     check_after(folder, answers, f"{folder}/ward.db")
+
+
+def test_a_disk_that_fills_up(small_disk: Path) -> None:
+    """Where no disk can be mounted, a limit on the size of files stands in for it."""
+    require_refused_when_full(small_disk, "" if os.path.ismount(small_disk) else LIMIT)
+
+
+def test_a_limit_on_the_size_of_files(folder: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert soft == hard or soft < 0 or soft > 200_000
+    require_refused_when_full(folder, LIMIT)

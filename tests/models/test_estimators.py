@@ -59,18 +59,24 @@ PUBLIC = {"check_classifiers_classes", "check_classifiers_regression_target"}
 MANNERS = {"check_supervised_y_2d"}
 
 
+def common_tests(make: Callable[..., Any], folder: Path) -> tuple[set[str], list[str]]:
+    """The names of the common tests that fail, and of those that pass."""
+    model = make(policy=policy_of(), ledger=folder / "ledger.db")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(model, on_fail=None, on_skip=None)
+    failed, passed = ([r["check_name"] for r in results if r["status"] == s] for s in ("failed", "passed"))
+    return set(failed), passed
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in MODELS]
 )
 def test_common_tests_pass_but_for_those_that_privacy_forbids(name: str, tmp_path: Path) -> None:
-    model = MODELS[name](policy=policy_of(), ledger=tmp_path / "ledger.db")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(model, on_fail=None, on_skip=None)
-    failed = {r["check_name"] for r in results if r["status"] == "failed"}
+    failed, passed = common_tests(MODELS[name], tmp_path)
     assert failed <= NOISE | SILENT | PUBLIC | MANNERS, failed - (NOISE | SILENT | PUBLIC | MANNERS)
     assert failed >= SILENT
-    assert sum(r["status"] == "passed" for r in results) >= 38
+    assert len(passed) >= 38
 
 
 class Repeating:
@@ -112,13 +118,9 @@ REPEATING: dict[str, Callable[..., Any]] = {
 )
 def test_what_noise_excludes_passes_where_it_repeats(name: str, tmp_path: Path) -> None:
     """With one noise for all fits only what privacy itself forbids is left, and one test of three classes."""
-    model = REPEATING[name](policy=policy_of(), ledger=tmp_path / "ledger.db")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(model, on_fail=None, on_skip=None)
-    failed = {r["check_name"] for r in results if r["status"] == "failed"}
+    failed, passed = common_tests(REPEATING[name], tmp_path)
     assert failed <= SILENT | PUBLIC | MANNERS | {"check_classifiers_train"}
-    assert NOISE & {r["check_name"] for r in results if r["status"] == "passed"}
+    assert NOISE & set(passed)
 
 
 @pytest.mark.parametrize("name", MODELS)
