@@ -59,11 +59,13 @@ def running(settings: Settings) -> Iterator[str]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
         thread.start()
-        give_up = time.monotonic() + 20
-        while not server.started and time.monotonic() < give_up:
-            time.sleep(0.01)
-        assert server.started
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(timeout=20)
+        try:
+            give_up = time.monotonic() + 20
+            while not server.started and time.monotonic() < give_up:
+                time.sleep(0.01)
+            assert server.started
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:  # a thread that outlives the tests keeps DuckDB's objects, which says so when Python ends
+            server.should_exit = True
+            thread.join(timeout=20)
         assert not thread.is_alive()
