@@ -10,6 +10,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+"""The rules of axe that a theme can break alone."""
+
 FEW = ["concepts/orders.html", "theory/leakage.html", "reference/implications.html"]
 
 
@@ -35,7 +38,7 @@ def opened(chromium: Browser, scheme: str, width: int) -> tuple[Page, list[str]]
     return page, faults
 
 
-def look(page: Page, at: Path) -> None:
+def look(page: Page, at: Path, *, colours_alone: bool = False) -> None:
     page.goto(at.as_uri())
     page.wait_for_load_state("load")
     plots = page.locator("figure.played .plot")
@@ -44,7 +47,9 @@ def look(page: Page, at: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 1, (
         f"{at}: wider than the page"
     )
-    found = Axe().run(page, options={"preload": False}).response["violations"]
+    # Axe would write out every element that is right, which takes longer than to look at it.
+    asked = {"preload": False, "resultTypes": ["violations"], **(COLOURS if colours_alone else {})}
+    found = Axe().run(page, options=asked).response["violations"]
     serious = [(v["id"], v["nodes"][0]["target"]) for v in found if v["impact"] in ("serious", "critical")]
     assert serious == [], f"{at}: {serious}"
 
@@ -61,13 +66,32 @@ def test_pages(chromium: Browser, site: Path, scheme: str, width: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
 def test_every_page(chromium: Browser, site: Path, scheme: str, width: int) -> None:
+    """All rules on a phone, where regions scroll; in the other theme those that colours can break."""
     page, faults = opened(chromium, scheme, width)
     pages = [path for path in site.rglob("*.html") if "code" not in path.relative_to(site).parts]
     assert len(pages) > 60
     for path in pages:
         if path.name != "404.html":
-            look(page, path)
+            look(page, path, colours_alone=scheme == "dark")
     assert faults == []
+
+
+@pytest.mark.slow
+def test_a_bad_page_is_seen(chromium: Browser, tmp_path: Path) -> None:
+    """Grey on grey in both ways of looking, a picture without words and a page too wide."""
+    page, _ = opened(chromium, "light", 390)
+    head = "<!doctype html><html lang=en><title>t</title><main><h1>t</h1>"
+    for text, colours in (
+        ("<p style='color:#ccc'>pale</p>", True),
+        ("<p style='color:#ccc'>pale</p>", False),
+        ("<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>", False),
+        ("<div style='width:900px'>wide</div>", True),
+    ):
+        (tmp_path / "bad.html").write_text(f"{head}{text}</main>", encoding="utf-8")
+        with pytest.raises(AssertionError, match=r"bad\.html"):
+            look(page, tmp_path / "bad.html", colours_alone=colours)
+    (tmp_path / "good.html").write_text(f"{head}<p>good</p></main>", encoding="utf-8")
+    look(page, tmp_path / "good.html")
 
 
 def test_a_slider_redraws_and_search_finds(chromium: Browser, site: Path) -> None:
