@@ -9,16 +9,21 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["Marks", "browse"]
+__all__ = ["Marks", "browse", "chromium"]
+
+
+def chromium() -> str:
+    """Debian's Chromium, or whatever else is on the PATH."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.fail("NO BROWSER: install Chromium (`make chromium`) to test pages.")
+    return program
 
 
 def browse(page: Path, profile: Path, *extra: str) -> str:
     """What Chromium prints of the page; no message on its console is allowed."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if program is None:
-        pytest.fail("NO BROWSER: install Chromium (`make chromium`) to test the report.")
     command = [
-        program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
         "--enable-logging=stderr", "--v=0", f"--user-data-dir={profile}", "--virtual-time-budget=15000",
         "--window-size=1200,1000", *extra, page.as_uri(),

@@ -19,7 +19,7 @@ from leakcap.web import Settings, create_app
 from leakcap.web.guard import Keys
 from leakcap.web.patience import PatientProtocol
 
-__all__ = ["chromium", "hospital", "promised", "running"]
+__all__ = ["hospital", "promised", "running"]
 
 HOSPITAL = Path(__file__).parents[1] / "examples" / "hospital"
 
@@ -37,15 +37,6 @@ def promised(web: TestClient, keys: Keys, ask: Mapping[str, str]) -> dict[str, s
     page = web.get("/release", params=dict(ask)).text
     found = re.search(r'name="promise" value="([^"]+)"', page)
     return {**ask, "form_key": keys.form, "promise": "" if found is None else found[1]}
-
-
-def chromium() -> str:
-    """Debian's Chromium, or whatever else is on the PATH."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        path = shutil.which(name)
-        if path:
-            return path
-    raise AssertionError("NO BROWSER: install Chromium (`make chromium`) to test the explorer.")
 
 
 @contextlib.contextmanager

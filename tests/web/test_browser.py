@@ -11,7 +11,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from running_explorer import chromium, hospital, running
+from browser import chromium
+from running_explorer import hospital, running
 
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 PAGES = ("/epsilon?mechanism=gaussian&queries=7", "/release?statistic=count&epsilon=0.1")
