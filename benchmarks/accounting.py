@@ -105,11 +105,11 @@ def main() -> None:
     else:
         print(elsewhere(ROUND_TRIP).stdout.strip())
     for (name, (plan, known)), other in zip(PLANS.items(), others, strict=True):
-        bound, seconds = timed(lambda plan=plan: plan().epsilon(DELTA))  # type: ignore[misc]
+        bound, seconds = timed(lambda plan=plan: plan().epsilon(DELTA))
         print(f"{name}\n  contour  ε = {bound.midpoint:.9f} ± {bound.width / 2:.1e}", end="")
         print(f"  {seconds * 1e3:8.1f} ms" + (f"   (known: {known})" if known == known else ""))
         if known == known:
-            grid, seconds = timed(lambda plan=plan: plan().epsilon_by_grid(DELTA))  # type: ignore[misc]
+            grid, seconds = timed(lambda plan=plan: plan().epsilon_by_grid(DELTA))
             print(f"  FFT      [{grid.lower:.7f}, {grid.upper:.7f}], width {grid.width:.1e}  {seconds:.2f} s")
         if other:
             print(f"  dp-accounting  {other[0]:.7f}  {other[1]:.2f} s")
