@@ -161,6 +161,89 @@ def test_an_older_ledger_is_migrated_only_when_asked(tmp_path: Path) -> None:
     assert "6 rows, 3 spends" in leakcap("ledger", "verify", "old.db", cwd=tmp_path).stdout
 
 
+OLD = """
+dataset = "ward"
+neighbours = "add-remove-one"
+[caps]
+epsilon = 1.0
+[columns.age]
+bounds = [0.0, 120.0]
+"""
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Path:
+    """A ledger under old.toml, of which 0.75 is spent; new.toml raises the cap and adds a column."""
+    (tmp_path / "old.toml").write_text(OLD)
+    new = OLD.replace("1.0", "2.0") + '[columns.sex]\nkeys = ["f", "m"]\n'
+    (tmp_path / "new.toml").write_text(new)
+    (tmp_path / "row.toml").write_text('unit = { id = "person", max_rows = 2 }\n' + new)
+    head = 'data = "ages.csv"\nledger = "ward.db"\n'
+    query = '[[query]]\nname = "n"\nstatistic = "count"\nepsilon = 0.75\n'
+    (tmp_path / "ages.csv").write_text("age,sex\n31,f\n45,m\n")
+    for name in ("old", "new"):
+        (tmp_path / f"ask-{name}.toml").write_text(f'policy = "{name}.toml"\n{head}{query}')
+    assert leakcap("release", "ask-old.toml", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def test_a_policy_is_amended(policies: Path) -> None:
+    shown = leakcap("ledger", "amend", "new.toml", "--ledger", "ward.db", "--preview", cwd=policies).stdout
+    for part in (
+        "nothing was changed yet",
+        "caps.epsilon",
+        "raised",
+        "columns.sex",
+        "1.25",
+        "as it was charged",
+    ):
+        assert part in shown
+    assert leakcap("release", "ask-old.toml", cwd=policies).returncode == 0
+    words = ["ledger", "amend", "ask-new.toml", "--reason", "the board agreed"]
+    told = json.loads(leakcap(*words, "--json", cwd=policies).stdout)
+    assert (told["preview"], told["amendment"]["reason"], told["caps"][0]["left"]) == (
+        False,
+        "the board agreed",
+        1.25,
+    )
+    refused = leakcap("release", "ask-old.toml", cwd=policies)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "was amended at" in refused.stderr
+    again = json.loads(leakcap("release", "ask-new.toml", "--json", cwd=policies).stdout)
+    assert again["releases"][0]["repeated"] is True
+    budget = json.loads(leakcap("budget", "ask-new.toml", "--json", cwd=policies).stdout)
+    assert [one["reason"] for one in budget["amendments"]] == ["the board agreed"]
+    assert "the board agreed" in leakcap("budget", "ask-new.toml", cwd=policies).stdout
+    (row,) = [
+        row
+        for row in csv.DictReader(io.StringIO(leakcap("ledger", "export", "ward.db", cwd=policies).stdout))
+        if row["state"] == "amended"
+    ]
+    assert (row["id"], row["epsilon"], "raised from 1 to 2" in row["text"]) == ("", "0.0", True)
+    assert leakcap("ledger", "verify", "ward.db", cwd=policies).returncode == 0
+    for audience in ("reviewer", "board"):
+        page = leakcap("report", "ask-new.toml", "--for", audience, "--output", "r.html", cwd=policies)
+        assert page.returncode == 0, page.stderr
+        assert "the board agreed" in (policies / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["new.toml", "--ledger", "ward.db"], "in one line"),
+        (["new.toml", "--reason", "x"], "needs --ledger"),
+        (["old.toml", "--ledger", "ward.db", "--reason", "x"], "nothing to amend"),
+        (["row.toml", "--ledger", "ward.db", "--reason", "x"], "`unit` may not change from row to `person`"),
+        (["none.toml", "--ledger", "ward.db", "--reason", "x"], "does not exist"),
+        (["new.toml", "--ledger", "none.db", "--reason", "x"], "There is no ledger"),
+    ],
+)
+def test_an_amendment_that_is_refused_is_one_line(policies: Path, words: list[str], message: str) -> None:
+    done = leakcap("ledger", "amend", *words, cwd=policies)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert message in done.stderr
+
+
 def files(folder: Path) -> list[Path]:
     """All but SQLite's own, which stand beside a file while somebody who may not write reads it."""
     return sorted(path for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm")))

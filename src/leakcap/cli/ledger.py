@@ -1,4 +1,4 @@
-"""The commands of the ledger: `budget`, and `ledger verify`, `repair`, `export`, `migrate`."""
+"""The commands of the ledger: `budget`, and `ledger verify`, `repair`, `export`, `amend`, `migrate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["budget", "ledger"]
 
 ledger = typer.Typer(
     name="ledger",
-    help="Check, repair, export and migrate a ledger.",
+    help="Check, repair, export, amend and migrate a ledger.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -59,10 +59,12 @@ def budget(
         return
     with Ledger.read(_url(url, query_file=ledger is None)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-    from leakcap.report.spending import print_accounts, print_entries, print_spending
+        amendments = book.amendments()
+    from leakcap.report.spending import print_accounts, print_amendments, print_entries, print_spending
 
     out, latest = console(), entries if all_ else entries[-20:]
     print_accounts(out, dataset, accounts)
+    print_amendments(out, amendments)
     print_spending(out, entries)
     print_entries(out, latest)
     if len(latest) < len(entries):
@@ -75,14 +77,12 @@ def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
 
     with Ledger.read(_url(source, query_file=query_file)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
+        amendments = book.amendments()
     listed = [
         {
             "scope": account.scope,
             "name": account.name,
-            "caps": [
-                {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
-                for b in account.balances
-            ],
+            "caps": _caps(account.balances),
         }
         for account in accounts
     ]
@@ -91,6 +91,7 @@ def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
         "caps": listed[0]["caps"],
         "accounts": listed[1:],
         "entries": [_entry(entry) for entry in entries],
+        "amendments": [_amendment(one) for one in amendments],
         **(_so_far(source, entries) if query_file else {}),
     }
 
@@ -184,13 +185,77 @@ def export_(
     from leakcap.ledger import Ledger, export
 
     with Ledger.read(_url(url)) as book:
-        text = export(book.entries(), "json" if json_ else form.value)
+        entries, amendments = book.entries(), book.amendments()
     if json_:
-        print_json("ledger-export/1", {"entries": json.loads(text)})
-    elif output is None:
+        listed = [_amendment(one) for one in amendments]
+        print_json("ledger-export/1", {"entries": json.loads(export(entries, "json")), "amendments": listed})
+        return
+    text = export(entries, form.value, amendments)
+    if output is None:
         typer.echo(text, nl=not text.endswith("\n"))
     else:
         output.write_text(text, encoding="utf-8")
+
+
+@ledger.command()
+def amend(
+    file: Annotated[
+        Path, typer.Argument(help="The new policy, or a query file that names it.", show_default=False)
+    ],
+    ledger: LedgerUrl = None,
+    reason: Annotated[str, typer.Option(help="Why, in one line; recorded for good.")] = "",
+    old: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="The policy that governs, for a ledger without its text.", show_default=False
+        ),
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Show what would change, and stop.")] = False,
+    json_: Json = False,
+) -> None:
+    """Let a new policy govern: everything spent so far counts against its caps, in every currency.
+
+    A change that cannot carry over what was spent (another unit of privacy, say) is refused, naming it. Who,
+    when and why stands in the chain, the budget, the report and the export; nobody spends under the old
+    policy any more.
+
+    Example: leakcap ledger amend examples/hospital/policy-amended.toml --ledger
+    examples/hospital/hospital.db --preview
+    """
+    from leakcap.ledger import Ledger
+    from leakcap.release import amend as made_of
+    from leakcap.release import amendment as planned_of
+    from leakcap.report.spending import print_amendment
+
+    policy, url = _amended(file, ledger)
+    if preview:
+        planned = planned_of(policy, url, reason=reason or "a preview", by=getpass.getuser(), before=old)
+        told, balances = planned.amendment, planned.after
+        with Ledger.read(url) as book:
+            dataset = book.dataset
+    else:
+        told = made_of(policy, url, reason=reason, by=getpass.getuser(), before=old)
+        with Ledger.read(url) as book:
+            dataset, balances = book.dataset, book.balances()
+    if json_:
+        record = {"preview": preview, "dataset": dataset, "amendment": _amendment(told)}
+        print_json("ledger-amend/1", record | {"caps": _caps(balances)})
+        return
+    print_amendment(console(), dataset, told, balances, preview=preview)
+
+
+def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
+    """The new policy and the ledger's URL; a query file names both."""
+    from leakcap.errors import InvalidPolicy, InvalidQuery
+    from leakcap.release import load_queries
+    from leakcap.release.validation import read_toml
+
+    if not isinstance(read_toml(file, InvalidPolicy).get("policy"), str):
+        if ledger is None:
+            raise InvalidQuery("`leakcap ledger amend` needs --ledger beside a policy.")
+        return file, _url(ledger, query_file=False)
+    asked = load_queries(file)
+    return asked.policy, _url(ledger or asked.ledger, query_file=False)
 
 
 @ledger.command()
@@ -228,6 +293,26 @@ def _url(text: str, *, query_file: bool | None = None) -> str:
     if query_file or (query_file is None and text.endswith(".toml")):
         text = load_queries(text).ledger
     return text if "://" in text else f"sqlite:///{text}"
+
+
+def _caps(balances: Sequence[Any]) -> list[dict[str, Any]]:
+    return [
+        {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
+        for b in balances
+    ]
+
+
+def _amendment(amendment: Any) -> dict[str, Any]:
+    names = ("field", "before", "after", "effect")
+    return {
+        "time": amendment.time.isoformat(timespec="seconds"),
+        "by": amendment.by,
+        "reason": amendment.reason,
+        "before": amendment.before,
+        "policy": amendment.policy,
+        "changes": [{name: getattr(change, name) for name in names} for change in amendment.changes],
+        "carried": amendment.carried,
+    }
 
 
 def _entry(entry: Any) -> dict[str, Any]:

@@ -44,6 +44,8 @@ def carried_words(then: Terms, now: Terms) -> str:
             words.append(f"nats at level {then.alpha:g} count as nats at level {now.alpha:g}")
         else:
             words.append(f"nats at level {now.alpha:g} are what ε allows, without bound where there was a δ")
+    elif then.alpha is not None and now.alpha is None:
+        words.append(f"nats at level {then.alpha:g} are counted no more")
     if not words:
         return "What was spent before counts as it was charged, in every currency."
     text = "; ".join(words)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from leakcap.ledger.ticks import AMOUNTS
-from leakcap.ledger.values import Entry
+from leakcap.ledger.values import Amendment, Entry
 
 __all__ = ["export"]
 
@@ -23,15 +23,20 @@ _COLUMNS = (*_WHAT, *AMOUNTS, "data_version", "details", "software")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def export(entries: Iterable[Entry], form: Literal["csv", "json"]) -> str:
+def export(
+    entries: Iterable[Entry], form: Literal["csv", "json"], amendments: Iterable[Amendment] = ()
+) -> str:
     """The entries as CSV with a heading, or as a JSON list. Where no bound is known JSON says null, CSV inf.
 
-    In CSV, text that a spreadsheet would take for a formula gets an apostrophe before it.
+    Amendments of the policy stand among them, in the order of time: without an id, in state ``amended``. In
+    CSV, text that a spreadsheet would take for a formula gets an apostrophe before it.
 
     >>> export([], "json")
     '[]'
     """
-    rows = [_row(entry) for entry in entries]
+    spends = [(entry.time, 0, _row(entry)) for entry in entries]
+    both = [*spends, *((one.time, 1, _amended(one)) for one in amendments)]
+    rows = [row for *_, row in sorted(both, key=lambda timed: timed[:2])]
     if form == "json":
         for row in rows:
             row |= {name: row[name] if math.isfinite(row[name]) else None for name in AMOUNTS}
@@ -57,6 +62,26 @@ def _row(entry: Entry) -> dict[str, Any]:
         "data_version": entry.data_version,
         "details": dict(entry.details),
         "software": entry.version,
+    }
+
+
+def _amended(amendment: Amendment) -> dict[str, Any]:
+    return {
+        "id": None,
+        "time": amendment.time.isoformat(timespec="seconds"),
+        "analyst": amendment.by,
+        "query": "amendment of the policy",
+        "text": "; ".join(change.words for change in amendment.changes),
+        "state": "amended",
+        **dict.fromkeys(AMOUNTS, 0.0),
+        "data_version": None,
+        "details": {
+            "before": amendment.before,
+            "policy": amendment.policy,
+            "reason": amendment.reason,
+            "carried": amendment.carried,
+        },
+        "software": "",
     }
 
 

@@ -11,12 +11,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Account, Balance, Entry
+from leakcap.ledger import Account, Amendment, Balance, Entry
 from leakcap.report.plain import plain
 from leakcap.report.publication import CAPS
 from leakcap.report.wording import at_least, sum_text
 
-__all__ = ["balances_table", "print_accounts", "print_entries", "print_spending"]
+__all__ = [
+    "balances_table",
+    "print_accounts",
+    "print_amendment",
+    "print_amendments",
+    "print_entries",
+    "print_spending",
+]
 
 _WIDTH = 24
 _SOFT, _WARM, _FILL = "dim", "red", "cyan"
@@ -59,6 +66,47 @@ def print_entries(console: Console, entries: Sequence[Entry]) -> None:
         table.add_row(str(entry.id), query, *map(_amount, amounts), Text(state, style=_WARM))
     console.print()
     console.print(table)
+
+
+def print_amendments(console: Console, amendments: Sequence[Amendment]) -> None:
+    """Every amendment of the policy: when, who, why, what changed."""
+    for amendment in amendments:
+        by = f", by {amendment.by}" if amendment.by else ""
+        title = f"\nThe policy was amended on {amendment.time:%Y-%m-%d %H:%M} UTC{by}: {amendment.reason}"
+        console.print(Text(plain(title), style="bold"))
+        console.print(_changes(amendment))
+        console.print(Text(plain(amendment.carried), style=_SOFT))
+
+
+def print_amendment(
+    console: Console, dataset: str, amendment: Amendment, balances: Sequence[Balance], *, preview: bool
+) -> None:
+    """One amendment, made or to be made, and every cap under it."""
+    console.print(Text(plain(dataset), style="bold"))
+    if preview:
+        console.print(Text("\nA preview of an amendment: nothing was changed yet.", style="bold"))
+        console.print(_changes(amendment))
+        console.print(Text(plain(amendment.carried), style=_SOFT))
+    else:
+        print_amendments(console, [amendment])
+    console.print(Text("\nUnder the new policy", style="bold"))
+    console.print(balances_table(balances))
+    if not preview:
+        told = "Whoever still has the old policy is refused from now on: hand out the new one."
+        console.print(Text(f"\n{told}", style=_SOFT))
+
+
+def _changes(amendment: Amendment) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for title in ("field", "before", "after", ""):
+        table.add_column(title, no_wrap=title == "")
+    for change in amendment.changes:
+        loud = change.field.startswith("caps.") and change.effect in ("raised", "removed")
+        texts = (change.field, change.before, change.after)
+        table.add_row(
+            *(Text(plain(text)) for text in texts), Text(change.effect, style=_WARM if loud else _SOFT)
+        )
+    return table
 
 
 def _bars(

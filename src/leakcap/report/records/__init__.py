@@ -12,7 +12,10 @@ from pydantic import ConfigDict, Field
 
 from leakcap.report.records.base import CapRecord, PriceRecord, Record, StatementRecord
 from leakcap.report.records.ledger import (
+    AmendmentRecord,
+    AmendRecord,
     BudgetRecord,
+    ChangeRecord,
     EntryRecord,
     ExportRecord,
     MigrateRecord,
@@ -41,10 +44,13 @@ from leakcap.report.records.theory import (
 )
 
 __all__ = [
+    "AmendRecord",
+    "AmendmentRecord",
     "AttackRecord",
     "AuditRecord",
     "BudgetRecord",
     "CapRecord",
+    "ChangeRecord",
     "ChannelRecord",
     "ClaimRecord",
     "CoefficientRecord",

@@ -10,7 +10,10 @@ from leakcap.release import Policy
 from leakcap.report.records.base import CapRecord, Delta, Epsilon, Nats, Part, Record, StatementRecord
 
 __all__ = [
+    "AmendRecord",
+    "AmendmentRecord",
     "BudgetRecord",
+    "ChangeRecord",
     "EntryRecord",
     "ExportRecord",
     "MigrateRecord",
@@ -44,6 +47,27 @@ class EntryRecord(Part):
     nats_level: Nats
 
 
+class ChangeRecord(Part):
+    """One field in which two policies differ."""
+
+    field: str
+    before: str
+    after: str
+    effect: Literal["new", "removed", "raised", "lowered", "changed"]
+
+
+class AmendmentRecord(Part):
+    """From when on another policy governs: who decided it, why, what changed, how earlier spends count."""
+
+    time: str
+    by: str
+    reason: str
+    before: str
+    policy: str
+    changes: tuple[ChangeRecord, ...]
+    carried: str
+
+
 class BudgetRecord(Record):
     """A ledger's accounts; with a query file also the policy and what everything so far tells."""
 
@@ -56,6 +80,19 @@ class BudgetRecord(Record):
     entries: tuple[EntryRecord, ...]
     policy: Policy | None = None
     so_far: StatementRecord | None = None
+    amendments: tuple[AmendmentRecord, ...] = ()
+
+
+class AmendRecord(Record):
+    """An amendment, made or only previewed, and the caps under it."""
+
+    commands: ClassVar = ("ledger amend",)
+
+    schema_: Literal["leakcap/ledger-amend/1"] = Field(alias="schema")
+    preview: bool
+    dataset: str
+    amendment: AmendmentRecord
+    caps: tuple[CapRecord, ...]
 
 
 class VerifyRecord(Record):
@@ -115,3 +152,4 @@ class ExportRecord(Record):
 
     schema_: Literal["leakcap/ledger-export/1"] = Field(alias="schema")
     entries: tuple[TrailRow, ...]
+    amendments: tuple[AmendmentRecord, ...] = ()
