@@ -31,6 +31,7 @@ from leakcap.release.policy import Column
 from leakcap.release.statements import statement_of
 from leakcap.release.statistics import Statistic
 from leakcap.release.typed import typed_column
+from leakcap.release.whole import whole
 from release.world import policy_of
 
 Row = dict[str, Any]
@@ -189,13 +190,18 @@ def totals(plan: Plan, listed: Sequence[Content], *, named: bool) -> list[Totals
     )
     found: list[Totals] = [{} for _ in listed]
     width = len(plan.cells.axes)
-    for copy, *rest in engine.run(engine.write(statement_of([split], "a secret"))):
+    for copy, *rest in engine.run(engine.write(statement_of([split], "a secret"))).rows():
         cell, sums = tuple(rest[:width]), rest[width:]
         found[copy][cell] = tuple(
             total if part.total is None else max(part.total[0], min(part.total[1], total))
             for part, total in zip(plan.parts, sums, strict=True)
         )
     return found
+
+
+def codes_of_all(plan: Plan) -> list[tuple[Any, ...]]:
+    """What the engine would call each cell, in their order."""
+    return list(itertools.product(*(axis.labels for axis in plan.cells.axes)))
 
 
 def _arrow(rows: Sequence[Row]) -> pyarrow.Table:
@@ -240,7 +246,7 @@ def law_of(part: Part, exact: Sequence[int]) -> tuple[tuple[int, ...], Law]:
     while True:
         script = _Script(decided)
         with _scripted(script, laplace):
-            drawn = tuple(int(one) for one in part.draw(exact, _no_bytes))
+            drawn = tuple(int(one) for one in part.draw(whole(exact), _no_bytes))
         if noised:
             return drawn, {}
         found[drawn] = found.get(drawn, 0.0) + math.exp(script.log)
@@ -298,7 +304,7 @@ def _kept(laws: dict[Any, Any], part: Part, exact: tuple[int, ...]) -> Any:
 
 def aligned(plan: Plan, one: Totals, other: Totals) -> Iterator[tuple[Part, list[int], list[int]]]:
     """Both exact vectors of each part over the same cells, those of the data where they are not public."""
-    cells = sorted(one.keys() | other.keys(), key=repr) if plan.cells.open else plan.cells.codes()
+    cells = sorted(one.keys() | other.keys(), key=repr) if plan.cells.open else codes_of_all(plan)
     empty = (0,) * len(plan.parts)
     for place, part in enumerate(plan.parts):
         yield part, *([totals.get(cell, empty)[place] for cell in cells] for totals in (one, other))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 
@@ -51,7 +52,7 @@ def test_no_node_of_a_tree_is_beyond_what_all_units_add_up_to() -> None:
     (part,) = planned(policy, statistic="cumulative", column="x", bins=1024, epsilon=400.0).parts
     assert isinstance(part, TreePart)
     assert part.levels > 1
-    drawn = part.draw([5] * 1024, SeededSource(2))
+    drawn = part.draw(np.full(1024, 5), SeededSource(2))
     assert max(drawn) <= 5 + 2
 
 

@@ -19,6 +19,7 @@ from leakcap.release import PrivateTable, preview, query_from
 from leakcap.release.dummy import dry_run
 from leakcap.release.plan import Plan
 from leakcap.release.trees import TreePart, branching_for, digits, levels_of, monotone, nodes_of, prefixes
+from leakcap.release.whole import whole
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, distance, vectors
@@ -31,7 +32,7 @@ QUERY: dict[str, Any] = {"statistic": "cumulative", "column": "x", "bins": 16}
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=40), st.integers(2, 45))
 def test_prefixes_of_a_tree_are_prefix_sums(counts: list[int], branching: int) -> None:
     bins, branching = len(counts), min(branching, len(counts))
-    nodes = nodes_of(counts + counts, bins, branching)
+    nodes = nodes_of(whole(counts + counts), bins, branching).tolist()
     expected = list(itertools.accumulate(counts))
     half = len(nodes) // 2
     assert prefixes(nodes[:half], bins, branching) == prefixes(nodes[half:], bins, branching) == expected
@@ -77,7 +78,9 @@ def test_one_unit_reaches_the_sensitivity_of_the_tree(relation: str, most: int) 
     assert isinstance(part, TreePart)
     assert part.levels > 1
     contents = [[], *(list(c) for n in (1, 2) for c in itertools.combinations_with_replacement(ROWS[::3], n))]
-    trees = [nodes_of(found[0], part.bins, part.branching) for found in vectors(plan, contents)]
+    trees = [
+        nodes_of(whole(found[0]), part.bins, part.branching).tolist() for found in vectors(plan, contents)
+    ]
     nothing, *present = trees
     if units:
         reached = max(distance(a, b) for a, b in itertools.combinations(present, 2))

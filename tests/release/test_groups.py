@@ -15,7 +15,7 @@ from sqlglot import exp
 from leakcap.release import PrivateTable, attach, load_policy, statements
 from leakcap.release.engine import Integers
 from leakcap.release.engine.lowering import cast
-from leakcap.release.plan import Plan, read_totals
+from leakcap.release.plan import Plan, in_order, read_totals
 from leakcap.release.statements import statement_of
 from leakcap.release.typed import SOURCE, Hashed
 from release.world import _engine, planned, policy_of, table
@@ -50,7 +50,8 @@ def totals(plan: Plan, rows: list[dict[str, Any]], seed: str) -> list[list[int]]
     engine = _engine()
     engine._connection.register(SOURCE, table([*OTHERS, *({**row, "id": 1} for row in rows)]))
     engine._types = None
-    return read_totals(plan, engine.run(engine.write(statement_of([plan], seed))))
+    found = in_order(plan, engine.run(engine.write(statement_of([plan], seed))))
+    return [column.tolist() for column in read_totals(plan, found)]
 
 
 def moved(before: list[int], after: list[int]) -> int:
@@ -124,7 +125,7 @@ def kept(seed: str, people_: int = 400, **unit: Any) -> list[str]:
     })  # fmt: skip
     plan = planned(policy, statistic="count", by=("d",))
     engine = attach(pyarrow.table(data))
-    return read_totals(plan, engine.run(engine.write(statement_of([plan], seed))))[0]
+    return read_totals(plan, engine.run(engine.write(statement_of([plan], seed))))[0].tolist()
 
 
 @pytest.mark.parametrize("seed", ["", "5eed", "another"])

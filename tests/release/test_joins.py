@@ -84,7 +84,7 @@ def totals(plan: Plan, visits: Rows, people: Rows) -> list[list[int]]:
     one._connection.register(SOURCE, visits_of(visits))
     one._connection.register(joined_source("people"), people_of(people))
     one._types = None
-    return read_totals(plan, one.run(one.write(plan.logical("seed"))))
+    return [column.tolist() for column in read_totals(plan, one.run(one.write(plan.logical("seed"))))]
 
 
 def planned(policy: Any, **fields: Any) -> Plan:

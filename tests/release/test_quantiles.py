@@ -24,6 +24,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
 from leakcap.release.ranks import RankPart, chosen_bins, rank_error, ranks_of, readings, shift_for
 from leakcap.release.sql import sql_queries
+from leakcap.release.whole import Whole, whole
 from release.claims import beaten, covers, released
 from release.world import answers, planned, policy_of
 from release.world import table as arrow
@@ -139,7 +140,7 @@ COUNTS = (3, 0, 4, 1)
 
 def fit(scale: Fraction, rank: Fraction, shift: int, *, drawn: Fraction) -> float:
     """p-value of the drawn choices against the law written out."""
-    picks = chosen_bins(part_of(drawn, rank, shift), COUNTS * 20_000, 4, SeededSource(11))
+    picks = chosen_bins(part_of(drawn, rank, shift), whole(COUNTS * 20_000), 4, SeededSource(11))
     target = rank * sum(COUNTS) + Fraction(shift, rank.denominator)
     upto = list(itertools.accumulate(COUNTS))
     starts, ends = [-math.inf, *upto[:-1]], [*upto[:-1], math.inf]
@@ -156,7 +157,7 @@ def test_no_data_makes_a_choice_fail_however_odd_the_quantile(q: float, counts: 
     for part in plan.parts:
         assert isinstance(part, RankPart)
         for scale in (part.scale, Fraction(1, 3)):
-            found = chosen_bins(replace(part, scale=scale), counts, 4, SeededSource(1))
+            found = chosen_bins(replace(part, scale=scale), whole(counts), 4, SeededSource(1))
             assert found[0] in range(4)
     assert price_of(plan).epsilon == 0.7
 
@@ -223,7 +224,7 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 
 def test_an_eighth_of_the_scale_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(part: RankPart, counts: Any, bins: int, source: Any) -> list[int]:
+    def planted(part: RankPart, counts: Any, bins: int, source: Any) -> Whole:
         return chosen_bins(replace(part, scale=part.scale / 8), counts, bins, source)
 
     monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
@@ -250,7 +251,7 @@ def test_intervals_cover(statistic: str) -> None:
 
 
 def test_eight_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(part: RankPart, counts: Any, bins: int, source: Any) -> list[int]:
+    def planted(part: RankPart, counts: Any, bins: int, source: Any) -> Whole:
         return chosen_bins(replace(part, scale=part.scale * 8), counts, bins, source)
 
     monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)

@@ -18,6 +18,7 @@ from leakcap.release import PrivateTable, preview, query_from
 from leakcap.release.dummy import dry_run
 from leakcap.release.fieller import fieller_ends, mixture_tail, noise_reach
 from leakcap.release.price import price_of
+from leakcap.release.whole import whole
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest
@@ -85,7 +86,7 @@ def test_the_integers_are_those_of_the_definition() -> None:
     (above,), (below,) = answers(plan, arrow(SOME))
     assert above * float(plan.parts[0].unit) == 19.0
     assert below * float(plan.parts[1].unit) == 14.0
-    assert plan.statistic.value(plan, (above, below)) == pytest.approx(19 / 14)
+    assert plan.statistic.answers(plan, [whole([above]), whole([below])]).values[0] == pytest.approx(19 / 14)
 
 
 RUNS, HITS, EPSILON = 4_000, 1_500, 1.0

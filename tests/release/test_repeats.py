@@ -211,5 +211,6 @@ def test_the_ledger_holds_released_values_and_no_others(tmp_path: Path) -> None:
         ]
     # The noisy parts were paid for with the answer, and are a part of it.
     assert release.drawn is not None
-    parts = [["drawn/1", part.role, *part.numbers] for part in release.drawn.parts]
-    assert answers == [[[release.value, *release.interval], *parts]]
+    low, high = release.interval
+    parts = [[part.role, list(part.numbers)] for part in release.drawn.parts]
+    assert answers == [{"values": [release.value], "lower": [low], "upper": [high], "parts": parts}]

@@ -61,7 +61,8 @@ def people(rows: list[tuple[int, Any]], groups: int) -> dict[str, int]:
     )
     engine = attach(data(rows))
     found = scans_of([plan], engine)[0].run(engine)[0]
-    return {str(code[0]): total for code, total in zip(found.codes, found.totals[0], strict=True)}
+    (names,) = found.codes
+    return dict(zip(map(str, names), found.totals[0].tolist(), strict=True))
 
 
 Law = dict[tuple[object, ...], Fraction]

@@ -56,7 +56,7 @@ def test_draws_have_the_law_of_random_orders(top: int) -> None:
     scale = Fraction(3, 2)
     wanted = law(counts, top, float(scale))
     assert math.isclose(sum(wanted.values()), 1.0)
-    drawn = np.array(picked(list(counts) * runs, 4, top, scale, SeededSource(top))).reshape(runs, top)
+    drawn = picked(np.array(list(counts) * runs), 4, top, scale, SeededSource(top)).reshape(runs, top)
     seen = dict.fromkeys(wanted, 0)
     for row in drawn.tolist():
         seen[tuple(row)] += 1
@@ -138,7 +138,7 @@ def test_counts_that_chose_themselves_would_not_be_covered(monkeypatch: pytest.M
 
     def selfish(self: Any, plan: Any, noisy: Any) -> Any:
         if len(noisy) > 1:
-            noisy[0][:] = np.array(noisy[1]).reshape(-1, 3).argmax(axis=1).tolist()
+            noisy[0][:] = noisy[1].reshape(-1, 3).argmax(axis=1)
         return labelled(self, plan, noisy)
 
     monkeypatch.setattr(Top, "labelled", selfish)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow
 
 from leakcap.release import DuckDB, Engine, Query, attach, load_policy
-from leakcap.release.plan import Plan, plan_query, read_totals
+from leakcap.release.plan import Plan, in_order, plan_query, read_totals
 from leakcap.release.typed import SOURCE
 
 COLUMNS: dict[str, Any] = {
@@ -52,7 +52,8 @@ def planned(policy: Any, **fields: Any) -> Plan:
 
 def exact(plan: Plan, engine: Engine) -> list[list[int]]:
     """The exact integers of every part, as they are before noise."""
-    return read_totals(plan, engine.run(engine.write(plan.logical())))
+    found = in_order(plan, engine.run(engine.write(plan.logical())))
+    return [one.tolist() for one in read_totals(plan, found)]
 
 
 def answers(plan: Plan, data: Any) -> list[list[int]]:

@@ -161,7 +161,7 @@ class Account:
         """Refuse a table of another size than the public one. Under add/remove-one it is never looked at."""
         if not self.replace:
             return
-        counted = engine.run(engine.write(units_statement(self.policy)))[0][0]
+        ((counted,),) = engine.run(engine.write(units_statement(self.policy))).rows()
         if counted != self.policy.rows:
             raise DataError(
                 "The table does not have as many units as `rows` of the policy says. Correct the policy, "

@@ -20,6 +20,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.models.estimator import Floats, table_of, targets_of
 from leakcap.models.moment_query import bounded_rows
 from leakcap.release import Policy, PrivateTable
+from leakcap.release.engine import Columns
 from leakcap.release.identity import Identity
 from leakcap.release.schema import check_schema
 from leakcap.release.typed import Read, aliased, column, number_column, typed_column
@@ -183,7 +184,7 @@ def _values(policy: Policy, features: Sequence[str], target: str, *, classes: bo
 
 
 def _rows(
-    found: Sequence[tuple[Any, ...]],
+    found: Columns,
     policy: Policy,
     features: Sequence[str],
     target: str,
@@ -191,26 +192,24 @@ def _rows(
     *,
     classes: bool,
 ) -> Rows:
-    numbers = [
-        [_number(row[n], policy.columns[name].fill) for n, name in enumerate(features)] for row in found
-    ]
-    X = np.array(numbers, dtype=np.float64).reshape(len(found), len(features))
-    labels = [row[len(features)] for row in found]
+    columns = found.arrays
+    X = np.stack([_numbers(columns[n], policy.columns[name].fill) for n, name in enumerate(features)], axis=1)
+    labels = columns[len(features)]
     y: NDArray[Any]
     if classes:
-        y = np.empty(len(labels), dtype=object)
-        y[:] = labels
+        y = labels.astype(object)
     else:
-        fill = policy.columns[target].fill
-        y = scaling.inward_target(np.array([_number(label, fill) for label in labels], dtype=np.float64))
+        y = scaling.inward_target(_numbers(labels, policy.columns[target].fill))
     people = None
     if policy.id_column is not None:
         codes: dict[Any, int] = {}
-        people = np.array([codes.setdefault(row[-1], len(codes)) for row in found], dtype=np.int64)
+        ids = columns[-1].tolist()
+        people = np.array([codes.setdefault(one, len(codes)) for one in ids], dtype=np.int64)
     return scaling.inward(X), y, people
 
 
-def _number(value: Any, fill: float | None) -> float:
-    if value is None:
-        return np.nan if fill is None else float(fill)
-    return float(value)
+def _numbers(column: NDArray[Any], fill: float | None) -> NDArray[np.float64]:
+    if column.dtype != object:
+        return column.astype(np.float64)
+    missing = np.nan if fill is None else float(fill)
+    return np.array([missing if value is None else float(value) for value in column.tolist()], np.float64)

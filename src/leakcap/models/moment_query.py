@@ -98,7 +98,7 @@ class MomentQuery:
 
     def run(self, statement: Statement, engine: Engine) -> list[int]:
         """The exact totals, in integers."""
-        row = engine.run(statement)[0]
+        (row,) = engine.run(statement).rows()
         if not all(isinstance(total, int) for total in row):
             raise DataError("The engine did not return integers.")
         return [int(total) for total in row]

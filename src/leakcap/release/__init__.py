@@ -3,7 +3,7 @@
     Policy, Query           the owner's public facts and caps; the analyst's statistic and ε
     PrivateTable            plan → price → check → commit → aggregate → noise, in this order
     preview                 accuracy and price without data
-    Release, Row, Price     what comes back
+    Release, Rows, Row      what comes back, and its Price
     amend                   another policy for the same accounts
 
 Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
@@ -24,7 +24,7 @@ from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_poli
 from leakcap.release.price import Price
 from leakcap.release.queries import Query, query_from
 from leakcap.release.queryfile import QueryFile, load_queries
-from leakcap.release.result import Release, Row
+from leakcap.release.result import Release, Row, Rows
 from leakcap.release.selection import Question, Selection
 from leakcap.release.sql import sql_queries
 from leakcap.release.table import PrivateTable, open_ledger, preview
@@ -47,6 +47,7 @@ __all__ = [
     "Question",
     "Release",
     "Row",
+    "Rows",
     "Selection",
     "agreeing",
     "amend",

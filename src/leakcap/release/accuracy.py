@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from leakcap.release.part import laplace_error
 from leakcap.release.plan import LEVEL, Plan
 from leakcap.release.price import Price, price_of
+from leakcap.release.whole import whole
 
 __all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview_of"]
 
@@ -28,7 +29,8 @@ def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
     >>> interval_of(plan_query(Query(name="n", statistic="count", epsilon=1.0), policy), (7,))
     (4.0, 10.0)
     """
-    return plan.statistic.interval(plan, noisy, plan.errors)
+    ((_, interval),) = plan.statistic.answers(plan, [whole([number]) for number in noisy]).pairs()
+    return interval
 
 
 @dataclass(frozen=True)

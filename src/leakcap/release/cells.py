@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
 from leakcap.numeric import up
+from leakcap.release.answers import Labels, nested
 from leakcap.release.policy import Key, Policy
 from leakcap.release.typed import literal, number_column, typed_column
+from leakcap.release.whole import objects
 
 if TYPE_CHECKING:
     from leakcap.release.queries import Query
@@ -43,6 +47,23 @@ class Axis:
     def tree(self) -> exp.Expression:
         """What the engine groups by. Of ten thousand bins it takes seconds to grow: a preview needs none."""
         return self.grown() if callable(self.grown) else self.grown
+
+    def places(self, column: NDArray[Any]) -> NDArray[np.int64]:
+        """The place of each code among the labels; −1 where it is none of them."""
+        if self._first is not None and column.dtype.kind == "i":
+            place = column.astype(np.int64) - self._first
+            return np.where((place >= 0) & (place < len(self.labels)), place, -1)
+        known = {code: place for place, code in enumerate(self.labels)}
+        return np.fromiter((known.get(code, -1) for code in column.tolist()), np.int64, len(column))
+
+    @cached_property
+    def _first(self) -> int | None:
+        """The least code, where they are integers that rise by one; as all bins are."""
+        if self.kind != "integer" or not self.labels:
+            return None
+        codes = [int(code) for code in self.labels]
+        rises = codes == list(range(codes[0], codes[0] + len(codes)))
+        return codes[0] if rises and -(2**62) < codes[0] < 2**62 else None
 
     @property
     def log_keys(self) -> float:
@@ -94,20 +115,38 @@ class Cells:
         """At least the logarithm of how many cells are possible, in the table or not."""
         return up(sum(axis.log_keys for axis in self.axes), len(self.axes))
 
-    def codes(self) -> list[tuple[Key, ...]]:
-        """What the engine returns for each cell."""
-        return list(itertools.product(*(axis.labels for axis in self.axes)))
+    def places(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+        """Which cell each row of the engine is of, from its codes; −1 for a key that is not listed.
 
-    def label(self, code: tuple[Key, ...]) -> dict[str, Key]:
-        """What a person reads for one cell; private keys are read as they are."""
-        pairs = zip(self.axes, code, strict=True)
-        return {axis.column: key if axis.open else axis.labels[key] for axis, key in pairs}
+        >>> axes = [Axis(name, exp.Null(), {"a": "a", "b": "b"}, "text") for name in ("first", "second")]
+        >>> Cells(tuple(axes)).places([np.array(["b", "?"]), np.array(["a", "a"])]).tolist()
+        [2, -1]
+        """
+        found = np.zeros(len(codes[0]) if codes else 1, dtype=np.int64)
+        for axis, column in zip(self.axes, codes, strict=True):
+            own = axis.places(column)
+            listed = (found >= 0) & (own >= 0)
+            found = np.where(listed, found * len(axis.labels) + own, -1)
+        return found
 
-    def labels(self) -> list[dict[str, Key]]:
+    def read(self, codes: Sequence[NDArray[Any]]) -> Labels:
+        """What a person reads for these cells; private keys are read as they are."""
+        return {
+            axis.column: objects(
+                column.tolist() if axis.open else [axis.labels[code] for code in column.tolist()]
+            )
+            for axis, column in zip(self.axes, codes, strict=True)
+        }
+
+    def labels(self) -> Labels:
         """What a person reads for each cell."""
-        names = [axis.column for axis in self.axes]
-        words = itertools.product(*(axis.labels.values() for axis in self.axes))
-        return [dict(zip(names, cell, strict=True)) for cell in words]
+        found: Labels = {}
+        size = 1
+        for axis in self.axes:
+            own = {axis.column: objects(list(axis.labels.values()))}
+            found = nested(found, size, own, len(axis.labels))
+            size *= len(axis.labels)
+        return found
 
 
 def cells_of(query: Query, policy: Policy) -> Cells:

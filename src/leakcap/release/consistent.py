@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.answers import Rows
 from leakcap.release.convolution import noise_variance
 from leakcap.release.policy import Key
-from leakcap.release.result import Release, Row
+from leakcap.release.result import Release
 
 __all__ = ["ConsistentRelease", "agreeing", "consistent"]
 
@@ -37,7 +38,7 @@ _ADDITIVE = {"count": "rows", "histogram": "rows", "contingency": "rows", "sum":
 class ConsistentRelease(Release):
     """A release whose numbers add up with those of others; `raw` are its rows as they were before."""
 
-    raw: tuple[Row, ...] = ()
+    raw: Rows = field(default_factory=lambda: Rows.of([]))
 
     @property
     def processed(self) -> str:
@@ -213,6 +214,6 @@ def _changed(
         value = sum(parts) if isinstance(parts[0], int) else math.fsum(parts)
         low, high = row.interval
         rows.append(replace(row, value=value, interval=(min(low, float(value)), max(high, float(value)))))
-    known = {field.name: getattr(release, field.name) for field in fields(Release)}
+    known = {one.name: getattr(release, one.name) for one in fields(Release)}
     raw = release.raw if isinstance(release, ConsistentRelease) else release.rows
-    return ConsistentRelease(**{**known, "rows": tuple(rows)}, raw=raw)
+    return ConsistentRelease(**{**known, "rows": Rows.of(rows)}, raw=raw)

@@ -14,6 +14,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.convolution import noise_variance
 from leakcap.release.part import NoisyPart
 from leakcap.release.plan import Plan
+from leakcap.release.whole import Whole
 
 __all__ = ["Covariances", "Drawn", "DrawnPart", "drawn_of", "keeps"]
 
@@ -83,10 +84,10 @@ def keeps(plan: Plan) -> bool:
     return not plan.cells.open and all(type(part) is NoisyPart for part in plan.parts)
 
 
-def drawn_of(plan: Plan, noisy: Sequence[Sequence[int]]) -> Drawn:
+def drawn_of(plan: Plan, noisy: Sequence[Whole]) -> Drawn:
     """The noisy integers of each part with what is public about them."""
     parts = tuple(
-        DrawnPart(part.role, part.scale, part.unit, tuple(numbers))
+        DrawnPart(part.role, part.scale, part.unit, tuple(numbers.tolist()))
         for part, numbers in zip(plan.parts, noisy, strict=True)
     )
     ends = (0, 0) if plan.grid is None else (plan.grid.low, plan.grid.high)

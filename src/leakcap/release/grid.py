@@ -12,7 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leakcap.release.typed import Steps, column
+from leakcap.release.whole import Whole, doubles
 
 __all__ = ["Grid", "grid_for"]
 
@@ -45,6 +49,14 @@ class Grid:
         if isinstance(steps, int):  # integer division rounds once, like the fraction, and is much faster
             return steps / (1 << self.exponent) if self.exponent >= 0 else float(steps << -self.exponent)
         return float(steps * self.step)
+
+    def values(self, steps: Whole) -> NDArray[np.float64]:
+        """The double nearest to steps·2^−exponent, for each: rounded once, since powers of two scale exactly.
+
+        >>> Grid(exponent=1, low=0, high=20).values(np.array([5, 6])).tolist()
+        [2.5, 3.0]
+        """
+        return np.ldexp(doubles(steps), -self.exponent)
 
     def tree(self, name: str, bounds: tuple[float, float], fill: float | None, *, centre: int = 0) -> Steps:
         """The row's integer less `centre`; NULL where the value is missing and there is no `fill`."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.capacities import geometric_capacity
@@ -23,6 +25,7 @@ from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.whole import Whole, plus
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale
 
 __all__ = ["NoisyPart", "Part", "as_printed", "laplace_error", "noisy_part", "total_range"]
@@ -64,9 +67,9 @@ class Part(ABC):
         """The δ between neighbours that this part costs, exactly or rounded up."""
         return Fraction(0)
 
-    def appears(self, noisy: int) -> bool:
-        """Whether a cell with this noisy integer is released at all."""
-        return True
+    def appears(self, noisy: Whole) -> NDArray[np.bool_]:
+        """Whether a cell with such a noisy integer is released at all."""
+        return np.ones(len(noisy), dtype=bool)
 
     @property
     @abstractmethod
@@ -74,7 +77,7 @@ class Part(ABC):
         """The scale of the noise as a person reads it, in the unit of what is released."""
 
     @abstractmethod
-    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """The noisy integers, or choices, from the exact totals of all cells."""
 
     @abstractmethod
@@ -104,10 +107,9 @@ class NoisyPart(Part):
         """In the unit of the column, or rows, or people."""
         return float(self.scale * self.unit)
 
-    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """Each total plus noise of its own."""
-        noise = discrete_laplace(self.scale, len(exact), source)
-        return [total + int(z) for total, z in zip(exact, noise, strict=True)]
+        return plus(exact, discrete_laplace(self.scale, len(exact), source))
 
     def capacity(self) -> Bound:
         """Exact for one cell and for one-hot rows; what no mechanism of this ε exceeds elsewhere."""

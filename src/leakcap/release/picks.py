@@ -19,7 +19,6 @@ for peeling.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -30,6 +29,7 @@ from leakcap.bound import Bound
 from leakcap.numeric import up
 from leakcap.release.part import Part
 from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.whole import Whole
 from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
 
 __all__ = ["PickPart", "picked"]
@@ -56,7 +56,7 @@ class PickPart(Part):
         """How many rows less make a category e times less likely to stay in the draw."""
         return float(self.scale)
 
-    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """For each group the places of the chosen categories, as they were chosen."""
         return picked(exact, self.keys, self.top, self.scale, source)
 
@@ -76,16 +76,16 @@ class PickPart(Part):
         return math.ceil(self.scale * Fraction(nats * (1 + 1e-12)))
 
 
-def picked(counts: Sequence[int], keys: int, top: int, scale: Fraction, source: ByteSource) -> list[int]:
+def picked(counts: Whole, keys: int, top: int, scale: Fraction, source: ByteSource) -> Whole:
     """For each group of `keys` counts the places of the `top` chosen ones, by integers and rational coins.
 
     >>> from leakcap.sampling import system_bytes
-    >>> picked([0, 900, 0, 500], 4, 2, Fraction(1, 100), system_bytes)
+    >>> picked(np.array([0, 900, 0, 500]), 4, 2, Fraction(1, 100), system_bytes).tolist()
     [1, 3]
     """
-    span = max(map(abs, counts), default=0)
+    span = max(map(abs, counts.tolist()), default=0)
     fits = max((2 * span + 1) * scale.denominator, scale.numerator) < _WORD
-    left: Any = np.array(counts, dtype=np.int64 if fits else object).reshape(-1, keys)
+    left: Any = counts.astype(np.int64 if fits else object).reshape(-1, keys)
     places = np.tile(np.arange(keys), (len(left), 1))
     rounds = []
     for _ in range(top):
@@ -97,5 +97,4 @@ def picked(counts: Sequence[int], keys: int, top: int, scale: Fraction, source: 
         rounds.append(places[np.arange(len(left)), chosen])
         stay = np.arange(left.shape[1])[None, :] != chosen[:, None]
         left, places = (array[stay].reshape(len(left), -1) for array in (left, places))
-    found: list[int] = np.stack(rounds, axis=1).ravel().tolist()
-    return found
+    return np.stack(rounds, axis=1).ravel()

@@ -12,20 +12,24 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from leakcap.errors import DataError, InvalidParameter, InvalidQuery
+from leakcap.errors import InvalidParameter, InvalidQuery
+from leakcap.release.answers import Labels
 from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, named, to_text
-from leakcap.release.engine import Integers
+from leakcap.release.engine import Columns, Integers
 from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
 from leakcap.release.part import Part, as_printed
-from leakcap.release.policy import Column, Key, Policy
+from leakcap.release.policy import Column, Policy
 from leakcap.release.statements import statement_of, units_statement
 from leakcap.release.thresholds import plan_with_threshold
 from leakcap.release.typed import Read, Steps
 from leakcap.release.where import parse_where
+from leakcap.release.whole import Whole, clamped, whole
 
 if TYPE_CHECKING:
     from leakcap.release.queries import Query
@@ -37,6 +41,7 @@ __all__ = [
     "Part",
     "Plan",
     "codes_of",
+    "in_order",
     "plan_query",
     "read_totals",
     "statement_of",
@@ -145,7 +150,7 @@ class Plan:
         """What an answer has a row for."""
         return self.statistic.groups(self)
 
-    def labels(self) -> list[dict[str, Key]]:
+    def labels(self) -> Labels:
         """The keys of each row of the answer."""
         return self.statistic.labels(self)
 
@@ -193,35 +198,39 @@ def plan_query(query: Query, policy: Policy) -> Plan:
         ) from None
 
 
-def codes_of(plan: Plan, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Key, ...]]:
-    """The cells: all public ones; or, where keys are private, those of the data in an order of their own."""
+def codes_of(plan: Plan, found: Columns) -> tuple[NDArray[Any], ...]:
+    """The codes of the cells that came back, column by column."""
+    return found.arrays[: len(plan.cells.axes)]
+
+
+def in_order(plan: Plan, found: Columns) -> Columns:
+    """With cells of private keys in the order of the keys: nothing of what the table says but them."""
     if not plan.cells.open:
-        return plan.cells.codes()
-    width = len(plan.cells.axes)
-    return sorted((row[:width] for row in rows), key=_order)
+        return found
+    keys = list(zip(*(column.tolist() for column in codes_of(plan, found)), strict=True))
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+    return Columns(tuple(column[order] for column in found.arrays))
 
 
-def read_totals(plan: Plan, rows: Sequence[tuple[Any, ...]], *, before: int = 0) -> list[list[int]]:
-    """For each part the clamped total of every cell, in the order of `codes_of`.
+def read_totals(plan: Plan, found: Columns, *, before: int = 0) -> list[Whole]:
+    """For each part the clamped total of every cell: of all public ones, or of those that came back.
 
-    In a row the totals stand after the cell's codes and after so many totals of other plans.
+    The totals stand after the cell's codes and after so many totals of other plans.
     """
-    width = len(plan.cells.axes)
-    found = {tuple(row[:width]): row for row in rows}
-    first = width + before
-    nothing = (0,) * (first + len(plan.parts))
-    cells = [found.get(code, nothing) for code in codes_of(plan, rows)]
-    return [
-        _clamped([cell[place] for cell in cells], part.total) for place, part in enumerate(plan.parts, first)
-    ]
+    codes = codes_of(plan, found)
+    first = len(codes) + before
+    totals = [whole(column) for column in found.arrays[first : first + len(plan.parts)]]
+    if not plan.cells.open:
+        totals = _placed(plan.cells.places(codes), totals, plan.cells.size)
+    return [clamped(total, part.total) for total, part in zip(totals, plan.parts, strict=True)]
 
 
-def _order(code: tuple[Key, ...]) -> tuple[tuple[str, Key], ...]:
-    """By the keys alone, whatever their types: nothing of what the table says but them."""
-    return tuple((type(key).__name__, key) for key in code)
-
-
-def _clamped(totals: list[int], reach: tuple[int, int] | None) -> list[int]:
-    if not set(map(type, totals)) <= {int}:
-        raise DataError("The engine did not return integers.")
-    return totals if reach is None else [max(reach[0], min(reach[1], total)) for total in totals]
+def _placed(places: NDArray[np.int64], columns: Sequence[Whole], size: int) -> list[Whole]:
+    """The totals where their cells are, and 0 elsewhere."""
+    listed = places >= 0
+    found = []
+    for column in columns:
+        total = np.zeros(size, dtype=column.dtype)
+        total[places[listed]] = column[listed]
+        found.append(total)
+    return found

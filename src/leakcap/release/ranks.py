@@ -33,6 +33,7 @@ from leakcap.bound import Bound
 from leakcap.numeric import up
 from leakcap.release.part import Part
 from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.whole import Whole
 from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
 
 __all__ = [
@@ -72,7 +73,7 @@ class RankPart(Part):
         """How many rows further from the wanted rank make a bin e times less likely to stay in the draw."""
         return float(2 * self.scale / self.denominator)
 
-    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """The chosen bin of each group."""
         return chosen_bins(self, exact, self.bins, source)
 
@@ -112,7 +113,7 @@ def shift_for(scale: Fraction, bins: int, beyond: float) -> int:
     return math.ceil(2 * scale * Fraction(nats * (1 + 1e-12)))
 
 
-def chosen_bins(part: RankPart, counts: Sequence[int], bins: int, source: ByteSource) -> list[int]:
+def chosen_bins(part: RankPart, counts: Whole, bins: int, source: ByteSource) -> Whole:
     """For each group the chosen bin; `counts` are the rows of each bin, group by group.
 
     Drawn exactly: integers and rational coins from end to end.
@@ -120,9 +121,9 @@ def chosen_bins(part: RankPart, counts: Sequence[int], bins: int, source: ByteSo
     per_row, wanted = part.denominator, part.numerator
     numerator, denominator = part.scale.denominator, 2 * part.scale.numerator
     # One row more than there are: the constants themselves must fit, also where no row does.
-    largest = ((sum(map(abs, counts)) + 1) * per_row + abs(part.shift)) * numerator
+    largest = ((sum(map(abs, counts.tolist())) + 1) * per_row + abs(part.shift)) * numerator
     fits = max(largest, denominator) < _WORD
-    array: Any = np.array(counts, dtype=np.int64 if fits else object).reshape(-1, bins)
+    array: Any = counts.astype(np.int64 if fits else object).reshape(-1, bins)
     upto = np.cumsum(array, axis=1)
     target = wanted * upto[:, -1:] + part.shift
     gaps = np.zeros_like(array)
@@ -131,8 +132,7 @@ def chosen_bins(part: RankPart, counts: Sequence[int], bins: int, source: ByteSo
     heads = bernoulli_exp((gaps * numerator).ravel(), denominator, source).reshape(gaps.shape)
     order = np.cumsum(heads, axis=1)
     picks = uniform_below(order[:, -1].astype(np.int64), len(order), source) + 1
-    found: list[int] = (order == picks[:, None]).argmax(axis=1).tolist()
-    return found
+    return np.asarray(np.argmax(order == picks[:, None], axis=1), dtype=np.int64)
 
 
 def readings(

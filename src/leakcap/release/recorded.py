@@ -1,65 +1,126 @@
-"""Released values as the ledger remembers them, and back."""
+"""Released values as the ledger remembers them, and back.
+
+An answer is recorded column by column: `values`, `lower`, `upper`, `keys` where they are a part of the
+answer, and `parts`, the noisy integers that it was made of, where they are kept and are not the values.
+Earlier versions recorded row by row, the parts in rows that begin with a mark; such ledgers are read too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
+from leakcap.release.answers import Answers, Labels, Rows, numbers_of
 from leakcap.release.drawn import Drawn, drawn_of, keeps
 from leakcap.release.plan import Plan
+from leakcap.release.policy import Key
 from leakcap.release.price import Price
-from leakcap.release.result import Release, Row
+from leakcap.release.result import Release
+from leakcap.release.whole import objects, whole
 
-Recorded: TypeAlias = float | str
 _MARK = "drawn/1"
-__all__ = ["recalled", "values_of"]
+Recorded: TypeAlias = dict[str, Any]
+__all__ = ["Told", "recalled", "told", "values_of"]
 
 
-def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, list[list[Recorded]]]:
-    """By entry, for each group in its order: value, and both ends of its interval. All of it is released."""
+@dataclass(frozen=True)
+class Told:
+    """A recorded answer: its numbers, and the columns of its keys where they were recorded."""
+
+    values: list[int | float]
+    lower: list[float]
+    upper: list[float]
+    keys: list[list[Key]] = field(default_factory=list)
+    parts: list[tuple[str, list[int]]] = field(default_factory=list)
+
+
+def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, Any]:
+    """By entry, the columns of the answer. All of it is released."""
     return {id_: _recorded(release) for id_, release in zip(ids, releases, strict=True)}
 
 
-def _recorded(release: Release) -> list[list[Recorded]]:
-    if _told(release):
+def _recorded(release: Release) -> Recorded:
+    answers, drawn = release.rows.answers, release.drawn
+    found: Recorded = {
+        "values": answers.values.tolist(),
+        "lower": answers.lower.tolist(),
+        "upper": answers.upper.tolist(),
+    }
+    if release.price.delta > 0 or release.query.kind.told:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
-        return [[row.value, *row.interval, *row.keys.values()] for row in release.rows]
-    rows: list[list[Recorded]] = [[row.value, *row.interval] for row in release.rows]
-    return rows + _parts(release)
+        found["keys"] = [words.tolist() for words in release.rows.labels.values()]
+    elif drawn is not None and found["values"] != list(drawn.parts[0].numbers):
+        found["parts"] = [[part.role, part.numbers] for part in drawn.parts]
+    return found
 
 
-def _parts(release: Release) -> list[list[Recorded]]:
-    """A row for each part, with its mark: what is no number is skipped by whoever looks for values alone."""
-    if release.drawn is None or _plain(release.drawn.parts[0].numbers, release.rows):
-        return []
-    return [[_MARK, part.role, *part.numbers] for part in release.drawn.parts]
+def told(recorded: object) -> Told | None:
+    """What was recorded, whichever version did it; None where it has not the shape of an answer.
+
+    >>> told({"values": [5], "lower": [2.0], "upper": [8.0]}).values
+    [5]
+    >>> told([[5, 2.0, 8.0, "a"], [6, 3.0, 9.0, "b"]]).keys
+    [['a', 'b']]
+    """
+    if isinstance(recorded, list):
+        recorded = _turned(recorded)
+    if not isinstance(recorded, dict):
+        return None
+    columns = [recorded.get(name) for name in ("values", "lower", "upper")]
+    keys, parts = recorded.get("keys", []), recorded.get("parts", [])
+    if not (all(_numbers(column) for column in columns) and isinstance(keys, list) and _parts(parts)):
+        return None
+    values, lower, upper = (column or [] for column in columns)
+    if {len(values)} != {len(one) for one in (values, lower, upper, *keys) if isinstance(one, list)}:
+        return None
+    return Told(values, lower, upper, keys, [(role, numbers) for role, numbers in parts])
 
 
-def _plain(numbers: Sequence[Recorded], rows: Sequence[Row]) -> bool:
-    """Whether the noisy integers are the values themselves."""
-    return [row.value for row in rows] == list(numbers) and all(type(row.value) is int for row in rows)
+def _turned(rows: list[Any]) -> Recorded | None:
+    """Rows of value, ends and keys as columns; rows that begin with the mark are the parts."""
+    marked = [row for row in rows if isinstance(row, list) and row[:1] == [_MARK]]
+    plain = [row for row in rows if not (isinstance(row, list) and row[:1] == [_MARK])]
+    widths = {len(row) if isinstance(row, list) else 0 for row in plain}
+    if len(widths) > 1 or (widths and min(widths) < 3):
+        return None
+    columns = [list(column) for column in zip(*plain, strict=True)] or [[], [], []]
+    parts = [[row[1], row[2:]] for row in marked if len(row) > 1]
+    return {
+        "values": columns[0],
+        "lower": columns[1],
+        "upper": columns[2],
+        "keys": columns[3:],
+        "parts": parts,
+    }
 
 
-def _split(plan: Plan, values: Any) -> tuple[Any, Drawn | None]:
-    """The rows of an answer, and its parts where they were recorded, or are the values."""
-    if not isinstance(values, list) or not keeps(plan):
-        return values, None
-    marked = [row for row in values if isinstance(row, list) and row[:1] == [_MARK]]
-    rows = [row for row in values if not (isinstance(row, list) and row[:1] == [_MARK])]
-    counts = len(plan.parts) == 1 and plan.grid is None
-    if not marked and counts and len(rows) == plan.cells.size and all(map(_is_row, rows)):
-        marked = [[_MARK, plan.parts[0].role, *(row[0] for row in rows)]]
-    sound = len(marked) == len(plan.parts) and all(
-        row[1:2] == [part.role] and len(row) == 2 + plan.cells.size and all(type(n) is int for n in row[2:])
-        for row, part in zip(marked, plan.parts, strict=False)
-    )
-    return rows, drawn_of(plan, [row[2:] for row in marked]) if sound else None
+def _numbers(column: object) -> bool:
+    return isinstance(column, list) and {type(number) for number in column} <= {int, float}
 
 
-def _told(release: Release) -> bool:
-    return release.price.delta > 0 or release.query.kind.told
+def _parts(parts: object) -> bool:
+    """Roles, and integers for each."""
+    if not isinstance(parts, list):
+        return False
+    sound = (isinstance(part, list) and len(part) == 2 and _numbers(part[1]) for part in parts)
+    return all(sound) and all({type(number) for number in part[1]} <= {int} for part in parts)
+
+
+def _drawn(plan: Plan, found: Told) -> Drawn | None:
+    """The noisy integers, where they were recorded or are the values."""
+    if not keeps(plan):
+        return None
+    parts = found.parts
+    if not parts and len(plan.parts) == 1 and plan.grid is None:
+        parts = [(plan.parts[0].role, [value for value in found.values if isinstance(value, int)])]
+    roles = [part.role for part in plan.parts]
+    sound = [role for role, _ in parts] == roles and {len(n) for _, n in parts} == {plan.cells.size}
+    return drawn_of(plan, [whole(numbers) for _, numbers in parts]) if sound else None
 
 
 def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
@@ -67,28 +128,29 @@ def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
 
     Raises `LedgerError` where what is recorded is no answer to this query.
     """
-    values, drawn = _split(plan, answer.values)
-    labels = plan.labels()
-    if (plan.cells.open or plan.statistic.told) and isinstance(values, list):
-        names = list(labels[0]) if plan.statistic.told else [axis.column for axis in plan.cells.axes]
-        width = len(names)
-        keyed = [row for row in values if isinstance(row, list) and len(row) == 3 + width]
-        labels = [dict(zip(names, row[3:], strict=True)) for row in keyed]
-        values = [row[:3] for row in keyed] if len(keyed) == len(values) else None
-    if not isinstance(values, list) or len(values) != len(labels) or not all(map(_is_row, values)):
+    found, labels = told(answer.values), plan.labels()
+    names = list(labels)
+    if plan.cells.open:
+        names = [axis.column for axis in plan.cells.axes]
+    recorded = plan.cells.open or plan.statistic.told
+    if found is None or not _fits(found, names, plan, labels, recorded=recorded):
         raise LedgerError(
             f"The recorded answer of entry {answer.entry} has not the shape of an answer to this query. "
             "Ask with fresh noise: `fresh=True`, or `--fresh`."
         )
-    rows = tuple(
-        Row(keys, value, (low, high)) for keys, (value, low, high) in zip(labels, values, strict=True)
-    )
-    scale = price.noise_scales[plan.parts[0].role]
+    if recorded:
+        labels = dict(zip(names, map(objects, found.keys or ([] for _ in names)), strict=True))
+    ends = (np.array(column, dtype=np.float64) for column in (found.lower, found.upper))
+    rows = Rows(labels, Answers(numbers_of(found.values), *ends))
+    scale, drawn = price.noise_scales[plan.parts[0].role], _drawn(plan, found)
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price, repeated=True, drawn=drawn)
 
 
-def _is_row(row: object) -> bool:
-    """A value and both ends of its interval."""
-    if not isinstance(row, list) or len(row) != 3:
+def _fits(found: Told, names: Sequence[str], plan: Plan, labels: Labels, *, recorded: bool) -> bool:
+    """Whether there is a number for each label, and where keys are recorded a column for each name."""
+    if recorded and len(found.keys) != len(names) and found.values:
         return False
-    return all(isinstance(number, int | float) and not isinstance(number, bool) for number in row)
+    if plan.cells.open:
+        return True
+    size = len(next(iter(labels.values()))) if labels else 1
+    return len(found.values) == size and (recorded or not found.keys)

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from leakcap.cards import card
 from leakcap.errors import InvalidQuery
+from leakcap.release.answers import Number, Row, Rows
 from leakcap.release.drawn import Covariances, Drawn, drawn_of, keeps, missing
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
-from leakcap.release.statistics import Number
 from leakcap.release.thresholds import appearing
+from leakcap.release.whole import Whole
 from leakcap.statement import Statement, statement_of
 
-__all__ = ["Number", "Release", "Row", "release_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One group of an answer: its keys, the private value, and its 95 % interval."""
-
-    keys: dict[str, Key]
-    value: Number
-    interval: tuple[float, float]
+__all__ = ["Number", "Release", "Row", "Rows", "release_of"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Release:
     name: str
     query: Query
     text: str
-    rows: tuple[Row, ...]
+    rows: Rows
     noise_scale: float
     price: Price
     repeated: bool = False
@@ -51,14 +46,16 @@ class Release:
 
     def at(self, **keys: Key) -> Release:
         """The release of one group alone, by its keys. Raises `InvalidQuery` unless there is exactly one."""
-        places = [place for place, row in enumerate(self.rows) if row.keys.items() >= keys.items()]
+        places = self.rows.places(keys)
         if len(places) != 1:
             raise InvalidQuery(f"`{self.name}` has {len(places)} groups with these keys; name one.")
         (place,) = places
         kept = self.drawn
         one = kept is not None and all(len(part.numbers) == len(self.rows) for part in kept.parts)
         return replace(
-            self, rows=(self.rows[place],), drawn=kept.at(place) if kept is not None and one else None
+            self,
+            rows=self.rows[place : place + 1],
+            drawn=kept.at(place) if kept is not None and one else None,
         )
 
     def covariance(self) -> Covariances:
@@ -77,10 +74,10 @@ class Release:
     @property
     def grouped(self) -> bool:
         """Whether the answer has a row for each group, rather than one number."""
-        return not self.rows or bool(self.rows[0].keys)
+        return not self.rows or bool(self.rows.labels)
 
     @property
-    def value(self) -> Number | tuple[Row, ...]:
+    def value(self) -> Number | Rows:
         """The number; for a grouped statistic its rows."""
         return self.rows if self.grouped else self.rows[0].value
 
@@ -119,16 +116,16 @@ def _between(interval: tuple[float, float]) -> str:
 
 
 def release_of(
-    plan: Plan, price: Price, noisy: Sequence[Sequence[int]], codes: Sequence[tuple[Key, ...]] = ()
+    plan: Plan, price: Price, noisy: Sequence[Whole], codes: Sequence[NDArray[Any]] = ()
 ) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
     scale = price.noise_scales[plan.parts[0].role]
-    labels = plan.statistic.labelled(plan, noisy)
     if plan.cells.open:
         kept = appearing(plan.parts, noisy)
-        noisy = [[numbers[place] for place in kept] for numbers in noisy]
-        labels = [plan.cells.label(codes[place]) for place in kept]
-    answers = plan.statistic.answers(plan, noisy)
-    rows = tuple(Row(keys, value, interval) for keys, (value, interval) in zip(labels, answers, strict=True))
+        noisy = [numbers[kept] for numbers in noisy]
+        labels = plan.cells.read([column[kept] for column in codes])
+    else:
+        labels = plan.statistic.labelled(plan, noisy)
+    rows = Rows(labels, plan.statistic.answers(plan, noisy))
     drawn = drawn_of(plan, noisy) if keeps(plan) else None
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price, drawn=drawn)

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from leakcap.release.condition import to_text
 from leakcap.release.engine import Engine, Statement
-from leakcap.release.plan import Plan, codes_of, read_totals
-from leakcap.release.policy import Key
+from leakcap.release.plan import Plan, codes_of, in_order, read_totals
 from leakcap.release.queries import Query
 from leakcap.release.statements import statement_of
+from leakcap.release.whole import Whole
 
 __all__ = ["Scan", "scans_of"]
 
 
 class Found(NamedTuple):
-    """The cells, and for each part the exact total of every cell. Neither is private yet."""
+    """The codes of the cells that came back, and for each part the exact total of every cell: of all, where
+    keys are public. Neither is private yet.
+    """
 
-    codes: list[tuple[Key, ...]]
-    totals: list[list[int]]
+    codes: tuple[NDArray[Any], ...]
+    totals: list[Whole]
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,11 @@ class Scan:
 
     def run(self, engine: Engine) -> dict[int, Found]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
-        rows = engine.run(self.statement)
-        codes, before = codes_of(self.plans[0], rows), 0
+        columns = in_order(self.plans[0], engine.run(self.statement))
+        codes, before = codes_of(self.plans[0], columns), 0
         totals: dict[int, Found] = {}
         for places, plan in zip(self.places, self.plans, strict=True):
-            found = Found(codes, read_totals(plan, rows, before=before))
+            found = Found(codes, read_totals(plan, columns, before=before))
             totals |= dict.fromkeys(places, found)
             before += len(plan.parts)
         return totals

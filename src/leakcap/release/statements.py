@@ -44,7 +44,8 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     for plan in plans:
         mine, names = names[: len(plan.values)], names[len(plan.values) :]
         totals += [part.aggregate.tree(mine) for part in plan.parts]
-    outer = exp.Select(expressions=[*(code.copy() for code in codes), *totals])
+    named = [aliased(total, f"t{index}") for index, total in enumerate(totals)]
+    outer = exp.Select(expressions=[*(code.copy() for code in codes), *named])
     outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
     # Keys that are not public are dropped after they were added up: a test per group, not per row. Engines
     # that move such a test in front of the addition by themselves may.

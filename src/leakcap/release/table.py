@@ -190,7 +190,7 @@ class PrivateTable(Asking):
         """Under replace-one the number of units is public by definition, so that to compare it tells nothing:
         every neighbouring table gives the same answer. Under add/remove-one it is never looked at.
         """
-        counted = self._engine.run(self._engine.write(units_statement(self.policy)))[0][0]
+        ((counted,),) = self._engine.run(self._engine.write(units_statement(self.policy))).rows()
         if counted != self.policy.rows:
             raise DataError(
                 "The table does not have as many units as `rows` of the policy says. Correct the policy, "

@@ -33,6 +33,9 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leakcap.bound import Bound
 from leakcap.errors import InvalidQuery
 from leakcap.numeric import up
@@ -42,6 +45,7 @@ from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Presence
 from leakcap.release.tight import float_up, tight_mutual_information
 from leakcap.release.typed import Read, column
+from leakcap.release.whole import Whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -76,9 +80,9 @@ class ThresholdPart(NoisyPart):
         """No bound worth stating: large groups name themselves, and a key may be a long text."""
         return math.inf
 
-    def appears(self, noisy: int) -> bool:
+    def appears(self, noisy: Whole) -> NDArray[np.bool_]:
         """Whether a group of the data is released."""
-        return noisy >= self.threshold
+        return np.asarray(noisy >= self.threshold, dtype=bool)
 
 
 def delta_of(scale: Fraction, threshold: int, groups: int) -> float:
@@ -171,10 +175,7 @@ def _checked_delta(asked: Asked) -> float:
     return query.delta
 
 
-def appearing(parts: Sequence[Part], noisy: Sequence[Sequence[int]]) -> list[int]:
-    """The places of the groups that are released."""
-    return [
-        place
-        for place, numbers in enumerate(zip(*noisy, strict=True))
-        if all(part.appears(number) for part, number in zip(parts, numbers, strict=True))
-    ]
+def appearing(parts: Sequence[Part], noisy: Sequence[Whole]) -> NDArray[np.bool_]:
+    """Which of the groups are released."""
+    each = [part.appears(numbers) for part, numbers in zip(parts, noisy, strict=True)]
+    return np.asarray(np.all(each, axis=0), dtype=bool)

@@ -25,6 +25,7 @@ from leakcap.capacities import geometric_capacity
 from leakcap.numeric import up
 from leakcap.release.part import NoisyPart
 from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.whole import Whole, clamped, whole
 from leakcap.sampling import ByteSource
 
 __all__ = ["TreePart", "branching_for", "digits", "levels_of", "monotone", "nodes_of", "prefixes"]
@@ -88,18 +89,17 @@ def _digit_sums(bins: int, branching: int) -> int:
     return total + int(places.sum())
 
 
-def nodes_of(counts: Sequence[int], bins: int, branching: int) -> list[int]:
+def nodes_of(counts: Whole, bins: int, branching: int) -> Whole:
     """All nodes of the trees of all groups: group by group, level by level, finest first.
 
-    >>> nodes_of([1, 2, 3], 3, 2)
+    >>> nodes_of(np.array([1, 2, 3]), 3, 2).tolist()
     [1, 2, 3, 3, 3]
     """
-    table: Any = np.array(counts, dtype=object).reshape(-1, bins)
+    table: Any = counts.astype(object).reshape(-1, bins)
     parts = [
         np.add.reduceat(table, np.arange(0, bins, width), axis=1) for width in levels_of(bins, branching)
     ]
-    found: list[int] = np.concatenate(parts, axis=1).ravel().tolist()
-    return found
+    return whole(np.concatenate(parts, axis=1).ravel())
 
 
 def prefixes(nodes: Sequence[int], bins: int, branching: int) -> list[int]:
@@ -160,13 +160,10 @@ class TreePart(NoisyPart):
         """The ε between any two possible contents of one unit's data."""
         return self.levels * Fraction(self.contribution.diameter) / self.scale
 
-    def draw(self, exact: Sequence[int], source: ByteSource) -> list[int]:
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """Each node, within the public range of all rows, plus noise of its own."""
         nodes = nodes_of(exact, self.bins, self.branching)
-        if self.total is not None:
-            low, high = self.total
-            nodes = [max(low, min(high, node)) for node in nodes]
-        return super().draw(nodes, source)
+        return super().draw(clamped(nodes, self.total), source)
 
     def capacity(self) -> Bound:
         """What no mechanism of this ε exceeds."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Entry, Ledger
 from leakcap.release import Policy, exposure_so_far, load_policy
+from leakcap.release.recorded import told
 from leakcap.report.publication import CAPS, assumptions, protects
 from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
@@ -82,8 +83,16 @@ def answer_of(settings: Settings, entry: Entry) -> list[Told]:
         return []
     with Ledger.read(settings.ledger) as book:
         answer = book.answer(entry.id)
-    rows = [] if answer is None or not isinstance(answer.values, list) else answer.values
-    return [_told(index, row) for index, row in enumerate(rows[:_MOST_ENTRIES], start=1) if _sound(row)]
+    known = None if answer is None else told(answer.values)
+    if known is None:
+        return []
+    size = len(known.values)
+    keys = list(zip(*known.keys, strict=True)) if known.keys else [()] * size
+    numbers = zip(known.values, known.lower, known.upper, strict=True)
+    return [
+        Told(", ".join(map(str, key)) or f"{place}", *three)
+        for place, (key, three) in enumerate(zip(keys, numbers, strict=True), start=1)
+    ][:_MOST_ENTRIES]
 
 
 @dataclass(frozen=True)
@@ -94,16 +103,6 @@ class Told:
     value: float
     low: float
     high: float
-
-
-def _sound(row: object) -> bool:
-    numbers = row[:3] if isinstance(row, list) else []
-    return len(numbers) == 3 and all(isinstance(n, int | float) for n in numbers)
-
-
-def _told(index: int, row: list[float | str]) -> Told:
-    value, low, high = (n for n in row[:3] if not isinstance(n, str))
-    return Told(", ".join(map(str, row[3:])) or f"{index}", value, low, high)
 
 
 def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import DataError
 
-__all__ = ["READING", "Cell", "Engine", "Statement", "foreign", "plain", "withheld"]
+__all__ = ["READING", "Cell", "Columns", "Engine", "Statement", "foreign", "plain", "withheld"]
 
 READING = "The data could not be read to the end. What the engine said is withheld: it may quote values."
 
@@ -27,15 +29,43 @@ Cell = tuple[Any, ...]
 class Statement:
     """A statement as one engine runs it.
 
-    `text` is right for every table; `quick`, where there is one, returns the same, or NULL where it cannot
-    be sure of a number. Without groups it can be sure of no table with more than `most` rows. `seed` is what
-    the statement's one parameter stands for, where it has one: 64 bits that choose among a person's rows.
+    `width` is how many columns come back. `text` is right for every table; `quick`, where there is one,
+    returns the same, or NULL where it cannot be sure of a number. Without groups it can be sure of no table
+    with more than `most` rows. `seed` is what the statement's one parameter stands for, where it has one: 64
+    bits that choose among a person's rows.
     """
 
     text: str
+    width: int
     quick: str | None = None
     most: int | None = None
     seed: int | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What a statement returned, column by column: vectors of numbers, or of objects, None for NULL."""
+
+    arrays: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def of(cls, rows: list[Cell], width: int) -> Columns:
+        """From rows, each with so many values.
+
+        >>> Columns.of([(1, "a"), (2, None)], 2).rows()
+        [(1, 'a'), (2, None)]
+        """
+        columns = zip(*rows, strict=True) if rows else ([] for _ in range(width))
+        return cls(tuple(np.fromiter(one, dtype=object, count=len(rows)) for one in columns))
+
+    @property
+    def known(self) -> bool:
+        """Whether nothing is NULL."""
+        return not any(one.dtype == object and None in one.tolist() for one in self.arrays)
+
+    def rows(self) -> list[Cell]:
+        """The same as rows."""
+        return list(zip(*(one.tolist() for one in self.arrays), strict=True))
 
 
 class Engine(Protocol):
@@ -52,8 +82,8 @@ class Engine(Protocol):
         """The statement for this table. The tree is used up. Touches no rows."""
         ...
 
-    def run(self, statement: Statement) -> list[Cell]:
-        """The rows of an aggregate; raises `DataError` without the engine's words."""
+    def run(self, statement: Statement) -> Columns:
+        """The result of an aggregate; raises `DataError` without the engine's words."""
         ...
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from leakcap.release.engine.base import Cell, Statement
+from leakcap.release.engine.base import Columns, Statement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
 from leakcap.release.typed import Total, literal
 
@@ -48,13 +48,14 @@ def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statemen
     limits = [limit(node) for node in tree.find_all(Total)]
     text = quick.text(tree.copy()) if limits and min(limits) > 0 else None
     most = min(limits) if limits and tree.args.get("group") is None else None
-    return Statement(sure.text(tree), text, most, seed)
+    width = len(tree.expressions)
+    return Statement(sure.text(tree), width, text, most, seed)
 
 
-def quick_or_sure(statement: Statement, aggregate: Callable[[str, int | None], list[Cell]]) -> list[Cell]:
-    """The rows: from the quick statement where it is sure of every number in them."""
+def quick_or_sure(statement: Statement, aggregate: Callable[[str, int | None], Columns]) -> Columns:
+    """The result: from the quick statement where it is sure of every number in it."""
     if statement.quick is not None:
-        rows = aggregate(statement.quick, statement.seed)
-        if all(None not in row for row in rows):
-            return rows
+        found = aggregate(statement.quick, statement.seed)
+        if found.known:
+            return found
     return aggregate(statement.text, statement.seed)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import Any, TypeVar
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.release.engine.base import READING, Cell, Statement, withheld
+from leakcap.release.engine.base import READING, Cell, Columns, Statement, withheld
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
 from leakcap.release.typed import SOURCE, Read, column, joined_source
+from leakcap.release.whole import objects
 
 __all__ = ["DuckDB", "connect", "quoted", "session"]
+
+T = TypeVar("T")
+
+# Of 128 bits, and of decimals, DuckDB would make doubles.
+_VECTORS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR"}
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Nothing is fetched or loaded because of what a file or a query says.
@@ -104,11 +113,11 @@ class DuckDB:
         prefix, dot, own = name.partition(".")
         return (self._relations[prefix], own) if dot and prefix in self._relations else (SOURCE, name)
 
-    def run(self, statement: Statement) -> list[Cell]:
-        """The rows: from the quick statement where it is sure of every number in them."""
+    def run(self, statement: Statement) -> Columns:
+        """The result: from the quick statement where it is sure of every number in it."""
         if statement.most is not None and self._rows() > statement.most:
-            return self.aggregate(statement.text, statement.seed)
-        return quick_or_sure(statement, self.aggregate)
+            return self._columns(statement.text, statement.seed)
+        return quick_or_sure(statement, self._columns)
 
     def _rows(self) -> int:
         """How many rows there are, which files and tables of DuckDB say without being read."""
@@ -116,15 +125,43 @@ class DuckDB:
 
     def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""
-        return self._fetch(statement, given=None if seed is None else {"seed": seed})
+        return self._ask(statement, lambda found: list(found.fetchall()), seed)
 
-    def _fetch(
-        self, statement: str, message: str = READING, *, given: dict[str, int] | None = None
-    ) -> list[Cell]:
+    def _columns(self, statement: str, seed: int | None) -> Columns:
+        return self._ask(statement, _columns_of, seed)
+
+    def _fetch(self, statement: str, message: str = READING) -> list[Cell]:
+        return self._ask(statement, lambda found: list(found.fetchall()), message=message)
+
+    def _ask(
+        self,
+        statement: str,
+        fetch: Callable[[duckdb.DuckDBPyConnection], T],
+        seed: int | None = None,
+        *,
+        message: str = READING,
+    ) -> T:
+        given = None if seed is None else {"seed": seed}
         with self._turn:
-            return withheld(
-                lambda: list(self._connection.execute(statement, given).fetchall()), duckdb.Error, message
-            )
+            return withheld(lambda: fetch(self._connection.execute(statement, given)), duckdb.Error, message)
+
+
+def _columns_of(found: duckdb.DuckDBPyConnection) -> Columns:
+    """Vectors as DuckDB makes them, of types that fit one; Python's own objects of the others."""
+    types = [str(column[1]) for column in found.description or ()]
+    if not set(types) <= _VECTORS:
+        return Columns.of(list(found.fetchall()), len(types))
+    arrays = found.fetchnumpy().values()
+    if len(arrays) != len(types):
+        raise DataError("Two columns of a statement have one name.")
+    return Columns(tuple(map(_unmasked, arrays)))
+
+
+def _unmasked(array: NDArray[Any]) -> NDArray[Any]:
+    """With None in place of what is masked."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    return objects(array.tolist())
 
 
 def connect() -> duckdb.DuckDBPyConnection:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
+from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
 from leakcap.release.typed import SOURCE, joined_source
@@ -122,12 +122,12 @@ class PostgreSQL:
 
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this table."""
-        seed = seed_in(tree)
-        return Statement(PostgreSQL15(self.columns(), self._sources).text(tree), seed=seed)
+        seed, width = seed_in(tree), len(tree.expressions)
+        return Statement(PostgreSQL15(self.columns(), self._sources).text(tree), width, seed=seed)
 
-    def run(self, statement: Statement) -> list[Cell]:
-        """The rows of an aggregate, with integers for numerics."""
-        return self.aggregate(statement.text, statement.seed)
+    def run(self, statement: Statement) -> Columns:
+        """The result of an aggregate, with integers for numerics."""
+        return Columns.of(self.aggregate(statement.text, statement.seed), statement.width)
 
     def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run a statement; raises `DataError` without PostgreSQL's words."""

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.release.engine.base import READING, Cell, Statement, foreign, plain
+from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
 from leakcap.release.typed import SOURCE, identifier, joined_source
@@ -71,9 +71,11 @@ class Spark:
         types = self.columns()
         return written(tree, SparkSQL(types, sources), SparkDoubles(types, sources))
 
-    def run(self, statement: Statement) -> list[Cell]:
-        """The rows of an aggregate, with integers for whole decimals."""
-        return quick_or_sure(statement, self.aggregate)
+    def run(self, statement: Statement) -> Columns:
+        """The result of an aggregate, with integers for whole decimals."""
+        return quick_or_sure(
+            statement, lambda text, seed: Columns.of(self.aggregate(text, seed), statement.width)
+        )
 
     def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run a statement; raises `DataError` without Spark's words."""

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from leakcap.release.statistics.base import Expected, Number, Statistic
+from leakcap.release.statistics.base import Expected, Statistic
 
-__all__ = ["Expected", "Number", "Statistic", "statistics"]
+__all__ = ["Expected", "Statistic", "statistics"]
 
 
 @cache

@@ -5,21 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.answers import Answers, Interval, Labels, Number
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.condition import named
-from leakcap.release.policy import Key, Policy
+from leakcap.release.policy import Policy
+from leakcap.release.whole import Whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
     from leakcap.release.queries import Query
 
-__all__ = ["REFERENCE_ROWS", "Expected", "Number", "Statistic", "assumed_rows", "require"]
-
-Number: TypeAlias = int | float
-Interval: TypeAlias = tuple[float, float]
+__all__ = ["REFERENCE_ROWS", "CellStatistic", "Expected", "Statistic", "assumed_rows", "require"]
 
 REFERENCE_ROWS = 1000
 """Where the number of rows is neither public nor known, an error is quoted at this many."""
@@ -94,32 +93,37 @@ class Statistic(ABC):
         """What an answer has a row for, of the cells."""
         return plan.cells
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys of each row of the answer."""
         return self.groups(plan).labels()
 
-    def labelled(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[dict[str, Key]]:
+    def labelled(self, plan: Plan, noisy: Sequence[Whole]) -> Labels:
         """The keys of each row of this very answer, where they are `told`."""
         return self.labels(plan)
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, Interval]]:
-        """Value and interval for each label, from the noisy integers of each part, cell by cell."""
-        return [
-            (self.value(plan, totals), self.interval(plan, totals, plan.errors))
-            for totals in zip(*noisy, strict=True)
-        ]
-
     @abstractmethod
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """What one cell's noisy integers, one a part, say."""
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+        """Value and interval for each row of the labels, from the noisy integers of each part, cell by cell.
 
-    @abstractmethod
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> Interval:
-        """An interval that covers with 95 % probability; `errors` says how far each part's noise goes."""
+        An interval covers with 95 % probability.
+        """
 
     @abstractmethod
     def expected(self, plan: Plan) -> Expected:
         """How far the answer may be off, from public facts alone."""
+
+
+class CellStatistic(Statistic):
+    """A statistic each of whose values is made of one cell's noisy integers."""
+
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+        """Cell by cell."""
+        cells = zip(*(numbers.tolist() for numbers in noisy[: len(plan.parts)]), strict=True)
+        return Answers.of(self.cell(plan, totals) for totals in cells)
+
+    @abstractmethod
+    def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[Number, Interval]:
+        """Value and interval of one cell from its noisy integers, one a part."""
 
 
 def require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:

@@ -7,29 +7,37 @@ from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import Rows
+from leakcap.release.answers import Answers
 from leakcap.release.cells import Axis, bins_axis, key_axis
 from leakcap.release.part import noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, require
+from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
     from leakcap.release.queries import Query
 
-__all__ = ["Count", "Histogram", "IntegerStatistic"]
+__all__ = ["Count", "Histogram", "IntegerStatistic", "around"]
+
+
+def around(noisy: Whole, error: int | Sequence[int]) -> Answers:
+    """Integers that are off by `error` at most, one for all or one for each.
+
+    >>> around(whole([7]), 2).pairs()
+    [(7, (5.0, 9.0))]
+    """
+    off = whole([error]) if isinstance(error, int) else whole(error)
+    return Answers(noisy, doubles(plus(noisy, -off)), doubles(plus(noisy, off)))
 
 
 class IntegerStatistic(Statistic):
     """One noisy integer for each cell, which is the answer, negative or not."""
 
-    def value(self, plan: Plan, noisy: Sequence[int]) -> int:
-        """The noisy integer itself."""
-        return noisy[0]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The integer and what the noise may have added or taken off."""
-        return float(noisy[0] - errors[0]), float(noisy[0] + errors[0])
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+        """The noisy integers themselves, and what the noise may have added or taken off."""
+        return around(noisy[0], plan.errors[0])
 
     def expected(self, plan: Plan) -> Expected:
         """How far the noise goes."""

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.answers import Answers, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, key_axis
 from leakcap.release.convolution import sum_error
 from leakcap.release.policy import Key, Policy
-from leakcap.release.statistics.base import Expected, Number, require
-from leakcap.release.statistics.counts import Count
+from leakcap.release.statistics.base import Expected, require
+from leakcap.release.statistics.counts import Count, around
+from leakcap.release.whole import Whole, whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
@@ -100,37 +102,35 @@ class Contingency(Count):
             return bins_axis(query, policy, groups, name)
         return key_axis(name, policy, query)
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys; in a margin the word for all of a column stands in place of its key."""
         by = len(plan.query.by)
-        own = plan.cells.axes[by:]
-        found: list[dict[str, Key]] = []
-        for keys in Cells(plan.cells.axes[:by]).labels():
-            for margin in margins_of([len(axis.labels) for axis in own]):
-                words = [
-                    list(axis.labels.values()) if keep else [_all(axis)]
-                    for axis, keep in zip(own, margin.kept, strict=True)
-                ]
-                names = [axis.column for axis in own]
-                found += [
-                    {**keys, **dict(zip(names, cell, strict=True))} for cell in itertools.product(*words)
-                ]
-        return found
+        own, names = plan.cells.axes[by:], [axis.column for axis in plan.cells.axes[by:]]
+        rows: list[dict[str, Key]] = []
+        for margin in margins_of([len(axis.labels) for axis in own]):
+            words = [
+                list(axis.labels.values()) if keep else [_all(axis)]
+                for axis, keep in zip(own, margin.kept, strict=True)
+            ]
+            rows += [dict(zip(names, cell, strict=True)) for cell in itertools.product(*words)]
+        groups = Cells(plan.cells.axes[:by])
+        return nested(groups.labels(), groups.size, listed(rows), len(rows))
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Each cell, then the margins as sums, each with the law of its own noise."""
         (part,) = plan.parts
-        found: list[tuple[Number, tuple[float, float]]] = []
+        counts: list[int] = []
+        errors: list[int] = []
         for margin, totals in self.tables(plan, noisy[0]):
-            error = sum_error(part.scale, margin.cells, beyond=0.05)
-            found += [(total, (float(total - error), float(total + error))) for total in totals]
-        return found
+            counts += totals
+            errors += [sum_error(part.scale, margin.cells, beyond=0.05)] * len(totals)
+        return around(whole(counts), errors)
 
-    def tables(self, plan: Plan, noisy: Sequence[int]) -> Iterator[tuple[Margin, list[int]]]:
+    def tables(self, plan: Plan, noisy: Whole) -> Iterator[tuple[Margin, list[int]]]:
         """For each group the table and its margins, in the order of the labels."""
         by = len(plan.query.by)
         sizes = [len(axis.labels) for axis in plan.cells.axes[by:]]
-        for table in np.array(noisy, dtype=object).reshape(-1, *sizes):
+        for table in noisy.astype(object).reshape(-1, *sizes):
             for margin in margins_of(sizes):
                 gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
                 yield margin, np.atleast_1d(np.asarray(table.sum(axis=gone), dtype=object)).ravel().tolist()

@@ -8,13 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.release.aggregates import Rows
+from leakcap.release.answers import Answers, Interval, Labels, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
 from leakcap.release.convolution import sum_error
 from leakcap.release.part import NoisyPart, noisy_part, total_range
-from leakcap.release.policy import Key, Policy
+from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.trees import TreePart, branching_for, digits, levels_of, monotone, prefixes
+from leakcap.release.whole import Whole, objects
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
@@ -73,38 +75,32 @@ class Cumulative(Statistic):
         """The keys; bins are not among them."""
         return Cells(plan.cells.axes[:-1])
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys, and up to where."""
         column = plan.query.column or ""
         bounds = plan.policy.columns[column].bounds
         assert bounds is not None
         ends = edges_of(plan.query, bounds)[1:]
         words = [*(f"< {end:g}" if float(f"{end:g}") == end else f"< {end!r}" for end in ends[:-1]), "all"]
-        return [{**keys, column: word} for keys in self.groups(plan).labels() for word in words]
+        groups = self.groups(plan)
+        return nested(groups.labels(), groups.size, {column: objects(words)}, len(words))
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Sums of nodes with the exact law of their noise, then the monotone fit of each group."""
         (part,) = plan.parts
         assert isinstance(part, TreePart)
         terms = _terms(part)
         errors = [sum_error(part.scale, count, beyond=0.05) for count in terms]
         weights = [Fraction(1, count) for count in terms]
-        found: list[tuple[Number, tuple[float, float]]] = []
-        size = len(noisy[0]) // self.groups(plan).size
-        for start in range(0, len(noisy[0]), size):
-            raw = prefixes(noisy[0][start : start + size], part.bins, part.branching)
+        found: list[tuple[int, Interval]] = []
+        nodes = noisy[0].tolist()
+        size = len(nodes) // self.groups(plan).size
+        for start in range(0, len(nodes), size):
+            raw = prefixes(nodes[start : start + size], part.bins, part.branching)
             for fitted, value, error in zip(monotone(raw, weights), raw, errors, strict=True):
                 low, high = float(value - error), float(value + error)
                 found.append((fitted, (min(low, float(fitted)), max(high, float(fitted)))))
-        return found
-
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """The first count of the first group."""
-        return self.answers(plan, [noisy])[0][0]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The interval of the first count of the first group."""
-        return self.answers(plan, [noisy])[0][1]
+        return Answers.of(found)
 
     def expected(self, plan: Plan) -> Expected:
         """Of the worst of the counts."""

@@ -13,9 +13,9 @@ import numpy as np
 
 from leakcap.bound import Bound
 from leakcap.release.aggregates import Aggregate, Joint
+from leakcap.release.answers import Answers, Interval, Labels, listed, nested
 from leakcap.release.grid import Grid
 from leakcap.release.part import NoisyPart, laplace_error, noisy_part
-from leakcap.release.policy import Key
 from leakcap.release.products import (
     Ends,
     as_correlations,
@@ -27,7 +27,8 @@ from leakcap.release.products import (
 )
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.spread import spread_grid
-from leakcap.release.statistics.base import Expected, Number, Statistic, assumed_rows, require
+from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
+from leakcap.release.whole import Whole
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
@@ -150,14 +151,11 @@ class Covariance(Statistic):
             **known, share=loss / parts, share_contents=loss * contents / norm / parts, places=places
         )
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys, and which two columns it is."""
-        names = plan.query.columns or ()
-        return [
-            {**keys, "column": names[i], "with": names[j]}
-            for keys in super().labels(plan)
-            for i, j in self.pairs(len(names))
-        ]
+        names, groups = plan.query.columns or (), self.groups(plan)
+        pairs = [{"column": names[i], "with": names[j]} for i, j in self.pairs(len(names))]
+        return nested(groups.labels(), groups.size, listed(pairs), len(pairs))
 
     def pairs(self, columns: int) -> list[Pair]:
         """The upper triangle, diagonal included.
@@ -167,17 +165,17 @@ class Covariance(Statistic):
         """
         return list(itertools.combinations_with_replacement(range(columns), 2))
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """The matrix of each group, and the interval of each entry for itself."""
-        found: list[tuple[Number, tuple[float, float]]] = []
-        for numbers in zip(*noisy, strict=True):
+        found: list[tuple[float, Interval]] = []
+        for numbers in zip(*(one.tolist() for one in noisy), strict=True):
             box = _Box(plan, numbers)
             matrix = self.matrix(box)
             for i, j in self.pairs(box.columns):
                 low, high = self.ends(box, i, j)
                 value = float(matrix[i, j])
                 found.append((value, (min(low, value), max(high, value))))
-        return found
+        return Answers.of(found)
 
     def matrix(self, box: _Box) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         """The nearest covariance matrix."""
@@ -188,14 +186,6 @@ class Covariance(Statistic):
     def ends(self, box: _Box, i: int, j: int) -> tuple[float, float]:
         """The interval of one entry."""
         return box.ends(i, j, 3 if i == j else 4)
-
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """The first entry of one group."""
-        return self.answers(plan, [[number] for number in noisy])[0][0]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The interval of the first entry of one group."""
-        return self.answers(plan, [[number] for number in noisy])[0][1]
 
     def expected(self, plan: Plan) -> Expected:
         """The widest half-width of an interval, where the columns fill their bounds evenly."""

@@ -17,11 +17,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.answers import Answers, Interval, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, edges_axis
-from leakcap.release.policy import Key, Policy
+from leakcap.release.policy import Policy
 from leakcap.release.ranks import shift_for
-from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.ranks import rank_part
+from leakcap.release.whole import Whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -74,26 +76,19 @@ class Bounds(Statistic):
         """The keys; bins are not among them."""
         return Cells(plan.cells.axes[:-1])
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys, and which end."""
-        return [{**keys, "end": end} for keys in super().labels(plan) for end in ("low", "high")]
+        ends = listed([{"end": end} for end in ("low", "high")])
+        return nested(super().labels(plan), self.groups(plan).size, ends, 2)
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Each end; its interval holds the smallest value of the column, or the largest, within the grid."""
-        found: list[tuple[Number, tuple[float, float]]] = []
-        for first, second in zip(*noisy, strict=True):
+        found: list[tuple[float, Interval]] = []
+        for first, second in zip(*(one.tolist() for one in noisy), strict=True):
             low, high = min(first, second), max(first, second)
             found.append((EDGES[low], (EDGES[0], EDGES[max(low, first) + 1])))
             found.append((EDGES[high + 1], (EDGES[min(high, second)], EDGES[-1])))
-        return found
-
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """The lower end of one group."""
-        return self.answers(plan, [[pick] for pick in noisy])[0][0]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The interval of the lower end of one group."""
-        return self.answers(plan, [[pick] for pick in noisy])[0][1]
+        return Answers.of(found)
 
     def expected(self, plan: Plan) -> Expected:
         """How many rows may lie beyond each end."""

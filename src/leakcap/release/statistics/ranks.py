@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import Rows
+from leakcap.release.answers import Answers, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
 from leakcap.release.part import as_printed, total_range
-from leakcap.release.policy import Key, Policy
+from leakcap.release.policy import Policy
 from leakcap.release.ranks import BINS, MOST_BINS, RankPart, rank_error, ranks_of, readings, shift_for
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, require
+from leakcap.release.whole import Whole
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
@@ -78,27 +80,21 @@ class RankStatistic(Statistic):
         """The keys; bins are not among them."""
         return Cells(plan.cells.axes[:-1])
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys, and which quantile it is where there are several."""
         several = plan.query.quantiles or ()
         if len(several) < 2:
             return super().labels(plan)
-        return [{**keys, "quantile": str(q)} for keys in super().labels(plan) for q in several]
+        words = listed([{"quantile": str(q)} for q in several])
+        return nested(super().labels(plan), self.groups(plan).size, words, len(several))
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Value and interval of each quantile of each group, from the chosen bins."""
         bounds = plan.policy.columns[plan.query.column or ""].bounds
         assert bounds is not None
         edges = edges_of(plan.query, bounds)
-        return [found for picks in zip(*noisy, strict=True) for found in readings(self.name, edges, picks)]
-
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """The first quantile of one group."""
-        return self.answers(plan, [[pick] for pick in noisy])[0][0]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The interval of the first quantile of one group."""
-        return self.answers(plan, [[pick] for pick in noisy])[0][1]
+        groups = zip(*(one.tolist() for one in noisy), strict=True)
+        return Answers.of(found for picks in groups for found in readings(self.name, edges, picks))
 
     def expected(self, plan: Plan) -> Expected:
         """Rows between the wanted rank and the chosen bin."""

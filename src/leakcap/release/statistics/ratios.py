@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sqlglot import exp
 
 from leakcap.release.aggregates import Joint, Rows, Sum
+from leakcap.release.answers import Answers
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.condition import to_tree
 from leakcap.release.fieller import fieller_ends
@@ -22,8 +23,9 @@ from leakcap.release.grid import grid_for
 from leakcap.release.part import noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Number, Statistic, assumed_rows, require
+from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 from leakcap.release.where import parse_where
+from leakcap.release.whole import Whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -103,13 +105,12 @@ class Ratio(Statistic):
         """The keys; the two sides of `when` are not among them."""
         return Cells(plan.cells.axes[: len(plan.query.by)])
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Ratio and interval of each group."""
-        if plan.query.when is not None:
-            pairs = [(hits, misses) for misses, hits in zip(noisy[0][::2], noisy[0][1::2], strict=True)]
-        else:
-            pairs = list(zip(*noisy[:2], strict=True))
-        return [self._answer(plan, *pair) for pair in pairs]
+        split = plan.query.when is not None
+        columns = (noisy[0][1::2], noisy[0][::2]) if split else noisy[:2]
+        pairs = zip(*(one.tolist() for one in columns), strict=True)
+        return Answers.of(self._answer(plan, *pair) for pair in pairs)
 
     def _answer(self, plan: Plan, first: int, second: int) -> tuple[float, tuple[float, float]]:
         scales = (float(plan.parts[0].scale), float(plan.parts[min(1, len(plan.parts) - 1)].scale))
@@ -141,14 +142,6 @@ class Ratio(Statistic):
         corners = [a / b for a in above for b in below]
         # Numbers are rounded to the grid before they are added up.
         return min(corners) - abs(min(corners)) * 1e-9, max(corners) + abs(max(corners)) * 1e-9
-
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """The ratio of one group."""
-        return self.answers(plan, [[number] for number in noisy])[0][0]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The interval of one group."""
-        return self.answers(plan, [[number] for number in noisy])[0][1]
 
     def expected(self, plan: Plan) -> Expected:
         """Half an interval's width, where half of the rows fulfil `when`, or both sums are half full."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.release.aggregates import Squares
+from leakcap.release.answers import Interval
 from leakcap.release.part import Part, noisy_part
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.spread import spread_error, spread_grid, spread_interval, spread_value, square_reach
-from leakcap.release.statistics.base import Expected, Statistic, assumed_rows
+from leakcap.release.statistics.base import CellStatistic, Expected, assumed_rows
 from leakcap.release.statistics.sums import count_part, sum_part
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["StandardDeviation", "Variance"]
 
 
-class Variance(Statistic):
+class Variance(CellStatistic):
     """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
 
     name: ClassVar[str] = "variance"
@@ -49,18 +50,14 @@ class Variance(Statistic):
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
 
-    def value(self, plan: Plan, noisy: Sequence[int]) -> float:
-        """Within what the bounds allow."""
+    def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[float, Interval]:
+        """Within what the bounds allow; the extremes over the box of the noisy integers."""
         assert plan.grid is not None
         rows = plan.exact_count if plan.exact_count is not None else noisy[2]
-        return spread_value(self.name, plan.grid, rows, (noisy[0], noisy[1]))
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The extremes over the box of the noisy integers."""
-        assert plan.grid is not None
-        ends = [(total - error, total + error) for total, error in zip(noisy, errors, strict=True)]
-        rows = ends[2] if len(ends) > 2 else (plan.exact_count or 1, plan.exact_count or 1)
-        return spread_interval(self.name, plan.grid, rows, ends[0], ends[1])
+        ends = [(total - error, total + error) for total, error in zip(noisy, plan.errors, strict=True)]
+        counts = ends[2] if len(ends) > 2 else (rows, rows)
+        value = spread_value(self.name, plan.grid, rows, (noisy[0], noisy[1]))
+        return value, spread_interval(self.name, plan.grid, counts, ends[0], ends[1])
 
     def expected(self, plan: Plan) -> Expected:
         """At worst, where so many rows count."""

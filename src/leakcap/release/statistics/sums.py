@@ -7,10 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.release.aggregates import Known, Sum
+from leakcap.release.answers import Answers, Interval
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.part import Part, noisy_part
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Statistic, assumed_rows
+from leakcap.release.statistics.base import CellStatistic, Expected, Statistic, assumed_rows
+from leakcap.release.whole import Whole, plus, whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -33,15 +35,12 @@ class Total(Statistic):
         value = grid.tree(asked.query.column or "", bounds, known.fill)
         return asked.plan([sum_part(asked, grid, 0, asked.epsilon)], values=[value], grid=grid)
 
-    def value(self, plan: Plan, noisy: Sequence[int]) -> float:
-        """The double nearest to the exact grid value."""
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+        """The doubles nearest to the exact grid values, and what the noise may have added or taken off."""
         assert plan.grid is not None
-        return plan.grid.value(noisy[0])
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The sum and what the noise may have added or taken off."""
-        assert plan.grid is not None
-        return plan.grid.value(noisy[0] - errors[0]), plan.grid.value(noisy[0] + errors[0])
+        error = whole([plan.errors[0]])
+        ends = (plan.grid.values(plus(noisy[0], off)) for off in (-error, error))
+        return Answers(plan.grid.values(noisy[0]), *ends)
 
     def expected(self, plan: Plan) -> Expected:
         """How far the noise goes."""
@@ -49,7 +48,7 @@ class Total(Statistic):
         return Expected(plan.grid.value(plan.errors[0]))
 
 
-class Mean(Statistic):
+class Mean(CellStatistic):
     """The mean of a column: over a public number of units, or a noisy sum over a noisy count.
 
     For the latter each of the two is given half of the 5 %, so that the interval covers more often than it
@@ -74,17 +73,14 @@ class Mean(Statistic):
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
 
-    def value(self, plan: Plan, noisy: Sequence[int]) -> float:
-        """The noisy sum over the rows, within the bounds."""
+    def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[float, Interval]:
+        """The noisy sum over the rows, within the bounds; the extremes over the box of sums and counts."""
         rows = plan.exact_count if plan.exact_count is not None else max(noisy[1], 1)
-        return as_mean(plan, Fraction(noisy[0], rows))
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The extremes over the box of sums and counts."""
-        ends = [(total - error, total + error) for total, error in zip(noisy, errors, strict=True)]
-        counts = ends[1] if len(ends) > 1 else (plan.exact_count or 1, plan.exact_count or 1)
+        ends = [(total - error, total + error) for total, error in zip(noisy, plan.errors, strict=True)]
+        counts = ends[1] if len(ends) > 1 else (rows, rows)
         corners = [Fraction(total, max(rows, 1)) for total in ends[0] for rows in counts]
-        return as_mean(plan, min(corners)), as_mean(plan, max(corners))
+        value = as_mean(plan, Fraction(noisy[0], rows))
+        return value, (as_mean(plan, min(corners)), as_mean(plan, max(corners)))
 
     def expected(self, plan: Plan) -> Expected:
         """Exact where the number of rows is public, else for an assumed number."""

@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import Rows
+from leakcap.release.answers import Answers, Labels, nested
 from leakcap.release.cells import Axis, Cells, key_axis
 from leakcap.release.part import noisy_part, total_range
 from leakcap.release.picks import PickPart
-from leakcap.release.policy import Key, Policy
+from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Number, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, require
+from leakcap.release.statistics.counts import around
+from leakcap.release.whole import Whole, objects
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
@@ -77,35 +82,24 @@ class Top(Statistic):
         """The keys of `by`."""
         return Cells(plan.cells.axes[:-1])
 
-    def labels(self, plan: Plan) -> list[dict[str, Key]]:
+    def labels(self, plan: Plan) -> Labels:
         """The keys of `by` and the ranks; which key has a rank is told by the answer."""
-        return self.labelled(plan, [[0] * (self.groups(plan).size * (plan.query.top or 1))])
+        return self.labelled(plan, [np.zeros(self.groups(plan).size * (plan.query.top or 1), np.int64)])
 
-    def labelled(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[dict[str, Key]]:
+    def labelled(self, plan: Plan, noisy: Sequence[Whole]) -> Labels:
         """The keys of `by`, the rank, and the key that was chosen for it."""
-        top, names = plan.query.top or 1, list(plan.cells.axes[-1].labels.values())
-        groups = [keys for keys in self.groups(plan).labels() for _ in range(top)]
-        return [
-            {**keys, "rank": place % top + 1, plan.query.column or "": names[pick]}
-            for place, (keys, pick) in enumerate(zip(groups, noisy[0], strict=True))
-        ]
+        top, groups = plan.query.top or 1, self.groups(plan)
+        names = objects(list(plan.cells.axes[-1].labels.values()))
+        ranks = {"rank": objects(range(1, top + 1))}
+        found = nested(groups.labels(), groups.size, ranks, top)
+        return {**found, plan.query.column or "": names[noisy[0]]}
 
-    def answers(self, plan: Plan, noisy: Sequence[Sequence[int]]) -> list[tuple[Number, tuple[float, float]]]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """The noisy counts of the chosen keys, whose noise knows nothing of the choice."""
         picks, counts = noisy
         top, keys = plan.query.top or 1, len(plan.cells.axes[-1].labels)
-        error = plan.parts[1].error(0.05)
-        values = [counts[place // top * keys + pick] for place, pick in enumerate(picks)]
-        return [(value, (float(value - error), float(value + error))) for value in values]
-
-    def value(self, plan: Plan, noisy: Sequence[int]) -> Number:
-        """A noisy count itself."""
-        return noisy[1]
-
-    def interval(self, plan: Plan, noisy: Sequence[int], errors: Sequence[int]) -> tuple[float, float]:
-        """The count and what its noise may have added or taken off."""
-        error = plan.parts[1].error(0.05)
-        return float(noisy[1] - error), float(noisy[1] + error)
+        places = np.arange(len(picks)) // top * keys + picks
+        return around(counts[places], plan.parts[1].error(0.05))
 
     def expected(self, plan: Plan) -> Expected:
         """Of the counts; and how close two categories may be that change places."""
