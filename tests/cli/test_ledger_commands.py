@@ -211,6 +211,11 @@ def test_a_policy_is_amended(policies: Path) -> None:
     assert "was amended at" in refused.stderr
     again = json.loads(leakcap("release", "ask-new.toml", "--json", cwd=policies).stdout)
     assert again["releases"][0]["repeated"] is True
+    assert again["amendments"][0]["reason"] == "the board agreed"
+    assert "The policy was amended on" in leakcap("release", "ask-new.toml", cwd=policies).stdout
+    (policies / "again.json").write_text(json.dumps(again), encoding="utf-8")
+    assert leakcap("report", "again.json", "--output", "a.md", cwd=policies).returncode == 0
+    assert "the board agreed" in (policies / "a.md").read_text(encoding="utf-8")
     budget = json.loads(leakcap("budget", "ask-new.toml", "--json", cwd=policies).stdout)
     assert [one["reason"] for one in budget["amendments"]] == ["the board agreed"]
     assert "the board agreed" in leakcap("budget", "ask-new.toml", cwd=policies).stdout

@@ -74,6 +74,7 @@ def budget(
 def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
     """All accounts and spends as JSON; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
+    from leakcap.report.publication import amendment_dict
 
     with Ledger.read(_url(source, query_file=query_file)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
@@ -91,7 +92,7 @@ def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
         "caps": listed[0]["caps"],
         "accounts": listed[1:],
         "entries": [_entry(entry) for entry in entries],
-        "amendments": [_amendment(one) for one in amendments],
+        "amendments": [amendment_dict(one) for one in amendments],
         **(_so_far(source, entries) if query_file else {}),
     }
 
@@ -187,7 +188,9 @@ def export_(
     with Ledger.read(_url(url)) as book:
         entries, amendments = book.entries(), book.amendments()
     if json_:
-        listed = [_amendment(one) for one in amendments]
+        from leakcap.report.publication import amendment_dict
+
+        listed = [amendment_dict(one) for one in amendments]
         print_json("ledger-export/1", {"entries": json.loads(export(entries, "json")), "amendments": listed})
         return
     text = export(entries, form.value, amendments)
@@ -225,6 +228,7 @@ def amend(
     from leakcap.ledger import Ledger
     from leakcap.release import amend as made_of
     from leakcap.release import amendment as planned_of
+    from leakcap.report.publication import amendment_dict
     from leakcap.report.spending import print_amendment
 
     policy, url = _amended(file, ledger)
@@ -238,7 +242,7 @@ def amend(
         with Ledger.read(url) as book:
             dataset, balances = book.dataset, book.balances()
     if json_:
-        record = {"preview": preview, "dataset": dataset, "amendment": _amendment(told)}
+        record = {"preview": preview, "dataset": dataset, "amendment": amendment_dict(told)}
         print_json("ledger-amend/1", record | {"caps": _caps(balances)})
         return
     print_amendment(console(), dataset, told, balances, preview=preview)
@@ -300,19 +304,6 @@ def _caps(balances: Sequence[Any]) -> list[dict[str, Any]]:
         {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
         for b in balances
     ]
-
-
-def _amendment(amendment: Any) -> dict[str, Any]:
-    names = ("field", "before", "after", "effect")
-    return {
-        "time": amendment.time.isoformat(timespec="seconds"),
-        "by": amendment.by,
-        "reason": amendment.reason,
-        "before": amendment.before,
-        "policy": amendment.policy,
-        "changes": [{name: getattr(change, name) for name in names} for change in amendment.changes],
-        "carried": amendment.carried,
-    }
 
 
 def _entry(entry: Any) -> dict[str, Any]:

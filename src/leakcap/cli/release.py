@@ -77,7 +77,7 @@ def release(
     releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
-    publication = Publication.of(policy, releases, total, table.budget())
+    publication = Publication.of(policy, releases, total, table.budget(), table.ledger.amendments())
     record = publication.to_dict()
     write_html(page_of({"schema": "leakcap/release/1", **record}, "reviewer"), target)
     if json_:

@@ -160,7 +160,7 @@ def _answer(asked: _Asked, ledger: str, analyst: str, fresh: bool, json_: bool) 
     )
     releases = table.release(asked.queries, fresh=fresh)
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
-    publication = Publication.of(asked.policy, releases, total, table.budget())
+    publication = Publication.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
     if json_:
         print_json("release/1", publication.to_dict())
         return

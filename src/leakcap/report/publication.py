@@ -7,14 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from leakcap.ledger import Balance
+from leakcap.ledger import Amendment, Balance
 from leakcap.release import Policy, Preview, Release
 from leakcap.release.exposure import exposure_of
 from leakcap.report.promises import assumptions, protects
 from leakcap.report.wording import reading_text
 from leakcap.statement import Statement, compose, statement_of
 
-__all__ = ["CAPS", "Publication", "assumptions", "figures", "number", "planned", "protects", "scales"]
+__all__ = [
+    "CAPS",
+    "Publication",
+    "amendment_dict",
+    "assumptions",
+    "figures",
+    "number",
+    "planned",
+    "protects",
+    "scales",
+]
 
 CAPS = {
     "epsilon": "ε per person",
@@ -40,14 +50,22 @@ class Publication:
     total: Statement
     balances: tuple[Balance, ...]
     time: datetime
+    amendments: tuple[Amendment, ...] = ()
 
     @classmethod
     def of(
-        cls, policy: Policy, releases: Sequence[Release], total: Statement, balances: Sequence[Balance]
+        cls,
+        policy: Policy,
+        releases: Sequence[Release],
+        total: Statement,
+        balances: Sequence[Balance],
+        amendments: Sequence[Amendment] = (),
     ) -> Publication:
         """Gather what a run gave."""
         each = tuple(release.statement() for release in releases)
-        return cls(policy, tuple(releases), each, total, tuple(balances), datetime.now(UTC))
+        return cls(
+            policy, tuple(releases), each, total, tuple(balances), datetime.now(UTC), tuple(amendments)
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The publication as JSON: values, intervals, prices, statements, balances."""
@@ -62,7 +80,22 @@ class Publication:
                 for b in self.balances
             ],
             "assumptions": assumptions(self.policy),
+            "amendments": [amendment_dict(amendment) for amendment in self.amendments],
         }
+
+
+def amendment_dict(amendment: Amendment) -> dict[str, object]:
+    """An amendment of the policy as JSON."""
+    names = ("field", "before", "after", "effect")
+    return {
+        "time": amendment.time.isoformat(timespec="seconds"),
+        "by": amendment.by,
+        "reason": amendment.reason,
+        "before": amendment.before,
+        "policy": amendment.policy,
+        "changes": [{name: getattr(change, name) for name in names} for change in amendment.changes],
+        "carried": amendment.carried,
+    }
 
 
 def _release(release: Release, statement: Statement) -> dict[str, object]:

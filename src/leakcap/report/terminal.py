@@ -37,6 +37,9 @@ def print_publication(console: Console, publication: Publication, *, explain: bo
     print_statement(console, publication.total, explain=explain)
     console.print()
     console.print(balances_table(publication.balances))
+    for amendment in publication.amendments:
+        words = f"The policy was amended on {amendment.time:%Y-%m-%d}: {amendment.reason}"
+        console.print(Text(plain(words), style=_SOFT))
 
 
 def print_values(console: Console, releases: Sequence[Release]) -> None:

@@ -294,6 +294,8 @@ def _table(e: Exposure) -> Reading:
         f"About the whole table taken together at most {_information(e.table_nats)} are told on average."
         if known
         else "How much is told about the whole table has no bound: the policy gives no public number of rows."
+        if e.units is None
+        else "How much is told about the whole table has no bound: for some of the answers none is known."
     )
     return Reading(
         "table",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from leakcap.report.document import Audience, Document, Figure, Grid, Items, Paragraph, Section, Text
-from leakcap.report.records import AmendmentRecord, BudgetRecord, ChangeRecord, EntryRecord
+from leakcap.report.document import Audience, Document, Figure, Grid, Paragraph, Section, Text
+from leakcap.report.pages.amended import amended_section, amendment_section
+from leakcap.report.records import BudgetRecord, EntryRecord
 from leakcap.report.sections import (
     EPSILON,
     PERSON,
@@ -46,14 +47,12 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
             sections.append(statement_section(total, "Every line of the statement"))
         heads = ("#", "query", "when", "who", "ε", "δ", "nats, person", "nats, table", "state")
         rows = tuple(_row(entry) for entry in record.entries)
-        sections += [amendment_section(one) for one in record.amendments]
+        sections += map(amendment_section, record.amendments)
         sections.append(Section("The spends", (Grid(heads, rows, (0, 4, 5, 6, 7)),)))
         if record.policy is not None:
             sections += [*protection_section(record.policy, full=True), policy_section(record.policy)]
-    elif record.amendments:
-        sections.append(
-            Section("Amendments of the policy", (Items(tuple(map(_amended, record.amendments))),))
-        )
+    else:
+        sections += amended_section(record.amendments)
     return Document(
         title=record.dataset,
         subtitle=f"{len(record.entries):,} spends in the ledger",
@@ -61,28 +60,6 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
         audience=audience,
         sections=tuple(sections),
     )
-
-
-def amendment_section(amendment: AmendmentRecord) -> Section:
-    """One amendment of the policy, field by field."""
-    heads = ("field", "before", "after", "")
-    rows = tuple((c.field, c.before, c.after, c.effect) for c in amendment.changes)
-    told = (Paragraph(_amended(amendment)), Grid(heads, rows), Paragraph(amendment.carried, soft=True))
-    return Section("An amendment of the policy", told)
-
-
-def _amended(amendment: AmendmentRecord) -> str:
-    when = datetime.fromisoformat(amendment.time)
-    by = f" by {amendment.by}" if amendment.by else ""
-    caps = [c for c in amendment.changes if c.field.startswith("caps.")]
-    changed = f" Caps: {'; '.join(f'{c.field[5:]} {_words(c)}' for c in caps)}." if caps else ""
-    return f"On {when:%Y-%m-%d %H:%M} UTC{by}: {amendment.reason.rstrip('.')}.{changed}"
-
-
-def _words(change: ChangeRecord) -> str:
-    if change.effect in ("new", "removed"):
-        return f"{change.effect}, {change.after or change.before}"
-    return f"{change.effect} from {change.before} to {change.after}"
 
 
 def _row(entry: EntryRecord) -> tuple[Text, ...]:

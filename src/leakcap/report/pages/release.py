@@ -7,6 +7,7 @@ from datetime import datetime
 
 from leakcap.report import plots
 from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
+from leakcap.report.pages.amended import amended_section
 from leakcap.report.publication import number
 from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
 from leakcap.report.sections import (
@@ -36,6 +37,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
+        *amended_section(record.amendments),
     ]
     if full:
         sections += [

@@ -18,6 +18,7 @@ from leakcap.report.records.base import (
     Record,
     StatementRecord,
 )
+from leakcap.report.records.ledger import AmendmentRecord
 
 __all__ = [
     "CoefficientRecord",
@@ -77,6 +78,7 @@ class ReleaseRecord(Record):
     caps: tuple[CapRecord, ...]
     assumptions: tuple[str, ...]
     report: str | None = None
+    amendments: tuple[AmendmentRecord, ...] = ()
 
 
 class PlannedRecord(Part):
