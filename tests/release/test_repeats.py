@@ -214,3 +214,16 @@ def test_the_ledger_holds_released_values_and_no_others(tmp_path: Path) -> None:
     low, high = release.interval
     parts = [[part.role, list(part.numbers)] for part in release.drawn.parts]
     assert answers == [{"values": [release.value], "lower": [low], "upper": [high], "parts": parts}]
+
+
+@pytest.mark.parametrize("statistic", ["count", "sum"])
+def test_intervals_that_are_the_value_and_so_much_are_recorded_as_such(statistic: str) -> None:
+    """To the last bit: what comes back is the answer that left."""
+    table = private()
+    ask = {"count": table.count, "sum": lambda **terms: table.sum("x", **terms)}[statistic]
+    release, again = ask(epsilon=0.5), ask(epsilon=0.5)
+    answer = table.ledger.answer(1)
+    assert answer is not None
+    assert answer.values.keys() & {"off", "lower", "upper"} == {"off"}
+    assert again.repeated
+    assert again.rows == release.rows

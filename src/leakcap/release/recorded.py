@@ -1,7 +1,8 @@
 """Released values as the ledger remembers them, and back.
 
-An answer is recorded column by column: `values`, `lower`, `upper`, `keys` where they are a part of the
-answer, and `parts`, the noisy integers that it was made of, where they are kept and are not the values.
+An answer is recorded column by column: `values`, then `off` where every interval is the value ± so much, else
+`lower` and `upper`; `keys` where they are a part of the answer, and `parts`, the noisy integers that it was
+made of, where they are kept and are not the values.
 Earlier versions recorded row by row, the parts in rows that begin with a mark; such ledgers are read too.
 """
 
@@ -21,7 +22,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.result import Release
-from leakcap.release.whole import objects, whole
+from leakcap.release.whole import doubles, objects, whole
 
 _MARK = "drawn/1"
 Recorded: TypeAlias = dict[str, Any]
@@ -46,11 +47,12 @@ def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, Any]
 
 def _recorded(release: Release) -> Recorded:
     answers, drawn = release.rows.answers, release.drawn
-    found: Recorded = {
-        "values": answers.values.tolist(),
-        "lower": answers.lower.tolist(),
-        "upper": answers.upper.tolist(),
-    }
+    found: Recorded = {"values": answers.values.tolist()}
+    off = _off(answers)
+    if off is None:
+        found |= {"lower": answers.lower.tolist(), "upper": answers.upper.tolist()}
+    else:
+        found["off"] = off
     if release.price.delta > 0 or release.query.kind.told:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
         found["keys"] = [words.tolist() for words in release.rows.labels.values()]
@@ -59,11 +61,21 @@ def _recorded(release: Release) -> Recorded:
     return found
 
 
+def _off(answers: Answers) -> float | None:
+    """What makes each interval the value ± so much, to the last bit; None where nothing does."""
+    values = doubles(answers.values)
+    if not len(values):
+        return None
+    off = float(answers.upper[0] - values[0])
+    same = np.array_equal(values - off, answers.lower) and np.array_equal(values + off, answers.upper)
+    return off if same else None
+
+
 def told(recorded: object) -> Told | None:
     """What was recorded, whichever version did it; None where it has not the shape of an answer.
 
-    >>> told({"values": [5], "lower": [2.0], "upper": [8.0]}).values
-    [5]
+    >>> told({"values": [5], "off": 3.0}).lower
+    [2.0]
     >>> told([[5, 2.0, 8.0, "a"], [6, 3.0, 9.0, "b"]]).keys
     [['a', 'b']]
     """
@@ -71,6 +83,9 @@ def told(recorded: object) -> Told | None:
         recorded = _turned(recorded)
     if not isinstance(recorded, dict):
         return None
+    if _numbers([recorded.get("off")]) and _numbers(recorded.get("values")):
+        middle, off = doubles(numbers_of(recorded["values"])), float(recorded["off"])
+        recorded = {**recorded, "lower": (middle - off).tolist(), "upper": (middle + off).tolist()}
     columns = [recorded.get(name) for name in ("values", "lower", "upper")]
     keys, parts = recorded.get("keys", []), recorded.get("parts", [])
     if not (all(_numbers(column) for column in columns) and isinstance(keys, list) and _parts(parts)):

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from leakcap.release.engine.within import ball
 from leakcap.release.typed import Hashed, Ones, Read, Steps, Total, column, data_type, literal
 
 __all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in"]
@@ -91,7 +92,12 @@ class Lowering(ABC):
         low, high = literal(given["low"], "number"), literal(given["high"], "number")
         centre = given.get("centre") or 0
         rounded = self.rounded(self.scaled(value, given["exponent"]))
-        inside = exp.Between(this=value.copy(), low=low, high=high)
+        inside: exp.Expression = exp.Between(this=value.copy(), low=low, high=high)
+        bounds, ends = (given["low"], given["high"]), (given["least"], given["most"])
+        if (found := ball(bounds, given["exponent"], ends)) is not None:
+            middle, half = (literal(number, "number") for number in found)
+            off = value.copy() if found[0] == 0.0 else exp.Sub(this=value.copy(), expression=middle)
+            inside = exp.LTE(this=exp.Abs(this=off), expression=half)
         missing: exp.Expression = exp.Is(this=value.copy(), expression=exp.Null())
         if self.may_be_nan(name):
             missing = exp.Or(this=missing, expression=self.is_nan(value.copy()))
