@@ -166,7 +166,7 @@ def test_the_survey() -> None:
     assert (bayes.a, bayes.b, bayes.more) == ("1.66667", "1.8", "B")
     # B errs less, so that B leaks more.
     risk = rows["under the prior", "Bayes risk"]
-    assert (risk.a, risk.b, risk.more) == ("0.444444", "0.4", "B")
+    assert (risk.a, risk.b, risk.more) == ("0.444445", "0.4", "B")  # 4/9, upward
     assert [order.holds for order in found.orders] == [False] * 4
 
 
@@ -266,6 +266,50 @@ def test_odd_queries_are_the_nearest_that_make_sense(web: TestClient) -> None:
         assert web.get("/epsilon", params=query | {"mechanism": "gaussian"}).status_code == 200
         assert web.get("/choose", params=query | {"need": "bits"}).status_code == 200
     assert specs(web.get("/epsilon", params={"eps": "inf"}).text)["people"]
+
+
+def test_what_is_not_shown_as_asked_is_said(web: TestClient) -> None:
+    for path, query, said in (
+        (
+            "/epsilon",
+            "eps=<i>",
+            "<code>eps</code> must be a number. Got <code>&lt;i&gt;</code>: shown is 0.1.",
+        ),
+        ("/epsilon", "eps=20", "<code>eps</code> must be from 0.01 to 10. Got <code>20</code>: shown is 10."),
+        ("/epsilon", "mechanism=magic", "<code>mechanism</code> must be one of"),
+        ("/choose", "queries=1.5", "<code>queries</code> must be a whole number from 1 to 1000."),
+    ):
+        assert said in web.get(f"{path}?{query}").text
+        assert said in web.get(f"{path}?{query}", headers={"hx-request": "true"}).text
+    for path in ("/epsilon", "/epsilon?eps=&queries=7", "/choose?need=guess&right=55.5"):
+        assert 'role="alert"' not in web.get(path).text
+
+
+def test_short_bars_and_hidden_lines_are_seen() -> None:
+    drawn = {figure.key: figure.spec for figure in epsilon_plots.figures(meaning(eps=0.1))}
+    bars = [row["what"] for row in drawn["information"]["data"]["values"]]
+    # ε²/8 nats of the best prior near zero, hence 0.00181 bits; ε itself is 0.1443 bits.
+    assert bars == [
+        "on average|≤ 0.00181 bits",
+        "any noise of this ε|≤ 0.00181 bits",
+        "in the worst case|≤ 0.145 bits",
+    ]
+    dashed = drawn["tests"]["encoding"]["strokeDash"]["scale"]
+    assert dict(zip(dashed["domain"], dashed["range"], strict=True))["the least that ε allows"] != []
+    assert drawn["tests"]["data"]["values"][-1]["which"] == "the least that ε allows"  # drawn over the others
+
+
+@pytest.mark.parametrize("queries", [1, 30, 1000])
+def test_no_deployment_sits_on_the_edge(queries: int) -> None:
+    others = needs_plots.figures(choice(Need("accuracy", 30.0, queries, 5)))[1].spec
+    low, high = others["encoding"]["x"]["scale"]["domain"]
+    assert all(low * 1.4 < row["eps"] < high / 1.4 for row in others["data"]["values"])
+    assert all(low <= power <= high for power in others["encoding"]["x"]["axis"]["values"])
+
+
+def test_so_many_answers_that_they_hide_next_to_nothing_are_called_so(web: TestClient) -> None:
+    assert "next to everything" not in web.get("/choose").text
+    assert "next to everything" in web.get("/choose", params={"queries": "200"}).text
 
 
 def test_numbers_come_as_json(web: TestClient) -> None:

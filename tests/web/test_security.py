@@ -138,7 +138,9 @@ def test_a_token_is_asked_for_and_its_cookie_stays_here() -> None:
     keys = Keys(TOKEN, "leakcap_8421")
     web = client(Settings(token=TOKEN), keys)
     for path in ("/", "/epsilon", "/release", "/epsilon.json", "/nothing"):
-        assert web.get(path).status_code == 401
+        refused = web.get(path)
+        assert refused.status_code == 401
+        assert '<code>leakcap serve</code> printed, or go to <a href="/enter">' in refused.text
     assert web.get("/enter", params={"token": TOKEN[:-1]}).status_code == 403
     assert web.post("/enter", data={"token": "é"}, headers={"origin": HOME}).status_code == 403
     entered = web.get("/enter", params={"token": TOKEN})
@@ -243,7 +245,7 @@ def test_uploads_are_read_like_text(keys: Keys) -> None:
     good = {"file_a": ("../../etc/x.csv", b"1/2,1/2\n1/4,3/4", "text/csv")}
     answer = web.post("/mechanism", data={"form_key": keys.form}, files=good, headers={"origin": HOME})
     assert answer.status_code == 200
-    assert "1.09861" not in answer.text  # not the survey
+    assert "1.0986" not in answer.text  # not the survey
     bad = {"file_a": ("x.csv", b"\xff\xfe\x00", "text/csv")}
     answer = web.post("/mechanism", data={"form_key": keys.form}, files=bad, headers={"origin": HOME})
     assert answer.status_code == 422

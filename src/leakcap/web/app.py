@@ -27,6 +27,7 @@ from leakcap.web.figures import LIGHT, themed
 from leakcap.web.guard import Guard, Keys
 from leakcap.web.matrices import EXAMPLES, as_text
 from leakcap.web.pages import Pages, static_file
+from leakcap.web.reading import complaints
 from leakcap.web.settings import Settings
 
 __all__ = ["create_app"]
@@ -106,6 +107,9 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
             m = meaning_of(asked)
             content = {
                 "m": m,
+                "complaints": complaints(
+                    request.query_params, epsilon.SLIDERS, "mechanism", list(epsilon.MECHANISMS)
+                ),
                 "asked": asked,
                 "mechanisms": epsilon.MECHANISMS,
                 "sliders": [s.shown(v) for s, v in zip(epsilon.SLIDERS, _values(asked), strict=True)],
@@ -132,15 +136,16 @@ def _choosing(app: FastAPI, pages: Pages) -> None:
     @app.get("/choose")
     def choose(request: Request) -> Response:
         need = needs.needed(request.query_params)
+        moved = [needs.SLIDERS[need.kind], needs.QUERIES, needs.PEOPLE]
         with _turn():
             choice = needs.choice(need)
             content = {
+                "complaints": complaints(request.query_params, moved, "need", list(needs.NEEDS)),
                 "need": need,
                 "needs": needs.NEEDS,
                 "sliders": [
-                    needs.SLIDERS[need.kind].shown(need.amount),
-                    needs.QUERIES.shown(need.queries),
-                    needs.PEOPLE.shown(need.people),
+                    slider.shown(value)
+                    for slider, value in zip(moved, (need.amount, need.queries, need.people), strict=True)
                 ],
                 "c": choice,
                 "figures": needs_plots.figures(choice),

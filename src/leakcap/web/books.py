@@ -11,6 +11,7 @@ from leakcap.ledger import Account, Entry, Ledger
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.recorded import told
 from leakcap.report.publication import CAPS, assumptions, protects
+from leakcap.report.wording import at_least, sum_text
 from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
 from leakcap.web.settings import Settings
@@ -123,9 +124,9 @@ def _account(account: Account) -> dict[str, object]:
     rows = [
         {
             "name": CAPS.get(b.name, b.name),
-            "cap": "not capped" if b.cap is None else f"{b.cap:.6g}",
-            "spent": "no bound" if math.isinf(b.spent) else f"{b.spent:.6g}",
-            "left": "" if b.left is None else f"{b.left:.6g}",
+            "cap": "not capped" if b.cap is None else at_least(b.cap),
+            "spent": sum_text(b.spent),
+            "left": "" if b.left is None else at_least(b.left),
             "share": None if not b.cap else min(1.0, b.spent / b.cap),
         }
         for b in account.balances
@@ -167,5 +168,5 @@ def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
     first, last = entries[0].time, entries[-1].time
     when = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B %Y} to {last:%-d %B %Y}"
     many = "one release" if len(entries) == 1 else f"{len(entries):,} releases"
-    text = f"{many}, {when} (UTC): ε = {spent:.6g} spent of {cap:.6g}."
+    text = f"{many}, {when} (UTC): ε = {sum_text(spent)} spent of {at_least(cap)}."
     return Figure("spent", "The budget over time", text, text, spec)

@@ -13,6 +13,7 @@ from leakcap.errors import InvalidChannel, LeakcapError
 from leakcap.gain import Gain
 from leakcap.refinement import Refinement, refines
 from leakcap.report.channel import Finding, findings
+from leakcap.report.wording import quantity
 from leakcap.statement.wording import at_most
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.matrices import EXAMPLES, MOST_GOAL, read_channel, read_gain, read_prior
@@ -125,17 +126,12 @@ def _gain(name: str, channel: Channel, prior: list[float]) -> Gain:
 
 
 def shown_bound(bound: Bound) -> str:
-    """Six digits where both ends agree on them, both ends where they do not.
+    """Six digits, rounded outward; one number where both ends agree to six digits, as the report has it.
 
-    >>> shown_bound(Bound.exact(0.25, method="m")), shown_bound(Bound(0.1, 0.2, "m"))
-    ('0.25', '0.1 – 0.2')
+    >>> shown_bound(Bound.exact(1 / 3, method="m")), shown_bound(Bound(0.1, 0.2, "m"))
+    ('0.333334', '0.1 to 0.2')
     """
-    low, high = (_number(end) for end in (bound.lower, bound.upper))
-    return high if low == high else f"{low} – {high}"
-
-
-def _number(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.6g}"
+    return "∞" if bound.lower == math.inf else quantity(bound.lower, bound.upper, "").rstrip()
 
 
 def _row(first: Finding, second: Finding | None) -> Row:

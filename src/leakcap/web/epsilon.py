@@ -46,7 +46,15 @@ MECHANISMS: Mapping[str, str] = {
 }
 
 SLIDERS = (
-    Slider("eps", "ε of one query", 0.01, 10.0, 0.1, log=True, unit="nats"),
+    Slider(
+        "eps",
+        "ε of one query",
+        0.01,
+        10.0,
+        0.1,
+        log=True,
+        help="small tells little and is noisy, large tells much",
+    ),
     Slider(
         "delta",
         "δ of Gaussian noise",

@@ -101,16 +101,20 @@ def _people(m: Meaning) -> Figure:
 
 
 def _information(m: Meaning) -> Figure:
-    bars = [
+    slack = "" if m.pure else " and δ"
+    told = [
         ("on average", m.average_bits, "@accent"),
-        ("any such mechanism" if m.pure else "any with this ε and δ", m.tight_bits, "@pale"),
+        (f"any noise of this ε{slack}", m.tight_bits, "@soft"),
         ("in the worst case", m.worst_bits, "@warm"),
     ]
-    names = [name for name, _, _ in bars]
     if m.asked.mechanism == "any":
-        bars, names = [bars[0], bars[2]], [names[0], names[2]]
+        del told[1]
+    # Each bar has its number beside it: a bar may be too short to be seen.
+    bars = [(f"{name}|≤ {at_most(bits)} bits", bits, colour) for name, bits, colour in told]
+    names = [name for name, _, _ in bars]
     rows = [{"what": what, "bits": bits, "all": m.entropy_bits} for what, bits, _ in bars]
-    y = {"field": "what", "type": "nominal", "sort": names, "title": None, "axis": {"domain": False}}
+    axis = {"domain": False, "labelExpr": "split(datum.label, '|')", "labelLineHeight": 15}
+    y = {"field": "what", "type": "nominal", "sort": names, "title": None, "axis": axis}
     x = {
         "field": "bits",
         "type": "quantitative",
@@ -119,7 +123,7 @@ def _information(m: Meaning) -> Figure:
         "axis": {"tickCount": 8, "grid": False},
     }
     spec = chart(
-        36 * len(bars),
+        44 * len(bars),
         data={"values": rows},
         layer=[
             {
@@ -137,17 +141,17 @@ def _information(m: Meaning) -> Figure:
                         "legend": None,
                         "scale": {"domain": names, "range": [c for _, _, c in bars]},
                     },
-                    "tooltip": [
-                        {"field": "what", "type": "nominal", "title": "told"},
-                        {"field": "bits", "type": "quantitative", "format": ".4g", "title": "bits, at most"},
-                    ],
                 },
+            },
+            {
+                "mark": {"type": "tick", "thickness": 3, "size": 22, "color": "@ink", "opacity": 1},
+                "encoding": {"x": x, "y": y},
             },
         ],
     )
     whole = f"{m.entropy_bits:.4g}"
     worst = (
-        f"and at most {at_most(m.worst_bits, 4)} with the unluckiest noise."
+        f"and at most {at_most(m.worst_bits)} with the unluckiest noise."
         if m.pure
         else "but nothing short of the whole record limits what the unluckiest noise tells."
     )
@@ -277,14 +281,17 @@ def _cases(m: Meaning) -> Figure:
 
 
 def _tests(m: Meaning) -> Figure:
-    most = "any with this ε" if m.pure else "any with this ε and δ"
+    most = f"the least that ε{'' if m.pure else ' and δ'} allow{'s' if m.pure else ''}"
     own, none = "these answers", "nothing learned"
     rows = [{"which": none, "alarms": 0.0, "misses": 1.0}, {"which": none, "alarms": 1.0, "misses": 0.0}]
-    rows += [{"which": most, "alarms": a, "misses": b} for a, b in m.corners]
     names, colours = [none, most], ["@pale", "@warm"]
     if m.asked.mechanism != "any":
         rows += [{"which": own, "alarms": a, "misses": b} for a, b in m.tests]
         names, colours = [none, own, most], ["@pale", "@accent", "@warm"]
+    # Dashed and drawn last: it is seen where the answers do all that it allows.
+    rows += [{"which": most, "alarms": a, "misses": b} for a, b in m.corners]
+    solid: list[int] = []
+    dashes = {"domain": names, "range": [[6, 5] if name == most else solid for name in names]}
     spec = chart(
         230,
         data={"values": rows},
@@ -303,10 +310,11 @@ def _tests(m: Meaning) -> Figure:
                 "axis": {"format": ".0%", "tickCount": 5},
             },
             "color": lines(names, colours),
+            "strokeDash": {"field": "which", "type": "nominal", "title": None, "scale": dashes},
         },
     )
     text = (
-        "A test that tries to tell two possible records apart cannot lie below the line: few false alarms "
+        "A test that tries to tell two possible records apart cannot lie below the lines: few false alarms "
         "are paid for with misses. The nearer to the diagonal, the more private."
     )
     total = f"ε = {at_most(m.epsilon)}"
@@ -318,7 +326,7 @@ def _tests(m: Meaning) -> Figure:
 
 
 def _orders(m: Meaning) -> Figure:
-    own, most, pair, limit = "this mechanism", "any with this ε", "two known records", "ε"
+    own, most, pair, limit = "this mechanism", "any noise of this ε", "two known records", "ε"
     rows: list[Spec] = []
     for alpha, bound, tight, apart in m.orders:
         values = [(pair, apart)] + ([(most, tight)] if m.pure else [])
@@ -348,7 +356,7 @@ def _orders(m: Meaning) -> Figure:
             "x": {
                 "field": "alpha",
                 "type": "quantitative",
-                "title": "order α: 1 is Shannon's average, large is the worst case",
+                "title": "α: 1 is the average, large the rarest answers",
                 "scale": {"type": "log", "nice": False},
                 "axis": {"values": [1, 10, 100, 1000], "format": "~g"},
             },

@@ -220,11 +220,21 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
+def _marked(reason: str) -> str:
+    """One of the reasons above as HTML: what stands in backticks as code, the way in as a link.
+
+    >>> _marked("Read what `leakcap serve` printed, or go to /enter.")
+    'Read what <code>leakcap serve</code> printed, or go to <a href="/enter">/enter</a>.'
+    """
+    coded = re.sub("`([^`]*)`", r"<code>\1</code>", html.escape(reason))
+    return coded.replace(" /enter", ' <a href="/enter">/enter</a>')
+
+
 async def _refuse(send: Send, status: int, reason: str, *, head: bool) -> None:
     page = (
         "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' "
         "content='width=device-width'><title>leakcap</title><link rel='stylesheet' href='/static/style.css'>"
-        f"<main class='refusal'><h1>Not shown</h1><p>{html.escape(reason)}</p></main></html>"
+        f"<main class='refusal'><h1>Not shown</h1><p>{_marked(reason)}</p></main></html>"
     ).encode()
     headers = {**HEADERS, "content-type": "text/html; charset=utf-8", "content-length": str(len(page))}
     headers |= {"connection": "close"}

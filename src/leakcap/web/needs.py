@@ -29,8 +29,10 @@ SLIDERS: Mapping[str, Slider] = {
     "bits": Slider("bits", "Told about one person, at most", 0.0001, 10, 0.1, log=True, unit="bits"),
     "family": Slider("shared", "A guess about what they share is right at most", 50.1, 99.9, 75, unit="%"),
 }
-QUERIES = Slider("queries", "Queries on these people", 1, 1000, 200, log=True, whole=True)
-PEOPLE = Slider("people", "People in the family", 2, 20, 5, whole=True)
+QUERIES = Slider(
+    "queries", "Queries on these people", 1, 1000, 1, log=True, whole=True, help="each costs its own ε"
+)
+PEOPLE = Slider("people", "People in the family", 2, 20, 5, whole=True, help="whose records move together")
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Choice:
     def total(self) -> float:
         """ε of all queries together."""
         return self.epsilon * self.need.queries
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether all answers together may all but settle a yes/no fact about one person."""
+        return self.guess >= 0.95
 
     @property
     def error(self) -> int:

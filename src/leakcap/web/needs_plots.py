@@ -99,13 +99,15 @@ def _others(c: Choice) -> Figure:
         {
             "who": f"{d.who}: {d.what}",
             "eps": d.epsilon,
-            "kind": "noise on the device" if d.local else "noise at the publisher",
+            "kind": "on the device" if d.local else "by the publisher",
             "unit": d.unit,
         }
         for d in DEPLOYMENTS
     ]
     rows.append({"who": yours, "eps": c.total, "kind": "yours", "unit": "a person's record"})
     rows.sort(key=lambda row: float(row["eps"]))
+    reach = [float(rows[0]["eps"]) / 1.5, float(rows[-1]["eps"]) * 1.5]
+    powers = [p for p in _powers(reach) if reach[0] <= p <= reach[1]]
     spec = chart(
         26 * len(rows),
         data={"values": rows},
@@ -122,15 +124,15 @@ def _others(c: Choice) -> Figure:
                 "field": "eps",
                 "type": "quantitative",
                 "title": "ε per unit of privacy",
-                "scale": {"type": "log"},
-                "axis": {"format": "~g", "values": _powers([row["eps"] for row in rows])},
+                "scale": {"type": "log", "domain": reach, "nice": False},
+                "axis": {"format": "~g", "values": powers},
             },
             "color": {
                 "field": "kind",
                 "type": "nominal",
                 "title": None,
                 "scale": {
-                    "domain": ["yours", "noise at the publisher", "noise on the device"],
+                    "domain": ["yours", "by the publisher", "on the device"],
                     "range": ["@warm", "@accent", "@pale"],
                 },
             },
@@ -139,7 +141,7 @@ def _others(c: Choice) -> Figure:
                 "type": "nominal",
                 "title": None,
                 "scale": {
-                    "domain": ["yours", "noise at the publisher", "noise on the device"],
+                    "domain": ["yours", "by the publisher", "on the device"],
                     "range": ["diamond", "circle", "square"],
                 },
             },
@@ -150,5 +152,8 @@ def _others(c: Choice) -> Figure:
             ],
         },
     )
-    text = "These numbers protect different things, so they rank nothing: the table says what each is about."
+    text = (
+        "Noise is added by the publisher, or on each device. These numbers protect different things, so they "
+        "rank nothing: the table says what each is about."
+    )
     return Figure("others", "Where published deployments stand", text, text, spec, wide=True)

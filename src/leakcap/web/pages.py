@@ -12,11 +12,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from leakcap import __version__
 from leakcap.report.publication import number
+from leakcap.report.wording import at_least, outward, signed, sum_text
 from leakcap.statement.wording import at_most, percent
 from leakcap.web.figures import Figure
 from leakcap.web.guard import Keys
@@ -67,6 +69,34 @@ def _spec(figure: Figure) -> str:
     return json.dumps(figure.spec, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
+def _ends(low: float, high: float) -> str:
+    """An interval as the terminal and the report show it.
+
+    >>> _ends(106842.1, 266614.2)
+    '106,842 to 266,615'
+    """
+    return " to ".join(outward(low, high))
+
+
+def _ticked(text: str) -> Markup:
+    """A message with what stands in backticks as code; all of it escaped.
+
+    >>> str(_ticked("`<b>` must be a number"))
+    '<code>&lt;b&gt;</code> must be a number'
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick of somebody's own
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
+
+
+def _error(value: float) -> str:
+    return signed(value, upward=True)
+
+
 def _load(name: str) -> str:
     return (files("leakcap.web") / "templates" / name).read_text(encoding="utf-8")
 
@@ -86,6 +116,11 @@ class Pages:
             "at_most": at_most,
             "percent": percent,
             "number": number,
+            "ends": _ends,
+            "ticked": _ticked,
+            "error": _error,
+            "spent": sum_text,
+            "allowed": at_least,
             "plain": plain_number,
             "spec": _spec,
         }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-__all__ = ["Slider", "chosen", "plain_number", "short_number"]
+__all__ = ["Slider", "chosen", "complaints", "plain_number", "short_number"]
 
 
 def plain_number(value: float) -> str:
@@ -64,6 +64,27 @@ class Slider:
         # Six digits are what a person would type, and keep every state of the page a short URL.
         return float(round(value)) if self.whole else float(f"{value:.6g}")
 
+    def complaint(self, query: Mapping[str, str]) -> str:
+        """What is shown in place of what was asked, and why; nothing where that is shown.
+
+        >>> eps = Slider("eps", "ε", 0.01, 10.0, 0.1)
+        >>> eps.complaint({"eps": "abc"}), eps.complaint({"eps": "1"})
+        ('`eps` must be a number. Got `abc`: shown is 0.1.', '')
+        """
+        text = query.get(self.name, "")[:24].strip()
+        shown = short_number(self.read(query))
+        try:
+            value = float(text or shown)
+        except ValueError:
+            value = math.nan
+        if math.isnan(value):
+            return f"`{self.name}` must be a number. Got `{text}`: shown is {shown}."
+        if self.least <= value <= self.most and (not self.whole or value == round(value)):
+            return ""
+        kind = "a whole number from" if self.whole else "from"
+        ends = f"{short_number(self.least)} to {short_number(self.most)}"
+        return f"`{self.name}` must be {kind} {ends}. Got `{text}`: shown is {shown}."
+
     def shown(self, value: float) -> dict[str, object]:
         """What the template needs to draw the slider."""
         return {
@@ -78,6 +99,22 @@ class Slider:
             "step": "1" if self.whole else "any",
             "scale": "log" if self.log else "linear",
         }
+
+
+def complaints(
+    query: Mapping[str, str], sliders: Sequence[Slider], name: str, options: Sequence[str]
+) -> list[str]:
+    """What of a query string is not shown as it was asked, for one choice and some sliders.
+
+    >>> complaints({"m": "c"}, [], "m", ["a", "b"])
+    ['`m` must be one of a, b. Got `c`: shown is a.']
+    """
+    asked = query.get(name, "")[:24]
+    found = (
+        [] if asked in ("", *options) else [f"`{name}` must be one of {', '.join(options)}. Got `{asked}`: "]
+    )
+    found = [text + f"shown is {options[0]}." for text in found]
+    return found + [text for slider in sliders if (text := slider.complaint(query))]
 
 
 def chosen(query: Mapping[str, str], name: str, options: Sequence[str]) -> str:
