@@ -39,13 +39,17 @@ def test_an_answer_is_shown_to_whom_it_belongs(separate: bool, tmp_path: Path) -
     other = opened(replace(mine, analyst="bob"), keys).get("/release/entry/1")
     assert other.status_code == 200
     assert ('class="answer"' in other.text) is not separate
+    listed = opened(replace(mine, analyst="bob"), keys).get("/release").text
+    assert (f"<b>{shown}</b>" in listed) is not separate
+    assert f"<b>{shown}</b>" in web.get("/release").text
 
 
 def test_groups_are_shown_as_released(tmp_path: Path) -> None:
     keys = Keys(None, "c")
     web = opened(hospital(tmp_path, allow_release=True), keys)
     answer = web.post("/release", data=promised(web, keys, ASK | {"by": "diagnosis"}), headers=ORIGIN)
-    values = [part.partition("<")[0] for part in answer.text.split('<td class="num">')[1:5:2]]
+    released = answer.text.partition('aria-label="Released"')[2]
+    values = [part.partition("<")[0] for part in released.split('<td class="num">')[1:5:2]]
     page = web.get("/release/entry/1").text
     assert len(values) == 2
     assert all(f'<td class="num">{value}<' in page for value in values)

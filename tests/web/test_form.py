@@ -12,11 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from leakcap.cli.serve import _from_file
-from leakcap.release import Query
+from leakcap.release import Query, load_policy, preview
 from leakcap.release.statistics import statistics
 from leakcap.web import Settings, create_app
 from leakcap.web.asking import FIELDS
 from leakcap.web.guard import Keys
+from leakcap.web.questions import QUESTIONS, condition
 from running_explorer import promised
 
 HOME = "http://127.0.0.1:8421"
@@ -93,7 +94,39 @@ def test_the_page_shows_columns_whose_range_or_keys_are_not_public(folder: Path)
     assert page.status_code == 200
     assert page.text.count("not public: ") == 2
     for name in FIELDS:
+        assert f'name="{name}"' not in page.text  # who may not release is not asked
+    settings = Settings(**_from_file(folder / "release.toml"), allow_release=True)
+    page = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME).get("/release")
+    for name in FIELDS:
         assert f'name="{name}"' in page.text
+
+
+@pytest.mark.parametrize("statistic", sorted(statistics()))
+def test_the_form_shows_the_fields_of_the_statistic_alone(folder: Path, statistic: str) -> None:
+    settings = Settings(**_from_file(folder / "release.toml"), allow_release=True)
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    page = web.get("/release", params={"statistic": statistic, "epsilon": "1"}).text
+    fields = re.findall(r'<div data-of="([^"]*)"( hidden)?>.*? name="([a-z]+)"', page)
+    assert {name for _, _, name in fields} == set().union(*(one.fields for one in statistics().values()))
+    for of, hidden, name in fields:
+        assert set(of.split()) == {known for known, one in statistics().items() if name in one.fields}
+        assert (hidden == "") == (name in statistics()[statistic].fields)
+
+
+def test_every_statistic_is_offered_once_in_plain_words() -> None:
+    named = [name for group in QUESTIONS.values() for name in group]
+    assert sorted(named) == sorted(statistics())
+
+
+@pytest.mark.parametrize("name", ["stay", "Stay (days)", 'a "b"', "order", "ε"])
+@pytest.mark.parametrize("key", ["a", "it's", 3, True])
+def test_the_example_of_a_condition_fits_the_policy(name: str, key: object) -> None:
+    columns = {name: {"bounds": [-3.5, 60.0]}, "secret": {"keys": "private"}, "ward": {"keys": [key]}}
+    about = {"dataset": "d", "neighbours": "add-remove-one", "unit": {"id": "p", "max_rows": 1}}
+    policy = load_policy({**about, "caps": {"epsilon": 1.0, "delta": 1e-6}, "columns": columns})
+    example = condition(policy)
+    assert " AND " in example
+    preview([Query(name="n", statistic="count", where=example, epsilon=0.1)], policy=policy)
 
 
 def test_the_form_has_every_field_of_a_query() -> None:

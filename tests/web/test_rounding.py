@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from command_line import leakcap
 from leakcap.cli.serve import _from_file
 from leakcap.ledger import Ledger
+from leakcap.release.recorded import told
 from leakcap.web import Settings, create_app
 from leakcap.web.guard import Keys
 from running_explorer import HOSPITAL, hospital
@@ -37,7 +38,9 @@ def test_intervals_and_spends_are_those_of_the_terminal_and_of_the_report(tmp_pa
             shown = ENDS.findall(page.partition("What it alone")[0])
             answer = book.answer(entry.id)
             assert answer is not None
-            ends = zip(answer.values["lower"], answer.values["upper"], strict=True)
+            known = told(answer.values)
+            assert known is not None
+            ends = zip(known.lower, known.upper, strict=True)
             for text, (low, high) in zip(shown, ends, strict=True):
                 least, most = (Fraction(end.replace(",", "").replace("−", "-")) for end in text.split(" to "))
                 tick = Fraction(1, 10**12)

@@ -27,6 +27,7 @@ from leakcap.web.figures import LIGHT, themed
 from leakcap.web.guard import Guard, Keys
 from leakcap.web.matrices import EXAMPLES, as_text
 from leakcap.web.pages import Pages, static_file
+from leakcap.web.questions import columns, condition, offered
 from leakcap.web.reading import complaints
 from leakcap.web.settings import Settings
 
@@ -210,7 +211,8 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
     def content(fields: Mapping[str, str]) -> dict[str, Any]:
         return {
             "fields": {name: fields.get(name, "") for name in FIELDS},
-            "statistics": list(statistics()),
+            "questions": offered(),
+            "uses": {name: statistic.fields for name, statistic in statistics().items()},
             "allowed": settings.allow_release,
             "preview": None,
             "promise": "",
@@ -222,7 +224,9 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
 
     def about(values: dict[str, Any]) -> dict[str, Any]:
         try:
-            return values | {"books": books(settings), "missing": ""}
+            found = books(settings)
+            more = {"columns": columns(found.policy), "example": condition(found.policy)}
+            return values | more | {"books": found, "missing": ""}
         except LeakcapError as error:
             return values | {"books": None, "missing": str(error)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
-from leakcap.ledger import Account, Entry, Ledger
+from leakcap.ledger import Account, Answer, Entry, Ledger
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.recorded import told
 from leakcap.report.publication import CAPS, assumptions, protects
@@ -20,6 +20,7 @@ __all__ = ["Books", "Told", "answer_of", "books", "entry_lines", "policy_of"]
 
 _MOST_POINTS = 400
 _MOST_ENTRIES = 200
+_MOST_ANSWERS = 40
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Books:
     assumptions: list[str]
     accounts: list[dict[str, object]]
     entries: list[Entry]
+    answers: dict[int, list[Told]]
     earlier: int
     lines: tuple[Reading, ...]
     figures: list[Figure]
@@ -55,6 +57,7 @@ def books(settings: Settings) -> Books:
         assumptions(policy),
         [_account(a) for a in accounts],
         entries[-_MOST_ENTRIES:],
+        _answers(settings, policy, entries[-_MOST_ANSWERS:]),
         max(0, len(entries) - _MOST_ENTRIES),
         told,
         [_over_time(policy, entries)] if entries else [],
@@ -78,13 +81,22 @@ def answer_of(settings: Settings, entry: Entry) -> list[Told]:
     Where analysts have caps of their own an answer is shown only to the one who paid for it: to the others it
     would be an answer off their account.
     """
-    caps = policy_of(settings).caps
-    separate = caps.each_analyst is not None or bool(caps.analysts)
-    if settings.ledger is None or (separate and entry.analyst != settings.analyst):
-        return []
+    return _answers(settings, policy_of(settings), [entry]).get(entry.id, [])
+
+
+def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, list[Told]]:
+    """What is remembered, and may be shown, by entry."""
+    separate = policy.caps.each_analyst is not None or bool(policy.caps.analysts)
+    mine = [entry.id for entry in entries if not separate or entry.analyst == settings.analyst]
+    if settings.ledger is None or not mine:
+        return {}
     with Ledger.read(settings.ledger) as book:
-        answer = book.answer(entry.id)
-    known = None if answer is None else told(answer.values)
+        found = {id_: answer for id_ in mine if (answer := book.answer(id_)) is not None}
+    return {id_: _rows(answer) for id_, answer in found.items()}
+
+
+def _rows(answer: Answer) -> list[Told]:
+    known = told(answer.values)
     if known is None:
         return []
     size = len(known.values)

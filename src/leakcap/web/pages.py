@@ -146,6 +146,7 @@ class Pages:
             "form_key": self.keys.form,
             "version": __version__,
             "mode": self.mode,
+            "part": part,
             **content,
         }
         # A browser reports a part that comes with an error status as a fault of the page.

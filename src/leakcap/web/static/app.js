@@ -173,6 +173,16 @@
     }
   });
 
+  // The form: only the fields of the statistic that is chosen -------------------------------------------------
+  const fitFields = () => {
+    const chosen = document.getElementById("statistic");
+    if (!chosen) return;
+    for (const field of document.querySelectorAll("[data-of]")) {
+      field.hidden = !field.dataset.of.split(" ").includes(chosen.value);
+    }
+  };
+  document.addEventListener("change", (event) => { if (event.target.id === "statistic") fitFields(); });
+
   // Theme and the rest -----------------------------------------------------------------------------------
   const label = () => {
     const button = document.getElementById("theme");
@@ -202,6 +212,7 @@
     document.body.append(tip);
     label();
     placeAll();
+    fitFields();
     drawAll(false);
     document.documentElement.dataset.ready = "yes";
   });
