@@ -33,7 +33,16 @@ from typing import Any
 from leakcap.errors import LedgerError
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks
 
-__all__ = ["Terms", "counted", "document_of", "meaning", "require_continuing", "same_questions", "terms_of"]
+__all__ = [
+    "Terms",
+    "alike",
+    "counted",
+    "document_of",
+    "meaning",
+    "require_continuing",
+    "same_questions",
+    "terms_of",
+]
 
 _REPLACE = "replace-one"
 # Beyond it (1 + e^ε)δ is above 1 for every δ of a tick.
@@ -177,6 +186,15 @@ def meaning(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "caps"}
 
 
+def alike(one: Any, other: Any) -> bool:
+    """Whether two parts of policies say the same. As Python has it, 1 is true, and 0 false.
+
+    >>> alike([0, 1], [0, 1]), alike([0, 1], [False, True])
+    (True, False)
+    """
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
 def same_questions(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether whatever could be asked under the old policy means the same under the new: only columns and
     tables were added, and caps changed.
@@ -186,9 +204,9 @@ def same_questions(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     >>> same_questions({"columns": {"age": 1}}, {"columns": {"age": 2}})
     False
     """
-    grown = ("columns", "tables")
     before, after = meaning(old), meaning(new)
-    if any(not before.get(name, {}).items() <= after.get(name, {}).items() for name in grown):
-        return False
-    rest = [{name: value for name, value in one.items() if name not in grown} for one in (before, after)]
-    return rest[0] == rest[1]
+    for grown in ("columns", "tables"):
+        known, now = before.pop(grown, {}), after.pop(grown, {})
+        if not alike(known, {name: now[name] for name in known if name in now}):
+            return False
+    return alike(before, after)

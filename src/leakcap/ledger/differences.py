@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from leakcap.ledger.continuing import Terms
+from leakcap.ledger.continuing import Terms, alike
 from leakcap.ledger.values import Change
 
 __all__ = ["carried_words", "differences"]
@@ -26,7 +26,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change,
     ['`caps.epsilon` raised from 1 to 2', '`columns.sex` new: keys ["f"]']
     """
     before, after = dict(_fields(old)), dict(_fields(new))
-    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    names = [name for name in sorted({*before, *after}) if not alike(before.get(name), after.get(name))]
     return tuple(_change(name, before.get(name), after.get(name)) for name in names)
 
 

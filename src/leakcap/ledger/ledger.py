@@ -231,7 +231,8 @@ class Ledger(Book):
         """Record that the recorded answers of these entries left once more, to whom and when. Costs
         nothing.
 
-        Raises `LedgerError` for an entry that is not there, or whose answer never left.
+        Raises `LedgerError` for an entry that is not there, or whose answer never left, and where the policy
+        was amended since it was recalled: on whose account it stands may be another matter by now.
         """
         require_text(analyst, "analyst", "mark_repeated")
 
@@ -243,7 +244,7 @@ class Ledger(Book):
                 )
             return events.note_row("repeat", place, time, entry, analyst=analyst)
 
-        self._note(tuple(ids), note)
+        self._note(tuple(ids), note, governed=True)
 
     def acknowledge(self, ids: Iterable[int], *, note: str = "", analyst: str = "") -> None:
         """Record that somebody looked into these reserved entries and that no answer of theirs left.
@@ -274,14 +275,20 @@ class Ledger(Book):
         return self._meanings
 
     def _note(
-        self, ids: tuple[int, ...], make: Callable[[Entry, tuple[int, str], str], dict[str, Any]]
+        self,
+        ids: tuple[int, ...],
+        make: Callable[[Entry, tuple[int, str], str], dict[str, Any]],
+        *,
+        governed: bool = False,
     ) -> None:
-        """Append a row about each entry, in one transaction."""
+        """Append a row about each entry, in one transaction; `governed`, under this object's policy only."""
         self._require_writable()
         if not ids:
             return
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)
+            if governed:
+                require_governing(connection, state, self._own, self.url)
             time = events.stamp(self._clock, state.time, self.url)
             rows: list[dict[str, Any]] = []
             for step, entry in enumerate(self._entries(connection, ids), 1):

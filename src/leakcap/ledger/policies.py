@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, Select, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
-from leakcap.ledger.continuing import Terms, counted, meaning, same_questions
+from leakcap.ledger.continuing import Terms, alike, counted, meaning, same_questions
 from leakcap.ledger.events import entry_of, regime_of, ticks_of
 from leakcap.ledger.schema import EVENT, POLICY
 from leakcap.ledger.state import State
@@ -123,4 +123,4 @@ def meanings_of(connection: Connection) -> tuple[str, ...]:
 
 
 def _tag(document: Mapping[str, Any], first: Mapping[str, Any]) -> str:
-    return "" if meaning(document) == meaning(first) else fingerprint(meaning(document))
+    return "" if alike(meaning(document), meaning(first)) else fingerprint(meaning(document))

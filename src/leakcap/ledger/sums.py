@@ -34,6 +34,8 @@ class Sums:
     accounts: dict[tuple[str, str], Ticks] = field(default_factory=dict)
     spends: list[tuple[str, str, Ticks, int]] = field(default_factory=list)
     """Of each its analyst, time, what was charged, and in which regime."""
+    repeats: set[tuple[str, int]] = field(default_factory=set)
+    """Who was told the answer of which entry for free."""
 
     def begin(self, regime: Regime) -> None:
         """The first policy."""
@@ -44,8 +46,14 @@ class Sums:
         self.spends.append((analyst, time, ticks, len(self.regimes) - 1))
         self._book(analyst, time, ticks)
 
+    def repeat(self, analyst: str, entry: int) -> None:
+        """An answer of before left once more. It is on the account of whoever paid, as long as the same
+        policy governs: where analysts have accounts, none is told what another paid for."""
+        self.repeats.add((analyst, entry))
+
     def amend(self, regime: Regime, texts: Mapping[str, str]) -> None:
-        """Another policy from here on: every spend of before is counted again, on its terms.
+        """Another policy from here on: every spend of before is counted again, on its terms, and on the
+        account of every analyst who was told its answer.
 
         Raises `LedgerError` where the policy may not continue one of the earlier ones.
         """
@@ -56,13 +64,20 @@ class Sums:
         self.spent, self.accounts = NOTHING, {}
         for analyst, time, ticks, when in self.spends:
             self._book(analyst, time, counted(ticks, terms[when], terms[-1]))
+        for analyst, entry in self.repeats:
+            payer, time, ticks, when = self.spends[entry - 1]
+            if analyst != payer and regime.rules.of_analyst(analyst) is not None:
+                self._add(("analyst", analyst), counted(ticks, terms[when], terms[-1]))
         if any(amount is not None and amount > _COLUMN for amount in self.spent):
             raise LedgerError("What was spent before is too large to be counted under the new policy.")
 
     def _book(self, analyst: str, time: str, ticks: Ticks) -> None:
         self.spent = total([self.spent, ticks])
         for place in places(self.regimes[-1].rules, analyst, time):
-            self.accounts[place] = total([self.accounts.get(place, NOTHING), ticks])
+            self._add(place, ticks)
+
+    def _add(self, place: tuple[str, str], ticks: Ticks) -> None:
+        self.accounts[place] = total([self.accounts.get(place, NOTHING), ticks])
 
 
 def documents_of(policies: Sequence[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:

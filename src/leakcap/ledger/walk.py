@@ -103,6 +103,8 @@ class _Seen:
             self.sums.spend(row["analyst"], row["time"], ticks_of(row))
         elif ticks_of(row) != NOTHING:
             self._refuse(self.seq + 1, "spends, and is no spend")
+        elif row["kind"] == "repeat":
+            self.sums.repeat(row["analyst"], row["entry"])
 
     def _amend(self, row: Mapping[str, Any]) -> None:
         told, now = json.loads(row["details"]), self.sums.regimes[-1].policy

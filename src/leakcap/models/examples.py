@@ -8,7 +8,7 @@ the columns' own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -143,7 +143,8 @@ def of_table(
     policy = table.policy
     _check_columns(policy, features, target, classes=classes)
     engine = table.engine
-    values = _values(policy, features, target, classes=classes)
+    person = None if policy.id_column is None else _person(policy.id_column, engine.columns())
+    values = _values(policy, features, target, person, classes=classes)
     statement, text = bounded_rows(policy, where, values, table.ledger.seed)
     used = [name for name in policy.columns if name in {*features, target}]
     check_schema(engine.columns(), used, policy)
@@ -174,12 +175,22 @@ def _check_columns(policy: Policy, features: Sequence[str], target: str, *, clas
         raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
 
 
-def _values(policy: Policy, features: Sequence[str], target: str, *, classes: bool) -> list[exp.Expression]:
+def _person(name: str, types: Mapping[str, str]) -> exp.Expression:
+    """The id as it leaves the engine, in which two are the same where the engine says so.
+
+    Dates as text: Python's end with the year 9999, for which it would take later ones, or fail.
+    """
+    return Read(this=column(name), kind="text" if types.get(name) == "DATE" else "id")
+
+
+def _values(
+    policy: Policy, features: Sequence[str], target: str, person: exp.Expression | None, *, classes: bool
+) -> list[exp.Expression]:
     values: list[exp.Expression] = [number_column(name) for name in features]
     keyed = classes and policy.columns[target].keys is not None
     values.append(typed_column(target, policy) if keyed else number_column(target))
-    if policy.id_column is not None:
-        values.append(Read(this=column(policy.id_column), kind="id"))
+    if person is not None:
+        values.append(person)
     return [aliased(value, f"v{place}") for place, value in enumerate(values)]
 
 

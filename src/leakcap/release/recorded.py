@@ -8,6 +8,7 @@ Earlier versions recorded row by row, the parts in rows that begin with a mark; 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -25,6 +26,7 @@ from leakcap.release.result import Release
 from leakcap.release.whole import doubles, objects, whole
 
 _MARK = "drawn/1"
+_MOST = sys.float_info.max
 Recorded: TypeAlias = dict[str, Any]
 __all__ = ["Told", "recalled", "told", "values_of"]
 
@@ -56,7 +58,7 @@ def _recorded(release: Release) -> Recorded:
     if release.price.delta > 0 or release.query.kind.told:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
         found["keys"] = [words.tolist() for words in release.rows.labels.values()]
-    elif drawn is not None and found["values"] != list(drawn.parts[0].numbers):
+    elif drawn is not None and not _says_all(answers, drawn):
         found["parts"] = [[part.role, part.numbers] for part in drawn.parts]
     return found
 
@@ -69,6 +71,15 @@ def _off(answers: Answers) -> float | None:
     off = float(answers.upper[0] - values[0])
     same = np.array_equal(values - off, answers.lower) and np.array_equal(values + off, answers.upper)
     return off if same else None
+
+
+def _says_all(answers: Answers, drawn: Drawn) -> bool:
+    """Whether the noisy integers are the values: as integers, so that they can be told from readings of them.
+
+    A sum on a grid of whole numbers equals its integers, and is a double.
+    """
+    integers = answers.values.dtype.kind in "iO"
+    return integers and len(drawn.parts) == 1 and answers.values.tolist() == list(drawn.parts[0].numbers)
 
 
 def told(recorded: object) -> Told | None:
@@ -88,10 +99,10 @@ def told(recorded: object) -> Told | None:
         recorded = {**recorded, "lower": (middle - off).tolist(), "upper": (middle + off).tolist()}
     columns = [recorded.get(name) for name in ("values", "lower", "upper")]
     keys, parts = recorded.get("keys", []), recorded.get("parts", [])
-    if not (all(_numbers(column) for column in columns) and isinstance(keys, list) and _parts(parts)):
+    if not (all(_numbers(column) for column in columns) and _keys(keys) and _parts(parts)):
         return None
     values, lower, upper = (column or [] for column in columns)
-    if {len(values)} != {len(one) for one in (values, lower, upper, *keys) if isinstance(one, list)}:
+    if {len(values)} != {len(one) for one in (values, lower, upper, *keys)}:
         return None
     return Told(values, lower, upper, keys, [(role, numbers) for role, numbers in parts])
 
@@ -115,14 +126,24 @@ def _turned(rows: list[Any]) -> Recorded | None:
 
 
 def _numbers(column: object) -> bool:
-    return isinstance(column, list) and {type(number) for number in column} <= {int, float}
+    """Numbers within those that are doubles too, NaN not among them."""
+    if not isinstance(column, list) or not {type(number) for number in column} <= {int, float}:
+        return False
+    return all(-_MOST <= number <= _MOST for number in column)
+
+
+def _keys(keys: object) -> bool:
+    """Columns of keys."""
+    if not isinstance(keys, list) or not all(isinstance(column, list) for column in keys):
+        return False
+    return all({type(key) for key in column} <= {str, int, bool} for column in keys)
 
 
 def _parts(parts: object) -> bool:
     """Roles, and integers for each."""
     if not isinstance(parts, list):
         return False
-    sound = (isinstance(part, list) and len(part) == 2 and _numbers(part[1]) for part in parts)
+    sound = (isinstance(part, list) and [type(one) for one in part] == [str, list] for part in parts)
     return all(sound) and all({type(number) for number in part[1]} <= {int} for part in parts)
 
 

@@ -87,7 +87,12 @@ def answer_of(settings: Settings, entry: Entry) -> list[Told]:
 def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, list[Told]]:
     """What is remembered, and may be shown, by entry."""
     separate = policy.caps.each_analyst is not None or bool(policy.caps.analysts)
-    mine = [entry.id for entry in entries if not separate or entry.analyst == settings.analyst]
+    mine = [
+        entry.id
+        for entry in entries
+        # Fits have no cells: their coefficients may look like a number with its interval.
+        if "cells" in entry.details and (not separate or entry.analyst == settings.analyst)
+    ]
     if settings.ledger is None or not mine:
         return {}
     with Ledger.read(settings.ledger) as book:

@@ -125,7 +125,9 @@ def foreign(action: Callable[[], T], libraries: tuple[str, ...], message: str = 
 
 
 def plain(rows: list[Cell]) -> list[Cell]:
-    """The rows with whole decimals as integers.
+    """The rows with whole decimals as integers, and those that are no number as their words.
+
+    Python's NaN differs from itself: as an id it would be as many people as rows.
 
     >>> plain([(Decimal("3"), "a")])
     [(3, 'a')]
@@ -134,4 +136,8 @@ def plain(rows: list[Cell]) -> list[Cell]:
 
 
 def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, Decimal) and value == int(value) else value
+    if not isinstance(value, Decimal):
+        return value
+    if not value.is_finite():
+        return str(value)
+    return int(value) if value == int(value) else value
