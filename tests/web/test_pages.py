@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app, epsilon_plots, needs, needs_plots
-from leakcap.web.comparing import EXAMPLES, Given, compare
+from leakcap.web.comparing import EXAMPLES, PLAIN, Given, compare
 from leakcap.web.epsilon import MECHANISMS, Meaning, asked, count_error
 from leakcap.web.epsilon_gaussian import meaning_of
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
@@ -168,12 +168,25 @@ def test_the_survey() -> None:
     risk = rows["under the prior", "Bayes risk"]
     assert (risk.a, risk.b, risk.more) == ("0.444445", "0.4", "B")  # 4/9, upward
     assert [order.holds for order in found.orders] == [False] * 4
+    neither = "neither is always the safer one: some attackers gain more from A, others from B."
+    assert found.verdicts == [f"On average {neither}", f"In the worst case {neither}"]
+    assert set(PLAIN) == {row.name for row in found.rows if row.plain}
 
 
 def test_refinement_is_shown_where_it_holds() -> None:
     found = compare(Given("1,0\n0,1\n", "3/4,1/4\n1/4,3/4\n", "uniform", "identity"))
     assert found.orders[0].claim == "B never leaks more than A, on average"
     assert [order.holds for order in found.orders] == [True, False, True, False]
+    never = "B never leaks more than A, whatever is believed and wanted."
+    assert found.verdicts == [f"On average {never}", f"In the worst case {never}"]
+    same = compare(Given(EXAMPLES["geometric"], EXAMPLES["geometric"], "uniform", "identity"))
+    assert same.verdicts[0] == "On average both leak the same, whatever is believed and wanted."
+
+
+def test_an_example_is_called_one(web: TestClient) -> None:
+    said = "What stands here is an example"
+    assert said in web.get("/mechanism").text
+    assert said not in web.get("/mechanism", params={"a": "3/4,1/4\n1/4,3/4"}).text
 
 
 def test_without_scipy_the_measures_are_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

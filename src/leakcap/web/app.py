@@ -177,7 +177,7 @@ def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
     def answer(request: Request, query: Mapping[str, str], problem: str = "") -> Response:
         asked = given(query)
         content: dict[str, Any] = {"asked": asked, "gains": GAINS, "examples": EXAMPLES, "found": None}
-        content |= {"problem": problem, "figures": []}
+        content |= {"problem": problem, "figures": [], "own": bool(query.get("a", "").strip())}
         if not problem:
             try:
                 with _turn():

@@ -19,7 +19,7 @@ from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.matrices import EXAMPLES, MOST_GOAL, read_channel, read_gain, read_prior
 from leakcap.web.reading import chosen
 
-__all__ = ["GAINS", "Comparison", "Given", "compare", "given", "shown_bound"]
+__all__ = ["GAINS", "PLAIN", "Comparison", "Given", "compare", "given", "shown_bound"]
 
 GAINS: Mapping[str, str] = {
     "identity": "one guess at the secret",
@@ -28,8 +28,20 @@ GAINS: Mapping[str, str] = {
     "reciprocal": "the more surprising, the better",
     "own": "a goal of my own",
 }
+PLAIN: Mapping[str, str] = {
+    "ε, the largest log ratio": "The odds between two secrets move by e^ε at most; this is ε",
+    "Shannon capacity": "Told on average, at most, whatever is believed before",
+    "Bayes capacity": "One guess is right so many times as often, at most, whatever is believed before",
+    "mutual information": "Told on average, under the belief above",
+    "vulnerability before": "What the attacker reaches before",
+    "vulnerability after, on average": "… and after, on average",
+    "vulnerability after, worst output": "… and after what gives most away",
+}
+"""The measures that a reader meets first, in words."""
+
 _ORDERS = (2.0, 8.0)
 _MOST_LP = 400
+_WHO = ("on average", "in the worst case")
 _LESS_IS_MORE = ("Bayes risk", "guessing entropy")
 BITS = math.log2(math.e)
 
@@ -71,6 +83,11 @@ class Row:
     b: str
     more: str
 
+    @property
+    def plain(self) -> str:
+        """The measure in words; nothing for one that only its name describes."""
+        return PLAIN.get(self.name, "")
+
 
 @dataclass(frozen=True)
 class Order:
@@ -89,6 +106,7 @@ class Comparison:
     shape_b: tuple[int, int] | None
     rows: list[Row]
     orders: list[Order]
+    verdicts: list[str]
     note: str
     figures: list[Figure]
 
@@ -111,6 +129,7 @@ def compare(asked: Given) -> Comparison:
         None if second is None else second.shape,
         [_row(f, None if others is None else others[i]) for i, f in enumerate(found)],
         orders,
+        [_verdict(who, *pair) for who, pair in zip(_WHO, (orders[:2], orders[2:]), strict=True) if pair],
         note,
         [_picture(found, others)],
     )
@@ -154,12 +173,25 @@ def _orders(first: Channel, second: Channel) -> tuple[list[Order], str]:
         return [], f"The refinement order is decided for matrices of up to {_MOST_LP} entries on this page."
     found = []
     try:
-        for max_case, who in ((False, "on average"), (True, "in the worst case")):
+        for max_case, who in zip((False, True), _WHO, strict=True):
             found.append(_order("B", "A", who, refines(first, second, max_case=max_case)))
             found.append(_order("A", "B", who, refines(second, first, max_case=max_case)))
     except LeakcapError as error:
         return [], f"The refinement order is not shown: {error}"
     return found, ""
+
+
+def _verdict(who: str, b_below: Order, a_below: Order) -> str:
+    """Which of the two leaks more, in one sentence."""
+    start = who.capitalize()
+    if b_below.holds and a_below.holds:
+        return f"{start} both leak the same, whatever is believed and wanted."
+    for safe, other, order in (("B", "A", b_below), ("A", "B", a_below)):
+        if order.holds:
+            return f"{start} {safe} never leaks more than {other}, whatever is believed and wanted."
+    if b_below.holds is False and a_below.holds is False:
+        return f"{start} neither is always the safer one: some attackers gain more from A, others from B."
+    return f"{start} which of them is safer is not decided."
 
 
 def _order(first: str, second: str, who: str, found: Refinement) -> Order:
@@ -179,7 +211,8 @@ def _picture(found: list[Finding], others: list[Finding] | None) -> Figure:
     names: list[str] = []
     for i, finding in enumerate(found):
         pairs = [("A", finding)] + ([("B", others[i])] if others is not None else [])
-        if finding.bound.unit != "nats" or any(not math.isfinite(f.bound.upper) for _, f in pairs):
+        ordered = ", α = " in finding.name
+        if ordered or finding.bound.unit != "nats" or any(not math.isfinite(f.bound.upper) for _, f in pairs):
             continue
         name = f"{finding.name} ({_short(finding.section)})"
         names.append(name)
@@ -222,7 +255,9 @@ def _picture(found: list[Finding], others: list[Finding] | None) -> Figure:
         },
     )
     epsilon = next(f for f in found if f.name.startswith("ε"))
-    text = f"Every measure in bits; ∞ is left out. A's ε is {at_most(epsilon.bound.upper)} nats."
+    text = (
+        f"The measures without an order α, in bits; ∞ is left out. A's ε is {at_most(epsilon.bound.upper)}."
+    )
     return Figure("leakage", "What leaks, by measure", text, text, spec, wide=True)
 
 
