@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow
 import pytest
 
@@ -150,3 +151,14 @@ def test_coefficients_of_a_fit_are_not_shown_as_a_number_with_its_interval(tmp_p
 def test_what_no_release_records_is_no_answer(recorded: Any) -> None:
     """Some of these ended in errors that were not leakcap's."""
     assert told(recorded) is None
+
+
+@pytest.mark.parametrize("value", ["a secret", None, 10**400])
+def test_a_target_that_is_no_number_counts_as_missing(value: object, tmp_path: Path) -> None:
+    """Gradient descent stopped at it, and quoted it; the other models left the row out."""
+    policy = load_policy(POLICY | {"caps": {"epsilon": 99.0, "delta": 0.1}})
+    ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
+    targets = np.array([1.0, value], dtype=object)
+    for y in (targets, targets.astype(str)):
+        model = PrivateGradientDescent(policy=policy, ledger=ledger, steps=1, noise_multiplier=9.0)
+        assert model.fit([[0.5], [0.2]], y).coef_.shape == (1,)

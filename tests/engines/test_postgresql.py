@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 
 from engines.adversarial import FLOATS, POLICIES, QUERIES, arrow_table, random_rows
 from leakcap.errors import DataError
+from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, attach
 from leakcap.release.engine.postgresql import PostgreSQL
 from release.world import exact, planned, policy_of
@@ -80,6 +82,24 @@ def test_decimals_of_any_size(server: str, value: str) -> None:
     assert plan.grid is not None
     assert plan.grid.step * exact(plan, engine)[0][0] == 1 + clamped
     assert exact(planned(policy_of(), statistic="count", by=("k",)), engine) == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("type_", "ids"),
+    [
+        ("date", ["infinity", "9999-12-31", "-infinity", "20000-01-01", "0044-03-15 BC", "2000-01-01"]),
+        ("numeric", ["NaN", "Infinity", "-Infinity", "1.5", "1", "1e40"]),
+    ],
+)
+def test_a_model_reads_people_whatever_their_ids_are(server: str, type_: str, ids: list[str]) -> None:
+    """One that the driver cannot read stopped the fit after it was paid: that the person is there, told."""
+    sql(server, "DROP TABLE IF EXISTS visits", f"CREATE TABLE visits (id {type_}, x float8, y float8)")
+    sql(server, *(f"INSERT INTO visits VALUES ('{one}', 1, 1), ('{one}', 2, 2)" for one in ids))
+    policy = policy_of(unit={"id": "id", "max_rows": 2})
+    visits = PrivateTable(server, table="visits", policy=policy, ledger="sqlite://")
+    people = of_table(visits, ["x"], "y", None, classes=False, centred=True).read()[2]
+    assert people is not None
+    assert np.bincount(people).tolist() == [2] * len(ids)
 
 
 def test_types_that_a_cast_could_stop_at_are_refused(server: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidInput, InvalidParameter, NotFitted
 
-__all__ = ["Estimator", "Floats", "numbers_of", "table_of", "targets_of"]
+__all__ = ["Estimator", "Floats", "doubles_of", "numbers_of", "table_of", "targets_of"]
 
 Floats = NDArray[np.float64]
 
@@ -120,17 +120,27 @@ def table_of(X: ArrayLike, owner: str) -> Floats:
         )
     if raw.dtype.kind not in "biufOUS":
         raise InvalidInput(f"`X` of `{owner}` must hold numbers. Got an array of {raw.dtype}.")
-    if raw.dtype.kind in "OUS":
-        # An error would tell that somebody's value is no number: it counts as missing.
-        raw = np.array([[_number(value) for value in row] for row in raw.tolist()]).reshape(raw.shape)
-    # Row after row in memory: a row is then computed alike whatever the others are.
-    rows = np.ascontiguousarray(raw, dtype=np.float64)
+    rows = doubles_of(raw)
     if rows.shape[0] == 0 or rows.shape[1] == 0:
         raise InvalidInput(
             f"Found array with {rows.shape[0]} sample(s) and {rows.shape[1]} feature(s) "
             f"(shape={rows.shape}) while a minimum of 1 is required by `{owner}`."
         )
     return rows
+
+
+def doubles_of(raw: NDArray[Any]) -> Floats:
+    """The array in doubles, row after row in memory: a row is then computed alike whatever the others are.
+
+    An error would tell that somebody's value is no number: it counts as missing, which is NaN.
+
+    >>> doubles_of(np.array(["2", "?"])).tolist()
+    [2.0, nan]
+    """
+    if raw.dtype.kind in "OUS":
+        numbers = [_number(value) for value in raw.ravel().tolist()]
+        raw = np.array(numbers, dtype=np.float64).reshape(raw.shape)
+    return np.ascontiguousarray(raw, dtype=np.float64)
 
 
 def _number(value: Any) -> float:

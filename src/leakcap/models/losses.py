@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter
-from leakcap.models.estimator import Floats
+from leakcap.models.estimator import Floats, doubles_of
 from leakcap.models.scores import accuracy, r_squared
 
 __all__ = ["CustomLoss", "LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
@@ -42,7 +42,7 @@ class Loss(ABC):
 
     def encode(self, y: NDArray[Any]) -> Floats:
         """Targets as numbers, shape (rows,); NaN where a row does not count."""
-        return np.asarray(y, dtype=np.float64)
+        return doubles_of(y)
 
     @abstractmethod
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
