@@ -44,7 +44,8 @@ def test_python(copy: Path) -> None:
     assert len(blocks("python")) == 2
     for block in blocks("python"):
         exec(compile(block, "README.md", "exec"), {})
-    assert (copy / "hospital.db").exists()
+    assert {path.name for path in copy.rglob("*.db")} == {"hospital.db"}
+    assert (copy / "examples/hospital/hospital.db").exists()
 
 
 def test_toml() -> None:
@@ -61,7 +62,7 @@ def test_commands(copy: Path) -> None:
     assert others == {
         "make demo",
         "make explore",
-        "pip install .",
+        "source .venv/bin/activate",
     }  # the first runs in CI, the others are read
     for target in ("demo", "explore"):
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
