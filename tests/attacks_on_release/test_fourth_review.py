@@ -162,3 +162,29 @@ def test_a_target_that_is_no_number_counts_as_missing(value: object, tmp_path: P
     for y in (targets, targets.astype(str)):
         model = PrivateGradientDescent(policy=policy, ledger=ledger, steps=1, noise_multiplier=9.0)
         assert model.fit([[0.5], [0.2]], y).coef_.shape == (1,)
+
+
+def test_a_run_is_resumed_by_whoever_paid_for_it(tmp_path: Path) -> None:
+    """A file of one line names any run in the ledger: its answer left on another analyst's account."""
+    caps = {"epsilon": 99.0, "delta": 0.1, "each_analyst": {"epsilon": 9.0}}
+    columns = {name: {"bounds": [0.0, 2.0]} for name in ("x", "y")}
+    policy = load_policy(POLICY | {"caps": caps, "columns": columns})
+    data = pyarrow.table({name: [1.0, 0.5] for name in columns})
+    ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
+    saved = tmp_path / "run.json"
+
+    def stop(step: int, _: int) -> None:
+        if step == 2:
+            raise KeyboardInterrupt
+
+    def descent(**more: Any) -> PrivateGradientDescent:
+        return PrivateGradientDescent(steps=3, noise_multiplier=9.0, checkpoint=saved, **more)
+
+    asked: dict[str, Any] = {"features": ["x"], "target": "y"}
+    ng, li = (PrivateTable(data, policy=policy, ledger=ledger, analyst=name) for name in ("ng", "li"))
+    with pytest.raises(KeyboardInterrupt):
+        descent(progress=stop).fit_table(ng, **asked)
+    saved.write_text('{"entry": 1, "step": 0, "theta": [0.0, 0.0]}')
+    with pytest.raises(LedgerError, match="paid for by analyst `ng`"):
+        descent().resume_table(li, **asked)
+    assert descent().resume_table(ng, **asked).entry_ == 1

@@ -102,8 +102,8 @@ def _from(entry: int, step: int) -> str:
 def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]:
     """The reservation of a run and its last step seen, if it may go on under the same settings.
 
-    Raises `LedgerError` where the run has finished, where nothing says which run it is, or where its
-    settings or its ledger are others.
+    Raises `LedgerError` where the run has finished, where nothing says which run it is, where its settings or
+    its ledger are others, or where another analyst paid for it: its steps are on that one's account.
     """
     entries = account.ledger.entries()
     if not path.exists():
@@ -112,6 +112,9 @@ def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]
     entry = next((e for e in entries if e.id == checkpoint.entry), None)
     if entry is None or entry.text != text:
         raise LedgerError("The checkpoint belongs to another ledger or to other settings. Bring those back.")
+    if entry.analyst != account.analyst:
+        payer = f"analyst `{entry.analyst}`" if entry.analyst else "no analyst by name"
+        raise LedgerError(f"Entry {entry.id} was paid for by {payer}: only so may it be resumed.")
     if entry.state == "released":
         raise LedgerError(_finished(entry, f"Remove `{path}` and fit without resuming"))
     if entry.state != "reserved":
