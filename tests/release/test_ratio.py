@@ -158,10 +158,10 @@ def test_ends_are_those_of_the_whole_set() -> None:
         scales = tuple(generator.uniform(0.5, 8, 2))
         middle = min(9.0, max(-9.0, x / y))
         low, high = fieller_ends(lambda r: (1.0, -r), (x, y), scales, (-9.0, middle, 9.0))
-        for r in np.linspace(-9, 9, 181):
-            inside = abs(x - r * y) <= noise_reach(scales[0], abs(r) * scales[1], 0.05) + 1 + abs(r)
-            if inside and low > -9 and high < 9:
-                assert low - 1e-9 <= r <= high + 1e-9
+        r = np.linspace(-9, 9, 181)
+        inside = abs(x - r * y) <= noise_reach(scales[0], abs(r) * scales[1], 0.05) + 1 + abs(r)
+        if low > -9 and high < 9:
+            assert ((low - 1e-9 <= r) & (r <= high + 1e-9))[inside].all()
 
 
 def test_repeats_refusals_previews_and_dry_runs() -> None:

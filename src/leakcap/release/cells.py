@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,7 @@ MOST_CELLS = 10**6
 # More cells than any unit is in: in their place where it is not public which ones there are.
 MANY_CELLS = 2**40
 _LONGEST_KEY = 200
+_WORD = 2**63
 _LARGEST_CHARACTER = 4  # bytes of UTF-8
 
 
@@ -57,13 +59,22 @@ class Axis:
         return np.fromiter((known.get(code, -1) for code in column.tolist()), np.int64, len(column))
 
     @cached_property
-    def _first(self) -> int | None:
-        """The least code, where they are integers that rise by one; as all bins are."""
+    def _run(self) -> tuple[int, int] | None:
+        """The least and the largest code, where they are integers without a gap; as all bins are."""
         if self.kind != "integer" or not self.labels:
             return None
         codes = [int(code) for code in self.labels]
-        rises = codes == list(range(codes[0], codes[0] + len(codes)))
-        return codes[0] if rises and -(2**62) < codes[0] < 2**62 else None
+        first, last = min(codes), max(codes)
+        return (first, last) if last - first + 1 == len(codes) else None
+
+    @cached_property
+    def _first(self) -> int | None:
+        """The least code, where they rise by one from it."""
+        if self._run is None or abs(self._run[0]) >= _WORD // 2:
+            return None
+        first, last = self._run
+        rises = all(map(operator.eq, self.labels, range(first, last + 1)))
+        return first if rises else None
 
     @property
     def log_keys(self) -> float:
@@ -81,11 +92,9 @@ class Axis:
         """
         if self.open:
             return exp.Not(this=exp.Is(this=name, expression=exp.Null()))
-        if self.kind == "integer":
-            codes = [int(code) for code in self.labels]
-            first, last = min(codes), max(codes)
-            if last - first + 1 == len(codes):
-                return exp.Between(this=name, low=literal(first, "integer"), high=literal(last, "integer"))
+        if self._run is not None:
+            first, last = (literal(code, "integer") for code in self._run)
+            return exp.Between(this=name, low=first, high=last)
         return exp.In(this=name, expressions=[literal(value, self.kind) for value in self.labels])
 
 

@@ -15,12 +15,15 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from leakcap.errors import InvalidQuery
 from leakcap.release.convolution import sum_error
 from leakcap.release.drawn import Drawn, missing
-from leakcap.release.fieller import fieller_ends, noise_reach
+from leakcap.release.fieller import fieller_ends, noise_reach, quotients
 from leakcap.release.part import laplace_error
 from leakcap.release.result import Release
+from leakcap.release.whole import whole
 
 __all__ = ["Comparison", "difference", "ratio_of"]
 
@@ -66,7 +69,7 @@ def difference(first: Release, second: Release) -> Comparison:
     if one.scale == two.scale:
         error = sum_error(one.scale, 2, beyond=0.05)
     else:
-        error = math.ceil(noise_reach(float(one.scale), float(two.scale), 0.05)) + 2
+        error = math.ceil(float(noise_reach(float(one.scale), float(two.scale), 0.05))) + 2
     ends = (float((steps - error) * one.unit), float((steps + error) * one.unit))
     return Comparison(float(steps * one.unit), ends)
 
@@ -92,7 +95,8 @@ def ratio_of(first: Release, second: Release) -> Comparison:
     most = 1e12
     middle = max(-most, min(most, x / y)) if y > 0 else math.copysign(most, x)
     scales = (float(one.scale), float(two.scale))
-    low, high = fieller_ends(lambda r: (1.0, -r), (float(x), float(y)), scales, (-most, middle, most))
+    found = fieller_ends(lambda r: (np.ones(()), -r), (float(x), float(y)), scales, (-most, middle, most))
+    low, high = map(float, found)
     if y <= laplace_error(two.scale, beyond=0.05):  # nothing is said of how large it is
         low, high = -most, most
     ends = (-math.inf if low <= -most else low * step, math.inf if high >= most else high * step)
@@ -129,9 +133,7 @@ def _mean_ends(drawn: Drawn) -> tuple[float, float]:
         ends = [float((centre + Fraction(number + e, drawn.rows)) * unit) for e in (-error, error)]
         return ends[0], ends[1]
     count = drawn.parts[1]
-    least, most = (float(end - centre) for end in drawn.ends)
-    middle = max(least, min(most, number / max(count.numbers[0], 1)))
-    scales = (float(total.scale), float(count.scale))
-    noisy = (float(number), float(count.numbers[0]))
-    low, high = fieller_ends(lambda r: (1.0, -r), noisy, scales, (least, middle, most), 0.025)
-    return float(unit) * (centre + low), float(unit) * (centre + high)
+    least, most = (end - centre for end in drawn.ends)
+    noisy = (whole([number]), whole([count.numbers[0]]))
+    _, low, high = quotients(noisy, (total.scale, count.scale), (least, most), 0.025)
+    return float(unit) * (centre + float(low[0])), float(unit) * (centre + float(high[0]))

@@ -16,80 +16,143 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
-__all__ = ["fieller_ends", "mixture_tail", "noise_reach"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leakcap.release.whole import Whole, doubles
+
+__all__ = ["Floats", "fieller_ends", "mixture_tail", "noise_reach", "quotients"]
+
+Floats = NDArray[np.float64]
+
+# Below this tail the logarithm says no more than that it is small.
+_LEAST = 1e-300
+_STEPS = 200
+_CLOSE = 1e-11
 
 
-def mixture_tail(first: float, second: float, at: float) -> float:
-    """P(|L + M| > at) for independent Laplace variables of these scales.
+def mixture_tail(first: ArrayLike, second: ArrayLike, at: ArrayLike) -> Floats:
+    """P(|L + M| > at) for independent Laplace variables of these scales, place by place.
 
-    >>> mixture_tail(1.0, 0.0, 2.0) == math.exp(-2.0)
+    >>> float(mixture_tail(1.0, 0.0, 2.0)) == math.exp(-2.0)
     True
     """
-    wide, narrow = max(first, second), min(first, second)
-    if wide == 0.0 or at <= 0.0:
-        return 1.0 if at <= 0.0 else 0.0
-    if narrow == 0.0:
-        return math.exp(-at / wide)
-    share = narrow / wide
-    if share > 1.0 - 1e-5:
+    one, other, far = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (first, second, at)))
+    wide, narrow, beyond = np.maximum(one, other), np.minimum(one, other), np.maximum(far, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        own, share = np.exp(-beyond / wide), narrow / wide
         # The limit for equal scales, at the wider one: a hair too much.
-        return math.exp(-at / wide) * (1.0 + at / (2.0 * wide))
-    other = math.exp(-at / narrow) * share**2
-    return (math.exp(-at / wide) - other) / (1.0 - share**2)
+        alike = own * (1.0 + beyond / (2.0 * wide))
+        mixed = (own - np.where(narrow > 0.0, np.exp(-beyond / narrow), 0.0) * share**2) / (1.0 - share**2)
+    tail = np.where(share > 1.0 - 1e-5, alike, mixed)
+    return np.asarray(np.where(far <= 0.0, 1.0, np.where(wide > 0.0, tail, 0.0)), dtype=np.float64)
 
 
-def noise_reach(first: float, second: float, beyond: float) -> float:
-    """How far L + M goes: further with probability `beyond` at most.
+def noise_reach(first: ArrayLike, second: ArrayLike, beyond: float) -> Floats:
+    """How far L + M goes, place by place: further with probability `beyond` at most.
 
-    >>> round(noise_reach(10.0, 0.0, 0.05), 6) == round(10 * math.log(20), 6)
+    >>> round(float(noise_reach(10.0, 0.0, 0.05)), 6) == round(10 * math.log(20), 6)
     True
     """
-    low, high = 0.0, (first + second) * (math.log(1.0 / beyond) + 1.0)
+    one, other = (np.asarray(scale, dtype=np.float64) for scale in (first, second))
+    high = (one + other) * (math.log(1.0 / beyond) + 1.0)
+    low = np.zeros(high.shape)
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if mixture_tail(first, second, middle) > beyond else (low, middle)
-    return high * (1 + 1e-9)
+        further = mixture_tail(one, other, middle) > beyond
+        low, high = np.where(further, middle, low), np.where(further, high, middle)
+    return np.asarray(high * (1 + 1e-9))
 
 
 def fieller_ends(
-    weights: Callable[[float], tuple[float, float]],
-    noisy: tuple[float, float],
+    weights: Callable[[Floats], tuple[Floats, Floats]],
+    noisy: tuple[ArrayLike, ArrayLike],
     scales: tuple[float, float],
-    within: tuple[float, float, float],
+    within: tuple[ArrayLike, ArrayLike, ArrayLike],
     beyond: float = 0.05,
-) -> tuple[float, float]:
-    """The ends of {r: |A(r)·X + B(r)·Y| ≤ reach of its noise}, numbers and scales in steps.
+) -> tuple[Floats, Floats]:
+    """The ends of {r: |A(r)·X + B(r)·Y| ≤ reach of its noise} for each pair of numbers; all in steps.
 
     `within` are the least r, the r where the combination is nearest to 0, and the largest r. The ends are
     those of the set's hull; where even the least or the largest belongs to it, that is the end.
 
-    >>> low, high = fieller_ends(lambda r: (1.0, -r), (50.0, 100.0), (1.0, 1.0), (0.0, 0.5, 9.0))
-    >>> 0.4 < low < 0.5 < high < 0.6
+    >>> low, high = fieller_ends(lambda r: (1.0, -r), ([50.0], [100.0]), (1.0, 1.0), (0.0, [0.5], 9.0))
+    >>> 0.4 < float(low[0]) < 0.5 < float(high[0]) < 0.6
     True
     """
+    x, y, least, middle, most = np.broadcast_arrays(
+        *(np.asarray(number, dtype=np.float64) for number in (*noisy, *within))
+    )
 
-    def outside(r: float) -> bool:
+    def excess(r: Floats) -> Floats:
+        """The logarithm of how much likelier it is than `beyond` that the noise goes so far: < 0 outside."""
         a, b = weights(r)
-        far = abs(a * noisy[0] + b * noisy[1]) - abs(a) - abs(b)
+        far = np.abs(a * x + b * y) - np.abs(a) - np.abs(b)
         # As much as to ask whether it is beyond the reach of the noise, a hair more.
-        return mixture_tail(abs(a) * scales[0], abs(b) * scales[1], far * (1 - 1e-9)) < beyond
+        tail = mixture_tail(np.abs(a) * scales[0], np.abs(b) * scales[1], far * (1 - 1e-9))
+        return np.asarray(np.log(np.maximum(tail, _LEAST) / beyond), dtype=np.float64)
 
-    least, middle, most = within
-    if outside(middle):
-        return middle, middle
-    return _end(outside, middle, least), _end(outside, middle, most)
+    return _end(excess, middle, least), _end(excess, middle, most)
 
 
-def _end(outside: Callable[[float], bool], inner: float, outer: float) -> float:
-    if not outside(outer):
-        return outer
-    # Beyond a thousand the ends are looked for by their logarithm.
-    for _ in range(200):
-        middle = inner / 2 + outer / 2
-        if abs(outer) > 1e3 * max(1.0, abs(inner)):
-            middle = math.copysign(math.sqrt(abs(outer)) * math.sqrt(max(1.0, abs(inner))), outer)
-        if middle in (inner, outer):
+def quotients(
+    noisy: tuple[Whole, Whole],
+    scales: tuple[Fraction, Fraction],
+    within: tuple[float, float],
+    beyond: float = 0.05,
+) -> tuple[Floats, Floats, Floats]:
+    """The first number over the second, within what it can be, and the ends of its interval; all in steps.
+
+    Where the second is not positive it is as near to 0 as the interval goes.
+
+    >>> from leakcap.release.whole import whole
+    >>> value, low, high = quotients((whole([50]), whole([100])), (Fraction(1), Fraction(1)), (0.0, 9.0))
+    >>> float(value[0]), bool(low[0] < 0.5 < high[0])
+    (0.5, True)
+    """
+    x, y = doubles(noisy[0]), doubles(noisy[1])
+    nearest = np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0), *within)
+    reach = (float(scales[0]), float(scales[1]))
+    around = (within[0], nearest, within[1])
+    low, high = fieller_ends(lambda r: (np.ones(()), -r), (x, y), reach, around, beyond)
+    return np.clip(np.where(y > 0.0, nearest, 0.0), low, high), low, high
+
+
+def _end(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:
+    """Outside, next to where that begins on the way from `start` to `far`; one of these where it is there.
+
+    A bracket narrowed by the Illinois rule and by halving in turn; what is returned is its outer end.
+    """
+    inner, outer = start.copy(), far.copy()
+    above, below = excess(inner), excess(outer)
+    outer = np.where(above < 0.0, inner, outer)
+    inner = np.where((above < 0.0) | (below >= 0.0), outer, inner)
+    kept = np.zeros(inner.shape)
+    for step in range(_STEPS):
+        width = outer - inner
+        if not (np.abs(width) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))).any():
             break
-        inner, outer = (inner, middle) if outside(middle) else (middle, outer)
+        # Of a bracket without width, and of ends alike, the middle is taken.
+        with np.errstate(all="ignore"):
+            secant = outer - width * (below / (below - above))
+        tried = _between(inner, outer) if step % 3 == 2 else secant
+        between = (tried > np.minimum(inner, outer)) & (tried < np.maximum(inner, outer))
+        tried = np.where(between, tried, inner / 2 + outer / 2)
+        found = excess(tried)
+        out = found < 0.0
+        outer, below = np.where(out, tried, outer), np.where(out, found, below)
+        inner, above = np.where(out, inner, tried), np.where(out, above, found)
+        # Where one end stays for the second time in turn, it counts half: else it might stay for good.
+        above = np.where(out & (kept > 0), above / 2, above)
+        below = np.where(~out & (kept < 0), below / 2, below)
+        kept = np.where(out, 1.0, -1.0)
     return outer
+
+
+def _between(inner: Floats, outer: Floats) -> Floats:
+    """The middle; of ends far apart that of their logarithms."""
+    least = np.maximum(1.0, np.abs(inner))
+    by_size = np.copysign(np.sqrt(np.abs(outer)) * np.sqrt(least), outer)
+    return np.where(np.abs(outer) > 1e3 * least, by_size, inner / 2 + outer / 2)

@@ -12,20 +12,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from sqlglot import exp
 
 from leakcap.release.aggregates import Joint, Rows, Sum
 from leakcap.release.answers import Answers
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.condition import to_tree
-from leakcap.release.fieller import fieller_ends
+from leakcap.release.fieller import Floats, fieller_ends, quotients
 from leakcap.release.grid import grid_for
 from leakcap.release.part import noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 from leakcap.release.where import parse_where
-from leakcap.release.whole import Whole
+from leakcap.release.whole import Whole, doubles, whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -107,28 +108,20 @@ class Ratio(Statistic):
 
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Ratio and interval of each group."""
-        split = plan.query.when is not None
-        columns = (noisy[0][1::2], noisy[0][::2]) if split else noisy[:2]
-        pairs = zip(*(one.tolist() for one in columns), strict=True)
-        return Answers.of(self._answer(plan, *pair) for pair in pairs)
-
-    def _answer(self, plan: Plan, first: int, second: int) -> tuple[float, tuple[float, float]]:
-        scales = (float(plan.parts[0].scale), float(plan.parts[min(1, len(plan.parts) - 1)].scale))
         if plan.query.when is not None:
-            total = first + second
-            share = max(0.0, min(1.0, first / total)) if total > 0 else 0.5
-            ends = fieller_ends(
-                lambda r: (1.0 - r, -r), (float(first), float(second)), (scales[0],) * 2, (0.0, share, 1.0)
-            )
-            return share, ends
+            return self._shares(plan, doubles(noisy[0][1::2]), doubles(noisy[0][::2]))
         step = float(plan.parts[0].unit / plan.parts[1].unit)
-        low, high = (end / step for end in self._range(plan))
-        ratio = first / second if second > 0 else 0.0
-        ratio = max(low, min(high, ratio))
-        ends = fieller_ends(lambda r: (1.0, -r), (float(first), float(second)), scales, (low, ratio, high))
         least, most = self._range(plan)
-        inside = [max(least, min(most, end * step)) for end in (ratio, *ends)]
-        return inside[0], (inside[1], inside[2])
+        scales = (plan.parts[0].scale, plan.parts[1].scale)
+        found = quotients((noisy[0], noisy[1]), scales, (least / step, most / step))
+        return Answers(*(np.clip(one * step, least, most) for one in found))
+
+    def _shares(self, plan: Plan, hits: Floats, misses: Floats) -> Answers:
+        """Hits over hits and misses, or a half where there are none."""
+        total, scale = hits + misses, float(plan.parts[0].scale)
+        share = np.clip(np.divide(hits, total, out=np.full(len(hits), 0.5), where=total > 0), 0.0, 1.0)
+        ends = fieller_ends(lambda r: (1.0 - r, -r), (hits, misses), (scale, scale), (0.0, share, 1.0))
+        return Answers(share, *ends)
 
     def _range(self, plan: Plan) -> tuple[float, float]:
         """What the bounds allow; as far as doubles go, where the denominator may be 0."""
@@ -148,9 +141,9 @@ class Ratio(Statistic):
         rows = assumed_rows(plan)
         if plan.query.when is not None:
             side = rows * (1 if plan.query.column is None else plan.parts[0].contribution.high // 2) // 2
-            _, (low, high) = self._answer(plan, side, side)
+            typical = [whole([side, side])]
         else:
-            above, below = (rows * part.contribution.high // 2 for part in plan.parts[:2])
-            _, (low, high) = self._answer(plan, above, below)
+            typical = [whole([rows * part.contribution.high // 2]) for part in plan.parts[:2]]
+        ((_, (low, high)),) = self.answers(plan, typical).pairs()
         remark = f"where {rows:,} rows count and the numbers are in the middle of what they can be"
         return Expected((high - low) / 2, rows, remark=remark)

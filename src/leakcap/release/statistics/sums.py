@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from leakcap.release.aggregates import Known, Sum
-from leakcap.release.answers import Answers, Interval
+from leakcap.release.answers import Answers
+from leakcap.release.fieller import quotients
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.part import Part, noisy_part
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import CellStatistic, Expected, Statistic, assumed_rows
-from leakcap.release.whole import Whole, plus, whole
+from leakcap.release.statistics.base import Expected, Statistic, assumed_rows
+from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
 
-__all__ = ["Mean", "Total", "as_mean", "count_part", "sum_part"]
+__all__ = ["Mean", "Total", "count_part", "sum_part"]
 
 
 class Total(Statistic):
@@ -48,11 +51,10 @@ class Total(Statistic):
         return Expected(plan.grid.value(plan.errors[0]))
 
 
-class Mean(CellStatistic):
+class Mean(Statistic):
     """The mean of a column: over a public number of units, or a noisy sum over a noisy count.
 
-    For the latter each of the two is given half of the 5 %, so that the interval covers more often than it
-    says.
+    The latter has Fieller's interval, which keeps what both noises do together (`release/fieller.py`).
     """
 
     name: ClassVar[str] = "mean"
@@ -73,14 +75,21 @@ class Mean(CellStatistic):
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
 
-    def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[float, Interval]:
-        """The noisy sum over the rows, within the bounds; the extremes over the box of sums and counts."""
-        rows = plan.exact_count if plan.exact_count is not None else max(noisy[1], 1)
-        ends = [(total - error, total + error) for total, error in zip(noisy, plan.errors, strict=True)]
-        counts = ends[1] if len(ends) > 1 else (rows, rows)
-        corners = [Fraction(total, max(rows, 1)) for total in ends[0] for rows in counts]
-        value = as_mean(plan, Fraction(noisy[0], rows))
-        return value, (as_mean(plan, min(corners)), as_mean(plan, max(corners)))
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+        """The noisy sum over the rows, within the bounds, and its interval."""
+        grid, centre = plan.grid, plan.centre
+        assert grid is not None
+        if plan.exact_count is not None:
+            error = whole([plan.errors[0]])
+            totals = (noisy[0], plus(noisy[0], -error), plus(noisy[0], error))
+            value, low, high = (doubles(total) / plan.exact_count for total in totals)
+        else:
+            scales = (plan.parts[0].scale, plan.parts[1].scale)
+            within = (float(grid.low - centre), float(grid.high - centre))
+            value, low, high = quotients((noisy[0], noisy[1]), scales, within)
+        # To add the centre rounds.
+        steps = (value + centre, np.nextafter(low + centre, -np.inf), np.nextafter(high + centre, np.inf))
+        return Answers(*(np.ldexp(np.clip(one, grid.low, grid.high), -grid.exponent) for one in steps))
 
     def expected(self, plan: Plan) -> Expected:
         """Exact where the number of rows is public, else for an assumed number."""
@@ -112,13 +121,6 @@ def count_part(asked: Asked, epsilon: Fraction) -> Part:
     """The noisy number of rows that have a first value."""
     contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
     return noisy_part("count", Known(), contribution, epsilon, asked.policy, one_hot=True)
-
-
-def as_mean(plan: Plan, steps: Fraction) -> float:
-    """The mean that is `steps` away from the centre of the grid, within the bounds."""
-    assert plan.grid is not None
-    inside = max(Fraction(plan.grid.low), min(Fraction(plan.grid.high), plan.centre + steps))
-    return plan.grid.value(inside)
 
 
 def _mean_error(grid: Grid, errors: Sequence[int], rows: int) -> float:
