@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,9 @@ POLICY: dict[str, Any] = {
     "columns": {"g": {"keys": [0, 1]}, "x": {"bounds": [0.0, 2.0**32]}},
 }
 EACH: dict[str, Any] = POLICY | {"caps": {"epsilon": 99.0, "each_analyst": {"epsilon": 0.5}}}
+
+
+LAST = "SELECT entry FROM leakcap_event WHERE kind IN ('release', 'repeat') ORDER BY seq DESC LIMIT 1"
 
 
 def opened(ledger: Path, policy: dict[str, Any], analyst: str = "") -> PrivateTable:
@@ -188,3 +194,70 @@ def test_a_run_is_resumed_by_whoever_paid_for_it(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="paid for by analyst `ng`"):
         descent().resume_table(li, **asked)
     assert descent().resume_table(ng, **asked).entry_ == 1
+
+
+def test_what_an_amendment_says_is_true_of_spends_before_the_one_before_it(tmp_path: Path) -> None:
+    """It spoke of the last policy alone: all counts as charged, where the first policy's ε count twice."""
+    ledger = tmp_path / "ledger.db"
+    opened(ledger, POLICY).count(epsilon=0.25)
+    public = {k: v for k, v in POLICY.items() if k != "max_rows"} | {"neighbours": "replace-one", "rows": 5}
+    level = {"epsilon": 99.0, "alpha": 3.0, "nats_level": 9.0}
+    said = [
+        amend(public | {"caps": caps}, ledger, reason="agreed").carried
+        for caps in (
+            {"epsilon": 98.0},
+            level,
+            level | {"alpha": 2.0},
+            level | {"alpha": 4.0},
+            {"epsilon": 97.0},
+        )
+    ]
+    assert all(text.startswith("Every ε charged under add-remove-one counts twice") for text in said)
+    assert all("in the table is protected no longer" in text for text in said)
+    low, fewer, gone = (
+        "no level, or a lower one, counts at level",
+        "count as nats at level 2",
+        "counted no more",
+    )
+    assert [low in text for text in said] == [False, True, True, True, False]
+    assert [fewer in text for text in said] == [False, False, True, False, False]
+    assert [text.count(gone) for text in said] == [0, 0, 0, 0, 3]
+    with Ledger.read(f"sqlite:///{ledger}") as book:
+        assert [one.carried for one in book.amendments()] == said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_accounts_are_what_each_was_told_whatever_was_amended(seed: int, tmp_path: Path) -> None:
+    """A book kept by hand: who was told which entry, paid or for free, and under which neighbours."""
+    coins, ledger = random.Random(seed), tmp_path / "ledger.db"
+    charged: list[tuple[float, str]] = []
+    heard: dict[str, set[int]] = {name: set() for name in ("ng", "li", "wu")}
+    policy, alone = POLICY, False
+    opened(ledger, policy).ledger.close()
+    for _ in range(25):
+        relation = coins.choice([policy["neighbours"], "replace-one"])
+        if coins.random() < 0.3:
+            each = coins.choice([None, 3.0, 9.0])
+            own = {} if each is None else {"each_analyst": {"epsilon": each}}
+            caps = {"epsilon": 99.0 + coins.random()} | own
+            size = {"rows": 5} if relation == "replace-one" else {"max_rows": 100}
+            kept = {name: POLICY[name] for name in ("dataset", "columns")}
+            policy, alone = {**kept, **size, "neighbours": relation, "caps": caps}, each is not None
+            amend(policy, ledger, reason="agreed")
+        name, epsilon = coins.choice(list(heard)), coins.choice([0.25, 0.5])
+        with opened(ledger, policy, name).ledger as book:
+            table = PrivateTable(DATA, policy=policy, ledger=book, version="1", analyst=name)
+            try:
+                answer = table.count(epsilon=epsilon)
+            except BudgetExceeded:
+                continue
+            if not answer.repeated:
+                charged.append((epsilon, policy["neighbours"]))
+            with closing(sqlite3.connect(ledger)) as rows:  # the last one says of which entry the answer left
+                heard[name].add(*rows.execute(LAST).fetchone())
+            now = {n: e * (1 + (r != policy["neighbours"])) for n, (e, r) in enumerate(charged, 1)}
+            assert table.budget()[0].spent == sum(now.values())
+            if alone:
+                assert spent(table) == {n: sum(now[e] for e in mine) for n, mine in heard.items() if mine}
+            book.verify()

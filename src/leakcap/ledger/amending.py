@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.caps import Caps
-from leakcap.ledger.continuing import document_of, terms_of
+from leakcap.ledger.continuing import document_of
 from leakcap.ledger.differences import carried_words, differences
 from leakcap.ledger.events import amend_row, regime_of, stamp
 from leakcap.ledger.limits import balances
@@ -21,7 +21,7 @@ from leakcap.ledger.policies import amend_rows, keep_text, texts_of_all
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.state import State, replace_state, save_account
-from leakcap.ledger.sums import Regime, Sums, documents_of
+from leakcap.ledger.sums import Regime, Sums, documents_of, terms_of_all
 from leakcap.ledger.text import require_text
 from leakcap.ledger.values import Amendment, Balance
 from leakcap.ledger.walk import proven_sums
@@ -79,6 +79,7 @@ def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetim
     before, regime = sums.spent, Regime(proposed.policy, rules_of(proposed.caps))
     if regime.policy == state.policy:
         raise LedgerError(f"The policy governs ledger `{label}` already: there is nothing to amend.")
+    earlier = tuple(sums.regimes)
     sums.amend(regime, texts)
     time = stamp(clock, state.time, label)
     row = amend_row(state, time, regime, sums.spent, by=proposed.by, reason=proposed.reason)
@@ -93,7 +94,7 @@ def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetim
         spent=sums.spent,
     )
     return Planned(
-        _told(row, Regime(state.policy, old), texts),
+        _told(row, earlier, texts),
         balances(before, old.whole, old.alpha),
         balances(sums.spent, rules.whole, rules.alpha),
         row,
@@ -120,11 +121,8 @@ def amendments(connection: Connection) -> list[Amendment]:
     if not rows:
         return []
     first = connection.execute(EVENT.select().where(EVENT.c.seq == 1)).mappings().one()
-    texts, regime, found = texts_of_all(connection), regime_of(dict(first))[1], []
-    for row in rows:
-        found.append(_told(row, regime, texts))
-        regime = regime_of(row)[1]
-    return found
+    texts, regimes = texts_of_all(connection), [regime_of(row)[1] for row in (dict(first), *rows)]
+    return [_told(row, regimes[:place], texts) for place, row in enumerate(rows, 1)]
 
 
 def _texts(connection: Connection, state: State, proposed: Proposed, label: str) -> dict[str, str]:
@@ -145,17 +143,18 @@ def _texts(connection: Connection, state: State, proposed: Proposed, label: str)
     return texts | {state.policy: proposed.before}
 
 
-def _told(row: dict[str, Any], old: Regime, texts: dict[str, str]) -> Amendment:
-    new = regime_of(row)[1]
-    before, after = documents_of([old.policy, new.policy], texts)
-    then, now = terms_of(before, old.rules.alpha), terms_of(after, new.rules.alpha)
+def _told(row: dict[str, Any], earlier: Sequence[Regime], texts: dict[str, str]) -> Amendment:
+    """What the row changed, after all earlier policies."""
+    regimes = [*earlier, regime_of(row)[1]]
+    before, after = documents_of([regime.policy for regime in regimes[-2:]], texts)
+    terms = terms_of_all(regimes, texts)
     return Amendment(
         time=datetime.fromisoformat(row["time"]),
         by=row["analyst"],
         reason=str(json.loads(row["details"])["reason"]),
-        before=old.policy,
-        policy=new.policy,
+        before=earlier[-1].policy,
+        policy=regimes[-1].policy,
         changes=differences(before, after),
-        carried=carried_words(then, now),
+        carried=carried_words(terms[:-1], terms[-1]),
         hash=row["hash"],
     )

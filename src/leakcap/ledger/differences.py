@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from leakcap.ledger.continuing import Terms, alike
@@ -30,26 +30,32 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change,
     return tuple(_change(name, before.get(name), after.get(name)) for name in names)
 
 
-def carried_words(then: Terms, now: Terms) -> str:
-    """How what was spent on the terms of then counts on those of now.
+def carried_words(earlier: Sequence[Terms], now: Terms) -> str:
+    """How what was spent on the terms of every earlier policy counts on those of now.
 
-    >>> carried_words(Terms("replace-one", None), Terms("replace-one", None))
+    >>> carried_words([Terms("replace-one", None)], Terms("replace-one", None))
     'What was spent before counts as it was charged, in every currency.'
     """
-    words = []
-    if then.neighbours != now.neighbours:
-        words.append("every ε of before counts twice and every δ (1 + e^ε) times, as two steps of the old")
-    if now.alpha is not None and then.alpha != now.alpha:
-        if then.alpha is not None and now.alpha < then.alpha:
-            words.append(f"nats at level {then.alpha:g} count as nats at level {now.alpha:g}")
-        else:
-            words.append(f"nats at level {now.alpha:g} are what ε allows, without bound where there was a δ")
-    elif then.alpha is not None and now.alpha is None:
-        words.append(f"nats at level {then.alpha:g} are counted no more")
+    words, public = [], ""
+    if any(then.neighbours != now.neighbours for then in earlier):
+        words.append(
+            "every ε charged under add-remove-one counts twice and every δ (1 + e^ε) times, as two steps"
+        )
+        public = " Whether somebody is in the table is protected no longer."
+    others = dict.fromkeys(then.alpha for then in earlier if then.alpha != now.alpha)
+    for level in others:
+        if level is not None and (now.alpha is None or level > now.alpha):
+            fate = "are counted no more" if now.alpha is None else f"count as nats at level {now.alpha:g}"
+            words.append(f"nats at level {level:g} {fate}")
+    if now.alpha is not None and any(level is None or level < now.alpha for level in others):
+        words.append(
+            f"what was charged at no level, or a lower one, counts at level {now.alpha:g} as much as ε "
+            "allows, without bound where there was a δ"
+        )
     if not words:
         return "What was spent before counts as it was charged, in every currency."
     text = "; ".join(words)
-    return f"{text[:1].upper()}{text[1:]}. All else counts as it was charged."
+    return f"{text[:1].upper()}{text[1:]}. All else counts as it was charged.{public}"
 
 
 def _fields(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
