@@ -68,13 +68,34 @@ def test_reading_creates_nothing(file: Path) -> None:
         ({"caps": Caps(epsilon=0.9, delta=0.0)}, "made with other caps"),
     ],
 )
-def test_a_foreign_ledger_is_refused(opened: Any, changed: dict[str, Any], message: str) -> None:
+def test_a_foreign_ledger_is_refused(opened: Any, charge: Any, changed: dict[str, Any], message: str) -> None:
     ledger = opened()
     ledger.require_owner(**OWNER)
+    ledger.reserve([charge()])
     with pytest.raises(LedgerError, match=message):
         opened(**changed)
     with pytest.raises(LedgerError, match=message):
         ledger.require_owner(**OWNER | changed)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"policy": "0011223344556677"}, {"caps": Caps(epsilon=0.5)}, {"caps": Caps(epsilon=9.0)}]
+)
+def test_what_was_never_used_takes_a_corrected_policy(
+    opened: Any, charge: Any, file: Path, changed: dict[str, Any]
+) -> None:
+    first = opened()
+    seed = first.seed
+    ledger = opened(**changed)
+    ledger.require_owner(**OWNER | changed)
+    assert (ledger.seed, ledger.head().rows, ledger.amendments()) == (seed, 1, [])
+    assert ledger.balances()[0].cap == changed.get("caps", Caps(epsilon=0.9)).epsilon
+    with pytest.raises(LedgerError, match=r"another policy|other caps"):
+        first.require_owner(**OWNER)  # whoever opened it before may not spend under what it was
+    ledger.reserve([charge()])
+    ledger.verify()
+    with pytest.raises(LedgerError, match=r"another policy|other caps"):
+        opened()
 
 
 @pytest.mark.parametrize(

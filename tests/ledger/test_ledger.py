@@ -23,7 +23,7 @@ def test_nine_of_ten_fit_under_a_cap_for_nine(opened: Any, charge: Any) -> None:
         opened().reserve([charge()])
     assert str(refusal.value) == (
         "`epsilon` cap of dataset `patients` would be exceeded: 0 left of 0.9, 0.1 asked. "
-        "Nothing was spent. Ask for less, or ask the data's owner."
+        "Nothing was spent. Ask for less. The data's owner may raise a cap: `leakcap ledger amend`."
     )
     assert done == 9
     assert opened().balances()[0] == Balance("epsilon", "nats of log-odds", 0.9, 0.9, 0.0)

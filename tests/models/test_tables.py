@@ -212,7 +212,7 @@ def test_what_no_model_reads_is_refused_before_it_costs() -> None:
         for features, target in ([], "y"), (["k"], "y"), (["x"], "k"), (["x", "x"], "y"), (["x"], "none"):
             with pytest.raises(InvalidQuery):
                 fit(table, features=features, target=target)
-        with pytest.raises(DataError, match="as many units"):
+        with pytest.raises(DataError, match="so many"):
             fit(table, features=["x"], target="y")
         assert ledger.entries() == []
 

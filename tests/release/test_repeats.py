@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.errors import BudgetExceeded, InvalidQuery, LedgerError
 from leakcap.ledger import Answer, Ledger
 from leakcap.release import PrivateTable, Query
 from leakcap.release.identity import Identity
@@ -197,6 +197,45 @@ class TestWhichTable:
         first = identity.now()
         write(path, ROWS, 10**18 + 5)
         assert len({first, identity.now(), identity.now()}) == 3
+
+
+def moved(tmp_path: Path, **options: Any) -> PrivateTable:
+    """A table that was asked for half of its ε, in a file that was written anew since."""
+    path = write(tmp_path / "t.parquet", ROWS, 10**18)
+    private(path, ledger=tmp_path / "l.db", caps={"epsilon": 0.5}).count(epsilon=0.5)
+    write(path, ROWS, 10**18 + 1)
+    return private(path, ledger=tmp_path / "l.db", caps={"epsilon": 0.5}, **options)
+
+
+def test_a_refusal_says_that_a_touched_file_is_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(BudgetExceeded, match=r"answers to these queries about version 1 .*`--same-as 1`"):
+        moved(tmp_path).count(epsilon=0.5)
+
+
+@pytest.mark.parametrize("fields", [{"where": "x > 3"}, {"by": "d"}])
+def test_a_refusal_of_what_was_never_asked_does_not(fields: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(BudgetExceeded) as refusal:
+        moved(tmp_path).count(epsilon=0.5, **fields)
+    assert "version" not in str(refusal.value)
+
+
+def test_new_noise_is_refused_without_a_word_of_versions(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", ROWS, 10**18)
+    table = private(path, ledger=tmp_path / "l.db", caps={"epsilon": 0.5})
+    table.count(epsilon=0.5)
+    with pytest.raises(BudgetExceeded) as refusal:
+        table.count(epsilon=0.5, fresh=True)
+    assert "version" not in str(refusal.value)
+
+
+def test_the_owner_may_say_that_it_is_the_same_table(tmp_path: Path) -> None:
+    table = moved(tmp_path, same_as=1)
+    assert table.count(epsilon=0.5).repeated
+    assert spent(table) == 0.5
+    with pytest.raises(LedgerError, match="knows no version 7"):
+        private(ledger=tmp_path / "l.db", caps={"epsilon": 0.5}, same_as=7)
+    with pytest.raises(InvalidQuery, match="Leave one out"):
+        private(ledger=tmp_path / "l.db", caps={"epsilon": 0.5}, version="2026", same_as=1)
 
 
 def test_the_ledger_holds_released_values_and_no_others(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ class TestBadData:
         self.refused(pandas.DataFrame({"x": pandas.Categorical(["secret"])}), "ENUM, which")
 
     def test_the_wrong_number_of_units(self) -> None:
-        self.refused(rows_table(ROWS), "as many units", neighbours="replace-one", rows=4)
+        self.refused(rows_table(ROWS), "so many", neighbours="replace-one", rows=4)
 
     def test_no_id_column(self) -> None:
         self.refused(rows_table(ROWS).drop_columns(["id"]), "no column `id`", unit={"id": "id"})

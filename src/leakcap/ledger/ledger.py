@@ -22,7 +22,7 @@ from leakcap.ledger.migrations import migrate
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
 from leakcap.ledger.reading import Book
 from leakcap.ledger.rules import Rules, rules_of
-from leakcap.ledger.schema import EVENT, SECRET, create, require_version
+from leakcap.ledger.schema import EVENT, POLICY, SECRET, STATE, create, require_version
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
 from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import NOTHING, Ticks
@@ -77,8 +77,9 @@ class Ledger(Book):
         """Open the ledger, or create it where there is none.
 
         `policy` is the policy's fingerprint, in hex, and `text` what it is the SHA-256 of, the policy as
-        canonical JSON, which is kept; `clock` gives the present as an aware datetime. Raises `LedgerError`
-        where the ledger was made for another data set, policy or caps, or cannot be used.
+        canonical JSON, which is kept; `clock` gives the present as an aware datetime. A ledger in which
+        nothing was ever spent takes a corrected policy as it is. Raises `LedgerError` where it was made for
+        another data set, or records spends under another policy or other caps, or cannot be used.
         """
         require_text(dataset, "dataset", "Ledger")
         require(bool(dataset), "dataset", "Ledger", "be a name", dataset)
@@ -91,10 +92,11 @@ class Ledger(Book):
         try:
             with database.writing() as connection:
                 if create(connection):
-                    time = events.stamp(clock, "", database.label)
-                    _begin(connection, dataset, policy, rules, time)
+                    _begin(connection, dataset, policy, rules, events.stamp(clock, "", database.label))
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
+                if _unused(state) and state.dataset == dataset:
+                    state = _begin_anew(connection, state, policy, rules)
                 _require_owner(connection, state, dataset, policy, rules, database.label)
                 if text:
                     keep_text(connection, policy, text)
@@ -226,6 +228,19 @@ class Ledger(Book):
         with self._database.reading() as connection:
             state, tags = self._governed(connection), self._tags(connection)
             return [memo.find(connection, state, charge, data, self.url, tags) for charge in charges]
+
+    def version_asked(self, charges: Iterable[Charge], *, data: str) -> int | None:
+        """The latest version of the table, other than `data`, about which all of these have recorded
+        answers; None where there is none. Spends nothing.
+        """
+        batch = _batch(charges)
+        with self._database.reading() as connection:
+            state, tags = self._governed(connection), self._tags(connection)
+            for version, name in memo.versions(connection):
+                known = (memo.find(connection, state, charge, name, self.url, tags) for charge in batch)
+                if name != data and all(answer is not None for answer in known):
+                    return version
+        return None
 
     def mark_repeated(self, ids: Iterable[int], *, analyst: str = "") -> None:
         """Record that the recorded answers of these entries left once more, to whom and when. Costs
@@ -361,6 +376,21 @@ def _begin(connection: Connection, dataset: str, policy: str, rules: Rules, time
     row = events.first_row(dataset, policy, rules, time)
     connection.execute(EVENT.insert(), row)
     insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
+
+
+def _unused(state: State) -> bool:
+    """Whether nothing stands in the ledger but whose it is."""
+    return state.rows == 1
+
+
+def _begin_anew(connection: Connection, state: State, policy: str, rules: Rules) -> State:
+    """An unused ledger binds nobody: the policy that comes now is its own."""
+    if (state.policy, state.rules.text) == (policy, rules.text):
+        return state
+    for table in (EVENT, STATE, POLICY):
+        connection.execute(table.delete())
+    _begin(connection, state.dataset, policy, rules, state.time)
+    return load_state(connection, "")
 
 
 def _require_owner(

@@ -46,7 +46,10 @@ def refuse(sentences: Sequence[str]) -> None:
     """
     if sentences:
         text = " ".join(sentences)
-        raise BudgetExceeded(f"{text} Nothing was spent. Ask for less, or ask the data's owner.")
+        raise BudgetExceeded(
+            f"{text} Nothing was spent. Ask for less. The data's owner may raise a "
+            "cap: `leakcap ledger amend`."
+        )
 
 
 def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Balance]:

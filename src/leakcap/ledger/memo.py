@@ -18,7 +18,7 @@ from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.values import Answer, Charge
 
-__all__ = ["find", "of_entry", "texts_of", "version_of"]
+__all__ = ["find", "name_of", "of_entry", "texts_of", "version_of", "versions"]
 
 # Built once: to put a statement together costs more than to run it.
 _LEFT = EVENT.alias("released_row")
@@ -33,6 +33,12 @@ _RELEASED = (
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
+_NAMED = select(EVENT.c.data, EVENT.c.data_version).where(EVENT.c.kind == "reserve", EVENT.c.data != "")
+# A refusal looks back so far, and no further.
+_VERSIONS = _NAMED.distinct().order_by(EVENT.c.data_version.desc()).limit(100)
+_NAME = select(EVENT.c.data).where(
+    EVENT.c.kind == "reserve", EVENT.c.data != "", EVENT.c.data_version == bindparam("version")
+).limit(1)  # fmt: skip
 
 
 def texts_of(answers: Mapping[int, Sequence[Sequence[float | str]]]) -> dict[int, str]:
@@ -93,6 +99,21 @@ def _require_unedited(row: Mapping[str, Any], label: str) -> None:
         raise LedgerError(
             f"Row {row['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
         )
+
+
+def versions(connection: Connection) -> list[tuple[int, str]]:
+    """The latest versions of the table by number and name, the last one first."""
+    return [(row.data_version, row.data) for row in connection.execute(_VERSIONS)]
+
+
+def name_of(connection: Connection, version: int, label: str) -> str:
+    """The name of the state that has this version's number."""
+    found = connection.execute(_NAME, {"version": version}).scalar()
+    if found is None:
+        raise LedgerError(
+            f"Ledger `{label}` knows no version {version} of the table. `leakcap ledger export` lists them."
+        )
+    return str(found)
 
 
 def version_of(connection: Connection, state: State, data: str) -> int:

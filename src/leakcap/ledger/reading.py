@@ -85,6 +85,11 @@ class Book:
         with self._database.reading() as connection:
             return memo.of_entry(connection, entry, self.url)
 
+    def state_of(self, version: int) -> str:
+        """The name that the table's state had in this version. Raises `LedgerError` where there is none."""
+        with self._database.reading() as connection:
+            return memo.name_of(connection, version, self.url)
+
     def totals(self) -> Totals:
         """All that was ever committed."""
         state = self._state()

@@ -21,6 +21,7 @@ from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
 from leakcap.release.plan import units_statement
 from leakcap.release.price import tight_mutual_information
+from leakcap.release.schema import wrong_number
 from leakcap.release.table import open_ledger
 
 __all__ = ["Account", "Answered", "approximate_spend", "check_epsilon", "gaussian_spend", "pure_spend"]
@@ -163,10 +164,7 @@ class Account:
             return
         ((counted,),) = engine.run(engine.write(units_statement(self.policy))).rows()
         if counted != self.policy.rows:
-            raise DataError(
-                "The table does not have as many units as `rows` of the policy says. Correct the policy, "
-                "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
-            )
+            raise DataError(wrong_number(self.policy))
 
     def answered(
         self, fit: Charge, draw: Callable[[Entry], Floats], *, data: str = "", fresh: bool = False

@@ -8,7 +8,7 @@ from leakcap.errors import DataError
 from leakcap.release.joins import check_joins
 from leakcap.release.policy import Policy
 
-__all__ = ["check_schema"]
+__all__ = ["check_schema", "wrong_number"]
 
 _INTEGERS = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
@@ -53,3 +53,26 @@ def _check(columns: Mapping[str, str], name: str, kind: str, readable: set[str])
     type_ = columns[name].partition("(")[0].strip()
     if type_ not in readable or columns[name].endswith("]"):
         raise DataError(f"Column `{name}` has type {type_}, which cannot be read as {kind}.")
+
+
+def wrong_number(policy: Policy) -> str:
+    """What is said where the table has another number of units than the public one: never which.
+
+    >>> from leakcap.release.policy import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "replace-one", "rows": 500,
+    ...     "caps": {"epsilon": 1.0}, "unit": {"id": "patient", "max_rows": 1},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> wrong_number(policy)
+    'The policy says 500 people (`rows`); the column `patient` does not have so many different values. ...
+    """
+    if policy.id_column is None:
+        found = f"The policy says {policy.rows:,} rows (`rows`); the table does not have so many."
+    else:
+        found = (
+            f"The policy says {policy.rows:,} people (`rows`); the column `{policy.id_column}` does not have "
+            "so many different values. `rows` counts people, not lines of the file."
+        )
+    return (
+        f"{found} Correct the policy, or choose add-remove-one neighbours if the number is not public. "
+        "Nothing was spent."
+    )

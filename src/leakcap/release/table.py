@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leakcap.errors import DataError, InvalidPolicy, InvalidQuery, LeakcapError
+from leakcap.errors import BudgetExceeded, DataError, InvalidPolicy, InvalidQuery, LeakcapError
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.asking import Asking
@@ -20,7 +20,7 @@ from leakcap.release.queries import Query
 from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
 from leakcap.release.scan import Found, scans_of
-from leakcap.release.schema import check_schema
+from leakcap.release.schema import check_schema, wrong_number
 from leakcap.release.shares import Aim
 from leakcap.release.sql import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
@@ -39,7 +39,8 @@ class PrivateTable(Asking):
     before any statistic of the data is computed and any noise drawn. A failure after the commit costs budget,
     never privacy. The same query at the same price about the same table is answered once: after that the
     ledger repeats its answer for free, unless fresh noise is asked for. `version` is a public name for the
-    state of a table that is no file (or is better known by it); it must not be read off the data.
+    state of a table that is no file (or is better known by it); it must not be read off the data. `same_as`
+    is the number of a version that the ledger knows: the owner's word that the table is the one of then.
 
     >>> import pyarrow
     >>> ages = pyarrow.table({"age": [31.0, 45.0, 72.0]})
@@ -61,6 +62,7 @@ class PrivateTable(Asking):
         tables: Mapping[str, object] | None = None,
         analyst: str = "",
         version: str | None = None,
+        same_as: int | None = None,
         source: ByteSource = system_bytes,
     ) -> None:
         self._policy = load_policy(policy)
@@ -68,10 +70,13 @@ class PrivateTable(Asking):
         others = dict(tables or {})
         if not others.keys() <= self._policy.tables.keys():
             raise DataError(f"`tables` has one that the policy does not declare: {', '.join(others)}.")
+        if version is not None and same_as is not None:
+            raise InvalidQuery("`version` and `same_as` both name the table's state. Leave one out.")
         self._identities = _identities(data, table, others, version)
         self._engine: Engine = attach(data, table=table, tables=others)
         self._tables = () if table is None else (table.rpartition(".")[2],)
         self.ledger = open_ledger(ledger, self.policy)
+        self._state = None if same_as is None else self.ledger.state_of(same_as)
         self._analyst = analyst
         self._source = source
 
@@ -95,7 +100,7 @@ class PrivateTable(Asking):
 
     def state(self) -> str:
         """The name of the table's present state, under which the ledger remembers answers about it."""
-        return together([one.now() for one in self._identities])
+        return self._state or together([one.now() for one in self._identities])
 
     def sql(
         self,
@@ -171,11 +176,14 @@ class PrivateTable(Asking):
             return []
         # Written out before the commit, so that nothing after it can fail because of the query.
         scans = scans_of([plan for plan, _ in steps], self._engine, self.ledger.seed)
-        if self.policy.neighbours == "replace-one":
-            # A refusal should not wait for the count; `reserve` asks again, and for good.
-            self.ledger.check(charges)
-            self._check_units()
-        ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
+        try:
+            if self.policy.neighbours == "replace-one":
+                # A refusal should not wait for the count; `reserve` asks again, and for good.
+                self.ledger.check(charges)
+                self._check_units()
+            ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
+        except BudgetExceeded as error:
+            raise BudgetExceeded(f"{error}{self._asked_before(charges, data)}") from None
         try:
             totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
             releases = [self._answer(*step, totals[place]) for place, step in enumerate(steps)]
@@ -192,10 +200,19 @@ class PrivateTable(Asking):
         """
         ((counted,),) = self._engine.run(self._engine.write(units_statement(self.policy))).rows()
         if counted != self.policy.rows:
-            raise DataError(
-                "The table does not have as many units as `rows` of the policy says. Correct the policy, "
-                "or choose add-remove-one neighbours if the number is not public. Nothing was spent."
-            )
+            raise DataError(wrong_number(self.policy))
+
+    def _asked_before(self, charges: Sequence[Charge], data: str) -> str:
+        """What to do where only the table's state keeps answers from being repeated for free."""
+        version = self.ledger.version_asked(charges, data=data)
+        if version is None:
+            return ""
+        return (
+            f" The ledger has answers to these queries about version {version} of the table, and takes this "
+            "one for another: a file that was written, moved or copied since, or a data frame. If it is the "
+            f"same table, say so, and they are repeated for free: `--same-as {version}`, in Python "
+            f"`same_as={version}`."
+        )
 
     def _charge(self, plan: Plan, price: Price) -> Charge:
         details: dict[str, str | float | int] = {
