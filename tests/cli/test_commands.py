@@ -87,10 +87,10 @@ def test_the_hospital_end_to_end(tmp_path: Path) -> None:
 
 def test_ten_runs_at_a_cap_for_nine(ward: Path) -> None:
     for run in range(9):
-        done = leakcap("release", "release.toml", "--fresh", cwd=ward)
+        done = leakcap("release", "release.toml", "--fresh", "--yes", cwd=ward)
         assert done.returncode == 0, (run, done.stderr)
     before, report = spent(ward), (ward / "report.html").read_bytes()
-    refused = leakcap("release", "release.toml", "--fresh", cwd=ward)
+    refused = leakcap("release", "release.toml", "--fresh", "--yes", cwd=ward)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     for part in ("epsilon", "0 left of 0.9", "0.1 asked"):

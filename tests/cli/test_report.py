@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -48,13 +49,27 @@ class Page(HTMLParser):
         self.notes: set[str] = set()
         self.calls: set[str] = set()
         self.titles: list[str] = []
+        self.numbers: list[str] = []
+        self.marked = False
+        self._inside = False
         self.feed(text)
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.numbers[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "td"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
         if tag == "li" and known.get("id"):
             self.notes.add(str(known["id"]))
+        if tag == "td":
+            self._inside = "num" in (known.get("class") or "")
+            self.numbers += [""] if self._inside else []
         if tag == "a":
+            self.marked = self.marked or self._inside
             self.calls.add(str(known["href"]).removeprefix("#"))
         if tag == "abbr":
             self.titles.append(known.get("title") or "")
@@ -72,7 +87,8 @@ def test_every_kind_in_both_lengths_and_forms(place: Path, kind: str, reader: st
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", text)
     page = Page(text)
     assert page.calls == page.notes
-    assert page.calls
+    assert bool(page.calls) == (reader == "reviewer")
+    assert not page.marked
     assert all(len(title) > 3 for title in page.titles)
     cited = set(re.findall(r"\[\^(\d+)\](?!:)", plain))
     assert cited == set(re.findall(r"^\[\^(\d+)\]:", plain, re.MULTILINE))
@@ -94,7 +110,16 @@ def test_the_numbers_of_a_release_are_in_its_report(place: Path) -> None:
     text = (place / "r.md").read_text(encoding="utf-8")
     for release in record["releases"]:
         assert release["name"] in text
-    assert f"{record['releases'][0]['values'][0]['value']:,}".replace("-", "−") in text
+    assert f"| {record['releases'][0]['values'][0]['value']:,} |" in text
+    leakcap("report", "release.json", "-o", "r.html", "-o", "r.csv", cwd=place)
+    shown = Page((place / "r.html").read_text(encoding="utf-8")).numbers
+    assert f"{record['releases'][0]['values'][0]['value']:,}" in shown
+    assert not any("\u2212" in text for text in shown)
+    with (place / "r.csv").open(encoding="utf-8", newline="") as sheet:
+        rows = list(csv.DictReader(sheet))
+    every = [row for release in record["releases"] for row in release["values"]]
+    assert [float(row["value"]) for row in rows] == [row["value"] for row in every]
+    assert [[float(row["lower"]), float(row["upper"])] for row in rows] == [row["interval"] for row in every]
     for said in (
         "Two tables are neighbours",
         "depend on each other",
@@ -127,6 +152,7 @@ def test_groups_with_private_keys_of_which_none_appeared(place: Path) -> None:
     [
         ["absent.json"],
         ["release.json", "-o", "x.pdf"],
+        ["plan.json", "-o", "x.csv"],
         ["release.json", "-o", "release.json"],
         ["release.json", "--preview"],
         ["examples/hospital/policy.toml"],

@@ -341,6 +341,68 @@ def test_what_is_said_in_odds(exposure: Exposure) -> None:
         per_cent(belief[1], factor / (factor + 99))
 
 
+@settings(max_examples=250, deadline=None)
+@given(exposure=exposures(), family=SIZES)
+def test_the_four_sentences_of_the_terminal(exposure: Exposure, family: int) -> None:
+    statement = statement_of(exposure, family=family)
+    e, d = mp.mpf(exposure.epsilon_contents), mp.mpf(exposure.delta_contents)
+    told = wording.in_short(statement)
+    assert len(told) <= 4
+    coin = re.fullmatch(rf".* guesses right at most {NUMBER} % of the time, instead of 50 %\.", told[0])
+    if coin:
+        per_cent(coin[1], guess(e, d))
+    else:
+        assert "Nothing here keeps" in told[0]
+        assert guess(e, d) > 0.99989
+    shared = re.fullmatch(rf"What up to {NUMBER} people .* right at most {NUMBER} % of the time\.", told[-2])
+    truth = guess(family * e, group(e, d, family))
+    if shared:
+        assert int(shared[1].replace(",", "")) == family
+        per_cent(shared[2], truth)
+    else:
+        assert told[-2].endswith("has next to no protection.")
+        assert truth > 0.99989
+    own = re.fullmatch(rf"On average at most {NUMBER} bits are learned about one person .*", told[-1])
+    if own:
+        covers(own[1], mp.mpf(exposure.nats.upper) / LN2)
+    else:
+        assert "has no bound" in told[-1]
+        assert d > 0
+    factor = mp.exp(e * (2 if d else 1))
+    assert (len(told) == 3) == (factor > 10**6)
+    if len(told) == 4:
+        odds = re.fullmatch(
+            rf"Odds about one person .* by at most {NUMBER}(?:, except with probability {NUMBER} at most)?\.",
+            told[1],
+        )
+        assert odds
+        covers(odds[1], factor)
+        assert (odds[2] is not None) == bool(d)
+        if d:
+            covers(odds[2], rare(e, d))
+
+
+@given(
+    value=st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6)),
+    below=st.floats(0, 1e7),
+    above=st.floats(0, 1e7),
+)
+def test_values_are_rounded_to_their_noise(value: float, below: float, above: float) -> None:
+    low, high = value - below, value + above
+    told = [shown(text.removeprefix("-")) * (-1 if text[0] == "-" else 1)
+            for text in wording.to_its_noise(value, low, high)]  # fmt: skip
+    half = (mp.mpf(high) - mp.mpf(low)) / 2
+    near = mp.mpf("1.1e-5") * max(abs(mp.mpf(value)), abs(mp.mpf(low)), abs(mp.mpf(high)), 1)
+    step = half / 10 if half > 0 else mp.mpf(0)
+    if isinstance(value, int):
+        step = max(step, mp.mpf(1))
+    assert abs(told[0] - value) <= step / 2 + (near if half < near else mp.mpf("1e-9"))
+    assert told[1] <= low + mp.mpf("1e-9") * (1 + abs(low))
+    assert told[2] >= high - mp.mpf("1e-9") * (1 + abs(high))
+    assert low - told[1] <= step + near
+    assert told[2] - high <= step + near
+
+
 @settings(max_examples=100, deadline=None)
 @given(exposure=exposures())
 def test_figures_and_headlines_round_outward(exposure: Exposure) -> None:
@@ -420,21 +482,29 @@ def test_what_is_protected_is_what_the_engine_uses(
     people = {"people": {"id": "id", "columns": {"f": {"keys": [True]}}}} if tables else {}
     keys = {"k": {"keys": [0, 1, 2, 3]}}
     policy = policy_of(neighbours=relation, columns=keys, unit=unit, tables=people, **public)
-    told, apart = promises.protects(policy), promises.neighbours(policy)
-    assert ("whether it is in the table at all" in told) == (relation == "add-remove-one")
-    assert ("That the table has 1" in told) == (relation == "replace-one")
-    assert ("in all tables" in told) == ("in all tables" in apart) == tables
+    short, apart, left = promises.protects(policy), promises.neighbours(policy), promises.not_counted(policy)
+    told = promises.used(policy)
+    assert ("whether it is in the table at all" in short) == (relation == "add-remove-one")
+    assert ("Not hidden: that" in short) == (relation == "replace-one")
+    assert ("that it is in the table, and" in short) == (relation == "replace-one" and id_)
+    assert relation != "replace-one" or f"that there are {policy.rows}" in short
+    assert ("all tables say" in short) == ("in all tables" in apart) == tables
+    assert ("in groups, rows whose key is not letter for letter" in left) is True
+    odd = table([{"id": 1, "k": 9}, {"id": 2, "k": 3}, {"id": 3, "k": None}])
+    assert answers(planned(policy, statistic="count", by=("k",)), odd) == [[0, 0, 0, 1]]
     assert ("one row of each joined table" in told) == tables
     data = [{"id": 7, "k": place % 4} for place in range(16)] + [{"id": None, "k": 0}]
     found = {by: answers(planned(policy, statistic="count", by=by), table(data))[0] for by in ((), ("k",))}
     if not id_:
-        assert "An answer uses" not in told
+        assert told == ""
+        assert "without" not in left.removeprefix("Not counted, without a word")
         assert found == {(): [17], ("k",): [5, 4, 4, 4]}
         return
     most = re.search(r"An answer uses at most (\d+) rows? of one id", told)
     few = re.search(r", in at most (\d+) groups? where groups are asked for", told)
     assert most
-    assert "Rows in which id is missing are left out" in told
+    assert "rows without id" in left
+    assert f"rows beyond {most[1]} of one id" in left
     assert found[()] == [int(most[1])]
     assert sum(found["k",]) <= int(most[1])
     assert sum(count > 0 for count in found["k",]) <= int((few or most)[1])

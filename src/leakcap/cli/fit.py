@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_json
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import require_durable
@@ -24,9 +25,8 @@ def fit(
     file: Annotated[Path, typer.Argument(help="The model file (TOML).", show_default=False)],
     ledger: LedgerUrl = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Pay for new noise where the ledger remembers the fit.")
-    ] = False,
+    fresh: Fresh = False,
+    yes: Yes = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -59,15 +59,16 @@ def fit(
         return
     if delta is not None and not 0 < delta < 1:
         raise InvalidParameter(f"`--delta` must lie between 0 and 1. Got {delta:g}.")
-    _fit(asked, require_durable(asked.ledger if ledger is None else ledger), analyst, fresh, resume, delta,
-         json_, checkpoint or file.with_suffix(".checkpoint.json"))  # fmt: skip
+    url = require_durable(asked.ledger if ledger is None else ledger)
+    _fit(asked, url, analyst, (fresh, yes), resume, delta, json_,
+         checkpoint or file.with_suffix(".checkpoint.json"))  # fmt: skip
 
 
 def _fit(
     asked: ModelFile,
     ledger: str,
     analyst: str,
-    fresh: bool,
+    consent: tuple[bool, bool],
     resume: bool,
     delta: float | None,
     json_: bool,
@@ -84,6 +85,9 @@ def _fit(
         raise InvalidParameter("`--resume` goes with gradient descent, whose steps are many. Leave it out.")
     table = PrivateTable(asked.data, policy=policy, ledger=ledger, table=asked.table, analyst=analyst)
     columns: dict[str, Any] = asked.fit.columns()
+    fresh, yes = consent
+    if fresh:
+        ask_to_pay(None, table.budget(), yes=yes, json_=json_)
     with progress("fitting") as tick:
         if isinstance(model, PrivateGradientDescent):
             model.progress = lambda step, steps: tick(step / steps, f"step {step:,} of {steps:,}")

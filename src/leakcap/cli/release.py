@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_json
-from leakcap.cli.targets import require_durable, require_report
+from leakcap.cli.targets import require_durable, require_report, require_sheet
 
-__all__ = ["LedgerUrl", "preview", "release"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leakcap.release import Policy, Query
+
+__all__ = ["LedgerUrl", "SameAs", "preview", "release"]
 
 MOST = 1_000_000
 """The largest family, number of guesses or of further releases that a statement speaks of."""
@@ -22,6 +28,14 @@ LedgerUrl = Annotated[
         "--ledger", help="A ledger's URL or path, in place of the query file's.", show_default=False
     ),
 ]
+SameAs = Annotated[
+    int | None,
+    typer.Option(
+        help="The owner's word that the table is the one that the ledger calls version N.",
+        metavar="N",
+        show_default=False,
+    ),
+]
 
 
 def release(
@@ -29,7 +43,14 @@ def release(
     ledger: LedgerUrl = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Where the HTML report goes, in place of the query file's.", show_default=False),
+        typer.Option(
+            help="Where an HTML report goes. Without it, where the query file's `report` says; else nowhere.",
+            show_default=False,
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Where the values go as CSV, in full, for a spreadsheet.", show_default=False),
     ] = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
     family: Annotated[
@@ -41,57 +62,82 @@ def release(
     more: Annotated[
         int, typer.Option(min=1, max=MOST, help="How many further releases the outlook assumes.")
     ] = 100,
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer."),
-    ] = False,
+    fresh: Fresh = False,
+    yes: Yes = False,
+    same_as: SameAs = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Give each number's formula and source.")
+        bool, typer.Option("--explain", help="Show every line of the statement, with formula and source.")
     ] = False,
     json_: Json = False,
 ) -> None:
     """Release the statistics of a query file, and state what they leak.
 
     A query that was answered before, at the same price and about the same table, gets the recorded answer for
-    free, unless --fresh asks for new noise.
+    free, unless --fresh asks for new noise, which is paid for.
 
     Example: leakcap release examples/hospital/release.toml --explain
     """
-    from leakcap.release import PrivateTable, agreeing, dry_run, exposure_so_far, load_policy, load_queries
+    from leakcap.release import PrivateTable, agreeing, exposure_so_far, load_policy, load_queries
     from leakcap.report.html import write_html
     from leakcap.report.publication import Publication
+    from leakcap.report.sheet import write_values
     from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
 
     queries = load_queries(file)
     policy = load_policy(queries.policy)
-    target = report or queries.report or Path(f"{file.stem}.html")
+    target = report or queries.report
     url = require_durable(queries.ledger if ledger is None else ledger)
-    require_report(target, url, file, queries.policy, Path(queries.data))
+    for path, require in ((target, require_report), (csv, require_sheet)):
+        if path is not None:
+            require(path, url, file, queries.policy, Path(queries.data))
     table = PrivateTable(
-        queries.data, policy=policy, ledger=url, table=queries.table, tables=queries.tables, analyst=analyst
+        queries.data,
+        policy=policy,
+        ledger=url,
+        table=queries.table,
+        tables=queries.tables,
+        analyst=analyst,
+        same_as=same_as,
     )
-    if queries.consistent:  # whether they fit is known without data, and before anything is paid
-        named = {name for group in queries.consistent for name in group}
-        agreeing(dry_run([q for q in queries.queries if q.name in named], policy), queries.consistent)
+    _require_fit(queries.queries, queries.consistent, policy)
+    unused = not table.ledger.totals().entries
+    if fresh:
+        price = sum(one.price.epsilon for one in table.preview(queries.queries))
+        ask_to_pay(price, table.budget(), yes=yes, json_=json_)
     releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
     publication = Publication.of(policy, releases, total, table.budget(), table.ledger.amendments())
     record = publication.to_dict()
-    write_html(page_of({"schema": "leakcap/release/1", **record}, "reviewer"), target)
+    if target is not None:
+        write_html(page_of({"schema": "leakcap/release/1", **record}, "reviewer"), target)
+    if csv is not None:
+        write_values(publication.values(), csv)
     if json_:
-        print_json("release/1", record | {"report": str(target)})
+        print_json("release/1", record | {"report": None if target is None else str(target)})
         return
-    from leakcap.report.terminal import print_publication
+    from leakcap.report.terminal import print_new_ledger, print_publication
 
     out = console()
+    if unused:
+        print_new_ledger(out, table.ledger.url)
     print_publication(out, publication, explain=explain)
     repeated = sum(release.repeated for release in releases)
     if repeated:
-        out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.", end="")
-        out.print(" --fresh pays for new noise.")
-    out.print(f"\nThe report is in {target}", markup=False, soft_wrap=True)
+        out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.")
+    for what, path in (("report is", target), ("values are", csv)):
+        if path is not None:
+            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
+
+
+def _require_fit(queries: Sequence[Query], consistent: Sequence[Sequence[str]], policy: Policy) -> None:
+    """Whether answers can be made to agree is known without data, and before anything is paid."""
+    from leakcap.release import agreeing, dry_run
+
+    named = {name for group in consistent for name in group}
+    if named:
+        agreeing(dry_run([query for query in queries if query.name in named], policy), consistent)
 
 
 def preview(file: QueryPath, json_: Json = False) -> None:
@@ -112,4 +158,4 @@ def preview(file: QueryPath, json_: Json = False) -> None:
         return
     from leakcap.report.terminal import print_preview
 
-    print_preview(console(), previews)
+    print_preview(console(), previews, policy)

@@ -41,7 +41,8 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="An .html or .md file; may be repeated. One of each in this folder, else.",
+            help="An .html or .md file, or of a release its values as .csv; may be repeated. A page of each "
+            "kind in this folder, else.",
             show_default=False,
         ),
     ] = None,
@@ -56,14 +57,21 @@ def report(
     """
     from leakcap.report.html import write_html
     from leakcap.report.markdown import write_markdown
+    from leakcap.report.sheet import write_values
     from leakcap.report.sources import page_of
 
     targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
     for target in targets:
         _require_target(target, source)
-    page: Document = page_of(_record(source, preview), reader.value, str(source))
+    record = _record(source, preview)
+    page: Document = page_of(record, reader.value, str(source))
+    if page.kind != "release" and any(_is_sheet(target) for target in targets):
+        raise InvalidParameter(f"Only what was released can be written as CSV. `{source}` is a {page.kind}.")
     for target in targets:
-        (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
+        if _is_sheet(target):
+            write_values(record["releases"], target)
+        else:
+            (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
     files = [str(target) for target in targets]
     if json_:
         print_json("report/1", {"kind": page.kind, "audience": reader.value, "files": files})
@@ -72,10 +80,14 @@ def report(
 
 
 def _require_target(target: Path, source: Path) -> None:
-    if target.suffix.lower() not in {".html", ".htm", ".md"}:
-        raise InvalidParameter(f"`--output` must be an .html or .md file. Got `{target}`.")
+    if target.suffix.lower() not in {".html", ".htm", ".md", ".csv"}:
+        raise InvalidParameter(f"`--output` must be an .html, .md or .csv file. Got `{target}`.")
     if target.resolve() == source.resolve():
         raise InvalidParameter(f"The report may not replace `{source}`, from which it is made.")
+
+
+def _is_sheet(target: Path) -> bool:
+    return target.suffix.lower() == ".csv"
 
 
 def _record(source: Path, preview: bool) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_json
-from leakcap.cli.release import LedgerUrl
+from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def sql(
     ] = False,
     ledger: LedgerUrl = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer.")
-    ] = False,
+    fresh: Fresh = False,
+    yes: Yes = False,
+    same_as: SameAs = None,
     json_: Json = False,
 ) -> None:
     """Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.
@@ -71,7 +72,8 @@ def sql(
 
         _print_dry_run(on_dummy(asked.queries, asked.policy), json_)
         return
-    _answer(asked, require_durable(asked.ledger if ledger is None else ledger), analyst, fresh, json_)
+    url = require_durable(asked.ledger if ledger is None else ledger)
+    _answer(asked, url, analyst, (fresh, yes), same_as, json_)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _print_previews(policy: Policy, previews: Sequence[Preview], json_: bool) ->
     if json_:
         print_json("preview/1", planned(policy, previews))
         return
-    print_preview(console(), previews)
+    print_preview(console(), previews, policy)
 
 
 def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
@@ -144,10 +146,12 @@ def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
     print_values(out, releases)
 
 
-def _answer(asked: _Asked, ledger: str, analyst: str, fresh: bool, json_: bool) -> None:
+def _answer(
+    asked: _Asked, ledger: str, analyst: str, fresh: tuple[bool, bool], same_as: int | None, json_: bool
+) -> None:
     from leakcap.release import PrivateTable, exposure_so_far
     from leakcap.report.publication import Publication
-    from leakcap.report.terminal import print_publication
+    from leakcap.report.terminal import print_new_ledger, print_publication
     from leakcap.statement import statement_of
 
     table = PrivateTable(
@@ -157,11 +161,19 @@ def _answer(asked: _Asked, ledger: str, analyst: str, fresh: bool, json_: bool) 
         table=asked.table,
         tables=asked.tables,
         analyst=analyst,
+        same_as=same_as,
     )
-    releases = table.release(asked.queries, fresh=fresh)
+    unused = not table.ledger.totals().entries
+    if fresh[0]:
+        price = sum(one.price.epsilon for one in table.preview(asked.queries))
+        ask_to_pay(price, table.budget(), yes=fresh[1], json_=json_)
+    releases = table.release(asked.queries, fresh=fresh[0])
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
     publication = Publication.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
     if json_:
         print_json("release/1", publication.to_dict())
         return
-    print_publication(console(), publication)
+    out = console()
+    if unused:
+        print_new_ledger(out, table.ledger.url)
+    print_publication(out, publication, every="--json")

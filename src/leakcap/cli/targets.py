@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leakcap.errors import InvalidQuery
 
-__all__ = ["require_durable", "require_report"]
+__all__ = ["require_durable", "require_report", "require_sheet"]
 
 _LEDGER_FILES = ("", "-wal", "-shm", "-journal")
 
@@ -19,20 +19,31 @@ def require_report(target: Path, ledger: str, *inputs: Path) -> None:
     """
     if target.suffix.lower() not in {".html", ".htm"}:
         raise InvalidQuery(f"The report must be an .html file. Got `{target}`. Nothing was spent.")
+    _require_writable(target, "report", ledger, *inputs)
+
+
+def require_sheet(target: Path, ledger: str, *inputs: Path) -> None:
+    """The same of a file of values."""
+    if target.suffix.lower() != ".csv":
+        raise InvalidQuery(f"`--csv` must be a .csv file. Got `{target}`. Nothing was spent.")
+    _require_writable(target, "CSV", ledger, *inputs)
+
+
+def _require_writable(target: Path, what: str, ledger: str, *inputs: Path) -> None:
     kept = [*inputs]
     if ledger.startswith("sqlite:///"):
         path = ledger.removeprefix("sqlite:///")
         kept += [Path(path + suffix) for suffix in _LEDGER_FILES]
     if target.resolve() in {path.resolve() for path in kept}:
         raise InvalidQuery(
-            f"The report may not replace `{target}`, which the release needs. Nothing was spent."
+            f"The {what} may not replace `{target}`, which the release needs. Nothing was spent."
         )
     place = target
     while not place.exists() and place != place.parent:
         place = place.parent
     usable = not target.is_dir() and (place == target or place.is_dir()) and os.access(place, os.W_OK)
     if not usable:
-        raise InvalidQuery(f"The report cannot be written to `{target}`. Nothing was spent.")
+        raise InvalidQuery(f"The {what} cannot be written to `{target}`. Nothing was spent.")
 
 
 def require_durable(ledger: str) -> str:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from leakcap.ledger.text import sheet_cell
 from leakcap.ledger.ticks import AMOUNTS
 from leakcap.ledger.values import Amendment, Entry
 
@@ -19,8 +20,6 @@ __all__ = ["export"]
 
 _WHAT = ("id", "time", "analyst", "query", "text", "state")
 _COLUMNS = (*_WHAT, *AMOUNTS, "data_version", "details", "software")
-# What a spreadsheet would run as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export(
@@ -46,7 +45,7 @@ def export(
     writer.writeheader()
     for row in rows:
         row["details"] = json.dumps(row["details"], sort_keys=True, ensure_ascii=False)
-        writer.writerow({name: _plain(value) for name, value in row.items()})
+        writer.writerow({name: sheet_cell(value) for name, value in row.items()})
     return sheet.getvalue()
 
 
@@ -83,7 +82,3 @@ def _amended(amendment: Amendment) -> dict[str, Any]:
         },
         "software": "",
     }
-
-
-def _plain(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from leakcap.errors import InvalidQuery
 from leakcap.release.part import laplace_error
 from leakcap.release.plan import LEVEL, Plan
+from leakcap.release.policy import Policy
 from leakcap.release.price import Price, price_of
+from leakcap.release.queries import Query
+from leakcap.release.shares import Draft, divided
 from leakcap.release.whole import whole
+from leakcap.statement.wording import at_most
 
-__all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview_of"]
+__all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview_of", "useless"]
 
 
 def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
@@ -39,7 +44,9 @@ class Preview:
 
     `error` is what each answer stays within with 95 % probability. For a mean whose row count is private it
     depends on that count: it is quoted for `rows` rows, as `remark` says. For quantiles it counts the rows
-    between the wanted rank and the chosen bin.
+    between the wanted rank and the chosen bin. `policy_error` is what a guess from the policy alone stays
+    within, where that is known; where `error` is no smaller, nothing would be learned, and `useful_epsilon`
+    is the ε at which the error would be a tenth of it, if there is one.
     """
 
     name: str
@@ -48,6 +55,13 @@ class Preview:
     rows: int | None
     remark: str
     price: Price
+    policy_error: float | None = None
+    useful_epsilon: float | None = None
+
+    @property
+    def useless(self) -> str | None:
+        """That nothing would be learned, and what to do; None where something may be."""
+        return useless(self.name, self.error, self.policy_error, self.useful_epsilon)
 
     def to_dict(self) -> dict[str, object]:
         """The preview as JSON; None where a bound does not exist."""
@@ -64,15 +78,97 @@ class Preview:
                 "nats_table": table if math.isfinite(table) else None,
             },
             "noise_scales": self.price.noise_scales,
+            **(
+                {}
+                if self.useless is None
+                else {"policy_error": self.policy_error, "useful_epsilon": self.useful_epsilon}
+            ),
         }
 
 
-def preview_of(plan: Plan) -> Preview:
-    """The preview of a planned query."""
+def useless(name: str, error: float, policy_error: float | None, epsilon: float | None) -> str | None:
+    """That an answer tells nothing beyond the policy, and which ε would; None where it may tell something.
+
+    >>> useless("stay", 52.4894, 30.0, 18.0)
+    '`stay`: ± 52.5 tells nothing: a guess from the policy alone is off by 30 at most. ± 3 takes ε = 18.'
+    """
+    if policy_error is None or error < policy_error:
+        return None
+    told = (
+        f"`{name}`: ± {_short(error)} tells nothing: a guess from the policy alone is off by "
+        f"{_short(policy_error)} at most."
+    )
+    if epsilon is None:
+        return f"{told} Narrower bounds, fewer rows of each person or fewer groups help."
+    return f"{told} ± {_short(policy_error / 10)} takes ε = {epsilon:.6g}."
+
+
+def _short(error: float) -> str:
+    text = at_most(error)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
+    """The preview of a planned query; with the policy it was planned for, also the ε that would be useful."""
     expected, several = plan.statistic.expected(plan), plan.groups.size > 1
     remark = "for each group" if several else ""
     if expected.rows is not None:
         remark = f"where {expected.rows:,} rows count{', for each group' if several else ''}"
     if expected.remark is not None:
         remark = expected.remark
-    return Preview(plan.query.name, plan.text, expected.error, expected.rows, remark, price_of(plan))
+    known = _policy_error(plan)
+    useful = None
+    if policy is not None and known is not None and expected.error >= known > 0.0:
+        useful = _epsilon_for(plan.query, known / 10, policy)
+    return Preview(
+        plan.query.name,
+        plan.text,
+        expected.error,
+        expected.rows,
+        remark,
+        price_of(plan),
+        policy_error=known,
+        useful_epsilon=useful,
+    )
+
+
+def _policy_error(plan: Plan) -> float | None:
+    """How far off somebody is at most who has seen the policy and no answer; None where that is not known.
+
+    A number between L and U is guessed in the middle. A quantile's rank is off by max(q, 1 − q) of the rows
+    at most, wherever it is guessed.
+    """
+    query, policy = plan.query, plan.policy
+    units = policy.units
+    rows = None if units is None else units * policy.rows_per_unit
+    name = query.statistic
+    if name in ("mean", "sum", "variance", "standard_deviation"):
+        assert query.column is not None
+        low, high = policy.columns[query.column].bounds or (-math.inf, math.inf)
+        width = high - low
+        if name == "mean":
+            return width / 2
+        if name == "variance":
+            return width * width / 8
+        if name == "standard_deviation":
+            return width / 4
+        return None if rows is None else rows * (max(high, 0.0) - min(low, 0.0)) / 2
+    if name in ("count", "histogram", "cumulative") and rows is not None:
+        return rows / 2
+    if name == "distinct" and units is not None:
+        return units / 2
+    if name in ("median", "quantiles") and rows is not None:
+        return rows * max(max(q, 1.0 - q) for q in query.quantiles or (0.5,))
+    return None
+
+
+def _epsilon_for(query: Query, error: float, policy: Policy) -> float | None:
+    """The least ε of this query that keeps an error, if there is one."""
+    left_out = ("epsilon", "delta")
+    content = {f.name: getattr(query, f.name) for f in fields(query) if f.name not in left_out}
+    content = {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
+    try:
+        (found,) = divided([Draft(content, error=error)], policy, delta=query.delta)
+    except InvalidQuery:
+        return None
+    return found.epsilon

@@ -281,4 +281,4 @@ def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[s
     30.0
     """
     checked = load_policy(policy)
-    return [preview_of(plan_query(query, checked)) for query in queries]
+    return [preview_of(plan_query(query, checked), checked) for query in queries]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Plot",
     "Section",
     "Text",
+    "marks",
     "notes",
 ]
 
@@ -97,6 +98,11 @@ class Grid:
     rows: tuple[tuple[Text, ...], ...]
     numbers: tuple[int, ...] = ()
 
+    @property
+    def words(self) -> int | None:
+        """The first column that is not set as numbers, where a row's footnotes are marked."""
+        return next((place for place in range(len(self.heads)) if place not in self.numbers), None)
+
 
 @dataclass(frozen=True)
 class Plot:
@@ -137,7 +143,15 @@ class Document:
     audience: Audience
     sections: tuple[Section, ...]
     lead: Text = ""
-    footer: str = field(default="Made by leakcap. Every number is exact, or the outward end of an interval.")
+
+    @property
+    def footer(self) -> str:
+        """What stands at the foot of every page."""
+        told = (
+            "Made by leakcap. Every number is exact, the outward end of an interval, or rounded to its noise."
+        )
+        sources = "Formulas and sources are in the report for the reviewer."
+        return f"{told} {sources}" if self.audience == "board" else told
 
     @property
     def plots(self) -> tuple[Plot, ...]:
@@ -145,15 +159,26 @@ class Document:
         return tuple(b for section in self.sections for b in section.blocks if isinstance(b, Plot))
 
 
+def marks(row: Sequence[Text], numbers: Mapping[Note, int]) -> list[int]:
+    """The footnotes of a row of a table, each once.
+
+    >>> marks(("a", Figure("1", Note("x", "y"))), {Note("x", "y"): 3})
+    [3]
+    """
+    return list(dict.fromkeys(numbers[figure.note] for cell in row for figure in _of(cell)))
+
+
 def notes(document: Document) -> dict[Note, int]:
-    """Every note of a document with its number, in the order in which a reader meets them.
+    """Every note of a reviewer's document with its number, in the order in which a reader meets them.
 
     >>> shown = Figure("1", Note("a", "b"))
     >>> part = Section("s", (Paragraph(shown), Paragraph(("again ", shown))))
-    >>> list(notes(Document("t", "", "k", "board", (part,))).values())
+    >>> list(notes(Document("t", "", "k", "reviewer", (part,))).values())
     [1]
     """
     numbers: dict[Note, int] = {}
+    if document.audience == "board":
+        return numbers
     for figure in _figures(document):
         numbers.setdefault(figure.note, len(numbers) + 1)
     return numbers

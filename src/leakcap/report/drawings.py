@@ -14,22 +14,22 @@ _CELL, _GAP, _LINE = 16, 40, 30
 
 
 def crowds(pictures: Sequence[tuple[str, int, int]]) -> Drawing:
-    """Squares of a hundred dots side by side: a title, how many are full, and how many of those are new.
+    """Squares of a hundred dots, one below the other: a title, how many are full, how many of them are new.
 
     >>> crowds([("by a coin", 50, 0), ("with it", 53, 3)]).label
     'by a coin: 50 of 100; with it: 53 of 100'
     """
     side, parts = 10 * _CELL, []
     for index, (title, full, new) in enumerate(pictures):
-        left = index * (side + _GAP)
-        parts.append(f'<text x="{left}" y="15" class="large">{escape(title)}</text>')
+        top = index * (side + _GAP)
+        parts.append(f'<text x="0" y="{top + 15}">{escape(title)}</text>')
         for dot in range(100):
             kind = "off" if dot >= full else "new" if dot >= full - new else "on"
-            x, y = left + dot % 10 * _CELL + _CELL / 2, 26 + dot // 10 * _CELL + _CELL / 2
+            x, y = dot % 10 * _CELL + _CELL / 2, top + 26 + dot // 10 * _CELL + _CELL / 2
             parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="5.5" class="{kind}"/>')
-    width = len(pictures) * (side + _GAP) - _GAP
+    height = len(pictures) * (side + _GAP) - _GAP + 26
     label = "; ".join(f"{title}: {full} of 100" for title, full, _ in pictures)
-    return _svg(width, 26 + side, "".join(parts), label, narrow=True)
+    return _svg(side, height, "".join(parts), label, narrow=True)
 
 
 def bars(rows: Sequence[tuple[str, float, str]], *, warm: float = 0.8) -> Drawing:

@@ -41,7 +41,7 @@ def print_fit(console: Console, fit: Summary, total: Statement, balances: list[B
     if fit.repeated:
         console.print("\nRepeated from the ledger, for free. --fresh pays for new noise.")
     console.print()
-    print_statement(console, total)
+    print_statement(console, total, balances, every="--json")
     console.print()
     console.print(balances_table(tuple(balances)))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from leakcap.report.document import Document, notes
+from leakcap.report.document import Document, marks, notes
 
 __all__ = ["render_html", "write_html"]
 
@@ -85,5 +85,6 @@ def _template() -> Any:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.tests["shaped"] = lambda block, name: type(block).__name__ == name
+    environment.filters["marks"] = marks
     environment.filters["pieces"] = lambda text: text if isinstance(text, tuple) else (text,)
     return environment.from_string(text)

@@ -17,6 +17,7 @@ from leakcap.report.document import (
     Paragraph,
     Plot,
     Text,
+    marks,
     notes,
 )
 from leakcap.report.plain import plain
@@ -37,7 +38,7 @@ def render_markdown(document: Document) -> str:
 
     >>> from leakcap.report.document import Section
     >>> part = Section("Price", (Paragraph(("ε is ", Figure("0.1 nats", Note("asked", "policy")))),))
-    >>> print(render_markdown(Document("ward", "today", "release", "board", (part,))).splitlines()[6])
+    >>> print(render_markdown(Document("ward", "today", "release", "reviewer", (part,))).splitlines()[6])
     ε is 0.1 nats[^1]
     """
     numbers = notes(document)
@@ -63,7 +64,7 @@ def _block(block: Block, numbers: Mapping[Note, int]) -> Sequence[str]:
             return [f"- **{_text(card.figure, numbers)}** {_escaped(card.caption)}" for card in cards]
         case Grid(heads=heads, rows=rows, numbers=right):
             rule = ["---:" if i in right else "---" for i in range(len(heads))]
-            cells = [[_text(cell, numbers) for cell in row] for row in rows]
+            cells = [_cells(row, block.words, numbers) for row in rows]
             return [_row(row) for row in ([_escaped(head) for head in heads], rule, *cells)]
         case Plot(label=label) | Drawing(label=label):
             return [f"*{_escaped(label)}*"]
@@ -73,10 +74,19 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _cells(row: Sequence[Text], words: int | None, numbers: Mapping[Note, int]) -> list[str]:
+    """A row's footnotes are marked beside its words, so that a number is copied as it is."""
+    if words is None:
+        return [_text(cell, numbers) for cell in row]
+    cells = [_text(cell, {}) for cell in row]
+    cells[words] += "".join(f"[^{number}]" for number in (marks(row, numbers) if numbers else []))
+    return cells
+
+
 def _text(text: Text, numbers: Mapping[Note, int]) -> str:
     pieces = text if isinstance(text, tuple) else (text,)
     return "".join(
-        f"{_escaped(piece.text)}[^{numbers[piece.note]}]" if isinstance(piece, Figure) else _escaped(piece)
+        _escaped(str(piece)) + (f"[^{numbers[piece.note]}]" if isinstance(piece, Figure) and numbers else "")
         for piece in pieces
     )
 

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 from leakcap.release import Policy
 
-__all__ = ["assumed", "assumptions", "neighbours", "not_protected", "policy_rows", "protects", "unit"]
+__all__ = [
+    "assumed",
+    "assumptions",
+    "elsewhere",
+    "neighbours",
+    "not_counted",
+    "not_protected",
+    "policy_rows",
+    "protects",
+    "unit",
+    "used",
+]
 
 
 def unit(policy: Policy) -> str:
@@ -17,16 +28,20 @@ def unit(policy: Policy) -> str:
 
 
 def protects(policy: Policy) -> str:
-    """Who is hidden from whom, and how much of each one an answer uses."""
+    """Who is hidden, and what is not."""
+    person = policy.id_column
+    tables = "all tables say" if policy.tables else "the table says"
+    says = "everything in one row" if person is None else f"everything {tables} about one {person}"
     if policy.neighbours == "add-remove-one":
-        return f"Protected: {unit(policy)}, and whether it is in the table at all.{_used(policy)}"
-    counted = "rows" if policy.id_column is None else "of them"
-    known = f"That the table has {policy.rows:,} {counted} is public."
-    return f"Protected: the contents of {unit(policy)}. {known}{_used(policy)}"
+        return f"Protected: {says}, and whether it is in the table at all."
+    known = f"there are {policy.rows:,} rows"
+    if person is not None:
+        known = f"it is in the table, and that there are {policy.rows:,}"
+    return f"Protected: {says}. Not hidden: that {known}."
 
 
-def _used(policy: Policy) -> str:
-    """How many rows and groups of one unit an answer uses, where a unit may have several."""
+def used(policy: Policy) -> str:
+    """How many rows and groups of one unit an answer uses; empty where a unit is a row."""
     if policy.id_column is None:
         return ""
     person, rows, groups = policy.id_column, policy.rows_per_unit, policy.groups_per_unit
@@ -34,10 +49,22 @@ def _used(policy: Policy) -> str:
     met = ", with at most one row of each joined table" if policy.tables else ""
     few = f", in at most {groups:,} group{'s' * (groups > 1)} where groups are asked for" * (groups < rows)
     return (
-        f" An answer uses {most}{met}{few}, chosen by a keyed hash; another answer may use others. A count "
-        f"of people without groups counts each {person} once, however many rows it has. Rows in which "
-        f"{person} is missing are left out."
+        f"An answer uses {most}{met}{few}, chosen by a keyed hash; another answer may use others. A count "
+        f"of people without groups counts each {person} once, however many rows it has."
     )
+
+
+def not_counted(policy: Policy) -> str:
+    """Which rows an answer leaves out, whether or not there are such: from the policy alone."""
+    person, rows, columns = policy.id_column, policy.rows_per_unit, policy.columns.values()
+    left = []
+    if person is not None:
+        left += [f"rows without {person}", f"rows beyond {rows:,} of one {person}"]
+    if any(column.keys for column in columns):
+        left.append("in groups, rows whose key is not letter for letter one of the policy's")
+    if any(column.bounds is not None and column.fill is None for column in columns):
+        left.append("where values of a column are used, missing ones")
+    return f"Not counted, without a word of how many: {'; '.join(left)}." if left else ""
 
 
 def neighbours(policy: Policy) -> str:
@@ -90,6 +117,11 @@ def not_protected(policy: Policy) -> list[str]:
     elif policy.units is not None:
         texts.append(f"That at most {policy.units:,} people are in the table is public.")
     return texts
+
+
+def elsewhere(policy: Policy) -> str:
+    """What the losses of a ledger leave out."""
+    return assumed(policy)[4]
 
 
 def assumptions(policy: Policy) -> list[str]:

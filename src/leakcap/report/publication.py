@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,10 +16,12 @@ from leakcap.statement import Statement, compose, statement_of
 
 __all__ = [
     "CAPS",
+    "ROUNDED",
     "Publication",
     "amendment_dict",
     "assumptions",
     "figures",
+    "may_come",
     "number",
     "planned",
     "protects",
@@ -35,6 +37,16 @@ CAPS = {
     "queries": "queries",
 }
 """What a person calls the ledger's currencies."""
+
+
+ROUNDED = "Values are shown to what their noise leaves of them; --csv and --json have every digit."
+"""Beside rounded values."""
+
+
+def may_come(statement: Statement, left: Iterable[tuple[str, float | None]]) -> bool:
+    """Whether the ε that is `left` is enough for as many more of the same as the statement assumes."""
+    wanted = statement.exposure.epsilon * float(statement["more"].detail["more"])
+    return all(rest is None or wanted <= rest for name, rest in left if name == "epsilon")
 
 
 @dataclass(frozen=True)
@@ -67,13 +79,17 @@ class Publication:
             policy, tuple(releases), each, total, tuple(balances), datetime.now(UTC), tuple(amendments)
         )
 
+    def values(self) -> list[dict[str, object]]:
+        """Each release as JSON: values, interval, price, statement."""
+        return [_release(r, s) for r, s in zip(self.releases, self.statements, strict=True)]
+
     def to_dict(self) -> dict[str, object]:
         """The publication as JSON: values, intervals, prices, statements, balances."""
         return {
             "dataset": self.policy.dataset,
             "time": self.time.isoformat(timespec="seconds"),
             "policy": self.policy.model_dump(mode="json"),
-            "releases": [_release(r, s) for r, s in zip(self.releases, self.statements, strict=True)],
+            "releases": self.values(),
             "so_far": self.total.to_dict(),
             "caps": [
                 {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": _finite(b.spent), "left": b.left}
@@ -151,11 +167,10 @@ def number(value: float) -> str:
     """A released number: whole numbers as they are, others at six significant digits.
 
     >>> number(212), number(14.127291), number(-3)
-    ('212', '14.1273', '−3')
+    ('212', '14.1273', '-3')
     """
     whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
-    text = f"{int(value):,d}" if whole else f"{value:,.6g}"
-    return text.replace("-", "−")
+    return f"{int(value):,d}" if whole else f"{value:,.6g}"
 
 
 def scales(release: Release) -> str:

@@ -21,8 +21,8 @@ from leakcap.report.document import (
     Text,
 )
 from leakcap.report.drawings import bars, crowds
-from leakcap.report.promises import assumed, neighbours, not_protected, policy_rows, protects
-from leakcap.report.publication import CAPS
+from leakcap.report.promises import assumed, elsewhere, neighbours, not_protected, policy_rows, protects, used
+from leakcap.report.publication import CAPS, may_come
 from leakcap.report.records import CapRecord, PriceRecord
 from leakcap.report.wording import at_least, frequency, in_odds, reading_text, sum_text, who_guesses
 from leakcap.statement import Reading, Statement
@@ -67,7 +67,8 @@ def headline(statement: Statement) -> Cards:
             ),
             Card(
                 Figure(bits, note_of(own)),
-                "are learned about one person on average, at most, by who knows everybody else"
+                "are learned about one person on average, at most, by who knows everybody else; a yes or no "
+                "holds 1 bit"
                 if math.isfinite(own.upper)
                 else "on what is learned on average: the slack δ may tell everything",
             ),
@@ -94,24 +95,34 @@ def gains_section(statement: Statement, title: str) -> Section:
             )
         )
     family = statement["family"]
-    words: list[Text] = [*in_odds(statement), (f"{family.sentence} ", figure_of(family))]
+    words: list[Text] = [*in_odds(statement), _in_place(family)]
     words.append(who_guesses(statement))
     return Section(title, (*blocks, Items(tuple(words))), halves=of == 100)
 
 
-def statement_section(statement: Statement, title: str) -> Section:
-    """Every line of the statement with its number, and the pictures of it."""
-    lines = tuple((f"{line.sentence} ", figure_of(line)) for line in statement.lines)
-    return Section(
-        title,
-        (
-            Paragraph(who_guesses(statement)),
-            Items(lines),
-            Plot("guess", plots.guess(statement), "How sure a guess can become, by how sure it was"),
-            Plot("information", plots.information(statement), "Information about one person in bits"),
-            Plot("future", plots.future(statement), "What more releases like this would do"),
-        ),
-    )
+def _in_place(line: Reading) -> Text:
+    """The sentence of a probability, with its number as the figure."""
+    told = percent(line.upper)
+    before, _, after = line.sentence.rpartition(told)
+    return before, Figure(told, note_of(line)), after
+
+
+def statement_section(statement: Statement, title: str, caps: Sequence[CapRecord] = ()) -> Section:
+    """Every line of the statement with its number, and the pictures of it.
+
+    What would come after more of the same is told only where the caps allow it.
+    """
+    ahead = may_come(statement, [(cap.cap, cap.left) for cap in caps])
+    lines = [line for line in statement.lines if line.key != "more" or ahead]
+    blocks: list[Block] = [
+        Paragraph(who_guesses(statement)),
+        Items(tuple((f"{line.sentence} ", figure_of(line)) for line in lines)),
+        Plot("guess", plots.guess(statement), "How sure a guess can become, by how sure it was"),
+        Plot("information", plots.information(statement), "Information about one person in bits"),
+    ]
+    if ahead:
+        blocks.append(Plot("future", plots.future(statement), "What more releases like this would do"))
+    return Section(title, tuple(blocks))
 
 
 def caps_section(caps: Sequence[CapRecord], title: str = "The budget", *, full: bool = True) -> Section:
@@ -159,21 +170,28 @@ def price_cells(price: PriceRecord) -> tuple[Text, ...]:
 def protection_section(policy: Policy, *, full: bool) -> tuple[Section, ...]:
     """Who is protected; for the reviewer also what is assumed and what is not protected."""
     if not full:
-        kept = not_protected(policy)[:2] + not_protected(policy)[5:6]
+        kept = [f"Not protected: {_small(text)}" for text in not_protected(policy)[:2]]
+        if policy.neighbours == "add-remove-one":
+            kept += not_protected(policy)[5:]
         return (
             Section(
                 "Who is protected, and from what not",
                 (
                     Paragraph(protects(policy)),
-                    Items(tuple(f"Not protected: {_small(t)}" for t in kept), True),
+                    Items(tuple(kept), True),
+                    Paragraph(elsewhere(policy), soft=True),
                 ),
             ),
         )
     return (
-        Section("Who is protected", (Paragraph(protects(policy)), Paragraph(neighbours(policy)))),
+        Section("Who is protected", tuple(Paragraph(told) for told in _who(policy) if told)),
         Section("What is assumed", (Items(tuple(assumed(policy))),)),
         Section("What is not protected", (Items(tuple(not_protected(policy)), caution=True),)),
     )
+
+
+def _who(policy: Policy) -> tuple[str, ...]:
+    return protects(policy), used(policy), neighbours(policy)
 
 
 def _small(text: str) -> str:

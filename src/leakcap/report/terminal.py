@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -10,31 +11,51 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.release import Preview, Release
+from leakcap.ledger import Balance
+from leakcap.release import Policy, Preview, Release
 from leakcap.report.channel import Finding
 from leakcap.report.plain import plain
 from leakcap.report.plots import label
-from leakcap.report.promises import protects
-from leakcap.report.publication import Publication, figures, number, scales
+from leakcap.report.promises import not_counted, protects
+from leakcap.report.publication import ROUNDED, Publication, may_come, number, scales
 from leakcap.report.spending import balances_table
-from leakcap.report.wording import outward
+from leakcap.report.wording import in_short, sum_text, to_its_noise
 from leakcap.statement import Statement
 
-__all__ = ["print_findings", "print_preview", "print_publication", "print_statement", "print_values"]
+__all__ = [
+    "print_findings",
+    "print_new_ledger",
+    "print_preview",
+    "print_publication",
+    "print_statement",
+    "print_values",
+]
 
 MOST_ROWS = 20
+_NAME = 34
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
 
 
-def print_publication(console: Console, publication: Publication, *, explain: bool = False) -> None:
-    """The released values and what everything so far leaks."""
+def print_new_ledger(console: Console, url: str) -> None:
+    """What stands before the first spend of a ledger."""
+    words = f"A new ledger begins: {url}. What other ledgers tell about the same people is not counted in it."
+    console.print(Text(plain(f"\n{words}"), style=_WARM), soft_wrap=not console.is_terminal)
+
+
+def print_publication(
+    console: Console, publication: Publication, *, explain: bool = False, every: str = "--explain"
+) -> None:
+    """The released values and what everything so far leaks; `every` is what shows all lines of it."""
     console.print()
     console.print(Text(plain(publication.policy.dataset), style="bold"))
     console.print(Text(plain(protects(publication.policy)), style=_SOFT))
     console.print()
-    print_values(console, publication.releases)
+    print_values(console, publication.releases, scale=explain)
+    for words in (ROUNDED, not_counted(publication.policy)):
+        if words:
+            console.print(Text(plain(words), style=_SOFT))
     console.print()
-    print_statement(console, publication.total, explain=explain)
+    print_statement(console, publication.total, publication.balances, explain=explain, every=every)
     console.print()
     console.print(balances_table(publication.balances))
     for amendment in publication.amendments:
@@ -42,72 +63,99 @@ def print_publication(console: Console, publication: Publication, *, explain: bo
         console.print(Text(plain(words), style=_SOFT))
 
 
-def print_values(console: Console, releases: Sequence[Release]) -> None:
+def print_values(console: Console, releases: Sequence[Release], *, scale: bool = False) -> None:
     """The values alone, with their intervals, and what was done to them afterwards."""
-    console.print(_values(releases))
+    console.print(_values(releases, scale))
     changed = [release for release in releases if release.processed is not None]
     for release in changed:
         words = f"{plain(release.name)}: {release.processed} (post-processing, which costs nothing)"
         console.print(Text(words, style=_SOFT))
 
 
-def _values(releases: Sequence[Release]) -> Table:
-    table = _table("statistic", "value", "95 % interval", "noise scale", "ε")
+def _values(releases: Sequence[Release], scale: bool) -> Table:
+    table = _table("statistic", "value", "95 % interval", *(["noise scale"] if scale else []), "ε")
     for release in releases:
-        price = (scales(release), f"{release.price.epsilon:g}")
+        price = (*([scales(release)] if scale else []), f"{release.price.epsilon:g}")
         if not release.grouped:
-            table.add_row(
-                Text(plain(release.name)), *_cells(release.rows[0].value, release.rows[0].interval), *price
-            )
+            row = release.rows[0]
+            table.add_row(_name(release.name), *_cells(row.value, row.interval), *price)
             continue
-        table.add_row(Text(plain(release.name)), "", "", *price)
+        table.add_row(_name(release.name), "", "", *price)
         if not release.rows:
             table.add_row(Text("  no group had enough people to appear", style=_SOFT))
         for row in release.rows[:MOST_ROWS]:
-            table.add_row(Text("  " + plain(label(row.keys))), *_cells(row.value, row.interval), "", "")
+            table.add_row(Text("  " + plain(label(row.keys))), *_cells(row.value, row.interval), "")
         if len(release.rows) > MOST_ROWS:
-            table.add_row(
-                Text(f"  … {len(release.rows) - MOST_ROWS} more, in the report and in --json", style=_SOFT)
-            )
+            more = len(release.rows) - MOST_ROWS
+            table.add_row(Text(f"  … {more} more, in the report, --csv and --json", style=_SOFT))
     return table
 
 
+def _name(name: str) -> Text:
+    """A name of which no line but the first could be taken for another."""
+    return Text(textwrap.fill(plain(name), _NAME, subsequent_indent="      "))
+
+
 def _cells(value: float, interval: tuple[float, float]) -> tuple[Text, str]:
-    return Text(number(value), style="bold " + _ACCENT), " to ".join(outward(*interval))
+    shown, low, high = to_its_noise(value, *interval)
+    return Text(shown, style="bold " + _ACCENT), f"{low} to {high}"
 
 
-def print_statement(console: Console, statement: Statement, *, explain: bool = False) -> None:
-    """The sentences with their numbers; with `explain` also formula and source."""
+def print_statement(
+    console: Console,
+    statement: Statement,
+    balances: Sequence[Balance] = (),
+    *,
+    explain: bool = False,
+    every: str = "--explain",
+) -> None:
+    """The four sentences that a person needs first; with `explain` all of them, with formula and source.
+
+    What would come after more of the same is told only where the caps allow it.
+    """
+    left = [(balance.name, balance.left) for balance in balances]
+    lines = [line for line in statement.lines if line.key != "more" or may_come(statement, left)]
     parts: list[RenderableType] = []
-    for line in statement.lines:
-        text = Text("• ")
-        text.append(line.sentence)
-        text.append("  " + figures(statement, line.key), style=_ACCENT)
-        if explain:
+    if explain:
+        for line in lines:
+            text = Text(f"• {line.sentence}")
             text.append(f"\n    {line.formula}\n    {line.source}", style=_SOFT)
-        parts.append(text)
+            parts.append(text)
+    else:
+        parts += [Text(f"• {sentence}") for sentence in in_short(statement)]
+        parts.append(Text(f"{every} shows all {len(lines)} lines, with formulas and sources.", style=_SOFT))
     title = Text(plain(f"What {statement.exposure.title} lets an attacker do"))
     console.print(Panel(Group(*parts), title=title, title_align="left", border_style=_SOFT, padding=(1, 2)))
 
 
-def print_preview(console: Console, previews: Sequence[Preview]) -> None:
+def print_preview(console: Console, previews: Sequence[Preview], policy: Policy) -> None:
     """Accuracy and price of each query, before anything is spent."""
     table = _table("statistic", "95 % error", "ε", "nats, person", "nats, table")
     for p in previews:
         price = p.price
         table_nats = "no bound" if price.nats_table == float("inf") else f"{price.nats_table:.4g}"
-        name = Text(plain(p.name))
-        name.append(f"\n{p.remark}" if p.remark else "", style=_SOFT)
         table.add_row(
-            name,
-            Text(f"± {number(float(f'{p.error:.6g}'))}", style="bold " + _ACCENT),
+            _name(p.name),
+            Text(_error(p.error), style="bold " + _ACCENT),
             f"{price.epsilon:g}",
             f"{price.nats_person.upper:.4g}",
             table_nats,
         )
     total = sum(p.price.epsilon for p in previews)
     console.print(table)
-    console.print(Text(f"All together ε = {total:g}. Nothing was read and nothing was spent.", style=_SOFT))
+    for p in previews:
+        if p.remark:
+            console.print(Text(plain(f"`{p.name}`: {_error(p.error)} {p.remark}."), style=_SOFT))
+        if p.useless is not None:
+            console.print(Text(plain(p.useless), style=_WARM))
+    words = f"All together ε = {total:g}. Nothing was read and nothing was spent."
+    for told in (words, not_counted(policy)):
+        if told:
+            console.print(Text(plain(told), style=_SOFT))
+
+
+def _error(error: float) -> str:
+    return f"± {number(float(sum_text(error, 3)))}" if math.isfinite(error) else "no bound"
 
 
 def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:

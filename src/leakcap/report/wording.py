@@ -6,6 +6,7 @@ Source for the choice of words: Nanayakkara et al. 2023, *What Are the Chances?*
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from leakcap.definition.meaning import posterior_bound
@@ -17,17 +18,22 @@ __all__ = [
     "at_least",
     "frequency",
     "in_odds",
+    "in_short",
     "outward",
     "quantity",
     "reading_text",
     "signed",
     "sum_text",
+    "to_its_noise",
     "who_guesses",
 ]
 
 _BITS = math.log2(math.e)
 _MILLION = 1e6
+_SURE = 0.9999
+"""Beyond this a percentage with two decimals may show as 100."""
 _TICK = Fraction(1, 10**12)
+_PLACES = 15
 _GUESS = Note("(A+δ)/(1+A), A = e^ε", "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015")
 _ODDS = Note("posterior odds / prior odds ≤ e^ε", "Bayes' rule; Dwork et al. 2006")
 _SLACK = Note(
@@ -100,6 +106,38 @@ def in_odds(statement: Statement) -> list[Text]:
     return sentences
 
 
+def in_short(statement: Statement) -> list[str]:
+    """The four sentences that a person needs first, each number once."""
+    shown, guess, odds = statement.exposure, statement["coin_flip"].upper, statement["odds"]
+    family, own = statement["family"], statement["information_own"].upper
+    told = [
+        "Somebody who knows everybody else's data, and would toss a coin about a yes/no fact of one person, "
+        f"guesses right at most {percent(guess)} of the time, instead of 50 %."
+        if guess <= _SURE
+        else "Nothing here keeps somebody who knows everybody else's data from being sure of a yes/no fact "
+        "of one person."
+    ]
+    if odds.upper <= _MILLION:
+        rare = at_most(odds.detail["exception"])
+        tail = f", except with probability {rare} at most" if shown.delta_contents > 0.0 else ""
+        told.append(
+            f"Odds about one person are multiplied or divided by at most {at_most(odds.upper)}{tail}."
+        )
+    shared = f"What up to {family.detail['k']:,} people share whose records move together (a household, say)"
+    told.append(
+        f"{shared} is guessed right at most {percent(family.upper)} of the time."
+        if family.upper <= _SURE
+        else f"{shared} has next to no protection."
+    )
+    told.append(
+        f"On average at most {at_most(own * _BITS)} bits are learned about one person "
+        "(a yes or no holds 1 bit)."
+        if math.isfinite(own)
+        else "What is learned on average about one person has no bound: what δ allows may tell everything."
+    )
+    return told
+
+
 def at_least(value: float, digits: int = 6) -> str:
     """`value` ≥ 0 rounded down to so many significant digits, without needless zeros.
 
@@ -122,7 +160,7 @@ def outward(low: float, high: float) -> tuple[str, str]:
     """The ends of an interval at six digits, the lower rounded down and the upper up.
 
     >>> outward(-0.12345678, 3.0)
-    ('−0.123457', '3')
+    ('-0.123457', '3')
     """
     return signed(low, upward=False), signed(high, upward=True)
 
@@ -131,13 +169,45 @@ def signed(value: float, *, upward: bool) -> str:
     """A number of either sign at six significant digits, rounded as asked; thousands apart.
 
     >>> signed(1234567.0, upward=True), signed(-1.5, upward=True)
-    ('1,234,570', '−1.5')
+    ('1,234,570', '-1.5')
     """
     text = _cut(abs(value), 6, upward=upward == (value >= 0))
     whole, point, rest = text.partition(".")
     if whole.isdigit():
         text = f"{int(whole):,}{point}{rest}"
-    return f"−{text}" if value < 0 and text != "0" else text
+    return f"-{text}" if value < 0 and text != "0" else text
+
+
+def to_its_noise(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """A value and its interval to the digits that its noise leaves: two of half the interval's width.
+
+    The value is rounded to the nearest, the ends outward, so that the interval still covers. Whole numbers
+    get no decimals, and a minus that spreadsheets read.
+
+    >>> to_its_noise(0.0479895, -26.31, 26.4)
+    ('0', '-27', '27')
+    >>> to_its_noise(14.127291, 13.9, 14.33)
+    ('14.13', '13.90', '14.33')
+    >>> to_its_noise(106842, 26841.0, 186843.0)
+    ('107,000', '26,000', '187,000')
+    """
+    half, whole = (high - low) / 2, isinstance(value, int)
+    place = math.floor(math.log10(half)) - 1 if 0.0 < half < math.inf else 0
+    place = max(place, 0) if whole else place
+    if not (whole or half > 0.0) or not half < math.inf or abs(place) > _PLACES:
+        return _exact(value), *outward(low, high)
+    step = Fraction(10) ** place
+    nearest, ends = round(Fraction(value) / step), [Fraction(repr(end)) / step for end in (low, high)]
+    return _stepped(nearest, place), _stepped(math.floor(ends[0]), place), _stepped(math.ceil(ends[1]), place)
+
+
+def _stepped(count: int, place: int) -> str:
+    return f"{Decimal(count).scaleb(place):,.{max(-place, 0)}f}"
+
+
+def _exact(value: float) -> str:
+    whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
+    return f"{int(value):,d}" if whole else f"{value:,.6g}"
 
 
 def _cut(value: float, digits: int, *, upward: bool) -> str:

@@ -44,7 +44,7 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
                 caps_section(account.caps, f"The budget of {account.scope} {account.name}".strip())
             )
         if total is not None:
-            sections.append(statement_section(total, "Every line of the statement"))
+            sections.append(statement_section(total, "Every line of the statement", record.caps))
         heads = ("#", "query", "when", "who", "ε", "δ", "nats, person", "nats, table", "state")
         rows = tuple(_row(entry) for entry in record.entries)
         sections += map(amendment_section, record.amendments)

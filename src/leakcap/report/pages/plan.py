@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import math
 
-from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Section, Text
+from leakcap.release.accuracy import useless
+from leakcap.report.document import (
+    Audience,
+    Block,
+    Document,
+    Figure,
+    Grid,
+    Items,
+    Note,
+    Paragraph,
+    Section,
+    Text,
+)
+from leakcap.report.promises import not_counted
 from leakcap.report.records import CapRecord, PlannedRecord, PlanRecord
 from leakcap.report.sections import (
     caps_section,
@@ -35,9 +48,14 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
         "bounds, with probability 95 % over the noise. Nothing was read and nothing was spent.",
         soft=True,
     )
+    below: list[Block] = [note]
+    if left_out := not_counted(record.policy):
+        below.append(Paragraph(left_out, soft=True))
+    if warned := tuple(words for one in record.statistics if (words := _useless(one))):
+        below.append(Items(warned, caution=True))
     sections = [
         Section("In short, if all of it is published", (headline(total),)),
-        Section("What would be published", (Grid(heads, rows, tuple(range(1, len(heads)))), note)),
+        Section("What would be published", (Grid(heads, rows, tuple(range(1, len(heads)))), *below)),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What this plan alone would let an attacker do"),
         caps_section(_caps(record), "What it would take of the caps, were nothing spent before", full=full),
@@ -45,7 +63,7 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
     if full:
         queries = tuple((one.name, one.query) for one in record.statistics)
         sections += [
-            statement_section(total, "Every line of the statement"),
+            statement_section(total, "Every line of the statement", _caps(record)),
             Section("The queries", (Grid(("statistic", "query"), queries),)),
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
@@ -57,6 +75,11 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
         audience=audience,
         sections=tuple(sections),
     )
+
+
+def _useless(one: PlannedRecord) -> str | None:
+    error = math.inf if one.error_95 is None else one.error_95
+    return useless(one.name, error, one.policy_error, one.useful_epsilon)
 
 
 def _row(one: PlannedRecord, full: bool) -> tuple[Text, ...]:

@@ -8,7 +8,8 @@ from datetime import datetime
 from leakcap.report import plots
 from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
 from leakcap.report.pages.amended import amended_section
-from leakcap.report.publication import number
+from leakcap.report.promises import not_counted
+from leakcap.report.publication import ROUNDED
 from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
 from leakcap.report.sections import (
     caps_section,
@@ -20,7 +21,7 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.wording import outward, sum_text
+from leakcap.report.wording import sum_text, to_its_noise
 
 __all__ = ["release_page"]
 
@@ -41,7 +42,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
     ]
     if full:
         sections += [
-            statement_section(total, "Every line of the statement"),
+            statement_section(total, "Every line of the statement", record.caps),
             Section("Query by query", tuple(_queries(record))),
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
@@ -60,21 +61,22 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph |
     rows: list[tuple[Text, ...]] = []
     for release in record.releases:
         if not release.values:
-            rows.append((f"{release.name} (no group had enough people to appear)", "", ""))
+            rows.append((f"{release.name} (no group had enough people to appear)", "", "", ""))
         elif len(release.values) == 1 and not release.values[0].keys:
             rows.append((release.name, *_cells(release, release.values[0], full)))
         elif full or len(release.values) <= _FEW:
-            rows.append((release.name, "", ""))
+            rows.append((release.name, "", "", ""))
             rows += [(f"   {_label(row)}", *_cells(release, row, full)) for row in release.values]
         else:
-            rows.append((f"{release.name} ({len(release.values):,} values, in the full report)", "", ""))
+            rows.append((f"{release.name} ({len(release.values):,} values, in the full report)", "", "", ""))
     if not full and len(rows) > _MOST:
-        rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "")]
-    yield Grid(("statistic", "value", "95 % interval"), tuple(rows), (1, 2))
+        rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "", "")]
+    yield Grid(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
     yield Paragraph(
         "Each interval holds, with probability 95 % over the noise, the figure that the table itself gives "
         "under the policy's bounds. Counts and sums carry noise, so a small one can come out negative. That "
-        "is kept: clipping it would bias what is computed from it.",
+        f"is kept: clipping it would bias what is computed from it. {ROUNDED} "
+        f"{not_counted(record.policy)}".rstrip(),
         soft=True,
     )
     changed = tuple((r.name, r.post_processed) for r in record.releases if r.post_processed is not None)
@@ -86,16 +88,11 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph |
             yield Plot(f"statistic-{index}", plots.statistic(release.name, release.values), label)
 
 
-def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[Text, Text]:
-    low, high = outward(*row.interval)
-    if not full:
-        return Figure(
-            number(row.value), Note(f"{release.noise.mechanism} noise", _INTERVAL)
-        ), f"{low} to {high}"
-    noise = Note(
-        f"{release.query}, and {release.noise.mechanism} noise of scale {_scales(release)}", _INTERVAL
-    )
-    return Figure(number(row.value), noise), f"{low} to {high}"
+def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[Text, Text, Text]:
+    value, low, high = to_its_noise(row.value, *row.interval)
+    noise = f"{release.noise.mechanism} noise"
+    asked = f"{release.query}, and {noise} of scale {_scales(release)}" if full else noise
+    return Figure(value, Note(asked, _INTERVAL)), low, high
 
 
 def _label(row: RowRecord) -> str:

@@ -92,6 +92,13 @@ class PlannedRecord(Part):
     price: PriceRecord
     noise_scales: dict[str, float]
     statement: StatementRecord
+    policy_error: Annotated[
+        float | None,
+        Field(description="what a guess from the policy alone stays within; where the error is no less"),
+    ] = None
+    useful_epsilon: Annotated[
+        float | None, Field(description="the ε at which the error is a tenth of `policy_error`")
+    ] = None
 
 
 class PlanRecord(Record):

@@ -1,0 +1,36 @@
+"""What is asked before new noise is paid for where the ledger has an answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakcap.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from leakcap.ledger import Balance
+
+__all__ = ["Fresh", "Yes", "ask_to_pay"]
+
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer. Asks first."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, as scripts must say: --fresh pays.")]
+
+
+def ask_to_pay(epsilon: float | None, balances: Sequence[Balance], *, yes: bool, json_: bool) -> None:
+    """Go on only with `yes`, or where somebody at a terminal agrees; `epsilon` is what would be paid."""
+    if yes:
+        return
+    left = balances[0].left or 0.0
+    price = "again" if epsilon is None else f"ε = {epsilon:.6g}"
+    told = f"--fresh pays {price} for new noise, of {left:.6g} left. Without it, recorded answers are free."
+    if json_ or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidParameter(f"{told} Nobody can be asked here: say --yes. Nothing was spent.")
+    if not typer.confirm(f"{told} Pay?", err=True):
+        typer.echo("Nothing was spent.")
+        raise typer.Exit(1)
