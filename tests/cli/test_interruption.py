@@ -65,7 +65,7 @@ def test_the_ledger_holds_after_ctrl_c_at_any_moment(place: Path) -> None:
     counts = set()
     for moment in (0.6, 0.9, 1.2, 1.5, 30.0):
         child = subprocess.Popen(
-            [*COMMAND, "release", query, "--fresh"],
+            [*COMMAND, "release", query, "--fresh", "--yes"],
             cwd=place,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -64,7 +64,7 @@ def test_regressions_show_intervals_and_every_order(place: Path, fields: dict[st
     assert again["repeated"]
     assert again["asked"] is None
     assert again["coefficients"] == found["coefficients"]
-    assert not fitted(file, "--fresh")["fit"]["repeated"]
+    assert not fitted(file, "--fresh", "--yes")["fit"]["repeated"]
 
 
 def test_classes_come_from_the_policy(place: Path) -> None:
