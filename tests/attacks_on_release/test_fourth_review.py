@@ -159,7 +159,7 @@ def test_what_no_release_records_is_no_answer(recorded: Any) -> None:
     assert told(recorded) is None
 
 
-@pytest.mark.parametrize("value", ["a secret", None, 10**400])
+@pytest.mark.parametrize("value", ["a secret", None, 10**400], ids=["text", "nothing", "huge"])
 def test_a_target_that_is_no_number_counts_as_missing(value: object, tmp_path: Path) -> None:
     """Gradient descent stopped at it, and quoted it; the other models left the row out."""
     policy = load_policy(POLICY | {"caps": {"epsilon": 99.0, "delta": 0.1}})
