@@ -261,3 +261,16 @@ def test_accounts_are_what_each_was_told_whatever_was_amended(seed: int, tmp_pat
             if alone:
                 assert spent(table) == {n: sum(now[e] for e in mine) for n, mine in heard.items() if mine}
             book.verify()
+
+
+def test_what_a_policy_remembers_is_not_settled_before_anything_is_spent(tmp_path: Path) -> None:
+    """It had looked for answers in an unused ledger, whose first policy then was another one."""
+    ledger = tmp_path / "ledger.db"
+    early = opened(ledger, POLICY).ledger
+    assert early.recall([Charge("n", "count", Spend(0.25))], data="state") == [None]
+    other = POLICY | {"columns": POLICY["columns"] | {"x": {"bounds": [0.0, 2.0]}}}
+    later = opened(ledger, other).ledger
+    (entry,) = later.reserve([Charge("n", "count", Spend(0.25))], data="state")
+    later.mark_released([entry.id], answers={entry.id: [[5]]})
+    amend(POLICY, ledger, reason="agreed")
+    assert early.recall([Charge("n", "count", Spend(0.25))], data="state") == [None]

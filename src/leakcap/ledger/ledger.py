@@ -188,7 +188,7 @@ class Ledger(Book):
             asked = _asked(batch, state)
             spent, accounts = book(connection, state, batch, asked, time, self.url)
             version = memo.version_of(connection, state, data)
-            meaning = self._tags(connection)[0]
+            meaning = self._tags(connection, state)[0]
             rows = events.reserve_rows(batch, asked, state, time, (data, version), meaning=meaning)
             for account in accounts:
                 account.save(connection)
@@ -226,7 +226,8 @@ class Ledger(Book):
         caps of their own. What was reserved and never released has no answer.
         """
         with self._database.reading() as connection:
-            state, tags = self._governed(connection), self._tags(connection)
+            state = self._governed(connection)
+            tags = self._tags(connection, state)
             return [memo.find(connection, state, charge, data, self.url, tags) for charge in charges]
 
     def version_asked(self, charges: Iterable[Charge], *, data: str) -> int | None:
@@ -235,7 +236,8 @@ class Ledger(Book):
         """
         batch = _batch(charges)
         with self._database.reading() as connection:
-            state, tags = self._governed(connection), self._tags(connection)
+            state = self._governed(connection)
+            tags = self._tags(connection, state)
             for version, name in memo.versions(connection):
                 known = (memo.find(connection, state, charge, name, self.url, tags) for charge in batch)
                 if name != data and all(answer is not None for answer in known):
@@ -283,11 +285,14 @@ class Ledger(Book):
         require_governing(connection, state, self._own, self.url)
         return state
 
-    def _tags(self, connection: Connection) -> tuple[str, ...]:
-        """What this object's policy remembers answers under. They stay the same as long as it governs."""
-        if self._meanings is None:
-            self._meanings = meanings_of(connection)
-        return self._meanings
+    def _tags(self, connection: Connection, state: State) -> tuple[str, ...]:
+        """What this object's policy remembers answers under. They stay the same as long as it governs, once
+        there is anything in the ledger that keeps another from being its first policy.
+        """
+        found = self._meanings or meanings_of(connection)
+        if not _unused(state):
+            self._meanings = found
+        return found
 
     def _note(
         self,
