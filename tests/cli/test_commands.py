@@ -110,6 +110,72 @@ def test_ten_runs_at_a_cap_for_nine(ward: Path) -> None:
     assert "old" in shown.stdout
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=str)
+def test_new_noise_is_not_paid_for_without_a_word(ward: Path, words: tuple[str, ...]) -> None:
+    assert leakcap("release", "release.toml", cwd=ward).returncode == 0
+    before = spent(ward)
+    for command in (("release", "release.toml"), ("sql", "SELECT COUNT(*) FROM ward", "--epsilon", "0.1")):
+        refused = leakcap(*command, "--fresh", *words, cwd=ward)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "--fresh pays ε = 0.1 for new noise, of 0.8 left." in refused.stderr
+        assert "say --yes" in refused.stderr
+    assert spent(ward) == before
+
+
+def test_what_a_first_release_says_and_writes(ward: Path) -> None:
+    (ward / "release.toml").write_text(QUERIES.replace('report = "report.html"\n', ""))
+    before = {path.name for path in ward.iterdir()}
+    told = leakcap("release", "release.toml", "--csv", "values.csv", cwd=ward)
+    assert told.returncode == 0, told.stderr
+    assert "A new ledger begins: sqlite:" in told.stdout
+    assert "Not counted" in told.stdout
+    assert {path.name for path in ward.iterdir()} - before <= {
+        "ward.db",
+        "ward.db-wal",
+        "ward.db-shm",
+        "values.csv",
+    }
+    again = leakcap("release", "release.toml", cwd=ward)
+    assert "A new ledger begins" not in again.stdout
+    assert "1 of 1 answers were repeated" in again.stdout
+    head, row = (ward / "values.csv").read_text().splitlines()
+    assert head == "statistic,value,lower,upper,confidence"
+    assert row.startswith("old,")
+
+
+def test_a_policy_is_corrected_before_anything_was_spent(ward: Path) -> None:
+    policy = ward / "policy.toml"
+    policy.write_text(POLICY.replace("rows = 4", "rows = 5"))
+    refused = leakcap("release", "release.toml", cwd=ward)
+    assert refused.returncode == 2
+    assert "The policy says 5 rows (`rows`); the table does not have so many." in refused.stderr
+    policy.write_text(POLICY)
+    told = leakcap("budget", "release.toml", cwd=ward)
+    assert "the next release takes it over as it is" in " ".join(told.stdout.split())
+    assert leakcap("release", "release.toml", cwd=ward).returncode == 0
+    policy.write_text(POLICY.replace("epsilon = 0.9", "epsilon = 9.0"))
+    told = leakcap("budget", "release.toml", cwd=ward)
+    assert "leakcap ledger amend" in told.stdout
+
+
+def test_a_useless_answer_is_named_with_the_epsilon_that_helps(ward: Path) -> None:
+    """The mean of four ages at ε = 0.1 is off by 900; of 120 the middle is off by 60 at most."""
+    query = QUERIES.replace('"count"\nwhere = "age >= 65"', '"mean"\ncolumn = "age"')
+    (ward / "release.toml").write_text(query)
+    record = json.loads(leakcap("preview", "release.toml", "--json", cwd=ward).stdout)
+    (one,) = record["statistics"]
+    assert one["policy_error"] == 60.0
+    assert one["error_95"] > 60.0
+    useful = one["useful_epsilon"]
+    told = leakcap("preview", "release.toml", cwd=ward)
+    assert f"± 6 takes ε = {useful:.6g}" in " ".join(told.stdout.split())
+    for epsilon, within in ((useful, True), (useful * 0.999, False)):
+        (ward / "release.toml").write_text(query.replace("epsilon = 0.1", f"epsilon = {epsilon}"))
+        (one,) = json.loads(leakcap("preview", "release.toml", "--json", cwd=ward).stdout)["statistics"]
+        assert (one["error_95"] <= 6.0) == within
+        assert "policy_error" not in one
+
+
 def test_preview_touches_nothing(ward: Path) -> None:
     (ward / "ward.parquet").unlink()
     done = leakcap("preview", "release.toml", cwd=ward)
@@ -139,6 +205,9 @@ BAD: dict[str, tuple[str, str, str]] = {
     "where outside": ("age >= 65", "age > (SELECT 1)", "where"),
     "where two statements": ("age >= 65", "age > 1; DROP TABLE x", "where"),
     "unknown field": ("epsilon = 0.1", "epsilon = 0.1\ncolour = 1", "colour"),
+    "decimal comma": ("epsilon = 0.1", "epsilon = 0,1", "write 0.1: a decimal has a point"),
+    "spaces": ("age >= 65", "Stay (days) >= 65", 'double quotes, like "stay (days)"'),
+    "other case": ("age >= 65", "Age >= 65", "did you mean `age`"),
     "toml": ("[[query]]", "[[query", "release.toml"),
     "unwritable report": ('report = "report.html"', 'report = "policy.toml/report.html"', "report"),
     "unknown ledger": ('ledger = "sqlite:///ward.db"', 'ledger = "nosuch://x"', "ledger"),

@@ -317,3 +317,30 @@ def test_every_error_is_one_of_ours() -> None:
 
 def test_a_release_explains_itself() -> None:
     assert private().count(epsilon=1.0).statement()
+
+
+def test_a_release_is_printed_short_and_without_noisy_integers() -> None:
+    private_ = private(caps={"epsilon": 9.0})
+    one, several = private_.sum("x", epsilon=1.0), private_.count(by="d", epsilon=1.0)
+    assert str(one).startswith("sum of x: ")
+    assert "for ε = 1" in str(one)
+    assert len(str(several).splitlines()) == 1 + len(several.rows)
+    for release in (one, several):
+        assert release.drawn is not None
+        shown = repr(release) + repr(release.drawn)
+        assert "numbers" not in shown
+        assert "\n" not in repr(release)
+        assert all(str(n) not in shown for n in release.drawn.parts[0].numbers if abs(n) > 999)
+
+
+def test_a_forgotten_or_unknown_word_is_named() -> None:
+    private_ = private()
+    with pytest.raises(InvalidQuery, match="`epsilon` of `mean` is missing"):
+        private_.mean("x")  # type: ignore[call-arg]
+    with pytest.raises(InvalidQuery, match="`count` does not take `espilon`"):
+        private_.count(espilon=0.1)  # type: ignore[call-arg]
+    assert private_.ledger.entries() == []
+    with pytest.raises(InvalidQuery, match="Nothing was released yet"):
+        private_.statement()
+    private_.count(epsilon=0.1)
+    assert private_.statement().exposure.epsilon == 0.1

@@ -59,7 +59,7 @@ def budget(
         return
     with Ledger.read(_url(url, query_file=ledger is None)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-        amendments = book.amendments()
+        amendments, governs = book.amendments(), book.policy
     from leakcap.report.spending import print_accounts, print_amendments, print_entries, print_spending
 
     out, latest = console(), entries if all_ else entries[-20:]
@@ -67,8 +67,25 @@ def budget(
     print_amendments(out, amendments)
     print_spending(out, entries)
     print_entries(out, latest)
+    if file is not None and _fingerprint(file) != governs:
+        out.print(_other_policy(file, used=bool(entries or amendments)), markup=False, style="red")
     if len(latest) < len(entries):
         out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
+
+
+def _fingerprint(file: Path) -> str:
+    """That of a query file's policy."""
+    from leakcap.release import load_policy, load_queries
+
+    return load_policy(load_queries(file).policy).fingerprint()
+
+
+def _other_policy(file: Path, *, used: bool) -> str:
+    """What is said where the query file has another policy than the ledger."""
+    told = f"\nThe policy of {file} is not the one that governs this ledger, whose caps are shown."
+    if not used:
+        return f"{told} Nothing was spent: the next release takes it over as it is."
+    return f"{told} To let it govern, with all that was spent: leakcap ledger amend {file} --reason WHY"
 
 
 def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Required, TypedDict, Unpack
 
+from leakcap.errors import InvalidQuery
 from leakcap.release.batch import Batch
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
@@ -33,6 +34,9 @@ class Terms(TypedDict, total=False):
     by: str | Sequence[str]
     name: str | None
     fresh: bool
+
+
+_TERMS = f"It takes {', '.join(f'`{name}`' for name in Terms.__annotations__)}."
 
 
 class Asking(ABC):
@@ -196,21 +200,21 @@ class Asking(ABC):
         """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
         return self._ask(lambda rows: rows.ratio(column, over=over, when=when), **terms)
 
-    def _ask(
-        self,
-        ask: Callable[[Selection], Question],
-        *,
-        epsilon: float,
-        delta: float | None = None,
-        where: str | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        fresh: bool = False,
-    ) -> Release:
+    def _ask(self, ask: Callable[[Selection], Question], **terms: Unpack[Terms]) -> Release:
+        by, where = terms.get("by", ()), terms.get("where")
         # The condition is parsed with the query: not by the selection before it.
         question = ask(
             Selection(self, () if where is None else (where,), (by,) if isinstance(by, str) else tuple(by))
         )
+        statistic = question.fields["statistic"]
+        unknown = terms.keys() - Terms.__annotations__.keys()
+        if unknown:
+            raise InvalidQuery(f"`{statistic}` does not take `{min(unknown)}`. {_TERMS}")
+        if "epsilon" not in terms:
+            raise InvalidQuery(f"`epsilon` of `{statistic}` is missing: what is offered for the answer.")
+        name = terms.get("name")
         if name is not None:
             question = question.named(name)
-        return question.release(epsilon=epsilon, delta=delta, fresh=fresh)
+        return question.release(
+            epsilon=terms["epsilon"], delta=terms.get("delta"), fresh=terms.get("fresh", False)
+        )

@@ -19,6 +19,7 @@ from leakcap.numeric import up
 from leakcap.release.answers import Labels, nested
 from leakcap.release.policy import Key, Policy
 from leakcap.release.typed import literal, number_column, typed_column
+from leakcap.release.validation import meant
 from leakcap.release.whole import objects
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ def key_axis(column: str, policy: Policy, query: Query) -> Axis:
     known = policy.columns.get(column)
     if known is None:
         raise InvalidQuery(
-            f"`by` of query `{query.name}` names `{column}`, which is not a column of the policy."
+            f"`by` of query `{query.name}` names `{column}`, which is not a column of the policy. "
+            f"{meant(column, policy.columns)}"
         )
     if known.private is not None:
         return Axis(column, _short(column, policy), {}, known.kind, open=True)
@@ -211,7 +213,8 @@ def bins_axis(query: Query, policy: Policy, groups: int, name: str | None = None
     known = policy.columns.get(column)
     if known is None:
         raise InvalidQuery(
-            f"`column` of query `{query.name}` names `{column}`, which is not a column of the policy."
+            f"`column` of query `{query.name}` names `{column}`, which is not a column of the policy. "
+            f"{meant(column, policy.columns)}"
         )
     if known.bounds is None:
         raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")

@@ -7,7 +7,7 @@ every cell: of groups with private keys nothing is kept but what is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
@@ -26,7 +26,7 @@ class DrawnPart:
     role: str
     scale: Fraction
     unit: Fraction
-    numbers: tuple[int, ...]
+    numbers: tuple[int, ...] = field(repr=False)
 
     @property
     def variance(self) -> float:

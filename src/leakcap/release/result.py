@@ -21,10 +21,13 @@ from leakcap.release.thresholds import appearing
 from leakcap.release.whole import Whole
 from leakcap.statement import Statement, statement_of
 
+_MOST = 20
+"""So many rows are printed."""
+
 __all__ = ["Number", "Release", "Row", "Rows", "release_of"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """One private statistic. A count is an integer and keeps its sign: a negative one is honest noise.
 
@@ -95,6 +98,19 @@ class Release:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
 
+    def __repr__(self) -> str:
+        """As in a list of releases: the name, the statistic and what it cost; no numbers."""
+        return f"<Release {self.name!r}: {self.text}, ε = {self.price.epsilon:.6g}>"
+
+    def __str__(self) -> str:
+        """Values with their intervals, a line each, and what was paid."""
+        cost = "repeated for free" if self.repeated else f"for ε = {self.price.epsilon:.6g}"
+        if not self.grouped:
+            return f"{self.name}: {_line(self.rows[0])}, {cost}"
+        lines = [f"  {', '.join(map(str, row.keys.values()))}: {_line(row)}" for row in self.rows[:_MOST]]
+        more = [f"  … {len(self.rows) - _MOST:,} more"] if len(self.rows) > _MOST else []
+        return "\n".join([f"{self.name}, {cost}", *lines, *more])
+
     def _repr_html_(self) -> str:
         """For notebooks: values with their intervals, and what they cost."""
         rows = [
@@ -104,6 +120,10 @@ class Release:
         paid = "repeated from the ledger, for free" if self.repeated else f"ε = {self.price.epsilon:.6g}"
         note = f"{self.text}. Noise: {self.price.mechanism}; {paid}."
         return card(self.name, rows, heads=("", "private value", "95 % interval"), note=note)
+
+
+def _line(row: Row) -> str:
+    return f"{_shown(row.value)} (95 %: {_between(row.interval)})"
 
 
 def _shown(value: Number) -> str:

@@ -28,6 +28,7 @@ from leakcap.release.shares import Aim, Draft, divided
 from leakcap.release.sqlfrom import Scope, read_from
 from leakcap.release.sqlwords import Words
 from leakcap.release.statistics import statistics
+from leakcap.release.validation import meant
 
 __all__ = ["sql_queries"]
 
@@ -177,13 +178,8 @@ def _column(words: Words, policy: Policy, scope: Scope | None) -> str:
     tables = () if scope is None else scope.tables
     known = joined_policy(policy, tables)
     if name not in known.columns:
-        raise words.refusal(f"`{name}` is not a column of the policy", start, _meant(name, known))
+        raise words.refusal(f"`{name}` is not a column of the policy", start, meant(name, known.columns))
     return name
-
-
-def _meant(name: str, policy: Policy) -> str:
-    close = [known for known in policy.columns if known.lower() == name.lower()]
-    return f"Did you mean `{close[0]}`?" if close else f"It has {', '.join(policy.columns)}."
 
 
 def _table(words: Words, policy: Policy, known: Collection[str], scope: Scope | None, after: int) -> Scope:

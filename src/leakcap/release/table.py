@@ -12,6 +12,7 @@ from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import Engine, attach, is_database
+from leakcap.release.exposure import exposure_so_far
 from leakcap.release.identity import Identity, together
 from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
@@ -24,6 +25,7 @@ from leakcap.release.schema import check_schema, wrong_number
 from leakcap.release.shares import Aim
 from leakcap.release.sql import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
+from leakcap.statement import Statement, statement_of
 
 __all__ = ["PrivateTable", "open_ledger", "preview"]
 
@@ -132,6 +134,13 @@ class PrivateTable(Asking):
     def budget(self) -> list[Balance]:
         """What was spent and what is left, in each currency."""
         return self.ledger.balances()
+
+    def statement(self) -> Statement:
+        """What everything in the ledger lets an attacker do. Raises `InvalidQuery` where it is empty."""
+        entries = self.ledger.entries()
+        if not entries:
+            raise InvalidQuery("Nothing was released yet: there is nothing to state.")
+        return statement_of(exposure_so_far(entries, self.policy))
 
     def release(self, queries: Sequence[Query], *, fresh: bool = False) -> list[Release]:
         """Answer all of the queries, or none.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 from leakcap.errors import InvalidInput
 
-__all__ = ["complaints", "read_checked", "read_toml"]
+__all__ = ["complaints", "meant", "read_checked", "read_toml"]
+
+_MOST = 20
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -45,17 +50,41 @@ def _line(detail: dict[str, Any], owner: str) -> str:
     return f"{subject}: {message}.{shown}"
 
 
+def meant(name: str, known: Iterable[str]) -> str:
+    """What a name that is not known may have been meant for, or all that are known.
+
+    >>> meant("ward", ["Ward", "Age"]), meant("zip", ["Ward", "Age"])
+    ('Did you mean `Ward`?', 'It has `Ward`, `Age`.')
+    """
+    names = {other.casefold(): other for other in known}
+    close = get_close_matches(name.casefold(), names, n=1, cutoff=0.75)
+    if close:
+        return f"Did you mean `{names[close[0]]}`?"
+    listed = [f"`{other}`" for other in names.values()]
+    return f"It has {', '.join(listed[:_MOST])}{', …' if len(listed) > _MOST else ''}."
+
+
 def read_toml(path: Path, error: type[InvalidInput]) -> dict[str, Any]:
     """The file as a dictionary; `error` when it is not there or no TOML."""
+    text = ""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise error(f"`{path}` does not exist.") from None
     except OSError as problem:
         raise error(f"`{path}` cannot be read: {problem.strerror or 'unknown reason'}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         reason = " ".join(str(problem).split())
-        raise error(f"`{path}` is not valid TOML: {reason}.") from None
+        raise error(f"`{path}` is not valid TOML: {reason}.{_comma(text, reason)}") from None
+
+
+def _comma(text: str, reason: str) -> str:
+    """What to write where a number has a decimal comma."""
+    place = re.search(r"at line (\d+)", reason)
+    line = text.splitlines()[int(place[1]) - 1 : int(place[1])] if place else []
+    found = re.search(r"=\s*([+-]?\d+),(\d+)\s*(?:#|$)", line[0]) if line else None
+    return "" if found is None else f" Write {found[1]}.{found[2]}: a decimal has a point, not a comma."
 
 
 def read_checked(kind: type[Model], path: Path, error: type[InvalidInput]) -> Model:

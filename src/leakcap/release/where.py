@@ -35,6 +35,7 @@ from leakcap.release.condition import (
     Scalar,
 )
 from leakcap.release.policy import Key, Policy
+from leakcap.release.validation import meant
 
 __all__ = ["parse_where"]
 
@@ -147,6 +148,10 @@ def _no_comments(node: exp.Expression) -> None:
 def _refusal(node: exp.Expression) -> InvalidQuery:
     if isinstance(node, exp.Anonymous):
         name = str(node.name).upper()
+        return InvalidQuery(
+            f"`where` may not use {name}. {_ALLOWED} A column whose name is more than one plain word "
+            'stands in double quotes, like "Stay (days)".'
+        )
     elif isinstance(node, exp.Func):
         name = node.sql_name()
     elif isinstance(node, exp.Literal | exp.Boolean | exp.Null):
@@ -252,7 +257,8 @@ def _known(node: exp.Column, policy: Policy) -> str:
     if table is None and node.name in policy.columns:
         return node.name
     if table is None:
-        raise InvalidQuery(f"`where` names `{node.name}`, which is not a column of the policy.")
+        remedy = meant(node.name, policy.columns)
+        raise InvalidQuery(f"`where` names `{node.name}`, which is not a column of the policy. {remedy}")
     if not policy.tables:
         raise InvalidQuery("`where` may not qualify a column by a table. There is only one table.")
     name = f"{table.name}.{node.name}"

@@ -1,0 +1,51 @@
+"""From Python to a report: a page or a sheet of what a table released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from leakcap.errors import InvalidParameter
+from leakcap.release import PrivateTable, Release
+from leakcap.report.document import Audience
+from leakcap.report.html import write_html
+from leakcap.report.markdown import write_markdown
+from leakcap.report.publication import Publication
+from leakcap.report.sheet import write_values
+from leakcap.report.sources import page_of
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    table: PrivateTable,
+    releases: Release | Sequence[Release],
+    path: str | Path,
+    *,
+    audience: Audience = "reviewer",
+) -> None:
+    """Write what `table` released: an .html or .md page of it and of all that its ledger tells so far, or the
+    values alone as .csv. `audience` is "board" or "reviewer". Nothing is spent.
+
+    >>> import pyarrow, tempfile
+    >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
+    >>> ward = PrivateTable(pyarrow.table({"age": [31.0, 72.0]}), policy=policy, ledger="sqlite://")
+    >>> old = ward.count(where="age >= 65", epsilon=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(ward, old, f"{folder}/ward.md", audience="board")
+    ...     print(Path(f"{folder}/ward.md").read_text().splitlines()[0])
+    # ward
+    """
+    target, told = Path(path), [releases] if isinstance(releases, Release) else list(releases)
+    publication = Publication.of(
+        table.policy, told, table.statement(), table.budget(), table.ledger.amendments()
+    )
+    kind = target.suffix.lower()
+    if kind == ".csv":
+        write_values(publication.values(), target)
+        return
+    if kind not in (".html", ".htm", ".md"):
+        raise InvalidParameter(f"`path` must be an .html, .md or .csv file. Got `{target}`.")
+    page = page_of({"schema": "leakcap/release/1", **publication.to_dict()}, audience)
+    (write_markdown if kind == ".md" else write_html)(page, target)
