@@ -19,16 +19,18 @@ from leakcap.web.guard import Keys
 from running_explorer import HOSPITAL, hospital
 
 HOME = "http://127.0.0.1:8421"
-ENDS = re.compile(r"−?[\d,.]+ to −?[\d,.]+")
+ENDS = re.compile(r"-?[\d,.]+ to -?[\d,.]+")
 
 
 def test_intervals_and_spends_are_those_of_the_terminal_and_of_the_report(tmp_path: Path) -> None:
-    """Eight ends have more than six digits: rounding to the nearest would pass once in 2⁸ runs."""
+    """Six answers, sixteen intervals; ends are outward, at least half of them rounded."""
     hospital(tmp_path)
     shutil.copy(HOSPITAL / "release.toml", tmp_path)
     done = leakcap("release", tmp_path / "release.toml")
     assert done.returncode == 0, done.stderr
-    report = html.unescape(re.sub(r"<[^>]+>", " ", (tmp_path / "hospital.html").read_text()))
+    report = " ".join(
+        html.unescape(re.sub(r"<[^>]+>", " ", (tmp_path / "hospital.html").read_text())).split()
+    )
     settings = Settings(**_from_file(tmp_path / "release.toml"))
     web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
     seen = 0
@@ -42,12 +44,12 @@ def test_intervals_and_spends_are_those_of_the_terminal_and_of_the_report(tmp_pa
             assert known is not None
             ends = zip(known.lower, known.upper, strict=True)
             for text, (low, high) in zip(shown, ends, strict=True):
-                least, most = (Fraction(end.replace(",", "").replace("−", "-")) for end in text.split(" to "))
+                least, most = (Fraction(end.replace(",", "")) for end in text.split(" to "))
                 tick = Fraction(1, 10**12)
                 assert least <= Fraction(low) + abs(Fraction(low)) * tick, (text, low)
                 assert most >= Fraction(high) - abs(Fraction(high)) * tick, (text, high)
                 assert text in done.stdout
-                assert text in report
+                assert text.replace(" to ", " ") in report  # in two cells
                 seen += 1
     assert seen == 16
     # What was spent, too: the terminal's row `nats per person 0.0335313 0.166468 0.2`.

@@ -11,7 +11,7 @@ from leakcap.ledger import Amendment, Balance
 from leakcap.release import Policy, Preview, Release
 from leakcap.release.exposure import exposure_of
 from leakcap.report.promises import assumptions, protects
-from leakcap.report.wording import reading_text
+from leakcap.report.wording import reading_text, sum_text
 from leakcap.statement import Statement, compose, statement_of
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "figures",
     "may_come",
     "number",
+    "off_by",
     "planned",
     "protects",
     "scales",
@@ -171,6 +172,15 @@ def number(value: float) -> str:
     """
     whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
     return f"{int(value):,d}" if whole else f"{value:,.6g}"
+
+
+def off_by(error: float) -> str:
+    """How far an answer may be off, before it is asked: three digits, rounded up.
+
+    >>> off_by(30.0), off_by(79886.2)
+    ('± 30', '± 79,900')
+    """
+    return f"± {number(float(sum_text(error, 3)))}" if math.isfinite(error) else "no bound"
 
 
 def scales(release: Release) -> str:

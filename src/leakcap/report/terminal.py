@@ -17,9 +17,9 @@ from leakcap.report.channel import Finding
 from leakcap.report.plain import plain
 from leakcap.report.plots import label
 from leakcap.report.promises import not_counted, protects
-from leakcap.report.publication import ROUNDED, Publication, may_come, number, scales
+from leakcap.report.publication import ROUNDED, Publication, may_come, off_by, scales
 from leakcap.report.spending import balances_table
-from leakcap.report.wording import in_short, sum_text, to_its_noise
+from leakcap.report.wording import in_short, to_its_noise
 from leakcap.statement import Statement
 
 __all__ = [
@@ -136,7 +136,7 @@ def print_preview(console: Console, previews: Sequence[Preview], policy: Policy)
         table_nats = "no bound" if price.nats_table == float("inf") else f"{price.nats_table:.4g}"
         table.add_row(
             _name(p.name),
-            Text(_error(p.error), style="bold " + _ACCENT),
+            Text(off_by(p.error), style="bold " + _ACCENT),
             f"{price.epsilon:g}",
             f"{price.nats_person.upper:.4g}",
             table_nats,
@@ -145,17 +145,13 @@ def print_preview(console: Console, previews: Sequence[Preview], policy: Policy)
     console.print(table)
     for p in previews:
         if p.remark:
-            console.print(Text(plain(f"`{p.name}`: {_error(p.error)} {p.remark}."), style=_SOFT))
+            console.print(Text(plain(f"`{p.name}`: {off_by(p.error)} {p.remark}."), style=_SOFT))
         if p.useless is not None:
             console.print(Text(plain(p.useless), style=_WARM))
     words = f"All together ε = {total:g}. Nothing was read and nothing was spent."
     for told in (words, not_counted(policy)):
         if told:
             console.print(Text(plain(told), style=_SOFT))
-
-
-def _error(error: float) -> str:
-    return f"± {number(float(sum_text(error, 3)))}" if math.isfinite(error) else "no bound"
 
 
 def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:

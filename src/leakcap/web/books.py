@@ -10,7 +10,8 @@ from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Answer, Entry, Ledger
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.recorded import told
-from leakcap.report.publication import CAPS, assumptions, protects
+from leakcap.report.promises import not_counted
+from leakcap.report.publication import CAPS, assumptions, may_come, protects
 from leakcap.report.wording import at_least, sum_text
 from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
@@ -29,6 +30,7 @@ class Books:
 
     policy: Policy
     protects: str
+    not_counted: str
     assumptions: list[str]
     accounts: list[dict[str, object]]
     entries: list[Entry]
@@ -50,10 +52,12 @@ def books(settings: Settings) -> Books:
     """Read policy and ledger afresh; a ledger that is not there yet is an empty one."""
     policy = policy_of(settings)
     accounts, entries, note = _read(settings)
-    told = statement_of(exposure_so_far(entries, policy)).lines if entries else ()
+    left = [(b.name, b.left) for account in accounts[:1] for b in account.balances]
+    told = _together(policy, entries, left) if entries else ()
     return Books(
         policy,
         protects(policy),
+        not_counted(policy),
         assumptions(policy),
         [_account(a) for a in accounts],
         entries[-_MOST_ENTRIES:],
@@ -63,6 +67,14 @@ def books(settings: Settings) -> Books:
         [_over_time(policy, entries)] if entries else [],
         note,
     )
+
+
+def _together(
+    policy: Policy, entries: list[Entry], left: list[tuple[str, float | None]]
+) -> tuple[Reading, ...]:
+    """What everything tells; what more of the same would tell only where the caps allow it."""
+    whole = statement_of(exposure_so_far(entries, policy))
+    return tuple(line for line in whole.lines if line.key != "more" or may_come(whole, left))
 
 
 def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, ...]] | None:
@@ -128,7 +140,14 @@ def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:
     if url is None:
         return [], [], "No ledger was named: start with --ledger to see what was spent."
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        return [], [], "Nothing was released yet: the first release makes the ledger."
+        return (
+            [],
+            [],
+            (
+                "Nothing was released yet: the first release makes the ledger. What other ledgers tell about "
+                "the same people is not counted in it."
+            ),
+        )
     with Ledger.read(url) as book:
         policy = policy_of(settings)
         if book.dataset != policy.dataset or book.policy != policy.fingerprint():

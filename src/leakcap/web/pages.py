@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from leakcap import __version__
-from leakcap.report.publication import number
-from leakcap.report.wording import at_least, outward, signed, sum_text
+from leakcap.report.publication import number, off_by
+from leakcap.report.wording import at_least, sum_text, to_its_noise
 from leakcap.statement.wording import at_most, percent
 from leakcap.web.figures import Figure
 from leakcap.web.guard import Keys
@@ -69,15 +69,6 @@ def _spec(figure: Figure) -> str:
     return json.dumps(figure.spec, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _ends(low: float, high: float) -> str:
-    """An interval as the terminal and the report show it.
-
-    >>> _ends(106842.1, 266614.2)
-    '106,842 to 266,615'
-    """
-    return " to ".join(outward(low, high))
-
-
 def _ticked(text: str) -> Markup:
     """A message with what stands in backticks as code; all of it escaped.
 
@@ -91,10 +82,6 @@ def _ticked(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
         for place, part in enumerate(parts)
     )
-
-
-def _error(value: float) -> str:
-    return signed(value, upward=True)
 
 
 def _load(name: str) -> str:
@@ -116,9 +103,9 @@ class Pages:
             "at_most": at_most,
             "percent": percent,
             "number": number,
-            "ends": _ends,
+            "shown": to_its_noise,
             "ticked": _ticked,
-            "error": _error,
+            "error": off_by,
             "spent": sum_text,
             "allowed": at_least,
             "plain": plain_number,
