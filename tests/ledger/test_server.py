@@ -69,7 +69,14 @@ def test_tampering_is_found(database: str, statement: str, message: str) -> None
 
 
 def test_a_foreign_policy_is_refused(database: str) -> None:
-    Ledger.open(database, **OWNER).close()
+    with Ledger.open(database, **OWNER | {"policy": "ee" * 8}) as unused:
+        seed = unused.seed
+    with Ledger.open(database, **OWNER) as ledger:  # nothing was spent: it takes the corrected policy
+        ledger.reserve(TENTH, data="monday")
+        assert ledger.seed == seed
+        assert ledger.verify().rows == 2
+        assert ledger.state_of(1) == "monday"
+        assert ledger.version_asked(TENTH, data="tuesday") is None  # paid for, and never answered
     with pytest.raises(LedgerError, match="another policy"):
         Ledger.open(database, **OWNER | {"policy": "ff" * 8})
 

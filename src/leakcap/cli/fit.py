@@ -15,7 +15,7 @@ from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from leakcap.models import PrivateGradientDescent
-    from leakcap.models.files import Lecture, Model, ModelFile
+    from leakcap.models.files import Lecture, ModelFile
     from leakcap.release import PrivateTable
 
 __all__ = ["fit"]
@@ -85,6 +85,7 @@ def _fit(
         raise InvalidParameter("`--resume` goes with gradient descent, whose steps are many. Leave it out.")
     table = PrivateTable(asked.data, policy=policy, ledger=ledger, table=asked.table, analyst=analyst)
     columns: dict[str, Any] = asked.fit.columns()
+    unused = not table.ledger.totals().entries
     fresh, yes = consent
     if fresh:
         ask_to_pay(None, table.budget(), yes=yes, json_=json_)
@@ -94,9 +95,12 @@ def _fit(
             _descend(model, table, columns, checkpoint, resume=resume, fresh=fresh)
         else:
             model.fit_table(table, **columns, fresh=fresh)
-    _print(
-        model, summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta), table, json_
-    )
+    summary = summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta)
+    if unused and not json_:
+        from leakcap.report.terminal import print_new_ledger
+
+        print_new_ledger(console(), table.ledger.url)
+    _print(summary, table, json_)
 
 
 def _descend(
@@ -128,7 +132,7 @@ def _descend(
     checkpoint.unlink(missing_ok=True)
 
 
-def _print(model: Model, summary: Any, table: PrivateTable, json_: bool) -> None:
+def _print(summary: Any, table: PrivateTable, json_: bool) -> None:
     from leakcap.models.checkpoint import NOTE
     from leakcap.release import exposure_so_far
     from leakcap.report.fitting import fit_json, print_fit
