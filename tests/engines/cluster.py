@@ -46,9 +46,9 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def started(folder: Path, *words: str, until: str) -> Iterator[None]:
-    """A program of Spark's, from when its log says `until` to the end."""
-    settings, log = environment(), folder / f"{until}.log"
+def started(folder: Path, *words: str, until: str, **more: str) -> Iterator[None]:
+    """A program of Spark's, from when its log says `until` to the end; `more` are variables of its own."""
+    settings, log = environment() | more, folder / f"{until}.log"
     program = [str(Path(settings["SPARK_HOME"]) / "bin" / words[0]), *words[1:]]
     with log.open("wb") as file:
         process = subprocess.Popen(
@@ -79,17 +79,14 @@ def standalone(folder: Path) -> Iterator[str]:
     """The URL of a cluster with one worker of two cores."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
-    os.environ["SPARK_DAEMON_JAVA_OPTS"] = logging(folder)
+    told = {"SPARK_DAEMON_JAVA_OPTS": logging(folder)}
     where = ("--host", "127.0.0.1", "--webui-port", "0")
-    try:
-        with ExitStack() as stack:
-            master = ("spark-class", MASTER, *where, "--port", str(port))
-            stack.enter_context(started(folder, *master, until="New state: ALIVE"))
-            worker = ("spark-class", WORKER, *where, "-c", "2", "-m", "1g", "-d", str(folder / "work"), url)
-            stack.enter_context(started(folder, *worker, until="Successfully registered with master"))
-            yield url
-    finally:
-        del os.environ["SPARK_DAEMON_JAVA_OPTS"]
+    with ExitStack() as stack:
+        master = ("spark-class", MASTER, *where, "--port", str(port))
+        stack.enter_context(started(folder, *master, until="New state: ALIVE", **told))
+        worker = ("spark-class", WORKER, *where, "-c", "2", "-m", "1g", "-d", str(folder / "work"), url)
+        stack.enter_context(started(folder, *worker, until="Successfully registered with master", **told))
+        yield url
 
 
 @contextmanager
