@@ -12,14 +12,21 @@ from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from leakcap.ledger import Balance
+    from leakcap.release import PrivateTable, Query
 
-__all__ = ["Fresh", "Yes", "ask_to_pay"]
+__all__ = ["Fresh", "Yes", "ask_to_pay", "ask_to_pay_for"]
 
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Pay for new noise where the ledger remembers an answer. Asks first."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, as scripts must say: --fresh pays.")]
+
+
+def ask_to_pay_for(table: PrivateTable, queries: Sequence[Query], *, yes: bool, json_: bool) -> None:
+    """Go on to new noise on these queries only with `yes`, or where somebody at a terminal agrees."""
+    price = sum(one.price.epsilon for one in table.preview(queries))
+    ask_to_pay(price, table.budget(), yes=yes, json_=json_)
 
 
 def ask_to_pay(epsilon: float | None, balances: Sequence[Balance], *, yes: bool, json_: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.consent import Fresh, Yes, ask_to_pay
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
 from leakcap.cli.printing import Json, console, print_json
 from leakcap.cli.targets import require_durable, require_report, require_sheet
 
@@ -103,8 +103,7 @@ def release(
     _require_fit(queries.queries, queries.consistent, policy)
     unused = not table.ledger.totals().entries
     if fresh:
-        price = sum(one.price.epsilon for one in table.preview(queries.queries))
-        ask_to_pay(price, table.budget(), yes=yes, json_=json_)
+        ask_to_pay_for(table, queries.queries, yes=yes, json_=json_)
     releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from leakcap.cli.consent import Fresh, Yes, ask_to_pay
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
 from leakcap.cli.printing import Json, console, print_json
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable
@@ -165,8 +165,7 @@ def _answer(
     )
     unused = not table.ledger.totals().entries
     if fresh[0]:
-        price = sum(one.price.epsilon for one in table.preview(asked.queries))
-        ask_to_pay(price, table.budget(), yes=fresh[1], json_=json_)
+        ask_to_pay_for(table, asked.queries, yes=fresh[1], json_=json_)
     releases = table.release(asked.queries, fresh=fresh[0])
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
     publication = Publication.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
