@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +12,12 @@ from sqlalchemy import Connection
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.caps import Caps
+from leakcap.ledger.chain import text_hash
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.differences import carried_words, differences
 from leakcap.ledger.events import amend_row, regime_of, stamp
 from leakcap.ledger.limits import balances
-from leakcap.ledger.policies import amend_rows, keep_text, texts_of_all
+from leakcap.ledger.policies import keep_text, regime_rows, texts_of_all
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.state import State, replace_state, save_account
@@ -52,7 +52,7 @@ class Proposed:
     @property
     def policy(self) -> str:
         """The new policy's fingerprint."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return text_hash(self.text)
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,9 @@ def commit(connection: Connection, before: State, planned: Planned) -> None:
 
 def amendments(connection: Connection) -> list[Amendment]:
     """All that were made, oldest first."""
-    rows = amend_rows(connection)
-    if not rows:
-        return []
-    first = connection.execute(EVENT.select().where(EVENT.c.seq == 1)).mappings().one()
-    texts, regimes = texts_of_all(connection), [regime_of(row)[1] for row in (dict(first), *rows)]
-    return [_told(row, regimes[:place], texts) for place, row in enumerate(rows, 1)]
+    rows = regime_rows(connection)
+    texts, regimes = texts_of_all(connection), [regime_of(row)[1] for row in rows]
+    return [_told(row, regimes[:place], texts) for place, row in enumerate(rows) if place]
 
 
 def _texts(connection: Connection, state: State, proposed: Proposed, label: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["FORMAT", "START", "fingerprint", "link", "row_hash"]
+__all__ = ["FORMAT", "START", "fingerprint", "link", "row_hash", "text_hash"]
 
 FORMAT = 2
 """Of the rows that this leakcap writes."""
@@ -41,6 +41,15 @@ _FIRST = (
 )
 
 
+def text_hash(text: str) -> str:
+    """SHA-256 of a text, in hex: of a policy's text its fingerprint.
+
+    >>> text_hash("")[:8]
+    'e3b0c442'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def fingerprint(fields: Mapping[str, Any]) -> str:
     """SHA-256 of the fields' canonical JSON.
 
@@ -49,7 +58,7 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
     """
     # A column edited to something that leakcap never writes, a blob, still has to hash to something.
     canonical = json.dumps(dict(fields), sort_keys=True, separators=(",", ":"), default=repr)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return text_hash(canonical)
 
 
 def row_hash(row: Mapping[str, Any]) -> str:

@@ -21,7 +21,6 @@ theorem 3 (order); Bun & Steinke 2016, proposition 3.3 (ε-DP is ε²/2-zCDP).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -31,6 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 from leakcap.errors import LedgerError
+from leakcap.ledger.chain import text_hash
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks
 
 __all__ = [
@@ -65,7 +65,7 @@ def document_of(text: str, fingerprint: str) -> dict[str, Any] | None:
     >>> document_of('{"dataset":"ward"}', "00" * 32) is None
     True
     """
-    if hashlib.sha256(text.encode()).hexdigest() != fingerprint:
+    if text_hash(text) != fingerprint:
         return None
     content = json.loads(text)
     return content if isinstance(content, dict) else None

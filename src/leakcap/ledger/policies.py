@@ -27,6 +27,7 @@ __all__ = [
     "counting_of",
     "keep_text",
     "meanings_of",
+    "regime_rows",
     "require_governing",
     "texts_of_all",
 ]
@@ -40,6 +41,14 @@ def _amended() -> Select[Any]:
 def amend_rows(connection: Connection) -> list[dict[str, Any]]:
     """The rows that say that another policy governs from there on, oldest first."""
     return [dict(row) for row in connection.execute(_amended()).mappings()]
+
+
+def regime_rows(connection: Connection) -> list[dict[str, Any]]:
+    """The rows from which on a policy governs, the ledger's own first; nothing where none was amended."""
+    later = amend_rows(connection)
+    if not later:
+        return []
+    return [dict(connection.execute(select(EVENT).where(EVENT.c.seq == 1)).mappings().one()), *later]
 
 
 def texts_of_all(connection: Connection) -> dict[str, str]:
@@ -97,11 +106,9 @@ class Counting:
 
 def counting_of(connection: Connection) -> Counting:
     """How this ledger's spends count; without an amendment as they were charged."""
-    later = amend_rows(connection)
-    if not later:
+    rows = regime_rows(connection)
+    if not rows:
         return Counting((), ())
-    first = connection.execute(select(EVENT).where(EVENT.c.seq == 1)).mappings().one()
-    rows = [dict(first), *later]
     regimes = [regime_of(row)[1] for row in rows]
     terms = terms_of_all(regimes, texts_of_all(connection))
     return Counting(tuple(row["seq"] for row in rows), tuple(terms))
@@ -111,11 +118,10 @@ def meanings_of(connection: Connection) -> tuple[str, ...]:
     """What answers are remembered under: the present policy's tag, then those of earlier policies of which
     every question means the same now. Empty is the tag of the first policy.
     """
-    later = amend_rows(connection)
-    if not later:
+    rows = regime_rows(connection)
+    if not rows:
         return ("",)
-    first = connection.execute(select(EVENT).where(EVENT.c.seq == 1)).mappings().one()
-    policies = [regime_of(row)[1].policy for row in (dict(first), *later)]
+    policies = [regime_of(row)[1].policy for row in rows]
     documents = documents_of(policies, texts_of_all(connection))
     tags = [_tag(document, documents[0]) for document in documents]
     alike = [t for t, d in zip(tags, documents, strict=True) if same_questions(d, documents[-1])]

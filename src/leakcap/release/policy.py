@@ -6,7 +6,6 @@ have been (a radius lies between 0 and 50 µm), the number of units is one the o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger import Caps, Limits
+from leakcap.ledger.chain import text_hash
 from leakcap.release.validation import complaints, read_toml
 
 __all__ = [
@@ -413,7 +413,7 @@ class Policy(_Strict):
 
     def fingerprint(self) -> str:
         """SHA-256 of the policy's text: it binds a ledger to the policy."""
-        return hashlib.sha256(self.text().encode()).hexdigest()
+        return text_hash(self.text())
 
 
 def load_policy(source: Policy | str | Path | Mapping[str, Any]) -> Policy:

@@ -8,6 +8,7 @@ from typing import Any
 
 from leakcap.errors import BudgetExceeded, DataError, InvalidPolicy, InvalidQuery, LeakcapError
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
+from leakcap.ledger.chain import text_hash
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
@@ -262,8 +263,8 @@ def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
         return _owned(ledger, policy, caps)
     text = str(ledger)
     url = text if "://" in text else f"sqlite:///{text}"
-    fingerprint, text = policy.fingerprint(), policy.text()
-    return Ledger.open(url, dataset=policy.dataset, policy=fingerprint, caps=caps, text=text)
+    text = policy.text()
+    return Ledger.open(url, dataset=policy.dataset, policy=text_hash(text), caps=caps, text=text)
 
 
 def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:
