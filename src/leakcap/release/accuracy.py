@@ -116,7 +116,7 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         remark = f"where {expected.rows:,} rows count{', for each group' if several else ''}"
     if expected.remark is not None:
         remark = expected.remark
-    known = _policy_error(plan)
+    known = plan.statistic.guessed(plan)
     useful = None
     if policy is not None and known is not None and expected.error >= known > 0.0:
         useful = _epsilon_for(plan.query, known / 10, policy)
@@ -130,36 +130,6 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         policy_error=known,
         useful_epsilon=useful,
     )
-
-
-def _policy_error(plan: Plan) -> float | None:
-    """How far off somebody is at most who has seen the policy and no answer; None where that is not known.
-
-    A number between L and U is guessed in the middle. A quantile's rank is off by max(q, 1 − q) of the rows
-    at most, wherever it is guessed.
-    """
-    query, policy = plan.query, plan.policy
-    units = policy.units
-    rows = None if units is None else units * policy.rows_per_unit
-    name = query.statistic
-    if name in ("mean", "sum", "variance", "standard_deviation"):
-        assert query.column is not None
-        low, high = policy.columns[query.column].bounds or (-math.inf, math.inf)
-        width = high - low
-        if name == "mean":
-            return width / 2
-        if name == "variance":
-            return width * width / 8
-        if name == "standard_deviation":
-            return width / 4
-        return None if rows is None else rows * (max(high, 0.0) - min(low, 0.0)) / 2
-    if name in ("count", "histogram", "cumulative") and rows is not None:
-        return rows / 2
-    if name == "distinct" and units is not None:
-        return units / 2
-    if name in ("median", "quantiles") and rows is not None:
-        return rows * max(max(q, 1.0 - q) for q in query.quantiles or (0.5,))
-    return None
 
 
 def _epsilon_for(query: Query, error: float, policy: Policy) -> float | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leakcap.release.policy import Key
 from leakcap.release.whole import objects, whole
 
-__all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested"]
+__all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested", "numbers_of"]
 
 Number: TypeAlias = int | float
 Interval: TypeAlias = tuple[float, float]
@@ -69,7 +69,7 @@ class Answers:
 
 
 def numbers_of(values: Sequence[Number]) -> NDArray[Any]:
-    """Integers as such where all of them are."""
+    """Integers as such where all of them are, else doubles."""
     counts = all(type(value) is int for value in values)
     return whole([int(value) for value in values]) if counts else np.array(values, dtype=np.float64)
 

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
     from leakcap.release.queries import Query
 
-__all__ = ["REFERENCE_ROWS", "CellStatistic", "Expected", "Statistic", "assumed_rows", "require"]
+__all__ = [
+    "REFERENCE_ROWS",
+    "CellStatistic",
+    "Expected",
+    "Statistic",
+    "assumed_rows",
+    "column_bounds",
+    "most_rows",
+    "require",
+]
 
 REFERENCE_ROWS = 1000
 """Where the number of rows is neither public nor known, an error is quoted at this many."""
@@ -112,6 +121,12 @@ class Statistic(ABC):
     def expected(self, plan: Plan) -> Expected:
         """How far the answer may be off, from public facts alone."""
 
+    def guessed(self, plan: Plan) -> float | None:
+        """How far off somebody is at most who has seen the policy and no answer; None where that is not
+        known. A number between L and U is guessed in the middle.
+        """
+        return None
+
 
 class CellStatistic(Statistic):
     """A statistic each of whose values is made of one cell's noisy integers."""
@@ -135,6 +150,19 @@ def require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> 
     """
     if not holds:
         raise InvalidQuery(f"`{field}` of query `{name}` must {rule}. {remedy}".rstrip())
+
+
+def most_rows(plan: Plan) -> int | None:
+    """How many rows there are at most, where that is public."""
+    units = plan.policy.units
+    return None if units is None else units * plan.policy.rows_per_unit
+
+
+def column_bounds(plan: Plan) -> tuple[float, float]:
+    """The bounds of the query's column, which has them."""
+    bounds = plan.policy.columns[plan.query.column or ""].bounds
+    assert bounds is not None
+    return bounds
 
 
 def assumed_rows(plan: Plan) -> int:

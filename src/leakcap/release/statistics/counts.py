@@ -12,7 +12,7 @@ from leakcap.release.cells import Axis, bins_axis, key_axis
 from leakcap.release.part import noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class Count(IntegerStatistic):
         contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
         rows = noisy_part("count", Rows(), contribution, asked.epsilon, asked.policy, one_hot=True)
         return asked.plan([rows])
+
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of all rows."""
+        rows = most_rows(plan)
+        return None if rows is None else rows / 2
 
 
 class Histogram(Count):

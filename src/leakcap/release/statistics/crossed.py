@@ -135,6 +135,10 @@ class Contingency(Count):
                 gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
                 yield margin, np.atleast_1d(np.asarray(table.sum(axis=gone), dtype=object)).ravel().tolist()
 
+    def guessed(self, plan: Plan) -> float | None:
+        """Not said: the cells are guessed otherwise than their margins."""
+        return None
+
     def expected(self, plan: Plan) -> Expected:
         """Of a cell; and of the total, which is a sum of all."""
         (part,) = plan.parts

@@ -14,7 +14,7 @@ from leakcap.release.convolution import sum_error
 from leakcap.release.part import NoisyPart, noisy_part, total_range
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 from leakcap.release.trees import TreePart, branching_for, digits, levels_of, monotone, prefixes
 from leakcap.release.whole import Whole, objects
 from leakcap.sampling import rational_scale
@@ -78,9 +78,7 @@ class Cumulative(Statistic):
     def labels(self, plan: Plan) -> Labels:
         """The keys, and up to where."""
         column = plan.query.column or ""
-        bounds = plan.policy.columns[column].bounds
-        assert bounds is not None
-        ends = edges_of(plan.query, bounds)[1:]
+        ends = edges_of(plan.query, column_bounds(plan))[1:]
         words = [*(f"< {end:g}" if float(f"{end:g}") == end else f"< {end!r}" for end in ends[:-1]), "all"]
         groups = self.groups(plan)
         return nested(groups.labels(), groups.size, {column: objects(words)}, len(words))
@@ -101,6 +99,11 @@ class Cumulative(Statistic):
                 low, high = float(value - error), float(value + error)
                 found.append((fitted, (min(low, float(fitted)), max(high, float(fitted)))))
         return Answers.of(found)
+
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of all rows."""
+        rows = most_rows(plan)
+        return None if rows is None else rows / 2
 
     def expected(self, plan: Plan) -> Expected:
         """Of the worst of the counts."""

@@ -40,3 +40,8 @@ class Distinct(IntegerStatistic):
         people = noisy_part("people", People(), presence, asked.epsilon, policy, one_hot=True)
         id_ = Read(this=column(policy.id_column), kind="id")
         return asked.plan([people], values=[id_], bounded=bool(cells.axes))
+
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of all units."""
+        units = plan.policy.units
+        return None if units is None else units / 2

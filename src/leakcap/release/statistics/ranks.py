@@ -15,7 +15,7 @@ from leakcap.release.part import as_printed, total_range
 from leakcap.release.policy import Policy
 from leakcap.release.ranks import BINS, MOST_BINS, RankPart, rank_error, ranks_of, readings, shift_for
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Statistic, require
+from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 from leakcap.release.whole import Whole
 from leakcap.sampling import rational_scale
 
@@ -90,9 +90,7 @@ class RankStatistic(Statistic):
 
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Value and interval of each quantile of each group, from the chosen bins."""
-        bounds = plan.policy.columns[plan.query.column or ""].bounds
-        assert bounds is not None
-        edges = edges_of(plan.query, bounds)
+        edges = edges_of(plan.query, column_bounds(plan))
         groups = zip(*(one.tolist() for one in noisy), strict=True)
         return Answers.of(found for picks in groups for found in readings(self.name, edges, picks))
 
@@ -101,6 +99,13 @@ class RankStatistic(Statistic):
         ranks = [part for part in plan.parts if isinstance(part, RankPart)]
         remark = f"rows in rank, and a bin{', for each group' if plan.groups.size > 1 else ''}"
         return Expected(rank_error(ranks, len(plan.cells.axes[-1].labels)), remark=remark)
+
+    def guessed(self, plan: Plan) -> float | None:
+        """A rank is off by max(q, 1 − q) of the rows at most, wherever it is guessed."""
+        rows = most_rows(plan)
+        if rows is None or self.together:
+            return None
+        return rows * max(max(q, 1.0 - q) for q in ranks_of(self.name, plan.query.quantiles))
 
 
 class Quantiles(RankStatistic):

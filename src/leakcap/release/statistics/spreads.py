@@ -10,7 +10,7 @@ from leakcap.release.answers import Interval
 from leakcap.release.part import Part, noisy_part
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.spread import spread_error, spread_grid, spread_interval, spread_value, square_reach
-from leakcap.release.statistics.base import CellStatistic, Expected, assumed_rows
+from leakcap.release.statistics.base import CellStatistic, Expected, assumed_rows, column_bounds
 from leakcap.release.statistics.sums import count_part, sum_part
 
 if TYPE_CHECKING:
@@ -66,9 +66,19 @@ class Variance(CellStatistic):
         error = spread_error(self.name, plan.grid, exact or assumed_rows(plan), plan.errors)
         return Expected(error, assumed_rows(plan) if exact is None else None)
 
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of the most that it can be, which is a quarter of the squared width (Popoviciu 1935)."""
+        low, high = column_bounds(plan)
+        return (high - low) * (high - low) / 8
+
 
 class StandardDeviation(Variance):
     """The root of the variance."""
 
     name: ClassVar[str] = "standard_deviation"
     sql: ClassVar[tuple[str, ...]] = ("STDDEV_POP",)
+
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of the most that it can be, which is half of the width."""
+        low, high = column_bounds(plan)
+        return (high - low) / 4

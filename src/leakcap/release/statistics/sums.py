@@ -14,7 +14,7 @@ from leakcap.release.fieller import quotients
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.part import Part, noisy_part
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Statistic, assumed_rows
+from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
 from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class Total(Statistic):
         """How far the noise goes."""
         assert plan.grid is not None
         return Expected(plan.grid.value(plan.errors[0]))
+
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of what all rows can make of it, up and down."""
+        rows, (low, high) = most_rows(plan), column_bounds(plan)
+        return None if rows is None else rows * (max(high, 0.0) - min(low, 0.0)) / 2
 
 
 class Mean(Statistic):
@@ -98,6 +103,11 @@ class Mean(Statistic):
             return Expected(plan.grid.value(Fraction(plan.errors[0], plan.exact_count)))
         rows = assumed_rows(plan)
         return Expected(_mean_error(plan.grid, plan.errors, rows), rows)
+
+    def guessed(self, plan: Plan) -> float | None:
+        """Half of the bounds' width."""
+        low, high = column_bounds(plan)
+        return (high - low) / 2
 
 
 def sum_part(asked: Asked, grid: Grid, centre: int, epsilon: Fraction) -> Part:
