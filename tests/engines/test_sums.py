@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from typing import cast
+
 import duckdb
+import numpy as np
 import pytest
 
 from engines.adversarial import POLICIES, QUERIES, arrow_table, random_rows
-from leakcap.errors import BudgetExceeded, InvalidQuery
+from leakcap.errors import BudgetExceeded, DataError, InvalidQuery
 from leakcap.release import Query, attach
 from leakcap.release.dummy import dry_run, dummy_engine
-from leakcap.release.engine import Doubles, Integers
+from leakcap.release.engine import Doubles, Integers, duck
 from leakcap.release.scan import scans_of
 from leakcap.release.typed import Total, column
 from release.world import exact, planned, policy_of
@@ -39,6 +43,41 @@ def test_a_sum_that_doubles_could_get_wrong_is_not_given() -> None:
     assert connection.execute(f"SELECT SUM(v::DOUBLE) FROM {values}").fetchall() == [(2.0**53,)]
     text = Integers({}).lower(Total(this=column("v"), largest=2**53)).sql("duckdb")
     assert connection.execute(f"SELECT {text} FROM {values}").fetchall() == [(2**53 + 1,)]
+
+
+def test_doubles_are_written_to_the_last_bit() -> None:
+    random = np.random.default_rng(26)  # seeded: all of these are tried each time
+    bits = random.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
+    ends = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 2.0**53 + 2, 0.1, 1e22, 1e23]
+    values = [float(x) for x in bits if math.isfinite(x)] + ends + [-x for x in ends]
+    engine = Doubles({})
+    for first in range(0, len(values), 2_000):
+        some = values[first : first + 2_000]
+        listed = ", ".join(engine.number(x).sql("duckdb") for x in some)
+        found = duckdb.execute(f"SELECT unnest([{listed}]) AS x").fetchnumpy()["x"]
+        assert found.dtype == np.float64
+        assert found.view(np.uint64).tolist() == np.array(some).view(np.uint64).tolist()
+
+
+def test_a_database_that_computes_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halves away from zero, or a NaN that is not beyond all numbers: sums would not be what was proved."""
+
+    class Answering:
+        def __init__(self, rows: list[tuple[int, int, bool]]) -> None:
+            self.rows = rows
+
+        def execute(self, *_given: object) -> Answering:
+            return self
+
+        def fetchall(self) -> list[tuple[int, int, bool]]:
+            return self.rows
+
+    monkeypatch.setattr(duck, "_COVERED", set())
+    right = [(whole, whole, True) for whole in (0, 2, 2, 0, -2, 2**51)]
+    for rows in ([(1, 1, True), *right[1:]], [(0, 0, False), *right[1:]]):
+        with pytest.raises(DataError, match="computes in a way"):
+            duck._require_arithmetic(cast(duckdb.DuckDBPyConnection, Answering(rows)))
+    duck._require_arithmetic(cast(duckdb.DuckDBPyConnection, Answering(right)))
 
 
 def test_where_rounding_in_doubles_is_not_exact_there_is_no_quick_statement() -> None:

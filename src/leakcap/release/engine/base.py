@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -25,21 +26,30 @@ T = TypeVar("T")
 Cell = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statement:
     """A statement as one engine runs it.
 
-    `width` is how many columns come back. `text` is right for every table; `quick`, where there is one,
-    returns the same, or NULL where it cannot be sure of a number. Without groups it can be sure of no table
-    with more than `most` rows. `seed` is what the statement's one parameter stands for, where it has one: 64
-    bits that choose among a person's rows.
+    `text`, which `sure` writes, is right for every table; `quick`, where there is one, returns the same, or
+    NULL where it cannot be sure of a number. Without groups it can be sure of no table with more than `most`
+    rows. `width` is how many columns come back. `seed` is what the statement's one parameter stands for,
+    where it has one: 64 bits that choose among a person's rows.
     """
 
-    text: str
+    sure: Callable[[], str] = field(repr=False)
     width: int
     quick: str | None = None
     most: int | None = None
     seed: int | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.quick is None:
+            _ = self.text
+
+    @cached_property
+    def text(self) -> str:
+        """Written once: at the start, or beside a quick one where that was not sure, which is seldom."""
+        return self.sure()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,13 @@ return the same integers: only time depends on which one ran.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sqlglot import exp
 
 from leakcap.release.engine.base import Columns, Statement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
-from leakcap.release.typed import Total, literal
+from leakcap.release.typed import Total
 
 __all__ = ["DoubleSums", "quick_or_sure", "written"]
 
@@ -27,12 +28,12 @@ class DoubleSums(Lowering):
 
     def constant(self, value: int) -> exp.Expression:
         """A double."""
-        return literal(float(value), "number")
+        return self.number(float(value))
 
     def total(self, node: Total) -> exp.Expression:
         """The sum, where COUNT(*)·largest ≤ 2⁵³."""
         few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(limit(node)))
-        summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[literal(0.0, "number")])
+        summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[self.number(0.0)])
         return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
 
 
@@ -48,8 +49,7 @@ def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statemen
     limits = [limit(node) for node in tree.find_all(Total)]
     text = quick.text(tree.copy()) if limits and min(limits) > 0 else None
     most = min(limits) if limits and tree.args.get("group") is None else None
-    width = len(tree.expressions)
-    return Statement(sure.text(tree), width, text, most, seed)
+    return Statement(partial(sure.text, tree), len(tree.expressions), text, most, seed)
 
 
 def quick_or_sure(statement: Statement, aggregate: Callable[[str, int | None], Columns]) -> Columns:

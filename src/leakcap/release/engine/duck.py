@@ -64,7 +64,7 @@ class DuckDB:
         self._relations = {"": SOURCE, **{name: joined_source(name) for name in tables}}
         self._files = dict(readable or {})
         self._checked = set[str]()
-        _require_rounding(connection)
+        _require_arithmetic(connection)
         if self._files:
             paths = ", ".join(quoted(str(path)) for path in self._files.values())
             connection.execute(f"SET allowed_paths = [{paths}]")
@@ -204,16 +204,19 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-_ROUNDS_TO_EVEN = set[str]()
+_COVERED = set[str]()
 
 
-def _require_rounding(connection: duckdb.DuckDBPyConnection) -> None:
-    """The sensitivity is proved for a cast that rounds halves to even: a DuckDB that does not is refused."""
-    if duckdb.__version__ in _ROUNDS_TO_EVEN:
+def _require_arithmetic(connection: duckdb.DuckDBPyConnection) -> None:
+    """The sensitivity is proved for a cast that rounds halves to even, and for a NaN beyond all numbers: a
+    DuckDB that has other ones is refused.
+    """
+    if duckdb.__version__ in _COVERED:
         return
     casts = "CAST(x AS BIGINT), CAST((x + 6755399441055744e0) - 6755399441055744e0 AS BIGINT)"
     given = "SELECT unnest([0.5e0, 1.5e0, 2.5e0, -0.5e0, -1.5e0, 2251799813685247.5e0]) AS x"
-    found = connection.execute(f"SELECT {casts} FROM ({given})").fetchall()
-    if found != [(whole, whole) for whole in (0, 2, 2, 0, -2, 2**51)]:
-        raise DataError("This version of DuckDB rounds in a way that leakcap's proofs do not cover.")
-    _ROUNDS_TO_EVEN.add(duckdb.__version__)
+    beyond = "ABS(x - CAST('NaN' AS DOUBLE)) > 2e0"
+    found = connection.execute(f"SELECT {casts}, {beyond} FROM ({given})").fetchall()
+    if found != [(whole, whole, True) for whole in (0, 2, 2, 0, -2, 2**51)]:
+        raise DataError("This version of DuckDB computes in a way that leakcap's proofs do not cover.")
+    _COVERED.add(duckdb.__version__)

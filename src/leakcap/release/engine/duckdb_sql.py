@@ -6,6 +6,7 @@ again rounds to the nearest integer, halves to even, which is also what the cast
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
@@ -13,7 +14,7 @@ from sqlglot import exp
 
 from leakcap.release.engine.doubles import DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast
-from leakcap.release.typed import Total, column, data_type, literal
+from leakcap.release.typed import Total, column, data_type
 
 __all__ = ["Doubles", "Integers"]
 
@@ -64,6 +65,12 @@ class Integers(Lowering):
         """
         return self.words(name) if self.type_of(name) == "ENUM" else column(name)
 
+    def number(self, value: float) -> exp.Expression:
+        """With an exponent, which makes it a double without a cast to be read, bound and folded."""
+        digits = repr(abs(float(value)))
+        double = exp.Literal.number(digits if "e" in digits else f"{digits}e0")
+        return exp.Neg(this=double) if math.copysign(1.0, value) < 0 else double
+
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""
         return cast(value, "BIGINT")
@@ -84,8 +91,8 @@ class Doubles(DoubleSums, Integers):
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """(value + 1.5·2⁵²) − 1.5·2⁵²."""
-        raised = exp.Paren(this=exp.Add(this=value, expression=literal(_MAGIC, "number")))
-        return exp.Paren(this=exp.Sub(this=raised, expression=literal(_MAGIC, "number")))
+        raised = exp.Paren(this=exp.Add(this=value, expression=self.number(_MAGIC)))
+        return exp.Paren(this=exp.Sub(this=raised, expression=self.number(_MAGIC)))
 
 
 def _tried(name: str, type_: str) -> exp.TryCast:

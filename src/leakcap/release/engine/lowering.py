@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -86,37 +86,47 @@ class Lowering(ABC):
         return exp.Case(ifs=[exp.If(this=self.is_nan(value.copy()), true=null())], default=value)
 
     def steps(self, node: Steps) -> exp.Expression:
-        """The integer of one row. NaN is beyond every bound or none, so it is asked for before those."""
+        """The integer of one row. Rows beyond the bounds are chosen, not those within, which costs less.
+
+        NaN is beyond them, which every engine has to show when it is opened. NULL is not, and stays NULL
+        where nothing is filled in for it.
+        """
         given, name = node.args, node.this.name
-        value = self.double(name)
-        low, high = literal(given["low"], "number"), literal(given["high"], "number")
-        centre = given.get("centre") or 0
-        rounded = self.rounded(self.scaled(value, given["exponent"]))
-        inside: exp.Expression = exp.Between(this=value.copy(), low=low, high=high)
-        bounds, ends = (given["low"], given["high"]), (given["least"], given["most"])
-        if (found := ball(bounds, given["exponent"], ends)) is not None:
-            middle, half = (literal(number, "number") for number in found)
-            off = value.copy() if found[0] == 0.0 else exp.Sub(this=value.copy(), expression=middle)
-            inside = exp.LTE(this=exp.Abs(this=off), expression=half)
-        missing: exp.Expression = exp.Is(this=value.copy(), expression=exp.Null())
+        value, centre, filled = self.double(name), given.get("centre") or 0, given.get("missing")
+        beyond, missing = self._beyond(value, given), list[exp.Expression]()
+        if filled is not None:
+            missing = [exp.Is(this=value.copy(), expression=exp.Null())]
+            beyond = exp.Or(this=beyond, expression=missing[0].copy())
         if self.may_be_nan(name):
-            missing = exp.Or(this=missing, expression=self.is_nan(value.copy()))
-        filled = given.get("missing")
-        above = exp.GT(this=value.copy(), expression=high.copy())
-        return exp.Case(
+            missing.append(self.is_nan(value.copy()))
+        default = null() if filled is None else self.constant(filled - centre)
+        above = exp.GT(this=value.copy(), expression=self.number(given["high"]))
+        ends = exp.Case(
             ifs=[
-                exp.If(this=inside, true=self.shifted(rounded, -centre)),
-                exp.If(this=missing, true=null() if filled is None else self.constant(filled - centre)),
+                *(exp.If(this=one, true=default.copy()) for one in missing),
                 exp.If(this=above, true=self.constant(given["most"] - centre)),
             ],
             default=self.constant(given["least"] - centre),
         )
+        within = self.shifted(self.rounded(self.scaled(value, given["exponent"])), -centre)
+        return exp.Case(ifs=[exp.If(this=beyond, true=ends)], default=within)
+
+    def _beyond(self, value: exp.Expression, given: Mapping[str, Any]) -> exp.Expression:
+        """Whether a number lies beyond the bounds, or is NaN."""
+        bounds, ends = (given["low"], given["high"]), (given["least"], given["most"])
+        found = ball(bounds, given["exponent"], ends)
+        if found is None:
+            low, high = map(self.number, bounds)
+            return exp.Not(this=exp.Between(this=value.copy(), low=low, high=high))
+        middle, half = map(self.number, found)
+        off = value.copy() if found[0] == 0.0 else exp.Sub(this=value.copy(), expression=middle)
+        return exp.GT(this=exp.Abs(this=off), expression=half)
 
     def scaled(self, value: exp.Expression, exponent: int) -> exp.Expression:
         """value·2^exponent for a value within the bounds: exact, or far below one half where it is not."""
         if exponent == 0:
             return value.copy()
-        return exp.Mul(this=value.copy(), expression=literal(2.0**exponent, "number"))
+        return exp.Mul(this=value.copy(), expression=self.number(2.0**exponent))
 
     def shifted(self, tree: exp.Expression, by: int) -> exp.Expression:
         """tree + by."""
@@ -124,6 +134,10 @@ class Lowering(ABC):
             return tree
         kind = exp.Add if by > 0 else exp.Sub
         return exp.Paren(this=kind(this=tree, expression=self.constant(abs(by))))
+
+    def number(self, value: float) -> exp.Expression:
+        """A constant double, to the last bit."""
+        return literal(value, "number")
 
     def constant(self, value: int) -> exp.Expression:
         """An integer as the type in which this engine sums."""

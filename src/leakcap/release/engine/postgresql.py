@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import create_engine
@@ -64,7 +65,10 @@ SELECT a.attname, CASE WHEN a.attgenerated::text = 'v' THEN 'computed'
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
-_ROUNDING = "SELECT x::bigint FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), (-1.5)) AS given (x)"
+_ARITHMETIC = """
+SELECT x::bigint, abs(x - 'NaN'::float8) > 2
+FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), (-1.5)) AS given (x)
+"""
 
 
 class PostgreSQL:
@@ -92,8 +96,8 @@ class PostgreSQL:
             source = joined_source(prefix) if prefix else SOURCE
             self._sources[source] = exp.Table(this=_named(name), db=_named(schema or "public"))
             self._found[prefix] = found
-        if self._fetch(_ROUNDING) != [(0,), (2,), (2,), (0,), (-2,)]:
-            raise DataError("This PostgreSQL rounds in a way that leakcap's proofs do not cover.")
+        if self._fetch(_ARITHMETIC) != [(whole, True) for whole in (0, 2, 2, 0, -2)]:
+            raise DataError("This PostgreSQL computes in a way that leakcap's proofs do not cover.")
 
     def _table(self, schema: str, name: str) -> Cell:
         """What the name means: oid, schema, name, kind and whether rows are secured."""
@@ -123,7 +127,8 @@ class PostgreSQL:
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this table."""
         seed, width = seed_in(tree), len(tree.expressions)
-        return Statement(PostgreSQL15(self.columns(), self._sources).text(tree), width, seed=seed)
+        said = PostgreSQL15(self.columns(), self._sources)
+        return Statement(partial(said.text, tree), width, seed=seed)
 
     def run(self, statement: Statement) -> Columns:
         """The result of an aggregate, with integers for numerics."""

@@ -27,7 +27,10 @@ _TYPES = {
     **{"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "date": "DATE"},
     **{"float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "string": "TEXT"},
 }
-_ROUNDING = "SELECT CAST(RINT(x) AS BIGINT) FROM VALUES (0.5D), (1.5D), (2.5D), (-0.5D), (-1.5D) AS given (x)"
+_ARITHMETIC = """
+SELECT CAST(RINT(x) AS BIGINT), ABS(x - CAST('NaN' AS DOUBLE)) > 2D
+FROM VALUES (0.5D), (1.5D), (2.5D), (-0.5D), (-1.5D) AS given (x)
+"""
 _numbers = itertools.count(1)
 
 
@@ -44,9 +47,8 @@ class Spark:
         self._names = {prefix: f"leakcap_source_{next(_numbers)}" for prefix in self._frames}
         for prefix, name in self._names.items():
             self._show(self._frames[prefix], name)
-        rounded = [row[0] for row in self.aggregate(_ROUNDING)]
-        if rounded != [0, 2, 2, 0, -2]:
-            raise DataError("This Spark rounds in a way that leakcap's proofs do not cover.")
+        if self.aggregate(_ARITHMETIC) != [(whole, True) for whole in (0, 2, 2, 0, -2)]:
+            raise DataError("This Spark computes in a way that leakcap's proofs do not cover.")
         backslash = exp.Length(this=exp.Literal.string("\\")).sql(self.dialect)
         if self.aggregate(f"SELECT {backslash}") != [(1,)]:
             raise DataError("Spark must run with spark.sql.parser.escapedStringLiterals = false.")

@@ -1,8 +1,9 @@
 """Whether a number lies within bounds, by one comparison instead of two.
 
-To choose among rows costs an engine more than to compute: |x − m| ≤ h with m in the middle costs half as much
-as x BETWEEN low AND high, the most expensive part of a sum. In doubles it also takes in a hair beyond the
-bounds, which is right as long as all of it rounds to the integer of the bound itself; else it is not used.
+To choose among rows costs an engine more than to compute: |x − m| > h with m in the middle costs half as much
+as x BETWEEN low AND high, the most expensive part of a sum. (To choose the rows beyond costs less than to
+choose those within.) In doubles it also takes in a hair beyond the bounds, which is right as long as all of
+it rounds to the integer of the bound itself; else it is not used.
 """
 
 from __future__ import annotations
