@@ -18,7 +18,7 @@ from leakcap.errors import DataError, InvalidPolicy, InvalidQuery
 from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, query_from
 from leakcap.release.plan import Plan, plan_query, read_totals
 from leakcap.release.price import price_of
-from leakcap.release.typed import SOURCE, joined_source
+from leakcap.release.typed import SOURCE, Read, Steps, joined_source
 
 Rows = list[dict[str, Any]]
 COLUMNS: dict[str, Any] = {
@@ -354,3 +354,20 @@ def test_a_row_has_no_table_of_its_own() -> None:
 def test_queries_that_reach_too_far(query: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidQuery, match=message):
         planned(policy_of(), **query)
+
+
+def test_the_columns_that_are_checked_are_those_that_the_statement_reads() -> None:
+    """By a second route: the whole statement's words. Ids and keys are checked for themselves."""
+    policy = policy_of()
+    keys = {"person", "people.pid", "wards.code", "ward"}
+    for asked in (
+        {"statistic": "count"},
+        {"statistic": "sum", "column": "stay", "by": ["ward"]},
+        {"statistic": "mean", "column": "stay", "where": "ward = 'a'"},
+        {"statistic": "count", "join": ["people"]},
+        {"statistic": "sum", "column": "stay", "join": ["people", "wards"], "by": ["wards.region"]},
+        {"statistic": "median", "column": "people.age", "join": ["people"], "where": "people.sex = 'f'"},
+    ):
+        plan = plan_query(query_from({"name": "q", "epsilon": 1.0, **asked}), policy)
+        read = {node.this.name for node in plan.logical("seed").find_all(Read, Steps)}
+        assert (read & {*plan.policy.columns}) - keys <= {*plan.used_columns} <= read, asked

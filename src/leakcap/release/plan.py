@@ -19,7 +19,7 @@ from sqlglot import exp
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.release.answers import Labels
 from leakcap.release.cells import Cells, cells_of
-from leakcap.release.condition import Condition, named, to_text
+from leakcap.release.condition import Condition, named, to_text, to_tree
 from leakcap.release.engine import Columns, Integers
 from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
@@ -162,9 +162,15 @@ class Plan:
 
     @cached_property
     def used_columns(self) -> tuple[str, ...]:
-        """The policy's columns that the statement reads."""
-        names = {node.this.name for node in self.logical().find_all(Read, Steps)}
-        return tuple(name for name in self.policy.columns if name in names)
+        """The policy's columns that the statement reads: for values, cells and the condition, and all of a
+        joined table, by which its rows are ordered. Ids and keys are for `schema.check_schema` to add.
+        """
+        trees = [*self.values, *(axis.tree for axis in self.cells.axes)]
+        trees += [] if self.condition is None else [to_tree(self.condition, self.policy)]
+        named = {node.this.name for tree in trees for node in tree.find_all(Read, Steps)}
+        for table in self.query.join:
+            named |= {f"{table}.{name}" for name in self.policy.tables[table].columns}
+        return tuple(name for name in self.policy.columns if name in named)
 
     def logical(self, seed: str = "") -> exp.Select:
         """The statement in our own words: for each cell that is not empty its codes, then a total a part."""
