@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from leakcap.errors import BudgetExceeded, InvalidQuery, LedgerError
 from leakcap.ledger import Answer, Ledger
 from leakcap.release import PrivateTable, Query
 from leakcap.release.identity import Identity
+from leakcap.release.recorded import told
 from release.world import policy_of
 from release.world import table as rows_table
 
@@ -266,3 +269,24 @@ def test_intervals_that_are_the_value_and_so_much_are_recorded_as_such(statistic
     assert answer.values.keys() & {"off", "lower", "upper"} == {"off"}
     assert again.repeated
     assert again.rows == release.rows
+
+
+def test_of_a_sum_only_the_integers_are_recorded_and_what_a_step_is_worth() -> None:
+    table = private()
+    release = table.sum("x", epsilon=0.5)
+    answer = table.ledger.answer(1)
+    assert answer is not None
+    assert answer.values.keys() == {"step", "off", "parts"}
+    ((role, (number,)),) = answer.values["parts"]
+    assert role == "sum"
+    assert Fraction(number) * Fraction(answer.values["step"]) == Fraction(release.value)
+    edited = {**answer.values, "step": math.nextafter(answer.values["step"], 1.0)}
+    assert told(answer.values).values == [release.value] != told(edited).values  # type: ignore[union-attr]
+    for broken in (
+        {**answer.values, "parts": []},
+        {**answer.values, "parts": [["sum", [10**400]]]},
+        {**answer.values, "parts": [["sum", ["1"]]]},
+        {**answer.values, "step": None},
+        {**answer.values, "step": 1e308, "parts": [["sum", [10**9]]]},
+    ):
+        assert told(broken) is None

@@ -2,7 +2,8 @@
 
 An answer is recorded column by column: `values`, then `off` where every interval is the value ± so much, else
 `lower` and `upper`; `keys` where they are a part of the answer, and `parts`, the noisy integers that it was
-made of, where they are kept and are not the values.
+made of, where they are kept and are not the values. Where every value is the one part's integer times the
+same number, that is the `step`, in place of the values.
 Earlier versions recorded row by row, the parts in rows that begin with a mark; such ledgers are read too.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
@@ -49,8 +51,8 @@ def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, Any]
 
 def _recorded(release: Release) -> Recorded:
     answers, drawn = release.rows.answers, release.drawn
-    found: Recorded = {"values": answers.values.tolist()}
-    off = _off(answers)
+    step, off = _step(answers, drawn), _off(answers)
+    found: Recorded = {"values": answers.values.tolist()} if step is None else {"step": step}
     if off is None:
         found |= {"lower": answers.lower.tolist(), "upper": answers.upper.tolist()}
     else:
@@ -73,6 +75,19 @@ def _off(answers: Answers) -> float | None:
     return off if same else None
 
 
+def _step(answers: Answers, drawn: Drawn | None) -> float | None:
+    """What makes the one part's integers the values, to the last bit; None where nothing does."""
+    if drawn is None or len(drawn.parts) != 1 or answers.values.dtype.kind != "f":
+        return None
+    (part,), step = drawn.parts, float(drawn.parts[0].unit)
+    return step if np.array_equal(_multiplied(part.numbers, step), answers.values) else None
+
+
+def _multiplied(numbers: Sequence[int], step: float) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return doubles(whole(numbers)) * step
+
+
 def _says_all(answers: Answers, drawn: Drawn) -> bool:
     """Whether the noisy integers are the values: as integers, so that they can be told from readings of them.
 
@@ -87,6 +102,8 @@ def told(recorded: object) -> Told | None:
 
     >>> told({"values": [5], "off": 3.0}).lower
     [2.0]
+    >>> told({"step": 0.5, "parts": [["sum", [7]]], "off": 3.0}).values
+    [3.5]
     >>> told([[5, 2.0, 8.0, "a"], [6, 3.0, 9.0, "b"]]).keys
     [['a', 'b']]
     """
@@ -94,6 +111,10 @@ def told(recorded: object) -> Told | None:
         recorded = _turned(recorded)
     if not isinstance(recorded, dict):
         return None
+    if _numbers([recorded.get("step")]) and _parts(parts := recorded.get("parts")) and len(parts or []) == 1:
+        ((_, numbers),) = recorded["parts"]
+        if _numbers(numbers):
+            recorded = {**recorded, "values": _multiplied(numbers, float(recorded["step"])).tolist()}
     if _numbers([recorded.get("off")]) and _numbers(recorded.get("values")):
         middle, off = doubles(numbers_of(recorded["values"])), float(recorded["off"])
         recorded = {**recorded, "lower": (middle - off).tolist(), "upper": (middle + off).tolist()}
