@@ -180,8 +180,6 @@ class Ledger(Book):
         batch = _batch(charges)
         require_text(data, "data", "reserve")
         self._require_writable()
-        # What does not fit now will not fit within this period: a refusal needs no turn among the writers.
-        self.check(batch)
         with self._database.writing() as connection:
             state = self._governed(connection, lock=True)
             time = events.stamp(self._clock, state.time, self.url)

@@ -18,9 +18,9 @@ from leakcap.ledger.ticks import NOTHING, Ticks
 __all__ = ["State", "insert_state", "load_account", "load_state", "replace_state", "save_account"]
 
 # Built once: to put a statement together costs more than to run it.
-_STATE = select(STATE)
-_LOCKED = _STATE.with_for_update()
-_HASH = select(EVENT.c.hash).where(EVENT.c.seq == bindparam("place"))
+_LAST = select(EVENT.c.hash).where(EVENT.c.seq == STATE.c.rows).scalar_subquery().label("last_hash")
+_STATE = select(STATE, _LAST)
+_LOCKED = _STATE.with_for_update(of=STATE)
 _MOVED = update(STATE).where(STATE.c.rows == bindparam("old_rows"), STATE.c.head == bindparam("old_head"))
 
 
@@ -49,12 +49,12 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     Raises `LedgerError` where the row was edited by hand or does not meet the last event. (Both are cheap
     alarms against accidents; `verify` looks at every row.)
     """
-    found = connection.execute(_LOCKED if lock else _STATE).mappings().all()
-    if len(found) != 1 or not _sealed(dict(found[0])):
+    found = [dict(row) for row in connection.execute(_LOCKED if lock else _STATE).mappings()]
+    last = [row.pop("last_hash") for row in found]
+    if len(found) != 1 or not _sealed(found[0]):
         raise LedgerError(f"The state of ledger `{label}` was edited. Restore the ledger from a backup.")
-    row = dict(found[0])
-    last = connection.execute(_HASH, {"place": row["rows"]}).scalar()
-    if last != row["head"]:
+    (row,) = found
+    if last != [row["head"]]:
         raise LedgerError(
             f"The last row of ledger `{label}`, {row['rows']}, is missing or was edited. "
             "Restore the ledger from a backup."
