@@ -11,7 +11,7 @@ from sqlglot import exp
 from leakcap.release.condition import to_tree
 from leakcap.release.joins import joined_tree
 from leakcap.release.policy import Policy
-from leakcap.release.typed import SOURCE, Hashed, Read, Steps, aliased, column, typed_column
+from leakcap.release.typed import SOURCE, Hashed, Kept, Read, Steps, aliased, column, typed_column
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
@@ -47,10 +47,9 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     named = [aliased(total, f"t{index}") for index, total in enumerate(totals)]
     outer = exp.Select(expressions=[*(code.copy() for code in codes), *named])
     outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
-    # Keys that are not public are dropped after they were added up: a test per group, not per row. Engines
-    # that move such a test in front of the addition by themselves may.
+    # Keys that are not public are dropped after they were added up.
     for axis, code in zip(axes, codes, strict=True):
-        outer = outer.having(axis.listed(code.copy()), copy=False)
+        outer = outer.having(Kept(this=axis.listed(code.copy())), copy=False)
     return outer.group_by(*codes, copy=False) if codes else outer
 
 

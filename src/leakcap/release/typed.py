@@ -2,7 +2,8 @@
 
 `Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
 that stands for a number on the grid; `Total` the exact sum of such integers; `Hashed` a number that follows
-from a row and a seed and looks random; `Ones` how many bits are set. The rest is plain SQL. An engine
+from a row and a seed and looks random; `Ones` how many bits are set; `Kept` a test of groups rather than of
+rows. The rest is plain SQL. An engine
 replaces these by expressions that no value of its types can make fail (`release/engine/`); a tree that still
 has one cannot be written out.
 """
@@ -19,6 +20,7 @@ from leakcap.release.policy import Policy
 __all__ = [
     "SOURCE",
     "Hashed",
+    "Kept",
     "Ones",
     "Read",
     "Steps",
@@ -78,6 +80,12 @@ class Total(exp.Expression):
     """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True}
+
+
+class Kept(exp.Expression):
+    """The test `this` of a group's keys, for after its rows were added up: a test per group, not per row."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 class Hashed(exp.Expression):

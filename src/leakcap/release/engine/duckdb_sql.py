@@ -6,14 +6,13 @@ again rounds to the nearest integer, halves to even, which is also what the cast
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
 from leakcap.release.engine.doubles import DoubleSums
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, signed
 from leakcap.release.typed import Total, column, data_type
 
 __all__ = ["Doubles", "Integers"]
@@ -68,8 +67,7 @@ class Integers(Lowering):
     def number(self, value: float) -> exp.Expression:
         """With an exponent, which makes it a double without a cast to be read, bound and folded."""
         digits = repr(abs(float(value)))
-        double = exp.Literal.number(digits if "e" in digits else f"{digits}e0")
-        return exp.Neg(this=double) if math.copysign(1.0, value) < 0 else double
+        return signed(value, digits if "e" in digits else f"{digits}e0")
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""

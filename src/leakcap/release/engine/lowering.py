@@ -6,6 +6,7 @@ halves to even, on every engine, so that all of them return the same integers fo
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -13,14 +14,17 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from leakcap.release.engine.within import ball
-from leakcap.release.typed import Hashed, Ones, Read, Steps, Total, column, data_type, literal
+from leakcap.release.typed import Hashed, Kept, Ones, Read, Steps, Total, column, data_type, literal
 
-__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in"]
+__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in", "signed"]
 
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 """Types whose values all fit into 64 signed bits."""
 
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
+
+
+_OWN = (Read, Steps, Total, Hashed, Ones, Kept, exp.Table)
 
 
 class Lowering(ABC):
@@ -38,7 +42,7 @@ class Lowering(ABC):
 
     def lower(self, tree: exp.Expression) -> exp.Expression:
         """The tree with all of our own words replaced, the innermost first."""
-        for node in reversed(list(tree.find_all(Read, Steps, Total, Hashed, Ones, exp.Table))):
+        for node in reversed(list(tree.find_all(*_OWN))):
             said = self._say(node)
             if said is node:
                 continue
@@ -55,6 +59,8 @@ class Lowering(ABC):
             return self.total(node)
         if isinstance(node, Ones):
             return self.ones(node.this)
+        if isinstance(node, Kept):
+            return self.kept(node.this)
         if isinstance(node, Read):
             return self.read(node.this.name, str(node.args["kind"]))
         if isinstance(node, Hashed):
@@ -175,6 +181,10 @@ class Lowering(ABC):
         """How many bits of an integer are ones, as a type in which many such numbers add up."""
         return cast(exp.Anonymous(this="BIT_COUNT", expressions=[value]), "BIGINT")
 
+    def kept(self, test: exp.Expression) -> exp.Expression:
+        """A test of a group's keys. An engine that moves it in front of the addition may."""
+        return test
+
     @abstractmethod
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """The integer nearest to a double of size up to 2⁵³, halves to even."""
@@ -186,6 +196,12 @@ class Lowering(ABC):
     @abstractmethod
     def total(self, node: Total) -> exp.Expression:
         """The exact sum, 0 where there is nothing to add."""
+
+
+def signed(value: float, digits: str) -> exp.Expression:
+    """A constant double with these digits for its size."""
+    double = exp.Literal.number(digits)
+    return exp.Neg(this=double) if math.copysign(1.0, value) < 0 else double
 
 
 def seed_in(tree: exp.Expression) -> int | None:
