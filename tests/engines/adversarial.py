@@ -12,8 +12,10 @@ from release.world import policy_of
 
 __all__ = ["FLOATS", "POLICIES", "QUERIES", "arrow_table", "random_rows"]
 
+_LARGEST = 1.7976931348623157e308
+_ENDS = (1e308, -1e308, _LARGEST, -_LARGEST)
 FLOATS = [
-    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, 2.0**53 + 1, 1 / 3, 2.5, 7.0),
+    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, *_ENDS, 2.0**53 + 1, 1 / 3, 2.5, 7.0),
     *(0.1, 0.2, 0.3, 1e-9, -1e-9, 1e16, 1e39, 1e-31, -2.999999999, 10.0, 9.999999999, 2.0**-28, 3 * 2.0**-28),
 ]
 _KEYS = ["a", "A", "b", "c", "ä", "", " a", "a ", "it's", "back\\slash", "100%s", ":x", "a{b}", "\U0001f600"]

@@ -22,7 +22,8 @@ def ball(bounds: tuple[float, float], exponent: int, ends: tuple[int, int]) -> t
 
     Differences of doubles are rounded by half of 2⁻⁵² of their size at most and keep their order. So all x
     within the bounds are taken, since both ends are; and what is taken lies in m ± h·(1 + 2⁻⁵²), which is
-    rounded exactly here.
+    rounded exactly here. A policy's bounds lie within ±1e90, so that x − m cannot overflow, at which
+    PostgreSQL would stop: the largest double moves only by more than 1e291.
 
     >>> ball((0.0, 100.0), 26, (0, 100 * 2**26))
     (50.0, 50.0)
