@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import statistics
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -28,7 +27,7 @@ from measuring.beside_duckdb import (
     rows_asked,
     statement,
 )
-from measuring.process import Action, in_turn
+from measuring.process import Action, answer_of, in_turn
 
 from leakcap.release import PrivateTable, Query, preview
 from leakcap.release.plan import plan_query
@@ -101,11 +100,7 @@ def spark(path: str) -> None:
     if importlib.util.find_spec("pyspark") is None:
         print("\nSpark: not installed")
         return
-    command = [sys.executable, sys.argv[0], "--spark", path]
-    found = []
-    for _ in range(PROCESSES):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-        found.append(json.loads(done.stdout))
+    found = [answer_of("--spark", path) for _ in range(PROCESSES)]
     ratios = sorted(ours / first for first, ours in found)
     shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     first, ours = (statistics.median(times) for times in zip(*found, strict=True))

@@ -7,7 +7,6 @@ A script names its `Actions`, a table of them for each comparison, and calls `an
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from measuring.process import Action, in_turn, peak_mib
+from measuring.process import Action, answer_of, in_turn, peak_mib
 
 from leakcap.release import PrivateTable, Query, attach, load_policy
 from leakcap.release.plan import plan_query
@@ -106,14 +105,9 @@ def compare(path: str, actions: Actions, runs: Callable[[str], int]) -> None:
     for title, makers in actions.items():
         print(f"\n{title:<46}{'wall s':>9}{'ratio':>7}{'CPU s':>9}{'ratio':>7}{'MiB':>8}{'ratio':>7}")
         times = in_turn({name: make(path) for name, make in makers.items()}, runs(title))
-        peaks = {name: _memory(title, name, path) for name in makers}
+        peaks = {name: float(answer_of("--memory", title, name, path)) for name in makers}
         first = next(iter(makers))
         for name, (wall, used) in times.items():
             ratios = (wall / times[first][0], used / times[first][1], peaks[name] / peaks[first])
             shown = zip((wall, used, peaks[name]), (9, 9, 8), (3, 3, 0), ratios, strict=True)
             print(f"  {name:<44}" + "".join(f"{v:{w}.{d}f}{r:7.2f}" for v, w, d, r in shown), flush=True)
-
-
-def _memory(title: str, name: str, path: str) -> float:
-    command = [sys.executable, sys.argv[0], "--memory", title, name, path]
-    return float(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))

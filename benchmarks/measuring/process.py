@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Action", "in_turn", "peak_mib"]
+__all__ = ["Action", "answer_of", "in_turn", "peak_mib"]
 
 Action = Callable[[], object]
 
@@ -27,3 +31,9 @@ def peak_mib() -> float:
     """MiB that this process held at most. Not ru_maxrss, which it inherits from the one that started it."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def answer_of(*words: str) -> Any:
+    """What a fresh process of this script prints as JSON when it is given these words."""
+    command = [sys.executable, sys.argv[0], *words]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

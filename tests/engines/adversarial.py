@@ -6,11 +6,12 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pyarrow
 
 from release.world import policy_of
 
-__all__ = ["FLOATS", "POLICIES", "QUERIES", "arrow_table", "random_rows"]
+__all__ = ["FLOATS", "POLICIES", "QUERIES", "arrow_table", "doubles", "random_rows"]
 
 _LARGEST = 1.7976931348623157e308
 _ENDS = (1e308, -1e308, _LARGEST, -_LARGEST)
@@ -84,3 +85,10 @@ def arrow_table(rows: list[dict[str, Any]]) -> pyarrow.Table:
     return pyarrow.table(
         {name: pyarrow.array([row[name] for row in rows], type_) for name, type_ in _TYPES.items()}
     )
+
+
+def doubles(size: int) -> list[float]:
+    """Doubles of all sizes, seeded, and those at which reading and writing goes wrong."""
+    bits = np.random.default_rng(26).integers(0, 2**64, size, dtype=np.uint64).view(np.float64)
+    ends = [0.0, 5e-324, 2.2250738585072014e-308, _LARGEST, 2.0**53 + 2, 0.1, 1e22, 1e23]
+    return [float(x) for x in bits if math.isfinite(x)] + ends + [-x for x in ends]

@@ -25,9 +25,9 @@ from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
 from leakcap.release.part import Part, as_printed
 from leakcap.release.policy import Column, Policy
-from leakcap.release.statements import statement_of, units_statement
+from leakcap.release.statements import columns_in, statement_of, units_statement
 from leakcap.release.thresholds import plan_with_threshold
-from leakcap.release.typed import Read, Steps
+from leakcap.release.typed import typed_column
 from leakcap.release.where import parse_where
 from leakcap.release.whole import Whole, clamped, whole
 
@@ -167,10 +167,11 @@ class Plan:
         """
         trees = [*self.values, *(axis.tree for axis in self.cells.axes)]
         trees += [] if self.condition is None else [to_tree(self.condition, self.policy)]
-        named = {node.this.name for tree in trees for node in tree.find_all(Read, Steps)}
         for table in self.query.join:
-            named |= {f"{table}.{name}" for name in self.policy.tables[table].columns}
-        return tuple(name for name in self.policy.columns if name in named)
+            trees += [
+                typed_column(f"{table}.{name}", self.policy) for name in self.policy.tables[table].columns
+            ]
+        return columns_in(trees, self.policy)
 
     def logical(self, seed: str = "") -> exp.Select:
         """The statement in our own words: for each cell that is not empty its codes, then a total a part."""

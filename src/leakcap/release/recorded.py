@@ -51,18 +51,18 @@ def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, Any]
 
 def _recorded(release: Release) -> Recorded:
     answers, drawn = release.rows.answers, release.drawn
-    step, off = _step(answers, drawn), _off(answers)
-    found: Recorded = {"values": answers.values.tolist()} if step is None else {"step": step}
-    if off is None:
-        found |= {"lower": answers.lower.tolist(), "upper": answers.upper.tolist()}
-    else:
-        found["off"] = off
+    found: Recorded = {}
     if release.price.delta > 0 or release.query.kind.told:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
         found["keys"] = [words.tolist() for words in release.rows.labels.values()]
     elif drawn is not None and not _says_all(answers, drawn):
         found["parts"] = [[part.role, part.numbers] for part in drawn.parts]
-    return found
+    step = _step(answers, drawn) if drawn is not None and "parts" in found else None
+    found |= {"values": answers.values.tolist()} if step is None else {"step": step}
+    off = _off(answers)
+    if off is None:
+        return found | {"lower": answers.lower.tolist(), "upper": answers.upper.tolist()}
+    return found | {"off": off}
 
 
 def _off(answers: Answers) -> float | None:
@@ -75,9 +75,9 @@ def _off(answers: Answers) -> float | None:
     return off if same else None
 
 
-def _step(answers: Answers, drawn: Drawn | None) -> float | None:
+def _step(answers: Answers, drawn: Drawn) -> float | None:
     """What makes the one part's integers the values, to the last bit; None where nothing does."""
-    if drawn is None or len(drawn.parts) != 1 or answers.values.dtype.kind != "f":
+    if len(drawn.parts) != 1 or answers.values.dtype.kind != "f":
         return None
     (part,), step = drawn.parts, float(drawn.parts[0].unit)
     return step if np.array_equal(_multiplied(part.numbers, step), answers.values) else None
@@ -111,10 +111,8 @@ def told(recorded: object) -> Told | None:
         recorded = _turned(recorded)
     if not isinstance(recorded, dict):
         return None
-    if _numbers([recorded.get("step")]) and _parts(parts := recorded.get("parts")) and len(parts or []) == 1:
-        ((_, numbers),) = recorded["parts"]
-        if _numbers(numbers):
-            recorded = {**recorded, "values": _multiplied(numbers, float(recorded["step"])).tolist()}
+    if _numbers([recorded.get("step")]):
+        recorded = {**recorded, "values": _stepped(recorded["step"], recorded.get("parts"))}
     if _numbers([recorded.get("off")]) and _numbers(recorded.get("values")):
         middle, off = doubles(numbers_of(recorded["values"])), float(recorded["off"])
         recorded = {**recorded, "lower": (middle - off).tolist(), "upper": (middle + off).tolist()}
@@ -126,6 +124,14 @@ def told(recorded: object) -> Told | None:
     if {len(values)} != {len(one) for one in (values, lower, upper, *keys)}:
         return None
     return Told(values, lower, upper, keys, [(role, numbers) for role, numbers in parts])
+
+
+def _stepped(step: float, parts: Any) -> list[float] | None:
+    """The values that the one part's integers and the step stand for."""
+    if not _parts(parts) or len(parts) != 1 or not _numbers(parts[0][1]):
+        return None
+    values: list[float] = _multiplied(parts[0][1], float(step)).tolist()
+    return values
 
 
 def _turned(rows: list[Any]) -> Recorded | None:

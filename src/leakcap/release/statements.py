@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,7 +16,7 @@ from leakcap.release.typed import SOURCE, Hashed, Kept, Read, Steps, aliased, co
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
-__all__ = ["rows_of", "statement_of", "units_statement"]
+__all__ = ["columns_in", "rows_of", "statement_of", "units_statement"]
 
 _ROWS, _GROUPS = 1, 2
 
@@ -58,13 +58,13 @@ def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp
     rows = exp.Select(expressions=list(values))
     if plan.condition is not None:
         rows = rows.where(to_tree(plan.condition, plan.policy), copy=False)
-    return rows.from_(_base(plan, _columns_in(rows, plan.policy), seed), copy=False)
+    return rows.from_(_base(plan, columns_in([rows], plan.policy), seed), copy=False)
 
 
-def _columns_in(tree: exp.Expression, policy: Policy) -> list[str]:
+def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
     """The policy's columns that are read, in the policy's order."""
-    read = {node.this.name for node in tree.find_all(Read, Steps)}
-    return [name for name in policy.columns if name in read]
+    read = {node.this.name for tree in trees for node in tree.find_all(Read, Steps)}
+    return tuple(name for name in policy.columns if name in read)
 
 
 def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
