@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from leakcap.release import PrivateTable, Question, load_policy
 from leakcap.release.plan import plan_query
 from leakcap.release.shares import AIMS, Draft, divided
 from leakcap.release.statistics import statistics
-from release.world import policy_of, table
+from release.world import COLUMNS, policy_of, table
 
 COUNT: dict[str, Any] = {"name": "n", "statistic": "count"}
 SUM: dict[str, Any] = {"name": "s", "statistic": "sum", "column": "x"}
@@ -90,6 +90,34 @@ def test_shares_never_exceed_the_budget(weights: list[float], epsilon: float, ai
     total = sum(Decimal(repr(query.epsilon)) for query in queries)
     assert total <= Decimal(repr(epsilon))
     assert total > Decimal(repr(epsilon)) * (1 - Decimal("1e-9")) - len(weights) * Decimal("1e-12")
+
+
+@given(
+    st.integers(min_value=1, max_value=9),
+    st.one_of(st.floats(min_value=1e-28, max_value=0.4999), st.sampled_from([1e-6, 1e-9, 1e-12, 0.3])),
+)
+def test_delta_is_shared_to_fifteen_digits_however_many_ticks_it_has(takers: int, delta: float) -> None:
+    """A share of 1e-6 is a number of 24 digits in ticks: to count it down to a double's own would not end."""
+    policy = policy_of(
+        caps={"epsilon": 100.0, "delta": 0.5}, columns=COLUMNS | {"w": {"keys": "private", "type": "text"}}
+    )
+    drafts = [Draft({**COUNT, "by": "w"})] * takers
+    found = {query.delta for query in divided(drafts, policy, epsilon=1.0, delta=delta)}
+    # A second route: decimals, rounded down to a tick and then to fifteen digits.
+    with localcontext(Context(prec=60, rounding=ROUND_FLOOR)):
+        tick = (Decimal(repr(delta)) / takers).quantize(Decimal("1e-30"))
+    assert [Decimal(repr(one)) for one in found] == [Context(prec=15, rounding=ROUND_FLOOR).plus(tick)]
+
+
+def test_a_share_below_a_tick_is_refused_by_its_name() -> None:
+    policy = policy_of(
+        caps={"epsilon": 100.0, "delta": 0.5}, columns=COLUMNS | {"w": {"keys": "private", "type": "text"}}
+    )
+    draft = Draft({**COUNT, "by": "w"})
+    with pytest.raises(InvalidQuery, match=r"`delta` is too small to be shared out\. Ask for more, or for"):
+        divided([draft, draft], policy, epsilon=1.0, delta=1e-30)
+    with pytest.raises(InvalidQuery, match=r"`epsilon` is too small to be shared out\."):
+        divided([draft, draft], policy, epsilon=1e-12, delta=1e-6)
 
 
 def test_the_batch_is_paid_at_once_or_not_at_all() -> None:

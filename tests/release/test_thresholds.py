@@ -145,6 +145,29 @@ def test_the_threshold_is_the_least_that_keeps_delta(scale: Fraction, groups: in
         assert found == 2 or true(found - 1) > delta * (1 - 1e-9) or alone(found - 1) > 1 - s
 
 
+def test_a_threshold_is_found_by_halving_whatever_the_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a scale of 2⁴⁴ rounding is worth dozens of thresholds, which are not counted one by one."""
+    asked: list[int] = []
+
+    def counted(scale: Fraction, threshold: int, groups: int) -> float:
+        asked.append(threshold)
+        return delta_of(scale, threshold, groups)
+
+    monkeypatch.setattr("leakcap.release.thresholds.delta_of", counted)
+    for scale in (Fraction(1, 700), Fraction(1), Fraction(2**44)):
+        for delta in (0.49, 1e-6, 1e-100):
+            for groups in (1, 10**6):
+                asked.clear()
+                assert delta_of(scale, threshold_for(scale, delta, groups), groups) <= delta
+                assert 0 < len(asked) <= 20
+
+
+def test_a_delta_of_which_no_double_can_be_a_share_is_refused() -> None:
+    for delta in (5e-324, 1e-300, 9e-101):
+        with pytest.raises(InvalidQuery, match=r"`delta` of query `q` must be at least 1e-100\. Got "):
+            plan_query(Query(name="q", statistic="count", by=("d",), epsilon=1.0, delta=delta), policy())
+
+
 ALONE = 4_000
 
 

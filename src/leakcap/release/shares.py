@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -35,7 +34,7 @@ __all__ = ["AIMS", "Aim", "Draft", "divided", "shares"]
 Aim: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
 AIMS: tuple[str, ...] = get_args(Aim)
 
-# Ledgers count ε in 10⁻¹² and δ in 10⁻³⁰; a double says fifteen digits and no more as they are.
+# Shares of ε are whole ticks of the ledger, 10⁻¹², those of δ 10⁻³⁰; any fifteen digits are a double's own.
 _TICKS, _SLACK, _DIGITS = 12, 30, 15
 # The largest ε that is tried for a wanted error where no budget says so.
 _MOST = 1_000
@@ -177,16 +176,13 @@ def shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _TICKS) 
     return [_floor(epsilon * Fraction(weight) / total, ticks) for weight in weights]
 
 
-def _floor(share: Fraction, ticks: int) -> float:
+def _floor(share: Fraction, ticks: int, name: str = "epsilon") -> float:
     """The share in decimals that a double says as they are: what is charged is what is written."""
-    whole = len(str(math.floor(share))) if share >= 1 else 0
-    kept = min(ticks, _DIGITS - whole) if ticks == _TICKS else ticks
-    number = math.floor(share * 10**kept)
-    while number > 0 and as_printed(float(Decimal(number).scaleb(-kept))) > share:
-        number -= 1
+    number = math.floor(share * 10**ticks)
     if number <= 0:
-        raise InvalidQuery("`epsilon` is too small to be shared out. Ask for more, or for fewer queries.")
-    return float(Decimal(number).scaleb(-kept))
+        raise InvalidQuery(f"`{name}` is too small to be shared out. Ask for more, or for fewer queries.")
+    number -= number % 10 ** max(0, len(str(number)) - _DIGITS)
+    return float(Fraction(number, 10**ticks))
 
 
 def _slacks(drafts: Sequence[Draft], policy: Policy, delta: float | None) -> list[float | None]:
@@ -197,7 +193,7 @@ def _slacks(drafts: Sequence[Draft], policy: Policy, delta: float | None) -> lis
         raise InvalidQuery("`delta` of the budget must be a number above 0 and below 0.5.")
     open_ = [_has_private_keys(draft, policy) for draft in drafts]
     takers = open_ if any(open_) else [True] * len(drafts)
-    each = _floor(as_printed(delta) / sum(takers), _SLACK)
+    each = _floor(as_printed(delta) / sum(takers), _SLACK, "delta")
     return [each if taker else None for taker in takers]
 
 
@@ -246,7 +242,7 @@ def _within(draft: Draft, policy: Policy, delta: float | None, ticks: int, *, ch
 
 
 def _as_float(ticks: int) -> float:
-    return float(Decimal(ticks).scaleb(-_TICKS))
+    return float(Fraction(ticks, 10**_TICKS))
 
 
 def _check_budget(epsilon: float) -> None:

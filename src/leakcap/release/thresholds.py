@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 __all__ = ["ThresholdPart", "appearing", "delta_of", "plan_with_threshold", "threshold_for"]
 
 _LARGEST_THRESHOLD = 2**62
+# Below it a share of δ is no double any more.
+_LEAST_DELTA = 1e-100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +104,21 @@ def threshold_for(scale: Fraction, delta: float, groups: int) -> int:
     15
     """
     decay = float(1 / scale)
+
+    def keeps(threshold: int) -> bool:
+        return delta_of(scale, threshold, groups) <= delta and _alone(decay, threshold) <= -math.expm1(-decay)
+
     alone = min(-math.expm1(math.log1p(-delta) / groups), -math.expm1(-decay))
     found = 1 + math.ceil(-(math.log(alone) + math.log1p(math.exp(-decay))) / decay)
-    found = max(2, found - 2)
-    while delta_of(scale, found, groups) > delta or _alone(decay, found) > -math.expm1(-decay):
-        found += 1
-    return found
+    # Rounding moves it by a hair, which at a large scale is many thresholds: halved, not counted.
+    low = max(1, found - 2)
+    high = low + 1
+    while not keeps(high):
+        low, high = high, high + 2 * (high - low)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high
 
 
 def _alone(decay: float, threshold: int) -> float:
@@ -152,7 +163,10 @@ def _threshold_part(part: NoisyPart, asked: Asked, delta: float) -> ThresholdPar
     groups = asked.policy.groups_per_unit
     threshold = threshold_for(part.scale, delta, groups)
     if threshold > _LARGEST_THRESHOLD:
-        raise InvalidQuery("`delta` is too small for this `epsilon`: no group would ever appear.")
+        raise InvalidQuery(
+            f"`delta` of query `{asked.query.name}` is too small beside its `epsilon`: no group would ever "
+            "appear. Ask for more of either."
+        )
     known = {field.name: getattr(part, field.name) for field in fields(part)}
     return ThresholdPart(**known, threshold=threshold, groups=groups, log_keys=asked.cells.log_keys)
 
@@ -170,6 +184,8 @@ def _checked_delta(asked: Asked) -> float:
             f"`by` of query `{query.name}` names `{private}`, whose keys are private: that needs a δ. "
             "Add `delta`, for example 1e-9."
         )
+    if query.delta < _LEAST_DELTA:
+        raise InvalidQuery(f"`delta` of query `{query.name}` must be at least 1e-100. Got {query.delta!r}.")
     if len(asked.cells.axes) > len(query.by):
         raise InvalidQuery(f"A {query.statistic} needs groups with public `keys`; `{private}` has none.")
     return query.delta
