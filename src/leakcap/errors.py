@@ -11,10 +11,11 @@
     ├── NoRoute                 a conversion that does not follow
     ├── DataError               the table cannot be read as the policy says
     ├── BudgetExceeded          a cap would be passed; nothing was spent
-    ├── LedgerError             the ledger cannot be used; nothing was spent
+    ├── LedgerError             the ledger cannot be used
     └── SourceError             the source of random bytes is broken; nothing was drawn
 
-A message names the value, the rule and the remedy, and never a value of private data.
+A message names the value, the rule and the remedy, and never a value of private data. "Nothing was spent"
+stands only where nothing can have been committed before: see `after_commit`.
 The command line prints it as one line and exits with code 2.
 """
 
@@ -36,6 +37,7 @@ __all__ = [
     "NoRoute",
     "NotFitted",
     "SourceError",
+    "after_commit",
     "require",
     "require_number",
 ]
@@ -91,11 +93,20 @@ class BudgetExceeded(LeakcapError):
 
 
 class LedgerError(LeakcapError):
-    """A ledger that cannot be used. Nothing was spent."""
+    """A ledger that cannot be used. Where a spend was committed before, the message says so."""
 
 
 class SourceError(LeakcapError):
     """A source of random bytes that does not return random bytes. Nothing was drawn."""
+
+
+def after_commit(error: LeakcapError) -> LeakcapError:
+    """The same error where the spend was committed before it, which its message then says.
+
+    >>> str(after_commit(LedgerError("The disk is full.")))
+    'The disk is full. The spend was committed before and stays in the ledger.'
+    """
+    return type(error)(f"{error} The spend was committed before and stays in the ledger.")
 
 
 def require(holds: bool, name: str, owner: str, rule: str, got: object, remedy: str = "") -> None:

@@ -133,13 +133,11 @@ def _descend(
 
 
 def _print(summary: Any, table: PrivateTable, json_: bool) -> None:
-    from leakcap.models.checkpoint import NOTE
     from leakcap.release import exposure_so_far
     from leakcap.report.fitting import fit_json, print_fit
     from leakcap.statement import statement_of
 
-    shown = [entry for entry in table.ledger.entries() if entry.query != NOTE]
-    total = statement_of(exposure_so_far(shown, table.policy))
+    total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
     if json_:
         facts = {"dataset": table.policy.dataset, "fit": fit_json(summary), "so_far": total.to_dict()}
         print_json("fit/1", {**facts, "demonstration": None})

@@ -25,6 +25,7 @@ from leakcap.ledger.values import (
     Entry,
     Head,
     Spend,
+    Step,
     Totals,
 )
 
@@ -43,6 +44,7 @@ __all__ = [
     "Planned",
     "Proposed",
     "Spend",
+    "Step",
     "Totals",
     "export",
 ]

@@ -32,6 +32,7 @@ __all__ = [
     "migration_row",
     "note_row",
     "owner_text",
+    "progress_row",
     "regime_of",
     "reserve_rows",
     "some_entries_query",
@@ -58,8 +59,7 @@ def stamp(clock: Callable[[], datetime], last: str, label: str) -> str:
     if datetime.fromisoformat(last) - now <= SKEW:
         return last
     raise LedgerError(
-        f"The clock stands before the last entry of ledger `{label}`, made {last}. "
-        "Nothing was spent. Set the clock."
+        f"The clock stands before the last entry of ledger `{label}`, made {last}. Set the clock."
     )
 
 
@@ -135,6 +135,19 @@ def note_row(
     row = _row(place[0], kind, time, entry.id, place[0] if kind == "repeat" else entry.batch)
     row |= {"query": entry.query, "analyst": analyst, "details": _json(details or {}), "answer": answer}
     return link(row, place[1])
+
+
+def progress_row(
+    state: State, time: str, entry: Entry, step: tuple[int, int], *, analyst: str, answer: str
+) -> dict[str, Any]:
+    """The row that says that the run of an entry went on from one step to another, and what was seen of it.
+
+    It is no query and spends nothing. The step that it left is its batch, so that the table's own index lets
+    one row leave each step.
+    """
+    row = _row(state.rows + 1, "progress", time, entry.id, step[0])
+    row |= {"query": entry.query, "analyst": analyst, "details": _json({"to": step[1]}), "answer": answer}
+    return link(row, state.head)
 
 
 def memo_key(charge: Charge, asked: Ticks, data: str, rules: Rules, meaning: str = "") -> str:

@@ -216,6 +216,31 @@ class Ledger(Book):
 
         self._note(wanted, note)
 
+    def mark_progress(
+        self, entry: int, step: tuple[int, int], values: Sequence[Sequence[float | str]], *, analyst: str = ""
+    ) -> None:
+        """Record that the run that an entry paid for went on from one step to another, and what was seen of
+        it. It is no query, costs nothing, and no cap stops it.
+
+        From each step a run goes on once. Raises `LedgerError` where it did so before, and for an entry that
+        is not there, was released or was acknowledged as lost.
+        """
+        require_text(analyst, "analyst", "mark_progress")
+        (answer,) = memo.texts_of({entry: values}).values()
+        self._require_writable()
+        with self._database.writing() as connection:
+            state = load_state(connection, self.url, lock=True)
+            (paid,) = self._entries(connection, (entry,))
+            if step[0] in memo.steps_of(connection, entry, self.url):
+                raise LedgerError(
+                    f"Entry {entry} went on from step {step[0]} in another run. This one may not be seen; "
+                    "resume it to go on from there."
+                )
+            self._require_reserved(paid)
+            time = events.stamp(self._clock, state.time, self.url)
+            row = events.progress_row(state, time, paid, step, analyst=analyst, answer=answer)
+            _append(connection, state, [row], time)
+
     def recall(self, charges: Iterable[Charge], *, data: str) -> list[Answer | None]:
         """For each charge the latest recorded answer to the same query at the same price, or None. Spends
         nothing.

@@ -16,9 +16,9 @@ from leakcap.ledger.chain import row_hash
 from leakcap.ledger.events import memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
-from leakcap.ledger.values import Answer, Charge
+from leakcap.ledger.values import Answer, Charge, Step
 
-__all__ = ["find", "name_of", "of_entry", "texts_of", "version_of", "versions"]
+__all__ = ["find", "name_of", "of_entry", "steps_of", "texts_of", "version_of", "versions"]
 
 # Built once: to put a statement together costs more than to run it.
 _LEFT = EVENT.alias("released_row")
@@ -92,6 +92,16 @@ def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
         return None
     _require_unedited(dict(found), label)
     return Answer(entry=entry, values=json.loads(found["answer"]))
+
+
+def steps_of(connection: Connection, entry: int, label: str) -> dict[int, Step]:
+    """What was seen of an entry's run, by the step that it went on from."""
+    query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "progress").order_by(EVENT.c.seq)
+    steps = {}
+    for row in map(dict, connection.execute(query).mappings()):
+        _require_unedited(row, label)
+        steps[row["batch"]] = Step(int(json.loads(row["details"])["to"]), json.loads(row["answer"]))
+    return steps
 
 
 def _require_unedited(row: Mapping[str, Any], label: str) -> None:

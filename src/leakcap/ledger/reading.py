@@ -20,7 +20,7 @@ from leakcap.ledger.rules import period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, units
-from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Totals
+from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Totals
 from leakcap.ledger.walk import walk
 
 __all__ = ["Book"]
@@ -84,6 +84,11 @@ class Book:
         """What was recorded when this entry's answer left; None where it has not, or nothing was recorded."""
         with self._database.reading() as connection:
             return memo.of_entry(connection, entry, self.url)
+
+    def steps(self, entry: int) -> dict[int, Step]:
+        """What `mark_progress` recorded of this entry's run, by the step that it went on from."""
+        with self._database.reading() as connection:
+            return memo.steps_of(connection, entry, self.url)
 
     def state_of(self, version: int) -> str:
         """The name that the table's state had in this version. Raises `LedgerError` where there is none."""

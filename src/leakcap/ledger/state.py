@@ -80,7 +80,7 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
     """Move the state on, provided that nobody else has."""
     place = {"old_rows": before.rows, "old_head": before.head}
     if connection.execute(_MOVED, _row(after) | place).rowcount != 1:
-        raise LedgerError("Another process spent at the same moment. Nothing was spent; try again.")
+        raise LedgerError("Another process wrote to the ledger at the same moment. Try again.")
 
 
 def load_account(connection: Connection, scope: str, name: str, label: str) -> tuple[Ticks, bool]:

@@ -25,6 +25,7 @@ __all__ = [
     "Entry",
     "Head",
     "Spend",
+    "Step",
     "Totals",
 ]
 
@@ -143,6 +144,14 @@ class Answer:
     """A recorded answer: whose entry it was, and the released values."""
 
     entry: int
+    values: list[list[float | str]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A recorded step of a run in several: to which step it went on, and the values that were seen there."""
+
+    to: int
     values: list[list[float | str]]
 
 

@@ -20,6 +20,8 @@ from leakcap.ledger.values import Head
 
 __all__ = ["proven_sums", "walk"]
 
+_OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress")
+
 
 def walk(connection: Connection, label: str, anchor: str | None) -> Head:
     """Read the chain from the first row to the last, and `LedgerError` at the first row that is wrong."""
@@ -78,7 +80,7 @@ class _Seen:
             self.entries += 1
             if row["entry"] != self.entries:
                 self._refuse(expected, "does not carry the next entry's number")
-        elif row["kind"] in ("release", "repeat", "acknowledge") and not 1 <= row["entry"] <= self.entries:
+        elif row["kind"] in _OF_AN_ENTRY and not 1 <= row["entry"] <= self.entries:
             self._refuse(expected, "speaks of an entry that is not there")
         self._count(row)
         self.versions = max(self.versions, row["data_version"])

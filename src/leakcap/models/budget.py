@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, require
+from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, after_commit, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import LARGEST
@@ -181,9 +181,9 @@ class Account:
         entry = self.ledger.reserve([fit], data=data)[0]
         try:
             values = draw(entry)
+            self.release(entry.id, values)
         except LeakcapError as error:
-            raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
-        self.release(entry.id, values)
+            raise after_commit(error) from None
         return Answered(entry.id, np.atleast_2d(values), repeated=False)
 
     def release(self, entry: int, values: Floats) -> None:

@@ -4,19 +4,19 @@ The ledger holds the parameters after so many steps, which are released values, 
 they left. There is no randomness in it: a state of the generator would repeat the noise of steps that were
 seen already, and two answers with one noise show their difference exactly.
 
-A note says from which step a run went on, and to which. From each step of a run one note may leave, the last
-step's included. First it is reserved; earlier reservations from the same step, whose runs died before
-anything of theirs was seen, are acknowledged as lost, after which they cannot leave; then the parameters are
-recorded as its answer, in one transaction with the words that they left. So of two runs from one step one is
-seen, whichever checkpoints they take, and what was never recorded was never seen: to run it again costs
-nothing. The file only names the run, and shows its owner how far it is: a run goes on from the last step that
-the *ledger* has, whatever became of the file.
+A row of the ledger says from which step a run went on, to which, and with which parameters. It belongs to
+the entry that paid for the run: it is no query, costs nothing, and no cap can stop it. From each step of a
+run one such row may leave, the last step's included. So of two runs from one step one is seen, whichever
+checkpoints they take, and what was never recorded was never seen: to run it again costs nothing. The file
+only names the run, and shows its owner how far it is: a run goes on from the last step that the *ledger* has,
+whatever became of the file.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +24,11 @@ from pathlib import Path
 import numpy as np
 
 from leakcap.errors import LedgerError
-from leakcap.ledger import Charge, Entry, Spend
+from leakcap.ledger import Entry, Ledger, Step
 from leakcap.models.budget import Account
 from leakcap.models.estimator import Floats
 
-__all__ = ["NOTE", "Checkpoint", "note_step", "resumed"]
-
-NOTE = "checkpoint"
-"""How the ledger calls the notes: queries that cost nothing."""
+__all__ = ["Checkpoint", "note_step", "resumed"]
 
 
 @dataclass(frozen=True)
@@ -78,25 +75,8 @@ def note_step(account: Account, before: Checkpoint, after: Checkpoint) -> None:
 
     Raises `LedgerError` where another run went on from that step before.
     """
-    ledger, entry = account.ledger, before.entry
-    text = _from(entry, before.step)
-    nothing = Spend(0.0, 0.0, 0.0, 0.0, 0.0)
-    mine = ledger.reserve([Charge(NOTE, text, nothing, account.analyst, {"to": after.step})])[0]
-    for other in ledger.entries():
-        if other.query != NOTE or other.text != text or other.id >= mine.id:
-            continue
-        if other.state == "released":
-            raise LedgerError(
-                f"Entry {entry} went on from step {before.step} in another run. This one may not be seen; "
-                "resume it to go on from there."
-            )
-        if other.state == "reserved":  # fails where it leaves at this very moment
-            ledger.acknowledge([other.id], note="its run stopped before anything of it was seen")
-    account.release(mine.id, after.theta)
-
-
-def _from(entry: int, step: int) -> str:
-    return f"entry {entry} went on from step {step}"
+    steps, values = (before.step, after.step), np.atleast_2d(after.theta).tolist()
+    account.ledger.mark_progress(before.entry, steps, values, analyst=account.analyst)
 
 
 def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]:
@@ -119,15 +99,28 @@ def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]
         raise LedgerError(_finished(entry, f"Remove `{path}` and fit without resuming"))
     if entry.state != "reserved":
         raise LedgerError(f"Entry {entry.id} was {entry.state}: its steps leave no more. Fit anew.")
-    seen = {e.text: e for e in entries if e.query == NOTE and e.state == "released" and e.details.get("to")}
+    seen = _older_notes(account.ledger, entries, entry.id) | account.ledger.steps(entry.id)
     last = Checkpoint(entry.id, 0, np.zeros_like(checkpoint.theta))
-    while (note := seen.get(_from(entry.id, last.step))) is not None:
-        answer = account.ledger.answer(note.id)
-        theta = None if answer is None else np.array(answer.values[0], dtype=np.float64)
-        if theta is None or theta.shape != last.theta.shape:
-            raise LedgerError(f"Entry {note.id} of the ledger has no parameters to go on from. Fit anew.")
-        last = Checkpoint(entry.id, int(note.details["to"]), theta)
+    while (step := seen.get(last.step)) is not None:
+        theta = np.array(step.values[0], dtype=np.float64)
+        if theta.shape != last.theta.shape:
+            raise LedgerError(f"Entry {entry.id} of the ledger has other parameters to go on from. Fit anew.")
+        last = Checkpoint(entry.id, step.to, theta)
     return entry, last
+
+
+def _older_notes(ledger: Ledger, entries: Sequence[Entry], run: int) -> dict[int, Step]:
+    """What leakcap 0.1 noted of a run, as queries of price zero: what was seen must not be run again."""
+    seen = {}
+    for note in entries:
+        words = re.fullmatch(rf"entry {run} went on from step (\d+)", note.text)
+        if note.query != "checkpoint" or note.state != "released" or words is None:
+            continue
+        answer = ledger.answer(note.id)
+        if answer is None:
+            raise LedgerError(f"Entry {note.id} of the ledger has no parameters to go on from. Fit anew.")
+        seen[int(words[1])] = Step(int(note.details["to"]), answer.values)
+    return seen
 
 
 def _nothing_to_resume(entries: Sequence[Entry], path: Path, text: str) -> str:

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leakcap.errors import BudgetExceeded, DataError, InvalidPolicy, InvalidQuery, LeakcapError
+from leakcap.errors import (
+    BudgetExceeded,
+    DataError,
+    InvalidPolicy,
+    InvalidQuery,
+    LeakcapError,
+    after_commit,
+)
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
 from leakcap.ledger.chain import text_hash
 from leakcap.release.accuracy import Preview, preview_of
@@ -197,11 +204,11 @@ class PrivateTable(Asking):
         try:
             totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
             releases = [self._answer(*step, totals[place]) for place, step in enumerate(steps)]
+            values = values_of(releases, ids)
+            # Until here nobody has seen an answer: what cannot be recorded does not leave.
+            self.ledger.mark_released(ids, answers=values)
         except LeakcapError as error:
-            raise type(error)(f"{error} The spend was committed before and stays in the ledger.") from None
-        values = values_of(releases, ids)
-        # Until here nobody has seen an answer: what cannot be recorded does not leave.
-        self.ledger.mark_released(ids, answers=values)
+            raise after_commit(error) from None
         return [(release, Answer(id_, values[id_])) for release, id_ in zip(releases, ids, strict=True)]
 
     def _check_units(self) -> None:
