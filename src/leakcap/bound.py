@@ -8,16 +8,23 @@ from typing import Self
 
 from leakcap.cards import card, interval
 from leakcap.errors import require
+from leakcap.numeric.enclosure import enclose
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["Bound"]
+
+_SHARP = 1e-12
+_RANGES = {"nats": (0.0, math.inf), "probability": (0.0, 1.0), "ratio": (1.0, math.inf)}
+"""What a quantity of each unit can be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """lower ≤ truth ≤ upper, with how it was found and what attains the lower end.
 
-    A closed form is an interval of width zero (its double-precision evaluation is tested against fifty
-    digits). `witness` is the prior, pair or gain that attains the lower end, where there is one.
+    The truth is the real number, so that a closed form is an interval too, a few roundings wide; its width is
+    zero only where a double is the exact answer. `witness` is the prior, pair or gain that attains the lower
+    end, where there is one.
 
     >>> Bound(0.1, 0.2, method="example").width
     0.1
@@ -41,22 +48,71 @@ class Bound:
     def exact(
         cls, value: float, *, method: str, source: str = "", unit: str = "nats", witness: object = None
     ) -> Self:
-        """A closed form: an interval of width zero.
+        """A value that a double holds exactly: an interval of width zero.
 
-        >>> Bound.exact(1.0, method="closed form").lower
+        >>> Bound.exact(1.0, method="by definition").lower
         1.0
         """
         return cls(value, value, method, source, unit, witness)
 
+    @classmethod
+    def enclosed(
+        cls,
+        ends: tuple[float, float],
+        *,
+        method: str,
+        source: str = "",
+        unit: str = "nats",
+        witness: object = None,
+    ) -> Self:
+        """A closed form from the two ends of its enclosure, cut to what its unit can be.
+
+        Nats and probabilities are not negative, probabilities at most 1, ratios of leakage at least 1.
+
+        >>> Bound.enclosed(enclose(lambda d: d.of(2).log()), method="ln 2").bits
+        Bound(lower=0.9999999999999999, upper=1.0000000000000002, method='ln 2', source='', unit='bits')
+        """
+        least, most = _RANGES.get(unit, (-math.inf, math.inf))
+        low, high = (min(max(end, least), most) for end in ends)
+        return cls(low, high, method, source, unit, witness)
+
+    @classmethod
+    def rounded(
+        cls,
+        value: float,
+        operations: int,
+        *,
+        size: float | None = None,
+        method: str,
+        source: str = "",
+        unit: str = "nats",
+        witness: object = None,
+    ) -> Self:
+        """A closed form evaluated in doubles by so many roundings, widened by what they can amount to.
+
+        `size` is the largest sum of absolute terms on the way, where it exceeds the value.
+
+        >>> found = Bound.rounded(0.1 + 0.2, 1, method="a sum")
+        >>> 0.3 in found, found.width < 1e-15
+        (True, True)
+        """
+        ends = down(value, operations, size), up(value, operations, size)
+        return cls.enclosed(ends, method=method, source=source, unit=unit, witness=witness)
+
     @property
     def width(self) -> float:
-        """upper − lower; zero for a closed form."""
+        """upper − lower; zero where a double is the exact answer."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
     @property
     def is_exact(self) -> bool:
-        """Whether this is a closed form rather than an enclosure."""
+        """Whether a double is the exact answer."""
         return self.lower == self.upper
+
+    @property
+    def is_sharp(self) -> bool:
+        """Whether the ends agree to twelve digits, as a closed form's do: a person is shown one number."""
+        return self.is_exact or self.width <= _SHARP * abs(self.upper) < math.inf
 
     @property
     def midpoint(self) -> float:
@@ -65,11 +121,10 @@ class Bound:
 
     @property
     def bits(self) -> Bound:
-        """The same interval in bits."""
+        """The same interval in bits, rounded outward."""
         if self.unit != "nats":
             return self
-        scale = math.log2(math.e)
-        return replace(self, lower=self.lower * scale, upper=self.upper * scale, unit="bits")
+        return replace(self, lower=_bits(self.lower)[0], upper=_bits(self.upper)[1], unit="bits")
 
     def __contains__(self, value: float) -> bool:
         """Whether `value` lies in the interval."""
@@ -77,14 +132,20 @@ class Bound:
 
     def __str__(self) -> str:
         """The interval as a person reads it."""
-        if self.is_exact:
-            return f"{self.lower:.10g} {self.unit} ({self.method})"
+        if self.is_sharp:
+            return f"{self.upper:.10g} {self.unit} ({self.method})"
         return f"[{self.lower:.10g}, {self.upper:.10g}] {self.unit} ({self.method})"
 
     def _repr_html_(self) -> str:
         """The interval as a notebook shows it."""
-        rows = [("value" if self.is_exact else "between", interval(self.lower, self.upper, self.unit))]
+        rows = [("value" if self.is_sharp else "between", interval(self.lower, self.upper, self.unit))]
         if self.unit == "nats" and math.isfinite(self.upper):
             rows.append(("", interval(self.bits.lower, self.bits.upper, "bits")))
         rows.append(("how", self.method))
         return card("Bound", [*rows, *([("source", self.source)] if self.source else [])])
+
+
+def _bits(nats: float) -> tuple[float, float]:
+    if not math.isfinite(nats) or nats == 0.0:
+        return nats, nats
+    return enclose(lambda digits: digits.of(nats) / digits.of(2).log())

@@ -59,12 +59,12 @@ def bar(share: float) -> str:
 
 
 def interval(lower: float, upper: float, unit: str) -> str:
-    """A certified interval in words; the digits round outward.
+    """A certified interval in words; the digits round outward. One number where twelve of them agree.
 
     >>> interval(0.1, 0.1, "nats"), interval(0.12, 0.34, "bits"), interval(0.0, math.inf, "nats")
     ('0.1 nats', '0.12 to 0.34 bits', '≥ 0 nats, no upper bound')
     """
-    if lower == upper:
+    if lower == upper or upper - lower <= 1e-12 * abs(upper) < math.inf:
         return f"{upper:.10g} {unit}"
     low = _outward(lower, -math.inf)
     if math.isinf(upper):

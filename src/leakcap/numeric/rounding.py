@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 _UNIT = 2.0**-53
+_LEAST, _NORMAL = 5e-324, 2.0**-960
 
 
 def up(value: float, operations: int = 1, magnitude: float | None = None) -> float:
@@ -32,7 +33,8 @@ def _error(value: float, operations: int, magnitude: float | None) -> float:
     if not math.isfinite(value):
         return 0.0
     size = abs(value) if magnitude is None else max(abs(value), magnitude)
-    return 2.0 * operations * _UNIT * size
+    # Below the normal numbers a rounding errs by half of the least double.
+    return 2.0 * operations * _UNIT * size + (operations * _LEAST if 0.0 < size < _NORMAL else 0.0)
 
 
 def ceil_to(value: float, digits: int) -> float:
