@@ -12,14 +12,18 @@ from scipy import sparse
 from leakcap.channel import Channel
 from leakcap.errors import InvalidChannel
 
-DENSE = Channel([[0.1, 0.9], [1 / 3, 2 / 3]], inputs=["a", 7], outputs=[0, "yes, no"])
+DENSE = Channel([[0.1, 0.9], [1 / 3, 2 / 3]], inputs=["a", "7"], outputs=["0", "yes, no"])
 EXACT = Channel([[Fraction(1, 3), Fraction(2, 3)], [Fraction(1), Fraction(0)]])
 SPARSE = Channel(sparse.csr_array([[0.5, 0.5, 0.0], [0.0, 0.1, 0.9]]))
+DATABASES = Channel([[0.5, 0.5]] * 4, inputs=[(0, "a"), (0, "b"), (1, "a"), (1, "b")])
+NUMBERS = Channel([[0.5, 0.5], [0.25, 0.75]], inputs=[-3, 10], outputs=[0, 10**30])
 TUPLES = Channel([[1.0], [1.0]], inputs=[(0, "a"), (1, ("b", 2))])
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".json", ".JSON"])
-@pytest.mark.parametrize("channel", [DENSE, SPARSE], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "channel", [DENSE, SPARSE, DATABASES, NUMBERS], ids=["dense", "sparse", "databases", "numbers"]
+)
 def test_round_trip(tmp_path, ending, channel):
     path = tmp_path / f"it's a channel{ending}"
     channel.save(path)
@@ -43,7 +47,15 @@ READ = {
     "bare.csv": ("0.5,0.5\n0.25,0.75\n", (0, 1), (0, 1)),
     "spaced.csv": ("0.5, 0.5\n\n0.25, 0.75\n", (0, 1), (0, 1)),
     "labelled.csv": ("secret,yes,no\nill,0.5,0.5\nwell,0.25,0.75\n", ("ill", "well"), ("yes", "no")),
-    "numbered.csv": (",0,1\n10,0.5,0.5\n007,0.25,0.75\n", (10, "007"), (0, 1)),
+    "numbered.csv": (",0,1\n10,0.5,0.5\n007,0.25,0.75\n", ("10", "007"), (0, 1)),
+    "integers.csv": (",-1,no\n10,0.5,0.5\n7,0.25,0.75\n", (10, 7), ("-1", "no")),
+    "databases.csv": (',0,1\n"(0, a)",0.5,0.5\n"(1,b)",0.25,0.75\n', ((0, "a"), (1, "b")), (0, 1)),
+    "mixed.csv": (',0,1\n"(0, a)",0.5,0.5\nwell,0.25,0.75\n', ("(0, a)", "well"), (0, 1)),
+    "numbers_long.csv": (
+        "input,output,probability\n1,0,0.5\n1,x,0.5\n2,0,0.25\n2,x,0.75\n",
+        (1, 2),
+        ("0", "x"),
+    ),
     "marked.csv": ("\ufeff0.5,0.5\n0.25,0.75\n", (0, 1), (0, 1)),
     "list.json": ("[[0.5, 0.5], [0.25, 0.75]]", (0, 1), (0, 1)),
     "named.json": ('{"matrix": [[0.5, 0.5], [0.25, 0.75]], "outputs": ["y", "n"]}', (0, 1), ("y", "n")),
@@ -55,7 +67,9 @@ def test_what_people_write(tmp_path, name):
     text, inputs, outputs = READ[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     channel = Channel.load(str(tmp_path / name))
-    assert channel == Channel([[0.5, 0.5], [0.25, 0.75]], inputs=inputs, outputs=outputs)
+    assert (channel.inputs, channel.outputs) == (inputs, outputs)
+    entries = channel.matrix if channel.sparse is None else channel.sparse.toarray()
+    assert entries.tolist() == [[0.5, 0.5], [0.25, 0.75]]
 
 
 def test_parquet_of_another_writer(tmp_path):
@@ -115,6 +129,9 @@ def test_labels_that_a_format_cannot_hold(tmp_path):
     for ending in (".csv", ".parquet"):
         with pytest.raises(InvalidChannel, match="Use JSON"):
             TUPLES.save(tmp_path / f"c{ending}")
+        for labels in (["a", 7], ["7", "8"], [" a", "b"], [("a,b", 0), ("c", 1)], [(), (1,)]):
+            with pytest.raises(InvalidChannel, match="Use JSON"):
+                Channel(np.eye(2), inputs=labels).save(tmp_path / f"c{ending}")
     with pytest.raises(InvalidChannel, match="relabelled"):
         Channel(np.eye(1), inputs=[frozenset()]).save(tmp_path / "c.json")
     with pytest.raises(InvalidChannel, match="no fractions"):

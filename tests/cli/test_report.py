@@ -21,6 +21,7 @@ MADE: dict[str, list[str]] = {
     "ledger": ["budget", QUERIES],
     "channel": ["channel", "examples/survey.csv"],
     "attack": ["attack", "copies", "1", "100"],
+    "Dalenius leakage": ["dalenius", "examples/survey.csv", "examples/disease.csv"],
     "audit": ["audit", "examples.noisy_count:noisy_count", "3", "4", "--samples", "900"],
     "conversion": ["convert", "PureDP(1)", "MIDP"],
 }  # fmt: skip

@@ -44,6 +44,12 @@ def two_guesses(channel: Channel, prior: Floats) -> float:
     return leakage.posterior_vulnerability(channel, prior, gain.k_guesses(len(prior), 2))
 
 
+def mixing(channel: Channel) -> Channel:
+    """Something else, that is the secret half of the time and anything otherwise."""
+    size = channel.shape[0]
+    return Channel(0.5 * np.eye(size) + 0.5 / size, outputs=channel.inputs)
+
+
 FALLS: dict[str, tuple[Measure, ...]] = {
     "mutual_information": (leakage.mutual_information,),
     "sibson": tuple(at(leakage.sibson, a) for a in ORDERS),
@@ -66,6 +72,16 @@ FALLS: dict[str, tuple[Measure, ...]] = {
     "lift_capacity": (lambda c, p: leakage.lift_capacity(c).upper,),
     "gain_capacity": (lambda c, p: leakage.gain_capacity(c, p).upper,),
     "additive_gain_capacity": (lambda c, p: leakage.additive_gain_capacity(c, p).upper,),
+    "dalenius_lift": (lambda c, p: leakage.dalenius_lift(c, mixing(c), p),),
+    "dalenius_g_leakage": (
+        lambda c, p: leakage.dalenius_g_leakage(c, mixing(c), p, gain.identity(len(p)), max_case=True),
+        lambda c, p: leakage.dalenius_g_leakage(c, mixing(c), p, gain.identity(len(p))),
+    ),
+    "dalenius_capacity": (
+        lambda c, p: leakage.dalenius_capacity(c, mixing(c)).upper,
+        lambda c, p: leakage.dalenius_capacity(c, mixing(c), max_case=True).upper,
+        lambda c, p: leakage.dalenius_capacity(c, max_case=True).upper,
+    ),
     "additive_bayes_capacity": (lambda c, p: leakage.additive_bayes_capacity(c).upper,),
 }
 """What post-processing can only lower (risks and numbers of guesses with their sign turned)."""

@@ -25,7 +25,7 @@ from leakcap.report.sources import page_of
 
 FOLDER = Path(__file__).parent / "version_1"
 FILES = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
-REPORTED = {"release", "preview", "budget", "channel", "audit", "attack", "convert", "fit"}
+REPORTED = {"release", "preview", "budget", "channel", "dalenius", "audit", "attack", "convert", "fit"}
 
 
 def kinds() -> dict[str, type[Record]]:

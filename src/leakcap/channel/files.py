@@ -7,9 +7,11 @@
 - **JSON**: `{"inputs": […], "outputs": […], "matrix": [[…]]}`, labels optional, lists in labels read as
   tuples; or the nested list alone. A sparse channel is written with `"entries": [[row, column, p], …]`.
 
-Entries are decimals, or fractions such as "1/3": with a fraction in it, a file is read exactly. Labels that
-are whole numbers are read as integers. An entry has at most 1,000 characters and an exponent from −400 to
-400: 1e999999999 as a fraction would have a billion digits.
+Entries are decimals, or fractions such as "1/3": with a fraction in it, a file is read exactly. Labels are
+read as integers where all labels of that side are whole numbers, else all as text. Inputs that are all
+written as `(0, 1, …)`, with equally many parts, are databases: tuples with one entry a record. An entry has
+at most 1,000 characters and an exponent from −400 to 400: 1e999999999 as a fraction would have a billion
+digits.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ __all__ = ["load", "save"]
 
 _LONG = ["input", "output", "probability"]
 _MOST_CELL, _MOST_POWER = 1000, 400
+_MOST_DIGITS = 1000  # Python reads integers of up to 4,300
 _POWER = re.compile(r"[eE][+-]?0*([0-9_]+)")
 
 
@@ -110,7 +113,7 @@ def _load_parquet(file: Path) -> Channel:
     if names == _LONG:
         return _from_long([(a, b, _number(p)) for a, b, p in zip(*lists, strict=True)])
     matrix = [[_number(v) for v in row] for row in zip(*lists[1:], strict=True)]
-    return _labelled([str(v) for v in lists[0]], names[1:], matrix)
+    return _labelled([str(v).strip() for v in lists[0]], [name.strip() for name in names[1:]], matrix)
 
 
 def _load_json(file: Path) -> Channel:
@@ -145,24 +148,46 @@ def _labelled(inputs: Sequence[str], outputs: Sequence[str], matrix: list[list[A
             "first row and input labels in the first column, "
             "and at least one entry. Got no entries. Start the file with a number if it has no labels."
         )
-    return Channel(matrix, inputs=[_label(v) for v in inputs], outputs=[_label(v) for v in outputs])
+    return Channel(matrix, inputs=_labels(inputs), outputs=_labels(outputs))
 
 
 def _from_long(entries: list[tuple[Any, Any, Any]]) -> Channel:
-    rows = {x: i for i, x in enumerate(dict.fromkeys(_label(str(x)) for x, _, _ in entries))}
-    columns = {y: i for i, y in enumerate(dict.fromkeys(_label(str(y)) for _, y, _ in entries))}
-    place = [rows[_label(str(x))] for x, _, _ in entries], [columns[_label(str(y))] for _, y, _ in entries]
+    rows = {x: i for i, x in enumerate(dict.fromkeys(str(x) for x, _, _ in entries))}
+    columns = {y: i for i, y in enumerate(dict.fromkeys(str(y) for _, y, _ in entries))}
+    place = [rows[str(x)] for x, _, _ in entries], [columns[str(y)] for _, y, _ in entries]
     if len(set(zip(*place, strict=True))) != len(entries):
         raise InvalidChannel("a long table must name each entry once. Got an input and output twice.")
     values = np.array([float(p) for _, _, p in entries])
     table = scipy_sparse().csr_array((values, place), shape=(len(rows), len(columns)))
-    return Channel(table, inputs=tuple(rows), outputs=tuple(columns))
+    return Channel(table, inputs=_labels(list(rows)), outputs=_labels(list(columns)))
 
 
-def _label(text: str) -> Hashable:
+def _labels(texts: Sequence[str]) -> list[Hashable]:
+    """Labels of one side: databases, else integers where all are, else text."""
+    records = [_records(text) for text in texts]
+    first = records[0] if records else None
+    if first is not None and all(parts is not None and len(parts) == len(first) for parts in records):
+        columns = [_plain_labels(column) for column in zip(*(parts or () for parts in records), strict=True)]
+        return list(zip(*columns, strict=True))
+    return _plain_labels(texts)
+
+
+def _records(text: str) -> list[str] | None:
+    """The parts of `(a, b, …)`; None for anything else."""
+    if not (text.startswith("(") and text.endswith(")")) or "," not in text:
+        return None
+    parts = [part.strip() for part in text[1:-1].removesuffix(",").split(",")]
+    return parts if all(part and not set("()") & set(part) for part in parts) else None
+
+
+def _plain_labels(texts: Sequence[str]) -> list[Hashable]:
+    return [int(text) for text in texts] if all(map(_is_integer, texts)) else list(texts)
+
+
+def _is_integer(text: str) -> bool:
+    """Whether a whole number is written as Python writes it: 07 and -0 are text."""
     digits = text.removeprefix("-")
-    canonical = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0") and text != "-0"
-    return int(text) if canonical else text
+    return digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and str(int(text)) == text
 
 
 def _tuples(labels: Any) -> Any:
@@ -224,11 +249,25 @@ def _numbers(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [[Fraction(str(cell)) for cell in row] for row in rows]
 
 
+def _texts(labels: Sequence[Hashable]) -> list[str]:
+    """Labels as CSV and Parquet hold them, refused where reading would not give the same ones back."""
+    texts = [_text(label) for label in labels]
+    if _labels([text.strip() for text in texts]) != list(labels):
+        raise InvalidChannel(
+            "labels in CSV and Parquet must be all whole numbers, all text (not all of it digits), or all "
+            f"tuples of these. Got {len(labels)} labels that would be read as others. "
+            "Use JSON, or `Channel.relabelled`."
+        )
+    return texts
+
+
 def _text(label: Hashable) -> str:
+    if isinstance(label, tuple) and label:
+        return f"({', '.join(map(_text, label))}{',' if len(label) == 1 else ''})"
     if isinstance(label, bool) or not isinstance(label, (str, int)):
         raise InvalidChannel(
-            f"labels must be text or whole numbers in CSV and Parquet. Got {type(label).__name__}. "
-            "Use JSON, or `Channel.relabelled`."
+            "labels in CSV and Parquet must be text, whole numbers or tuples of these. "
+            f"Got {type(label).__name__}. Use JSON, or `Channel.relabelled`."
         )
     return str(label)
 
@@ -243,8 +282,8 @@ def _long(channel: Channel) -> dict[str, Any]:
     table = channel.sparse.tocoo() if channel.sparse is not None else None
     if table is None:
         raise InvalidChannel("only a sparse channel is written in long form.")
-    inputs = np.array([_text(v) for v in channel.inputs], dtype=object)
-    outputs = np.array([_text(v) for v in channel.outputs], dtype=object)
+    inputs = np.array(_texts(channel.inputs), dtype=object)
+    outputs = np.array(_texts(channel.outputs), dtype=object)
     return dict(zip(_LONG, (inputs[table.coords[0]], outputs[table.coords[1]], table.data), strict=True))
 
 
@@ -252,8 +291,8 @@ def _save_csv(channel: Channel, file: Path) -> None:
     if channel.sparse is not None:
         lines = [_LONG, *zip(*(column.tolist() for column in _long(channel).values()), strict=True)]
     else:
-        rows = [[_text(x), *row] for x, row in zip(channel.inputs, _plain(channel), strict=True)]
-        lines = [["input", *(_text(y) for y in channel.outputs)], *rows]
+        rows = [[x, *row] for x, row in zip(_texts(channel.inputs), _plain(channel), strict=True)]
+        lines = [["input", *_texts(channel.outputs)], *rows]
     with file.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows(lines)
 
@@ -268,9 +307,9 @@ def _save_parquet(channel: Channel, file: Path) -> None:
     if channel.sparse is not None:
         columns = _long(channel)
     else:
-        columns = {"input": np.array([_text(x) for x in channel.inputs], dtype=object)}
+        columns = {"input": np.array(_texts(channel.inputs), dtype=object)}
         columns |= {
-            _text(y): np.ascontiguousarray(channel.matrix[:, i]) for i, y in enumerate(channel.outputs)
+            y: np.ascontiguousarray(channel.matrix[:, i]) for i, y in enumerate(_texts(channel.outputs))
         }
     target = str(file).replace("'", "''")
     with duckdb.connect() as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +13,17 @@ import typer
 
 from leakcap import gain as gains
 from leakcap.channel import Channel
+from leakcap.cli.adversaries import adversary as read_adversary
+from leakcap.cli.adversaries import neighbours as read_neighbours
 from leakcap.cli.printing import Json, console, print_json
 from leakcap.errors import InvalidParameter, InvalidPrior
 from leakcap.gain import Gain
+from leakcap.leakage import Hyper
 
 if TYPE_CHECKING:
     from leakcap.report.channel import Finding
 
-__all__ = ["channel", "channel_record"]
+__all__ = ["channel", "channel_record", "read_gain", "read_prior"]
 
 _GAINS = (
     "identity, k_guesses:K, property:CLASS,CLASS,…, distance:FILE, distribution_reciprocal, "
@@ -34,43 +38,93 @@ def channel(
     ] = "uniform",
     gain: Annotated[str, typer.Option(help=f"What the attacker wants: {_GAINS}.")] = "identity",
     alpha: Annotated[str, typer.Option(help="Further orders, with commas between.")] = "2,8",
+    neighbours: Annotated[
+        str,
+        typer.Option(
+            help="Which secrets are compared: all, hamming, hamming:K (databases at most K records apart), "
+            "a~b,b~c, or a CSV file of pairs."
+        ),
+    ] = "all",
+    adversary: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further adversary, as in 'StrongAdversary()', 'EntropyFloor(0.5)' or "
+            "'BayesianAdversary(prior)'; may be given more than once."
+        ),
+    ] = None,
+    individuals: Annotated[
+        bool, typer.Option("--individuals", help="The privacies of each person of a channel on databases.")
+    ] = False,
+    hyper: Annotated[
+        bool, typer.Option("--hyper", help="Which beliefs the outputs lead to, and how often.")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Everything that a channel given as a matrix leaks: to any belief, under one, and towards a goal.
 
-    Example: leakcap channel examples/survey.csv --prior 0.5,0.25,0.25 --gain k_guesses:2
+    Example: leakcap channel examples/survey.csv --prior 0.5,0.25,0.25 --gain k_guesses:2 --neighbours
+    no~maybe --adversary 'EntropyFloor(0.9)'
     """
+    asked = _Asked(prior, gain, alpha, neighbours, tuple(adversary or ()), individuals, hyper)
     if json_:
-        record = channel_record(file, prior=prior, gain=gain, alpha=alpha)
+        record = channel_record(file, asked)
         print_json("channel/1", {name: part for name, part in record.items() if name != "schema"})
         return
-    from leakcap.report.terminal import print_findings
+    from leakcap.report.terminal import print_findings, print_hyper
 
-    matrix, _, found = _found(file, prior, gain, alpha)
+    matrix, belief, found = _found(file, asked)
     print_findings(console(), f"{file.name}: {matrix.shape[0]} secrets, {matrix.shape[1]} outputs", found)
+    if hyper:
+        print_hyper(console(), Hyper(matrix, belief))
 
 
-def channel_record(
-    file: Path, *, prior: str = "uniform", gain: str = "identity", alpha: str = "2,8"
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Asked:
+    """The options, as they were written."""
+
+    prior: str = "uniform"
+    gain: str = "identity"
+    alpha: str = "2,8"
+    neighbours: str = "all"
+    adversary: tuple[str, ...] = ()
+    individuals: bool = False
+    hyper: bool = False
+
+
+def channel_record(file: Path, asked: _Asked | None = None) -> dict[str, Any]:
     """Everything that the matrix in `file` leaks, as JSON."""
-    matrix, belief, found = _found(file, prior, gain, alpha)
-    return {
+    asked = _Asked() if asked is None else asked
+    matrix, belief, found = _found(file, asked)
+    record = {
         "schema": "leakcap/channel/1",
         "file": file.name,
         "shape": list(matrix.shape),
         "prior": belief,
-        "gain": gain,
+        "gain": asked.gain,
+        "neighbours": asked.neighbours,
         "measures": [finding.to_dict() for finding in found],
     }
+    if asked.hyper:
+        posteriors = Hyper(matrix, belief)
+        record["hyper"] = [{"probability": p, "posterior": after.tolist()} for p, after in posteriors]
+    return record
 
 
-def _found(file: Path, prior: str, gain: str, alpha: str) -> tuple[Channel, list[float], list[Finding]]:
+def _found(file: Path, asked: _Asked) -> tuple[Channel, list[float], list[Finding]]:
     from leakcap.report.channel import findings
 
     matrix = Channel.load(file)
-    belief = _prior(prior, matrix.shape[0])
-    return matrix, belief, findings(matrix, belief, _gain(gain, belief, matrix), _orders(alpha))
+    belief = read_prior(asked.prior, matrix.shape[0])
+    found = findings(
+        matrix,
+        belief,
+        read_gain(asked.gain, belief, matrix),
+        _orders(asked.alpha),
+        neighbours=read_neighbours(asked.neighbours, matrix),
+        adversaries={text: read_adversary(text, belief) for text in asked.adversary},
+        individuals=asked.individuals,
+    )
+    return matrix, belief, found
 
 
 def _numbers(text: str, what: str) -> list[float]:
@@ -80,7 +134,8 @@ def _numbers(text: str, what: str) -> list[float]:
         raise InvalidParameter(f"`{what}` must be numbers with commas between. Got {text[:60]!r}.") from None
 
 
-def _prior(text: str, size: int) -> list[float]:
+def read_prior(text: str, size: int) -> list[float]:
+    """The belief that `--prior` names, one number a secret; errors are `InvalidPrior`, `InvalidParameter`."""
     if text == "uniform":
         return [1.0 / size] * size
     path = Path(text)
@@ -103,7 +158,8 @@ def _orders(text: str) -> list[float]:
     return orders
 
 
-def _gain(text: str, prior: list[float], matrix: Channel) -> Gain:
+def read_gain(text: str, prior: list[float], matrix: Channel) -> Gain:
+    """The goal that `--gain` names, about the secrets of the channel; errors are `InvalidParameter`."""
     kind, _, rest = text.partition(":")
     secrets = matrix.inputs
     kinds: dict[str, Callable[[], Gain]] = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from leakcap import definition
 from leakcap.definition import Definition
 from leakcap.errors import InvalidParameter
 
-__all__ = ["guarantee", "target"]
+__all__ = ["call", "guarantee", "target"]
 
 _NUMBERS = {"inf": math.inf, "pi": math.pi, "e": math.e}
 
@@ -43,18 +44,34 @@ def target(text: str) -> tuple[type[Definition], dict[str, Any]]:
 
 
 def _call(text: str) -> tuple[type[Definition], list[Any], dict[str, Any]]:
+    name, arguments, keywords = call(text, "guarantee", "PureDP(1.0)")
+    return _kind(name), arguments, keywords
+
+
+def call(
+    text: str, what: str, example: str, values: Mapping[str, object] | None = None
+) -> tuple[str, list[Any], dict[str, Any]]:
+    """The name, the arguments and the keywords of a call such as `Name(1.0, size=2)`.
+
+    Arguments are numbers, tuples of them, and the names of `values`. Raises `InvalidParameter`, which says
+    `what` was expected and gives the `example`.
+
+    >>> call("DependentRecords(2, extent=0.5)", "adversary", "AllPriors()")
+    ('DependentRecords', [2], {'extent': 0.5})
+    """
+    known = {**_NUMBERS, **(values or {})}
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InvalidParameter(f"`{text}` is no guarantee. Write it as in `PureDP(1.0)`.") from None
+        raise InvalidParameter(f"`{text[:60]}` is no {what}. Write it as in `{example}`.") from None
     if isinstance(node, ast.Name):
-        return _kind(node.id), [], {}
+        return node.id, [], {}
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise InvalidParameter(f"`{text}` is no guarantee. Write it as in `PureDP(1.0)`.")
-    keywords = {k.arg: _number(k.value, text) for k in node.keywords if k.arg is not None}
+        raise InvalidParameter(f"`{text[:60]}` is no {what}. Write it as in `{example}`.")
+    keywords = {k.arg: _value(k.value, text, known) for k in node.keywords if k.arg is not None}
     if len(keywords) < len(node.keywords):
-        raise InvalidParameter(f"`{text}` must list its parameters one by one.")
-    return _kind(node.func.id), [_number(a, text) for a in node.args], keywords
+        raise InvalidParameter(f"`{text[:60]}` must list its parameters one by one.")
+    return node.func.id, [_value(a, text, known) for a in node.args], keywords
 
 
 def _kind(name: str) -> type[Definition]:
@@ -69,14 +86,18 @@ def _is_kind(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Definition) and value is not Definition
 
 
-def _number(node: ast.expr, text: str) -> Any:
+def _value(node: ast.expr, text: str, known: Mapping[str, object]) -> Any:
+    if isinstance(node, ast.Tuple | ast.List):
+        return tuple(_value(part, text, known) for part in node.elts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_number(node.operand, text)
-    if isinstance(node, ast.Name) and node.id in _NUMBERS:
-        return _NUMBERS[node.id]
+        value = _value(node.operand, text, known)
+        if isinstance(value, int | float):
+            return -value
+    if isinstance(node, ast.Name) and node.id in known:
+        return known[node.id]
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return node.value
-    raise InvalidParameter(f"Parameters in `{text}` must be numbers.")
+    raise InvalidParameter(f"Parameters in `{text[:60]}` must be numbers.")
 
 
 def _signature(kind: type[Definition]) -> str:

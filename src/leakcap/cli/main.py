@@ -11,6 +11,7 @@ from leakcap.cli.attack import attack
 from leakcap.cli.audit import audit
 from leakcap.cli.channel import channel
 from leakcap.cli.convert import convert
+from leakcap.cli.dalenius import dalenius
 from leakcap.cli.fit import fit
 from leakcap.cli.ledger import budget, ledger
 from leakcap.cli.release import preview, release
@@ -39,6 +40,7 @@ app.command()(budget)
 app.command()(convert)
 app.add_typer(ledger)
 app.command()(channel)
+app.command()(dalenius)
 app.command()(audit)
 app.add_typer(attack)
 app.command()(report)

@@ -7,7 +7,13 @@ vulnerabilities and risks are probabilities or worths, multiplicative leakages a
 
 from leakcap.leakage.additive import additive_bayes_capacity
 from leakcap.leakage.augustin import csiszar
-from leakcap.leakage.correlated import dalenius, factorise
+from leakcap.leakage.correlated import (
+    dalenius,
+    dalenius_capacity,
+    dalenius_g_leakage,
+    dalenius_lift,
+    factorise,
+)
 from leakcap.leakage.guessing import (
     bayes_risk,
     bayes_vulnerability,
@@ -43,6 +49,9 @@ __all__ = [
     "bayes_vulnerability",
     "csiszar",
     "dalenius",
+    "dalenius_capacity",
+    "dalenius_g_leakage",
+    "dalenius_lift",
     "each_individual",
     "factorise",
     "g_capacity",

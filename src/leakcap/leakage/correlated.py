@@ -8,11 +8,16 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.bound import Bound
 from leakcap.channel import Channel, as_prior
 from leakcap.errors import InvalidPrior
+from leakcap.gain import Gain
+from leakcap.leakage.lifts import lift
+from leakcap.leakage.limits import bayes_capacity, lift_capacity
+from leakcap.leakage.vulnerability import g_leakage
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["dalenius", "factorise"]
+__all__ = ["dalenius", "dalenius_capacity", "dalenius_g_leakage", "dalenius_lift", "factorise"]
 
 Leakage = TypeVar("Leakage")
 
@@ -25,13 +30,67 @@ def dalenius(
     Never above the channel's own lift, Bayes capacity or ε, whatever the correlation.
     Source: Alvim et al. 2020, chapter 10; Fernandes, McIver & Sadeghi 2022, lemma 2 and corollary 3.
 
-    >>> from leakcap.leakage.lifts import lift
     >>> noise, disease = Channel([[0.9, 0.1], [0.2, 0.8]]), Channel([[0.7, 0.3], [0.4, 0.6]])
     >>> round(dalenius(lift, noise, disease, [0.5, 0.5]), 12)
     1.253012048193
     """
     cascade = correlation >> channel
     return measure(cascade, as_prior(prior, cascade.shape[0]))
+
+
+def dalenius_g_leakage(
+    channel: Channel,
+    correlation: Channel,
+    prior: ArrayLike,
+    gain: Gain,
+    *,
+    max_case: bool = False,
+    additive: bool = False,
+) -> float:
+    """How much one observation of Y improves the best action about Z, for Z → X → Y: see `g_leakage`.
+
+    `gain` is about Z, and `prior` the belief about Z. On average over the outputs or, with `max_case`, for
+    the worst output; a ratio ≥ 1, or a difference if `additive`. For g ≥ 0 the ratio is at most the
+    channel's own Bayes capacity (max-case: e^ε), whatever the correlation.
+    Source: Alvim et al. 2020, chapter 10; Fernandes, McIver & Sadeghi 2022, corollary 3.
+    Raises `InvalidPrior`, `InvalidChannel` where the labels of the two channels differ.
+
+    >>> from leakcap import gain
+    >>> noise, disease = Channel([[0.9, 0.1], [0.2, 0.8]]), Channel([[0.7, 0.3], [0.4, 0.6]])
+    >>> round(dalenius_g_leakage(noise, disease, [0.5, 0.5], gain.identity(2), max_case=True), 12)
+    1.253012048193
+    """
+    return g_leakage(correlation >> channel, prior, gain, max_case=max_case, additive=additive)
+
+
+def dalenius_lift(channel: Channel, correlation: Channel, prior: ArrayLike) -> float:
+    """max over z, y of p(z|y)/p(z) for Z → X → Y: a ratio, at most the channel's own e^ε.
+
+    It is the largest max-case leakage about Z towards any gain g ≥ 0.
+    Source: Fernandes, McIver & Sadeghi 2022, lemma 2. Raises `InvalidPrior`, `InvalidChannel`.
+
+    >>> noise, disease = Channel([[0.9, 0.1], [0.2, 0.8]]), Channel([[0.7, 0.3], [0.4, 0.6]])
+    >>> round(dalenius_lift(noise, disease, [0.5, 0.5]), 12)
+    1.253012048193
+    """
+    return dalenius(lift, channel, correlation, prior)
+
+
+def dalenius_capacity(
+    channel: Channel, correlation: Channel | None = None, *, max_case: bool = False
+) -> Bound:
+    """The largest multiplicative leakage about Z over all beliefs about Z and all gains g ≥ 0; a ratio.
+
+    Under the given correlation; over all correlations where it is left out, which the secret itself attains.
+    On average over the outputs the Bayes capacity of the cascade, with `max_case` its lift capacity.
+    Source: Fernandes, McIver & Sadeghi 2022, lemma 2 and corollary 3. Raises `InvalidChannel`.
+
+    >>> noise, disease = Channel([[0.9, 0.1], [0.2, 0.8]]), Channel([[0.7, 0.3], [0.4, 0.6]])
+    >>> [round(dalenius_capacity(noise, who, max_case=True).upper, 9) for who in (disease, None)]
+    [1.677419355, 8.0]
+    """
+    cascade = channel if correlation is None else correlation >> channel
+    return lift_capacity(cascade) if max_case else bayes_capacity(cascade)
 
 
 def factorise(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +36,7 @@ __all__ = [
     "worst_individual",
 ]
 
+Measured = TypeVar("Measured")
 Measure = Callable[[Channel, Floats], float]
 
 
@@ -141,7 +143,9 @@ def individual(channel: Channel, prior: ArrayLike, person: int) -> tuple[Channel
     return Channel(share @ rows, inputs=kept, outputs=channel.outputs), marginal / marginal.sum()
 
 
-def each_individual(measure: Measure, channel: Channel, prior: ArrayLike) -> tuple[float, ...]:
+def each_individual(
+    measure: Callable[[Channel, Floats], Measured], channel: Channel, prior: ArrayLike
+) -> tuple[Measured, ...]:
     """`measure` for every person of a channel on databases: the personal budgets that it keeps.
 
     Source: Wu, Xia & He 2017, definition 5.

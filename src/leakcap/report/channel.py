@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from leakcap import leakage
-from leakcap.adversary import AllPriors, AllPriorsJoint
+from leakcap.adversary import Adversary, AllPriors, AllPriorsJoint, Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
 from leakcap.channel import Channel, as_prior
-from leakcap.divergence import Renyi, TotalVariation
+from leakcap.divergence import Divergence, Renyi, TotalVariation
+from leakcap.errors import InvalidParameter
 from leakcap.gain import Gain
 
 __all__ = ["Finding", "findings"]
@@ -43,6 +44,11 @@ _FORMULAS = {
     "Bayes risk": ("1 − Σ_y max over x of π_x C_xy", "Chatzikokolakis, Palamidessi & Panangaden 2008"),
     "guessing entropy before": ("the mean number of guesses in the best order", "Massey 1994"),
     "guessing entropy after": ("the same, the output known", "Massey 1994"),
+    "capacity": ("the supremum over the beliefs of this adversary", "docs/theory/channels.md"),
+    "inferential privacy": ("max over x, x', y of ln P(y|x)/P(y|x')", "Ghosh & Kleinberg 2016"),
+    "information privacy": ("max over x, y of ln p(x|y)/p(x)", "Wu, Xia & He 2017, definition 4"),
+    "relative-entropy privacy": ("max over y of KL(posterior‖prior)", "Wu, Xia & He 2017, proposition 1"),
+    "mutual-information privacy": ("I(X_i; Y)", "Wu, Xia & He 2017, proposition 1"),
     "vulnerability before": ("max over w of Σ_x π_x g(w, x)", _QIF),
     "vulnerability after, on average": ("Σ_y max over w of Σ_x π_x C_xy g(w, x)", _QIF),
     "vulnerability after, worst output": ("max over y of the vulnerability of the posterior", _FMS),
@@ -89,8 +95,22 @@ class Finding:
         }
 
 
-def findings(channel: Channel, prior: ArrayLike, gain: Gain | None, orders: Sequence[float]) -> list[Finding]:
+def findings(
+    channel: Channel,
+    prior: ArrayLike,
+    gain: Gain | None,
+    orders: Sequence[float],
+    *,
+    neighbours: Neighbours | None = None,
+    adversaries: Mapping[str, Adversary] | None = None,
+    individuals: bool = False,
+) -> list[Finding]:
     """Capacities first, then leakages under the prior, then towards the gain.
+
+    `adversaries` are further ones, by the name that they are shown under; `neighbours` are the secrets that
+    are compared, all pairs when left out. `individuals` adds the four privacies of each person of a channel
+    on databases, the others averaged as the prior correlates them. Raises `InvalidParameter` for an
+    adversary whom no ruler fits, `InvalidChannel` where people are asked of a channel without databases.
 
     >>> from leakcap.channel import Channel
     >>> found = findings(Channel([[0.75, 0.25], [0.25, 0.75]]), [0.5, 0.5], None, [2.0])
@@ -98,19 +118,56 @@ def findings(channel: Channel, prior: ArrayLike, gain: Gain | None, orders: Sequ
     ('ε, the largest log ratio', 1.098612)
     """
     belief = as_prior(prior, channel.shape[0])
-    parts = [_between(channel, orders), _any_belief(channel, orders), _under(channel, belief, orders)]
+    compared = Neighbours() if neighbours is None else neighbours
+    parts = [_between(channel, orders, compared), _any_belief(channel, orders)]
+    parts += [_seen_by(channel, name, one, orders) for name, one in (adversaries or {}).items()]
+    parts.append(_under(channel, belief, orders))
+    if individuals:
+        parts.append(_of_people(channel, belief))
     if gain is not None:
         parts.append(_towards(channel, belief, gain))
     return [finding for part in parts for finding in part]
 
 
-def _between(channel: Channel, orders: Sequence[float]) -> Iterator[Finding]:
-    where = "between any two secrets"
-    yield Finding(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf)))
-    yield Finding(where, "total variation", capacity(channel, TotalVariation()))
-    yield Finding(where, "Kullback–Leibler", capacity(channel, Renyi(1.0)))
+def _between(channel: Channel, orders: Sequence[float], compared: Neighbours) -> Iterator[Finding]:
+    where = "between any two secrets" if compared.pairs is None else "between neighbouring secrets"
+    yield Finding(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf), compared))
+    yield Finding(where, "total variation", capacity(channel, TotalVariation(), compared))
+    yield Finding(where, "Kullback–Leibler", capacity(channel, Renyi(1.0), compared))
     for alpha in orders:
-        yield Finding(where, f"Rényi, α = {alpha:g}", capacity(channel, Renyi(alpha)))
+        yield Finding(where, f"Rényi, α = {alpha:g}", capacity(channel, Renyi(alpha), compared))
+
+
+def _seen_by(channel: Channel, name: str, who: Adversary, orders: Sequence[float]) -> Iterator[Finding]:
+    """The adversary's capacities by all rulers that a definition with this adversary uses."""
+    rulers: dict[str, Divergence] = {"α = 1": Renyi(1.0)}
+    rulers |= {f"α = {alpha:g}": Renyi(alpha) for alpha in orders}
+    rulers |= {"α = ∞": Renyi(math.inf), "total variation": TotalVariation()}
+    refused: InvalidParameter | None = None
+    fitting = 0
+    for ruler, divergence in rulers.items():
+        try:
+            bound = capacity(channel, divergence, who)
+        except InvalidParameter as error:
+            refused = error
+            continue
+        fitting += 1
+        yield Finding(f"seen by {name}", f"capacity, {ruler}", bound)
+    if refused is not None and not fitting:
+        raise refused
+
+
+def _of_people(channel: Channel, prior: ArrayLike) -> Iterator[Finding]:
+    people = leakage.each_individual(leakage.privacies, channel, prior)
+    for person, found in enumerate(people):
+        for name, value in (
+            ("inferential privacy", found.inferential),
+            ("information privacy", found.information),
+            ("relative-entropy privacy", found.relative_entropy),
+            ("mutual-information privacy", found.mutual_information),
+        ):
+            bound = Bound.exact(value, method="evaluated as defined, the others averaged by the prior")
+            yield Finding(f"about person {person}, under the prior", name, bound)
 
 
 def _any_belief(channel: Channel, orders: Sequence[float]) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from leakcap.leakage import Hyper
 from leakcap.ledger import Balance
 from leakcap.release import Policy, Preview, Release
 from leakcap.report.channel import Finding
@@ -24,6 +25,7 @@ from leakcap.statement import Statement
 
 __all__ = [
     "print_findings",
+    "print_hyper",
     "print_new_ledger",
     "print_preview",
     "print_publication",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 20
+_MOST_SECRETS = 8
 _NAME = 34
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
 
@@ -172,6 +175,21 @@ def print_findings(console: Console, title: str, findings: Sequence[Finding]) ->
             Text("  " + f.name), Text(value, style="bold " + _ACCENT), bits, Text(bound.unit, style=_SOFT)
         )
     console.print(table)
+
+
+def print_hyper(console: Console, hyper: Hyper) -> None:
+    """Which beliefs an output leads to, the likeliest first, and how often."""
+    console.print(Text("\nwhat is believed after an output", style=_SOFT))
+    table = _table("", "how often", *(plain(str(secret)) for secret in hyper.secrets[:_MOST_SECRETS]))
+    places = sorted(range(len(hyper)), key=lambda place: -hyper.outer[place])
+    for place in places[:MOST_ROWS]:
+        beliefs = (f"{belief:.4g}" for belief in hyper.inner[place][:_MOST_SECRETS])
+        table.add_row("", Text(f"{hyper.outer[place]:.4g}", style="bold " + _ACCENT), *beliefs)
+    console.print(table)
+    cut = len(places) > MOST_ROWS or len(hyper.secrets) > _MOST_SECRETS
+    if cut:
+        sizes = f"{len(places):,} beliefs about {len(hyper.secrets):,} secrets"
+        console.print(Text(f"There are {sizes}; --json has all of them.", style=_SOFT))
 
 
 def _table(*titles: str) -> Table:

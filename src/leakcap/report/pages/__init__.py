@@ -5,6 +5,7 @@ from leakcap.report.pages.audit import audit_page
 from leakcap.report.pages.budget import budget_page
 from leakcap.report.pages.channel import channel_page
 from leakcap.report.pages.convert import convert_page
+from leakcap.report.pages.dalenius import dalenius_page
 from leakcap.report.pages.fit import fit_page
 from leakcap.report.pages.plan import plan_page
 from leakcap.report.pages.release import release_page
@@ -15,6 +16,7 @@ __all__ = [
     "budget_page",
     "channel_page",
     "convert_page",
+    "dalenius_page",
     "fit_page",
     "plan_page",
     "release_page",

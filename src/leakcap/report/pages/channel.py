@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import groupby
 
 from leakcap.report.document import Audience, Card, Cards, Document, Figure, Grid, Items, Note, Section, Text
@@ -11,7 +12,7 @@ from leakcap.report.sections import BITS
 from leakcap.report.wording import quantity, sum_text
 from leakcap.statement.wording import at_most, percent
 
-__all__ = ["channel_page"]
+__all__ = ["channel_page", "measure_grid", "measure_note"]
 
 _EPSILON, _SHANNON, _BAYES = "ε, the largest log ratio", "Shannon capacity", "Bayes capacity"
 
@@ -25,9 +26,7 @@ def channel_page(record: ChannelRecord, audience: Audience) -> Document:
     ]
     if audience == "reviewer":
         for title, measures in groupby(record.measures, key=lambda measure: measure.section):
-            rows = tuple(_row(measure) for measure in measures)
-            heads = ("measure", "value", "in bits", "how it was found")
-            sections.append(Section(title[:1].upper() + title[1:], (Grid(heads, rows, (1, 2)),)))
+            sections.append(Section(title[:1].upper() + title[1:], (measure_grid(measures),)))
         sections.append(Section("What is assumed", (Items(_ASSUMED),)))
     secrets, outputs = record.shape
     return Document(
@@ -47,12 +46,21 @@ _ASSUMED: tuple[str, ...] = (
 )
 
 
-def _note(measure: MeasureRecord) -> Note:
+def measure_note(measure: MeasureRecord) -> Note:
+    """The formula and the source of a measure, as a footnote."""
     return Note(measure.formula, f"{measure.source}; {measure.method}" if measure.source else measure.method)
 
 
 def _upper(measure: MeasureRecord) -> float:
     return math.inf if measure.upper is None else measure.upper
+
+
+def _another(record: ChannelRecord) -> str:
+    return "another" if record.neighbours == "all" else "a neighbouring one"
+
+
+def _secrets(record: ChannelRecord) -> str:
+    return "secrets" if record.neighbours == "all" else "neighbouring secrets"
 
 
 def _cards(record: ChannelRecord, known: dict[str, MeasureRecord]) -> Cards:
@@ -61,15 +69,15 @@ def _cards(record: ChannelRecord, known: dict[str, MeasureRecord]) -> Cards:
     return Cards(
         (
             Card(
-                Figure(quantity(_upper(epsilon), _upper(epsilon), "nats"), _note(epsilon)),
-                "is ε: no output weighs more than that for one secret against another",
+                Figure(quantity(_upper(epsilon), _upper(epsilon), "nats"), measure_note(epsilon)),
+                f"is ε: no output weighs more than that for one secret against {_another(record)}",
             ),
             Card(
-                Figure(f"{at_most(bits)} bits", _note(shannon)),
+                Figure(f"{at_most(bits)} bits", measure_note(shannon)),
                 "are told on average, at most, whatever is believed before",
             ),
             Card(
-                Figure(f"× {at_most(_upper(bayes))}", _note(bayes)),
+                Figure(f"× {at_most(_upper(bayes))}", measure_note(bayes)),
                 "is how much likelier a guess of the secret becomes, at most",
             ),
         )
@@ -85,25 +93,27 @@ def _sentences(record: ChannelRecord, known: dict[str, MeasureRecord]) -> list[T
         if _upper(epsilon) <= 700.0:
             told.append(
                 (
-                    "Whatever is seen, odds of 1 to 1 between two secrets become at most ",
-                    Figure(f"{at_most(factor)} to 1", _note(epsilon)),
+                    f"Whatever is seen, odds of 1 to 1 between two {_secrets(record)} become at most ",
+                    Figure(f"{at_most(factor)} to 1", measure_note(epsilon)),
                     ".",
                 )
             )
     else:
-        told.append("Some output rules a secret out: odds between two secrets can become certainty.")
+        told.append(
+            f"Some output rules a secret out: odds between two {_secrets(record)} can become certainty."
+        )
     best = min(_upper(bayes) / secrets, 1.0)
     told.append(
         (
             f"One guess among {secrets:,} equally likely secrets is right with probability ",
-            Figure(percent(best), _note(bayes)),
+            Figure(percent(best), measure_note(bayes)),
             f" at most on average over the outputs; without the output with 1 in {secrets:,}.",
         )
     )
     told.append(
         (
             "On average an output tells at most ",
-            Figure(quantity(_upper(shannon), _upper(shannon), "nats"), _note(shannon)),
+            Figure(quantity(_upper(shannon), _upper(shannon), "nats"), measure_note(shannon)),
             f" ({at_most(_upper(shannon) * BITS)} bits); the secret itself has at most "
             f"{at_most(math.log2(secrets))} bits.",
         )
@@ -111,9 +121,15 @@ def _sentences(record: ChannelRecord, known: dict[str, MeasureRecord]) -> list[T
     return told
 
 
+def measure_grid(measures: Iterable[MeasureRecord]) -> Grid:
+    """Measures as a table, one a row, with how each was found."""
+    rows = tuple(_row(measure) for measure in measures)
+    return Grid(("measure", "value", "in bits", "how it was found"), rows, (1, 2))
+
+
 def _row(measure: MeasureRecord) -> tuple[Text, ...]:
     low = -math.inf if measure.lower is None else measure.lower
     high = _upper(measure)
-    value = Figure(quantity(low, high, measure.unit), _note(measure))
+    value = Figure(quantity(low, high, measure.unit), measure_note(measure))
     bits = sum_text(high * BITS) if measure.unit == "nats" and 0.0 <= high < math.inf else ""
     return (measure.measure, value, bits, measure.method)

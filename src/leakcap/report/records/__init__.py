@@ -39,6 +39,7 @@ from leakcap.report.records.theory import (
     ChannelRecord,
     ClaimRecord,
     ConvertRecord,
+    DaleniusRecord,
     FindingRecord,
     MeasureRecord,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "ClaimRecord",
     "CoefficientRecord",
     "ConvertRecord",
+    "DaleniusRecord",
     "DryRunRecord",
     "EntryRecord",
     "ExportRecord",

@@ -14,6 +14,7 @@ __all__ = [
     "ChannelRecord",
     "ClaimRecord",
     "ConvertRecord",
+    "DaleniusRecord",
     "FindingRecord",
     "MeasureRecord",
 ]
@@ -32,6 +33,13 @@ class MeasureRecord(Part):
     method: str
 
 
+class PosteriorRecord(Part):
+    """A belief after some output, and how likely it is to come to that."""
+
+    probability: float
+    posterior: tuple[float, ...]
+
+
 class ChannelRecord(Record):
     """Everything that a channel leaks."""
 
@@ -40,6 +48,22 @@ class ChannelRecord(Record):
     schema_: Literal["leakcap/channel/1"] = Field(alias="schema")
     file: str
     shape: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
+    prior: tuple[float, ...]
+    gain: str
+    neighbours: str = "all"
+    measures: tuple[MeasureRecord, ...]
+    hyper: tuple[PosteriorRecord, ...] | None = None
+
+
+class DaleniusRecord(Record):
+    """What a channel leaks about another secret: `shape` counts its values, the secrets and the outputs."""
+
+    commands: ClassVar = ("dalenius",)
+
+    schema_: Literal["leakcap/dalenius/1"] = Field(alias="schema")
+    file: str
+    correlation: str
+    shape: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
     prior: tuple[float, ...]
     gain: str
     measures: tuple[MeasureRecord, ...]

@@ -1,0 +1,62 @@
+"""`leakcap dalenius`: what a channel leaks about another secret, correlated with its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakcap.channel import Channel
+from leakcap.cli.channel import read_gain, read_prior
+from leakcap.cli.printing import Json, console, print_json
+
+__all__ = ["dalenius"]
+
+
+def dalenius(
+    file: Annotated[
+        Path,
+        typer.Argument(help="The channel from X to what is seen: CSV, Parquet or JSON.", show_default=False),
+    ],
+    correlation: Annotated[
+        Path,
+        typer.Argument(
+            help="The channel from another secret Z to X: a row of P(x|z) for each z; its outputs are the "
+            "channel's secrets.",
+            show_default=False,
+        ),
+    ],
+    prior: Annotated[
+        str,
+        typer.Option(help="The belief about Z: `uniform`, numbers with commas between, or a file of them."),
+    ] = "uniform",
+    gain: Annotated[
+        str, typer.Option(help="What the attacker wants of Z: a goal as `leakcap channel --gain` takes it.")
+    ] = "identity",
+    json_: Json = False,
+) -> None:
+    """What a channel leaks about another secret that is correlated with its own, and what it cannot pass.
+
+    Example: leakcap dalenius examples/survey.csv examples/disease.csv --prior 0.01,0.99
+    """
+    from leakcap.report.correlated import correlated_findings
+    from leakcap.report.terminal import print_findings
+
+    channel, about = Channel.load(file), Channel.load(correlation)
+    belief = read_prior(prior, about.shape[0])
+    found = correlated_findings(channel, about, belief, read_gain(gain, belief, about))
+    if json_:
+        record = {
+            "file": file.name,
+            "correlation": correlation.name,
+            "shape": [about.shape[0], *channel.shape],
+            "prior": belief,
+            "gain": gain,
+            "measures": [finding.to_dict() for finding in found],
+        }
+        print_json("dalenius/1", record)
+        return
+    values, secrets = about.shape[0], channel.shape[0]
+    title = f"{file.name}, about {correlation.name}: {values} values, seen through {secrets} secrets"
+    print_findings(console(), title, found)
