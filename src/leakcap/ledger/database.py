@@ -32,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from leakcap.errors import LedgerError
+from leakcap.ledger.place import READ_ONLY, Inode, Place
 
 __all__ = ["BUSY_SECONDS", "Database", "connect", "translated"]
 
@@ -48,13 +49,11 @@ _SERVER_TURN = (
 
 _FORMS = "Write `sqlite:///ledger.db` or `postgresql+psycopg://user@host/database`."
 
-_READ_ONLY = "cannot be written: the file or its directory is read-only."
-
 _PLAIN = (
     ("file is not a database", "is not an SQLite file. Check the URL; nothing in it was changed."),
     ("malformed", "is damaged. Restore it from a backup."),
-    ("readonly", _READ_ONLY),
-    ("read-only", _READ_ONLY),
+    ("readonly", READ_ONLY),
+    ("read-only", READ_ONLY),
     ("unable to open", "cannot be opened. Check that its directory exists and that you may write there."),
     ("is full", "cannot be written: the disk is full."),
     ("no space", "cannot be written: the disk is full."),
@@ -77,8 +76,9 @@ _PLAIN = (
 class Database:
     """One ledger's database. `label` names it in messages, without a password."""
 
-    def __init__(self, engine: Engine, label: str, *, memory: bool) -> None:
+    def __init__(self, engine: Engine, label: str, *, memory: bool, place: Place | None = None) -> None:
         self.label = label
+        self._place = place
         self._engine = engine
         self._memory = memory
         self._process = os.getpid()
@@ -107,6 +107,11 @@ class Database:
                 # SQLite does not wait here: where another process has the file open it refuses at once.
                 _in_turn(raw, "PRAGMA journal_mode = WAL")
 
+    def require_no_lost_log(self, head: str) -> None:
+        """Raise `LedgerError` where a renamed file's log has rows after the row with this hash."""
+        if self._place is not None:
+            self._place.require_no_lost_log(head)
+
     def close(self) -> None:
         """Let go of the file or the server. What was in memory is gone."""
         self._engine.dispose()
@@ -121,6 +126,9 @@ class Database:
             with connection.execution_options(**options).begin():
                 if writes and connection.dialect.name == "postgresql":
                     connection.exec_driver_sql(_SERVER_TURN)
+                if self._place is not None:
+                    raw = connection.connection.dbapi_connection
+                    self._place.require_same(getattr(raw, "file", None))
                 yield connection
 
     def _after_fork(self) -> None:
@@ -173,29 +181,41 @@ def _parse(url: str) -> URL:
 
 
 def _sqlite(url: URL, read_only: bool) -> Database:
-    memory = url.database in (None, "", ":memory:")
+    memory, place = url.database in (None, "", ":memory:"), None
     if memory:
         engine = _sqlite_engine(StaticPool, url, ":memory:")
         label = "sqlite://"
     else:
-        path = Path(url.database or "").absolute()
         label = f"sqlite:///{url.database}"
-        _require_place(path, label, read_only)
+        place = Place(Path(url.database or "").absolute(), label)
+        place.require(read_only=read_only)
         # A file URI lets SQLite itself refuse to create, and to write.
-        place = f"{path.as_uri()}?mode={'ro' if read_only else 'rwc'}"
-        if read_only and _at_rest(path):
-            place += "&immutable=1"
-        engine = _sqlite_engine(QueuePool, url, place)
+        uri = f"{place.file.as_uri()}?mode={'ro' if read_only else 'rwc'}"
+        if read_only and place.at_rest():
+            uri += "&immutable=1"
+        engine = _sqlite_engine(QueuePool, url, uri, place)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
-    return Database(engine, label, memory=memory)
+    return Database(engine, label, memory=memory, place=place)
 
 
-def _sqlite_engine(pool: type[Pool], url: URL, place: str) -> Engine:
+class _Connection(sqlite3.Connection):
+    """A connection that knows which file it has open."""
+
+    file: Inode | None = None
+
+
+def _sqlite_engine(pool: type[Pool], url: URL, uri: str, place: Place | None = None) -> Engine:
     """An engine that shares what SQLite can do, and all compiled statements, with every other ledger's."""
 
     def opened() -> Any:
-        return sqlite3.connect(place, uri=place != ":memory:", check_same_thread=False)
+        before = None if place is None else place.inode()
+        found = sqlite3.connect(uri, uri=uri != ":memory:", check_same_thread=False, factory=_Connection)
+        if place is not None:
+            found.file = place.inode()
+            if before is not None:
+                place.require_same(before)
+        return found
 
     dialect, compiled = _sqlite_dialect()
     options = {"compiled_cache": compiled}
@@ -214,24 +234,6 @@ def _sqlite_dialect() -> tuple[Dialect, dict[Any, Any]]:
     engine.connect().close()
     engine.dispose()
     return engine.dialect, {}
-
-
-def _require_place(path: Path, label: str, read_only: bool) -> None:
-    if path.is_dir():
-        raise LedgerError(f"The ledger `{label}` is a directory. Name a file.")
-    if not path.parent.is_dir():
-        raise LedgerError(
-            f"The directory of the ledger `{label}` does not exist. Create it, or correct the URL."
-        )
-    if not read_only and not all(os.access(part, os.W_OK) for part in (path.parent, path) if part.exists()):
-        raise LedgerError(f"The ledger `{label}` {_READ_ONLY}")
-    if read_only and not path.exists():
-        raise LedgerError(f"There is no ledger `{label}`. Check the URL; a first release creates a ledger.")
-
-
-def _at_rest(path: Path) -> bool:
-    """No log beside the file and none could be made: only then may SQLite read without its locks."""
-    return not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists()
 
 
 def _configure(connection: Any, _record: object) -> None:

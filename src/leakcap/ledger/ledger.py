@@ -95,6 +95,7 @@ class Ledger(Book):
                     _begin(connection, dataset, policy, rules, events.stamp(clock, "", database.label))
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
+                database.require_no_lost_log(state.head)
                 if _unused(state) and state.dataset == dataset:
                     state = _begin_anew(connection, state, policy, rules)
                 _require_owner(connection, state, dataset, policy, rules, database.label)
@@ -394,7 +395,9 @@ def _existing(url: str, *, read_only: bool) -> tuple[Database, str]:
     try:
         with database.reading() as connection:
             require_version(connection, database.label)
-            return database, load_state(connection, database.label).policy
+            state = load_state(connection, database.label)
+            database.require_no_lost_log(state.head)
+            return database, state.policy
     except BaseException:
         database.close()
         raise

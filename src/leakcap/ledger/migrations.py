@@ -39,6 +39,7 @@ def migrate(database: Database, clock: Callable[[], datetime]) -> tuple[int, int
             STEPS[version](connection)
         connection.execute(SCHEMA.update().values(version=VERSION))
         state = load_state(connection, database.label)
+        database.require_no_lost_log(state.head)
         time = stamp(clock, state.time, database.label)
         row = migration_row(state, time, old, VERSION)
         connection.execute(EVENT.insert(), row)
