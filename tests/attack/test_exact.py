@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from leakcap.attack import all_at_once, membership, reused_noise, skew_curve, surprise
+from leakcap.attack import all_at_once, membership, reused_noise, row_by_row, skew_curve, surprise
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, InvalidPrior
 from leakcap.mechanism import BinaryErasure
@@ -39,13 +39,21 @@ def test_reused_noise_by_counting(k: int) -> None:
 
 def test_delta_spent_at_once_by_playing() -> None:
     """20,000 tables of 50 people at δ = 0.01; six standard deviations, false alarm 2·10⁻⁹."""
-    found = all_at_once(0.01, 50)
+    found = row_by_row(0.01, 50)
     # One answer for each person, all of it or nothing: this is (0, δ)-DP for each.
     told = np.random.default_rng(1).random((20_000, 50)) < 0.01
     assert abs(told.sum(axis=1).mean() - found.got) < 6 * math.sqrt(50 * 0.01 / 20_000)
     assert abs(told.any(axis=1).mean() - found.any_one) < 6 * 0.5 / math.sqrt(20_000)
-    assert all_at_once(1.0, 3).any_one == 1.0
-    assert all_at_once(0.0, 3).ratio == 1.0
+    # All of the table or nothing: as many on average, and nobody in 99 tables of 100.
+    together = all_at_once(0.01, 50)
+    whole = np.random.default_rng(2).random(20_000) < 0.01
+    assert together.got == found.got
+    assert abs(50 * whole.mean() - together.got) < 6 * 50 * math.sqrt(0.01 / 20_000)
+    assert abs(whole.mean() - together.any_one) < 6 * math.sqrt(0.01 / 20_000)
+    assert (together.any_one, all_at_once(1e-3, 1000).any_one) == (0.01, 1e-3)
+    for attack in (all_at_once, row_by_row):
+        assert attack(1.0, 3).any_one == 1.0
+        assert attack(0.0, 3).ratio == 1.0
 
 
 def test_the_engine_spends_no_delta() -> None:
@@ -94,18 +102,14 @@ def test_membership_without_noise() -> None:
     assert crowd.got > membership(1.0, others=2, share=0.5).got
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 8.0])
-@pytest.mark.parametrize("nats", [0.01, 0.2, 0.6])
-def test_skew_is_reached_by_randomised_response(alpha: float, nats: float) -> None:
-    (point,) = skew_curve(nats, [alpha])
-    p = point.got
-    assert point.ratio == pytest.approx(1.0, abs=1e-12)
-    cells = [0.5 * p, 0.5 * (1 - p), 0.5 * (1 - p), 0.5 * p]
-    if alpha == 1.0:
-        told = sum(c * math.log(c / 0.25) for c in cells)
-    else:
-        told = math.log(sum(c**alpha * 0.25 ** (1 - alpha) for c in cells)) / (alpha - 1)
-    assert told == pytest.approx(nats, rel=1e-9)
+def test_skew_is_what_the_capacity_allows() -> None:
+    """Level ∞ is ε, so that the limit is e^ε/(1 + e^ε); the article's condition alone would say √e/2."""
+    eight, top = skew_curve(0.5, [8.0, math.inf])
+    assert top.got == pytest.approx(math.exp(0.5) / (1 + math.exp(0.5)), abs=1e-9)
+    assert round(eight.at_most, 4) == 0.7376
+    assert all(point.got <= point.at_most for point in (eight, top))
+    (default,) = skew_curve(0.1, [math.inf])
+    assert default.at_most < 0.525  # not √1.1052/2 = 0.552585
 
 
 def test_a_higher_level_skews_less() -> None:
@@ -113,32 +117,29 @@ def test_a_higher_level_skews_less() -> None:
     assert points == sorted(points, reverse=True)
 
 
-@pytest.mark.parametrize("alpha", [1.5, 2.0, 6.0])
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 1.5, 2.0, 6.0])
 @pytest.mark.parametrize("level", [0.01, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("prior", [[0.2, 0.5, 0.3], [0.0, 0.9, 0.1]])
 def test_surprises_by_brute_force(alpha: float, level: float, prior: list[float]) -> None:
     outputs = [sum(p * row[y] for p, row in zip(prior, C, strict=True)) for y in range(4)]
-    told = [
-        math.log(
-            sum(p * (row[y] / q) ** alpha for p, row in zip(prior, C, strict=True) if p > 0)
-        ) / (alpha - 1)
-        for y, q in enumerate(outputs)
-    ]  # fmt: skip
-    nats = math.log(
-        sum(
-            p * row[y] ** alpha * q ** (1 - alpha)
-            for p, row in zip(prior, C, strict=True)
-            for y, q in enumerate(outputs)
-        )
-    ) / (alpha - 1)  # fmt: skip
+    ratios = [
+        [(p, row[y] / q) for p, row in zip(prior, C, strict=True) if p > 0] for y, q in enumerate(outputs)
+    ]
+    if alpha == 1.0:
+        told = [sum(p * r * math.log(r) for p, r in some if r > 0) for some in ratios]
+        nats = sum(q * d for q, d in zip(outputs, told, strict=True))
+    else:
+        sums = [sum(p * r**alpha for p, r in some) for some in ratios]
+        told = [math.log(one) / (alpha - 1) for one in sums]
+        nats = math.log(sum(q * one for q, one in zip(outputs, sums, strict=True))) / (alpha - 1)
     found = surprise(Channel(C), prior, alpha=alpha, level=level)
     assert found.got == pytest.approx(sum(q for q, d in zip(outputs, told, strict=True) if d >= level))
     assert found.nats == pytest.approx(nats, rel=1e-10)
-    assert found.got <= found.at_most + 1e-12
+    assert found.got <= found.at_most
 
 
 def test_an_eraser_is_as_surprising_as_allowed() -> None:
-    for alpha in (1.1, 2.0, 20.0):
+    for alpha in (0.5, 1.0, 1.1, 2.0, 20.0):
         found = surprise(BinaryErasure(0.97).channel(), [0.5, 0.5], alpha=alpha, level=math.log(2.0))
         assert found.got == pytest.approx(0.03)
         assert found.ratio == pytest.approx(1.0, rel=1e-9)
@@ -153,7 +154,9 @@ def test_bad_parameters() -> None:
         lambda: membership(1.0, share=0.0),
         lambda: reused_noise(1),
         lambda: skew_curve(-1.0, [2.0]),
-        lambda: surprise(Channel(C), [1 / 3] * 3, alpha=1.0, level=0.1),
+        lambda: surprise(Channel(C), [1 / 3] * 3, alpha=0.0, level=0.1),
+        lambda: surprise(Channel(C), [1 / 3] * 3, alpha=math.nan, level=0.1),
+        lambda: row_by_row(1.5, 3),
         lambda: surprise(Channel(C), [1 / 3] * 3, alpha=2.0, level=0.0),
     ):
         with pytest.raises(InvalidParameter):

@@ -21,7 +21,7 @@ from __future__ import annotations
 from leakcap.attack.assumption import Floored, floor_curve, under_entropy_floor
 from leakcap.attack.classics import averaging, differencing, key_exists, low_bits, textbook_reachable
 from leakcap.attack.correlated import Correlated, copies_curve, correlated_record
-from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise
+from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise, row_by_row
 from leakcap.attack.field import FieldRead, read_everybody, read_field, search_field
 from leakcap.attack.finite import finite_length_rate, least_uses
 from leakcap.attack.game import Played, play
@@ -97,6 +97,7 @@ __all__ = [
     "reconstruction",
     "reused_noise",
     "ridge_regression",
+    "row_by_row",
     "sampled_joint",
     "sampled_record",
     "search_field",

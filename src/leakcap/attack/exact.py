@@ -15,7 +15,7 @@ from leakcap.errors import require
 from leakcap.leakage import mutual_information
 from leakcap.mechanism import OneTimePadPair
 
-__all__ = ["Exposed", "all_at_once", "membership", "reused_noise"]
+__all__ = ["Exposed", "all_at_once", "membership", "reused_noise", "row_by_row"]
 
 
 def reused_noise(k: int = 2, *, fresh: bool = False) -> Finding:
@@ -52,27 +52,44 @@ class Exposed(Finding):
 
 
 def all_at_once(delta: float, people: int) -> Exposed:
-    """Publish every row with probability δ: this is (0, δ)-DP, and nδ people are exposed in expectation.
+    """Publish the whole table with probability δ, and else nothing: this is (0, δ)-DP.
 
+    nδ people are exposed in expectation: nobody with probability 1 − δ, everybody with probability δ.
     at_most is what leakcap's counts, sums and means spend of δ, times the people: nothing.
     Source: the broken-wifi article, 2022.
 
     >>> found = all_at_once(1e-3, 1000)
+    >>> found.got, found.any_one
+    (1.0, 0.001)
+    """
+    return _exposed("δ spent at once, all rows together", delta, people, delta)
+
+
+def row_by_row(delta: float, people: int) -> Exposed:
+    """Publish each row with probability δ, independently: this is (0, δ)-DP as well.
+
+    nδ people are exposed in expectation, and somebody with probability 1 − (1 − δ)ⁿ.
+
+    >>> found = row_by_row(1e-3, 1000)
     >>> found.got, round(found.any_one, 4)
     (1.0, 0.6323)
     """
+    missed = people * math.log1p(-delta) if 0.0 <= delta < 1.0 else -math.inf
+    return _exposed("δ spent at once, each row by itself", delta, people, -math.expm1(missed))
+
+
+def _exposed(attack: str, delta: float, people: int, any_one: float) -> Exposed:
     require(0.0 <= delta <= 1.0, "delta", "all_at_once", "be a probability", delta)
     require(people >= 1, "people", "all_at_once", "be at least 1", people)
-    missed = people * math.log1p(-delta) if delta < 1.0 else -math.inf
     return Exposed(
-        attack="δ spent at once",
+        attack=attack,
         got=delta * people,
         at_most=0.0,
         unit="people",
         stopped_by="noise without δ, and the cap on δ of the ledger",
         people=people,
         delta=delta,
-        any_one=-math.expm1(missed),
+        any_one=any_one,
     )
 
 

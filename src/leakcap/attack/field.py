@@ -11,7 +11,7 @@ import numpy as np
 
 from leakcap.attack.choice import code_for
 from leakcap.attack.code import Bits, as_integers
-from leakcap.attack.finite import finite_length_rate
+from leakcap.attack.finite import fano_told, finite_length_rate, least_uses, luck
 from leakcap.attack.matching import Span, match_posterior
 from leakcap.attack.parities import Decoded, parity
 from leakcap.attack.use import Use
@@ -37,9 +37,10 @@ _GUARD = "caps on ε and nats a person; across people the cap on nats of the tab
 class FieldRead(Finding):
     """What was read: values by key, and how sure the reader is of each.
 
-    got = nats read an answer: k·ln 2 times the expected number of fields that are right, over the number of
-    answers; at_most = the capacity of one answer. `finite_length` is what the best code of this length gets
-    at frame error 1e-2, in the same unit.
+    got = what these answers told, in nats an answer: ln 2ᵏ − h(e) − e·ln(2ᵏ − 1) a field that is believed to
+    be wrong with probability e. at_most = the capacity of an answer, which limits the average over the noise:
+    lucky answers may tell more, but by more than `got` − `got_lower` with probability 1 % at most
+    (`luck`). `finite_length` is what the best code of this length gets at frame error 1e-2, in the same unit.
     """
 
     values: Mapping[object, int]
@@ -228,11 +229,14 @@ def _found(
     read: Mapping[object, Decoded],
     how: str,
 ) -> FieldRead:
-    sure = math.fsum(d.confidence for d in read.values())
+    told = math.fsum(fano_told(bits, 1.0 - d.confidence) for d in read.values()) / uses
+    lucky = luck(use, least_uses(use, bits, 1e-2), uses, len(read))
     spent = [now - before for now, before in zip(_spent(table), start, strict=True)]
     return FieldRead(
         attack=f"broken wifi, {how}",
-        got=sure * bits * math.log(2.0) / uses,
+        got=told,
+        got_lower=max(told - lucky, 0.0),
+        got_upper=math.inf,
         at_most=len(read) * use.capacity,
         unit="nats an answer",
         stopped_by=_GUARD,

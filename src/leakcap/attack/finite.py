@@ -1,14 +1,18 @@
-"""How short a code can be: the finite-blocklength optimum by the normal approximation."""
+"""What a code of so many uses can carry: the finite-blocklength optimum, Fano's inequality, and luck."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from leakcap.attack.use import Use
+from leakcap.capacities.level_binary import binary_level
 from leakcap.definition.normal import quantile_of_tail
 from leakcap.errors import require
+from leakcap.numeric import binary_entropy
 
-__all__ = ["finite_length_rate", "least_uses"]
+__all__ = ["fano_told", "finite_length_rate", "least_uses", "luck"]
 
 
 def finite_length_rate(use: Use, uses: int, error: float) -> float:
@@ -48,3 +52,38 @@ def least_uses(use: Use, bits: int, error: float) -> int:
         else:
             high = middle
     return high
+
+
+def fano_told(bits: int, error: float) -> float:
+    """ln 2ᵏ − h(e) − e·ln(2ᵏ − 1) nats: what a reading of k bits tells at least, wrong with probability e.
+
+    Zero where the error is that of a blind guess, or more. Source: Fano's inequality.
+
+    >>> fano_told(1, 0.5), round(fano_told(8, 0.0) / math.log(2.0), 12)
+    (0.0, 8.0)
+    """
+    if error >= 1.0 - 2.0**-bits:
+        return 0.0
+    others = bits * math.log(2.0) + math.log1p(-(2.0**-bits)) if bits > 1 else 0.0
+    return max(bits * math.log(2.0) - binary_entropy(max(error, 0.0)) - max(error, 0.0) * others, 0.0)
+
+
+def luck(use: Use, planned: int, uses: int, people: int = 1, *, risk: float = 1e-2) -> float:
+    """By how much answers may tell more than the capacity, in nats an answer, but with probability `risk`.
+
+    With i the information density of all answers, e^{(α−1)(i − uses·people·C_α)} is a supermartingale
+    whatever is asked after whatever was seen; so what was told in the end exceeds uses·people·C_α +
+    ln(1/risk)/(α−1) with probability `risk` at most (Jensen, Markov), also where the reader decides when to
+    stop. The order α rests on the `planned` number of uses alone; C_α is the level-α capacity of a use.
+
+    >>> from leakcap.attack.use import use_of_capacity
+    >>> use = use_of_capacity(0.02)
+    >>> luck(use, 20_000, 20_000) < 0.5 * use.capacity < luck(use, 200, 200)
+    True
+    """
+    require(0.0 < risk < 1.0, "risk", "luck", "lie strictly between 0 and 1", risk)
+    surprise = math.log(1.0 / risk)
+    order = 1.0 + min(math.sqrt(2.0 * surprise / (planned * people * use.dispersion)), 1.0)
+    p = use.crossover
+    level = binary_level(np.array([1.0 - p, p]), np.array([p, 1.0 - p]), order).upper
+    return people * (level - use.capacity) + surprise / ((order - 1.0) * uses)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from leakcap.attack.chance import binomial_interval
 from leakcap.attack.value import Finding
 from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
@@ -19,7 +20,10 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True, kw_only=True)
 class Played(Finding):
-    """A game that was played: got = wins/rounds, at_most = A/(A+1) for the ε that was promised."""
+    """A game that was played: got = wins/rounds, at_most = A/(A+1) for the ε that was promised.
+
+    Its interval is Clopper and Pearson's, exact for any number of rounds.
+    """
 
     rounds: int
     epsilon: float
@@ -52,8 +56,11 @@ def play(
     require(rounds >= 1, "rounds", "play", "be at least 1", rounds)
     bits = generator.integers(2, size=rounds).tolist()
     wins = sum(guess(observe(bit)) == bit for bit in bits)
+    low, high = binomial_interval(wins, rounds)
     return Played(
         attack=attack,
+        got_lower=low,
+        got_upper=high,
         got=wins / rounds,
         at_most=posterior_bound(epsilon, 0.5),
         unit="probability",

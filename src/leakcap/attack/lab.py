@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from leakcap.attack.chance import CONFIDENCE, binomial_interval, mean_interval
 from leakcap.attack.choice import code_for, likely_uses
-from leakcap.attack.finite import least_uses
+from leakcap.attack.finite import fano_told, least_uses
 from leakcap.attack.matching import Span, match_posterior
 from leakcap.attack.parities import MOST_BITS
 from leakcap.attack.use import Use
@@ -29,17 +30,24 @@ _AT_ONCE = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class Transmission(Finding):
-    """got = k·ln 2·(share of fields read right)/(uses a field), at_most = the capacity of a use.
+    """got = what the readings tell about the fields, in nats a use; at_most = the capacity of a use.
 
-    `best_uses` is the finite-length optimum without feedback at frame error 1e-2; `fields` were read, in
-    `uses` answers each (a mean where the reading is adaptive), `wrong` of them wrongly.
+    A reading of k bits that is wrong with probability e tells ln 2ᵏ − h(e) − e·ln(2ᵏ − 1) nats at least
+    (Fano), which no code brings above the capacity: a field that is guessed right by chance counts for
+    nothing. `best_uses` is the finite-length optimum without feedback at frame error 1e-2; `fields` were
+    read, in `uses` answers each (a mean where the reading is adaptive), `wrong` of them wrongly. Every 99 %
+    interval holds for any number of fields; that of `got` rests on those of the error and of the uses.
     """
 
     bits: int
     epsilon: float
     fields: int
     wrong: int
+    error_lower: float
+    error_upper: float
     uses: float
+    uses_lower: float
+    uses_upper: float
     best_uses: int
 
 
@@ -69,7 +77,7 @@ def transmit(
         noise = discrete_laplace(scale, block * length, source).reshape(block, length)
         read = code.decode(use.ratios(code.encode(messages) + noise)).messages
         wrong += int((read != messages).any(axis=1).sum())
-    return _sent(f"broken wifi, {code.name}", bits, use, fields, wrong, fields * length)
+    return _sent(f"broken wifi, {code.name}", bits, use, wrong, [float(length)] * fields)
 
 
 def transmit_adaptively(
@@ -83,21 +91,24 @@ def transmit_adaptively(
 ) -> Transmission:
     """Read random fields by posterior matching, each until it is believed with probability `confidence`.
 
+    A field that is not believed after twice the finite-length optimum is taken for the likeliest one.
+
     >>> transmit_adaptively(4, 5.0, fields=3, generator=np.random.default_rng(0)).fields
     3
     """
     require(1 <= bits <= MOST_BITS, "bits", "transmit_adaptively", f"be from 1 to {MOST_BITS}", bits)
     scale, use = _channel(epsilon, fields)
     noise = _one_by_one(scale, source)
-    wrong = total = 0
+    wrong, uses, most = 0, [], 2 * least_uses(use, bits, _ERROR)
     for message in tracked(_messages(bits, fields, generator), "posterior matching"):
 
         def ask(span: Span, message: int = message) -> float:
             return float(use.ratios(int(span.holds(message)) + next(noise)))
 
-        found = match_posterior(ask, bits, confidence=confidence)
-        total, wrong = total + found.uses, wrong + (found.message != message)
-    return _sent("broken wifi, posterior matching", bits, use, fields, wrong, total)
+        found = match_posterior(ask, bits, confidence=confidence, most_uses=most)
+        uses.append(float(found.uses))
+        wrong += found.message != message
+    return _sent("broken wifi, matching", bits, use, wrong, uses, most)
 
 
 def _channel(epsilon: float, fields: int) -> tuple[Fraction, Use]:
@@ -126,10 +137,24 @@ def _one_by_one(scale: Fraction, source: ByteSource) -> Iterator[int]:
         yield from discrete_laplace(scale, _BLOCK, source).tolist()
 
 
-def _sent(attack: str, bits: int, use: Use, fields: int, wrong: int, total: int) -> Transmission:
+def _sent(
+    attack: str, bits: int, use: Use, wrong: int, uses: list[float], most: int | None = None
+) -> Transmission:
+    """`uses` of each field: fixed beforehand, or found on the way and then `most` at most."""
+    fields, mean = len(uses), math.fsum(uses) / len(uses)
+    # Where two intervals stand behind that of `got`, each may fail half as often.
+    each = CONFIDENCE if most is None else 0.5 + CONFIDENCE / 2.0
+    error = binomial_interval(wrong, fields, each)
+    spent = (mean, mean) if most is None else mean_interval(uses, 1.0, most, each)
     return Transmission(
         attack=attack,
-        got=bits * math.log(2.0) * (fields - wrong) / total,
+        got=fano_told(bits, wrong / fields) / mean,
+        got_lower=fano_told(bits, error[1]) / spent[1],
+        got_upper=fano_told(bits, error[0]) / spent[0],
+        error_lower=error[0],
+        error_upper=error[1],
+        uses_lower=spent[0],
+        uses_upper=spent[1],
         at_most=use.capacity,
         unit="nats a use",
         stopped_by="caps on ε and nats a person; across people the cap on nats of the table",
@@ -137,6 +162,6 @@ def _sent(attack: str, bits: int, use: Use, fields: int, wrong: int, total: int)
         epsilon=use.decay,
         fields=fields,
         wrong=wrong,
-        uses=total / fields,
+        uses=mean,
         best_uses=least_uses(use, bits, _ERROR),
     )

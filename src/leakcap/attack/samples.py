@@ -30,13 +30,17 @@ _MOST = 40_000_000
 class Sampled(Correlated):
     """I(X;Y) under the empirical law of `draws` databases, exactly; an estimate for the law behind them.
 
-    The plug-in estimate is too high: `by_chance` is the mean of I(X;Y) where the person's column is shuffled
-    among the draws, so that nothing but chance ties it to the sum.
+    The plug-in estimate is too high: `by_chance` is the median of I(X;Y) where the person's column is
+    shuffled among the draws, so that nothing but chance ties it to the sum. Of n shuffles the least and the
+    largest, `by_chance_least` and `by_chance_most`, hold the median of all shuffles with probability
+    1 − 2^{1−n}: 99.2 % for eight.
     """
 
     draws: int
     values: int
     by_chance: float
+    by_chance_least: float
+    by_chance_most: float
 
 
 def sampled_joint(
@@ -124,7 +128,7 @@ def sampled_record(
     person: int = 0,
     grid: float = 1.0,
     bounds: tuple[float, float] | None = None,
-    shuffles: int = 5,
+    shuffles: int = 8,
     continuous: bool = False,
 ) -> Sampled:
     """`correlated_record` of a joint law given as samples, beside what as many draws show by chance.
@@ -147,5 +151,7 @@ def sampled_record(
         **correlated_fields(sums, epsilon, continuous=continuous),
         draws=steps.shape[0],
         values=len(sums.values),
-        by_chance=math.fsum(chance) / shuffles,
+        by_chance=float(np.median(chance)),
+        by_chance_least=min(chance),
+        by_chance_most=max(chance),
     )

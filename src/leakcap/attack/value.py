@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from leakcap.cards import bar, card
+from leakcap.cards import bar, card, interval
 
 __all__ = ["Finding"]
+
+_CHANCE = ("got_lower", "got_upper")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """One attack carried out: `got` against `at_most`, both in `unit`, and the guard that holds it there.
 
-    `got` is exact where the attack is computed and a frequency where it is played, which may then exceed
-    `at_most` by chance. `stopped_by` names the part of leakcap without which the attack would get more.
+    `got` is exact where the attack is computed. Where it is played, it is a frequency, `got_lower` and
+    `got_upper` are the ends of a 99 % interval of what it stands for, and chance may bring `got` above
+    `at_most`. `stopped_by` names the part of leakcap without which the attack would get more.
 
-    >>> Finding(attack="guess", got=0.6, at_most=0.75, unit="probability", stopped_by="ε").ratio
-    0.7999999999999999
+    >>> found = Finding(attack="guess", got=0.8, at_most=0.75, unit="probability", stopped_by="ε",
+    ...     got_lower=0.65, got_upper=0.9)
+    >>> round(found.ratio, 3), found.above_by_chance
+    (1.067, True)
     """
 
     attack: str
@@ -26,6 +31,18 @@ class Finding:
     at_most: float
     unit: str
     stopped_by: str
+    got_lower: float | None = None
+    got_upper: float | None = None
+
+    @property
+    def above_by_chance(self) -> bool | None:
+        """Whether chance alone may have brought `got` above `at_most`: its interval holds `at_most`.
+
+        None where nothing is to be explained: `got` is computed, or within the limit.
+        """
+        if self.got_lower is None or self.got <= self.at_most:
+            return None
+        return self.got_lower <= self.at_most
 
     @property
     def ratio(self) -> float:
@@ -42,11 +59,17 @@ class Finding:
             ("at most", f"{self.at_most:.6g} {self.unit}", ""),
             ("ratio", "∞" if math.isinf(self.ratio) else f"{self.ratio:.4g}", ""),
         ]
+        if self.got_lower is not None and self.got_upper is not None:
+            rows.insert(1, ("99 % interval", interval(self.got_lower, self.got_upper, self.unit), ""))
         return card(self.attack, rows, note=f"stopped by {self.stopped_by}")
 
     def to_dict(self) -> dict[str, object]:
         """Every field and the ratio, for JSON and plots; None for what JSON cannot say."""
         fields = {**asdict(self), "ratio": self.ratio}
+        if self.got_lower is None:
+            fields = {name: value for name, value in fields.items() if name not in _CHANCE}
+        else:
+            fields["above_by_chance"] = self.above_by_chance
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in fields.items()

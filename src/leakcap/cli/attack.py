@@ -121,7 +121,7 @@ def skew(
     report: Page = None,
     json_: Json = False,
 ) -> None:
-    """How far a cap at level α lets one of two even outcomes be tilted.
+    """How far a cap at level α lets one of two even outcomes be tilted: got keeps the cap, more breaks it.
 
     Example: leakcap attack skew --nats 0.1 --alpha 1,2,8,inf
     """

@@ -74,18 +74,23 @@ def reused(
 
 
 def delta(
-    delta_: Annotated[float, typer.Option("--delta", help="Of the whole publication.")] = 1e-3,
+    delta_: Annotated[
+        float, typer.Option("--delta", help="Of the whole publication, for each person.")
+    ] = 1e-3,
     people: Annotated[int, typer.Option(help="In the table.")] = 1000,
     report: Page = None,
     json_: Json = False,
 ) -> None:
-    """δ spent at once: publish all rows with probability δ, which (0, δ)-DP allows.
+    """δ spent at once, in the two ways that (0, δ)-DP allows: all rows together, or each by itself.
+
+    Both expose δ times the people on average. Together, somebody is exposed with probability δ, and then
+    everybody is. Each by itself, somebody is nearly always.
 
     Example: leakcap attack delta --delta 0.001 --people 1000
     """
-    from leakcap.attack import all_at_once
+    from leakcap.attack import all_at_once, row_by_row
 
-    show([all_at_once(delta_, people)], json_, report)
+    show([all_at_once(delta_, people), row_by_row(delta_, people)], json_, report)
 
 
 def surprise(
@@ -93,7 +98,7 @@ def surprise(
     prior: Annotated[
         str, typer.Option(help="The belief: `uniform`, or numbers with commas between.")
     ] = "uniform",
-    alpha: Annotated[float, typer.Option(help="The level, above 1.")] = 2.0,
+    alpha: Annotated[float, typer.Option(help="The level: positive, inf allowed.")] = 2.0,
     levels: Annotated[
         str, typer.Option(help="Nats told or more, with commas between.")
     ] = "0.05,0.1,0.2,0.3,0.4,0.5,0.6,0.8,1",

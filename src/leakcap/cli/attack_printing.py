@@ -99,14 +99,33 @@ def _table(rows: Sequence[tuple[str, Finding]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from leakcap.report.pages.attack import CHANCE
+    from leakcap.report.wording import signed
+
     table = Table(box=None, pad_edge=False)
-    for column in ("attack", "", "got", "at most", "ratio", ""):
+    played = any(finding.got_lower is not None for _, finding in rows)
+    interval = ("99 %",) if played else ()
+    for column in ("attack", "", "got", *interval, "at most", "ratio", ""):
         table.add_column(column, justify="left" if column in ("attack", "") else "right")
     for how, finding in rows:
         ratio = "∞" if math.isinf(finding.ratio) else f"{finding.ratio:.4g}"
-        cells = (f"{finding.got:.6g}", f"{finding.at_most:.6g}", ratio, finding.unit)
+        cells = [signed(finding.got, upward=False)]
+        cells += [_interval(finding)] if played else []
+        cells += [signed(finding.at_most, upward=True), ratio, finding.unit]
         table.add_row(Text(finding.attack), how, *cells)
     console().print(table)
+    for how, finding in rows:
+        if finding.above_by_chance is not None:
+            name = f"{finding.attack}, {how}" if how else finding.attack
+            console().print(Text(f"{name}: {CHANCE[finding.above_by_chance]}"), soft_wrap=True)
+
+
+def _interval(finding: Finding) -> str:
+    if finding.got_lower is None or finding.got_upper is None:
+        return "computed"
+    from leakcap.report.wording import outward
+
+    return "–".join(outward(finding.got_lower, finding.got_upper, digits=3))
 
 
 def _write(report: Path, rows: Sequence[dict[str, object]]) -> None:
@@ -131,7 +150,8 @@ def _tell(report: Path | None) -> None:
 
 
 def _rest(finding: Finding) -> dict[str, object]:
-    plain = ("attack", "got", "at_most", "ratio", "unit", "stopped_by")
+    plain = {"attack", "got", "got_lower", "got_upper", "above_by_chance", "at_most", "ratio", "unit"}
+    plain.add("stopped_by")
     return {name.replace("_", " "): value for name, value in finding.to_dict().items() if name not in plain}
 
 

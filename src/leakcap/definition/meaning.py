@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from leakcap.errors import require
-from leakcap.numeric.entropy import binary_entropy
 from leakcap.numeric.search import bisect
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "fano_guess",
     "guess_bound",
     "odds_factor",
-    "outcome_skew",
     "posterior_bound",
     "posterior_floor",
     "semantic_privacy",
@@ -140,55 +138,28 @@ def semantic_privacy(epsilon: float) -> float:
 
 
 def surprise_tail(alpha: float, nats: float, level: float) -> float:
-    """P(D_α(P_{X|Y} ‖ P_X) ≥ R) ≤ (e^{(α−1)ε}−1)/(e^{(α−1)R}−1) for capacity ε at level α > 1, R = `level`.
+    """P(D_α(P_{X|Y} ‖ P_X) ≥ R) ≤ (e^{(α−1)ε}−1)/(e^{(α−1)R}−1) for capacity ε at level α > 0, R = `level`.
 
-    The chance that an output tells much more than the cap. Source: the broken-wifi article, 2022.
+    The chance that an output tells much more than the cap: ε/R at α = 1, none beyond ε at α = ∞.
+    Source: the broken-wifi article, 2022.
 
-    >>> round(surprise_tail(2.0, math.log(1.1), math.log(2.0)), 12)
-    0.1
+    >>> round(surprise_tail(2.0, math.log(1.1), math.log(2.0)), 12), surprise_tail(1.0, 0.125, 0.5)
+    (0.1, 0.25)
     """
-    ok = alpha > 1.0 and math.isfinite(alpha)
-    require(ok, "alpha", "surprise_tail", "be a finite number above 1", alpha)
+    require(alpha > 0.0, "alpha", "surprise_tail", "be positive, ∞ allowed", alpha)
     _check(nats, "nats", "surprise_tail")
     _check(level, "level", "surprise_tail")
     if level <= nats:
         return 1.0
+    if nats == 0.0 or math.isinf(level) or math.isinf(alpha):
+        # Where α < 1 an infinite divergence counts for 1 only: it may come with probability 1 − e^{(α−1)ε}.
+        return -math.expm1((alpha - 1.0) * nats) if alpha < 1.0 and math.isinf(level) else 0.0
     t = alpha - 1.0
-    if math.isinf(level):
-        return 0.0
-    return (
-        math.exp(t * (nats - level)) * -math.expm1(-t * nats) / -math.expm1(-t * level) if nats > 0.0 else 0.0
-    )
-
-
-def outcome_skew(alpha: float, nats: float) -> float:
-    """The largest p with ln 2 − H_α(p) ≤ ε: how far one of two even outcomes can be tilted.
-
-    H_α is the Rényi entropy of (p, 1−p). Source: the broken-wifi article, 2022.
-
-    >>> round(outcome_skew(1.0, math.log(2.0)), 12), round(outcome_skew(2.0, math.log(1.25)), 12)
-    (1.0, 0.75)
-    """
-    ok = alpha > 0 and not math.isnan(alpha)
-    require(ok, "alpha", "outcome_skew", "be positive, ∞ allowed", alpha)
-    _check(nats, "nats", "outcome_skew")
-    if nats >= math.log(2.0):
-        return 1.0
-    return min(
-        math.nextafter(bisect(lambda p: math.log(2.0) - _renyi_entropy(p, alpha) - nats, 0.5, 1.0), 1.0), 1.0
-    )
-
-
-def _renyi_entropy(p: float, alpha: float) -> float:
-    if alpha == 1.0:
-        return binary_entropy(p)
-    if math.isinf(alpha):
-        return -math.log(max(p, 1.0 - p))
-    if p >= 1.0:
-        return 0.0
-    top = max(p, 1.0 - p)
-    rest = math.exp(alpha * (math.log1p(-top) - math.log(top)))
-    return (alpha * math.log(top) + math.log1p(rest)) / (1.0 - alpha)
+    if t == 0.0:
+        return nats / level
+    if t < 0.0:
+        return math.expm1(t * nats) / math.expm1(t * level)
+    return math.exp(t * (nats - level)) * math.expm1(-t * nats) / math.expm1(-t * level)
 
 
 def _check(value: float, name: str, owner: str) -> None:

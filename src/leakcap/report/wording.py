@@ -156,22 +156,22 @@ def sum_text(value: float, digits: int = 6) -> str:
     return _cut(value, digits, upward=True)
 
 
-def outward(low: float, high: float) -> tuple[str, str]:
-    """The ends of an interval at six digits, the lower rounded down and the upper up.
+def outward(low: float, high: float, digits: int = 6) -> tuple[str, str]:
+    """The ends of an interval at six digits or fewer, the lower rounded down and the upper up.
 
-    >>> outward(-0.12345678, 3.0)
-    ('-0.123457', '3')
+    >>> outward(-0.12345678, 3.0), outward(0.12345678, 3.0, 2)
+    (('-0.123457', '3'), ('0.12', '3'))
     """
-    return signed(low, upward=False), signed(high, upward=True)
+    return signed(low, upward=False, digits=digits), signed(high, upward=True, digits=digits)
 
 
-def signed(value: float, *, upward: bool) -> str:
-    """A number of either sign at six significant digits, rounded as asked; thousands apart.
+def signed(value: float, *, upward: bool, digits: int = 6) -> str:
+    """A number of either sign at six significant digits or fewer, rounded as asked; thousands apart.
 
     >>> signed(1234567.0, upward=True), signed(-1.5, upward=True)
     ('1,234,570', '-1.5')
     """
-    text = _cut(abs(value), 6, upward=upward == (value >= 0))
+    text = _cut(abs(value), digits, upward=upward == (value >= 0))
     whole, point, rest = text.partition(".")
     if whole.isdigit():
         text = f"{int(whole):,}{point}{rest}"

@@ -12,9 +12,15 @@ from leakcap.report.document import Audience, Document, Figure, Grid, Note, Para
 from leakcap.report.drawings import bars
 from leakcap.report.plots import Spec
 from leakcap.report.records import AttackRecord, FindingRecord
-from leakcap.report.wording import quantity, signed
+from leakcap.report.wording import outward, quantity, signed
 
-__all__ = ["attack_page"]
+__all__ = ["CHANCE", "attack_page"]
+
+CHANCE: dict[bool | None, str] = {
+    True: "above the limit, which may be chance: the 99 % interval holds the limit",
+    False: "above the limit, and not by chance: the 99 % interval lies above it",
+}
+"""What is said of a figure that was played and is above its limit, by `above_by_chance`."""
 
 
 def attack_page(record: AttackRecord, audience: Audience) -> Document:
@@ -35,11 +41,12 @@ def attack_page(record: AttackRecord, audience: Audience) -> Document:
             "What was got",
             (
                 bars(drawn, warm=1.0),
-                Grid(("attack", "got", "at most", "ratio"), rows, (1, 2, 3)),
+                Grid(("attack", "got", "99 % interval", "at most", "ratio"), rows, (1, 2, 3, 4)),
+                *(Paragraph(f"{_named(f)}: {CHANCE[f.above_by_chance]}.") for f in found if _above(f)),
                 Paragraph(
                     "What was got is exact where the attack is computed, and a frequency where it is played, "
-                    "which may by chance exceed what is allowed on average. Without its guard an attack "
-                    "may get more than is allowed.",
+                    "which may by chance exceed what is allowed on average: the interval holds what it "
+                    "stands for. Without its guard an attack may get more than is allowed.",
                     soft=True,
                 ),
             ),
@@ -118,9 +125,20 @@ def _row(finding: FindingRecord) -> tuple[Text, ...]:
     return (
         _named(finding),
         Figure(f"{_value(finding.got, up=False)} {finding.unit}", got),
+        _interval(finding),
         Figure(f"{_value(finding.at_most)} {finding.unit}", most),
         _value(finding.ratio, up=False),
     )
+
+
+def _above(finding: FindingRecord) -> bool:
+    return finding.above_by_chance is not None
+
+
+def _interval(finding: FindingRecord) -> Text:
+    if finding.got_lower is None or finding.got_upper is None:
+        return "computed"
+    return " to ".join(outward(finding.got_lower, finding.got_upper, digits=3))
 
 
 def _own(finding: FindingRecord) -> tuple[tuple[Text, ...], ...]:

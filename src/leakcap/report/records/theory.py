@@ -129,6 +129,9 @@ class FindingRecord(Part):
     ratio: float | None
     unit: str
     stopped_by: str
+    got_lower: float | None = None
+    got_upper: float | None = None
+    above_by_chance: bool | None = None
 
     def own(self) -> dict[str, Any]:
         """The figures that only this attack has."""
