@@ -5,14 +5,43 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
+import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from leakcap.cli.main import run
+import typer.main
 
-__all__ = ["Done", "leakcap"]
+from leakcap.cli.main import app, run
+
+__all__ = ["COMMANDS", "ROOT", "Done", "example", "leakcap"]
+
+ROOT = Path(__file__).parents[1]
+ENDLESS = {"serve"}
+"""Commands that run until they are stopped; their own tests start them."""
+
+
+def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield " ".join(path), command
+        return
+    for name, child in children.items():
+        yield from walk(child, (*path, name))
+
+
+COMMANDS = {name: command for name, command in walk(typer.main.get_command(app)) if name not in ENDLESS}
+
+
+def example(name: str) -> list[str]:
+    """The words of the example in a command's help, which may run over several lines."""
+    text = str(getattr(COMMANDS[name], "help", ""))
+    found = re.search(r"Example: leakcap ((?:.+\n?)+)", text)
+    assert found, f"`leakcap {name}` has no example in its help"
+    return shlex.split(found[1])
 
 
 @dataclass(frozen=True)

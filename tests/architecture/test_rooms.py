@@ -11,7 +11,7 @@ SOURCE = Path(leakcap.__file__).parent
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("cards", "numeric", "progress"),
+    ("apart", "cards", "numeric", "plain", "progress"),
     ("sampling",),
     ("bound",),
     ("channel", "divergence", "adversary"),

@@ -139,8 +139,8 @@ def test_what_a_first_release_says_and_writes(ward: Path) -> None:
     assert "A new ledger begins" not in again.stdout
     assert "1 of 1 answers were repeated" in again.stdout
     head, row = (ward / "values.csv").read_text().splitlines()
-    assert head == "statistic,value,lower,upper,confidence"
-    assert row.startswith("old,")
+    assert head == '"statistic","value","lower","upper","confidence"'
+    assert row.startswith('"old",')
 
 
 def test_a_policy_is_corrected_before_anything_was_spent(ward: Path) -> None:

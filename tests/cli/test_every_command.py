@@ -4,41 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
-import typer.main
 
-from command_line import Done, leakcap
-from leakcap.cli.main import app
-
-ROOT = Path(__file__).parents[2]
-ENDLESS = {"serve"}
-"""Commands that run until they are stopped; their own tests start them."""
-
-
-def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
-    children = getattr(command, "commands", None)
-    if children is None:
-        yield " ".join(path), command
-        return
-    for name, child in children.items():
-        yield from walk(child, (*path, name))
-
-
-COMMANDS = {name: command for name, command in walk(typer.main.get_command(app)) if name not in ENDLESS}
-
-
-def example(name: str) -> list[str]:
-    """The words of the example in a command's help, which may run over several lines."""
-    text = str(getattr(COMMANDS[name], "help", ""))
-    found = re.search(r"Example: leakcap ((?:.+\n?)+)", text)
-    assert found, f"`leakcap {name}` has no example in its help"
-    return shlex.split(found[1])
+from command_line import COMMANDS, ROOT, Done, example, leakcap
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,10 @@
 
 Entries are decimals, or fractions such as "1/3": with a fraction in it, a file is read exactly. Labels are
 read as integers where all labels of that side are whole numbers, else all as text. Inputs that are all
-written as `(0, 1, …)`, with equally many parts, are databases: tuples with one entry a record. An entry has
-at most 1,000 characters and an exponent from −400 to 400: 1e999999999 as a fraction would have a billion
-digits.
+written as `(0, 1, …)`, with equally many parts, are databases: tuples with one entry a record. In CSV
+an apostrophe stands before a label that a spreadsheet would take for a formula, and is taken off by the
+reader. An entry has at most 1,000 characters and an exponent from −400 to 400: 1e999999999 as a fraction
+would have a billion digits.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import numpy as np
 from leakcap.channel.entries import scipy_sparse
 from leakcap.channel.finite import Channel
 from leakcap.errors import InvalidChannel, LeakcapError
+from leakcap.plain import csv_text, json_text, label_of_cell, plain
 
 __all__ = ["load", "save"]
 
@@ -91,11 +93,11 @@ def _load_csv(file: Path) -> Channel:
                 f"{len(line)} cells in line {number}, not {width}."
             )
     if lines[0] == _LONG:
-        return _from_long([(a, b, _number(p)) for a, b, p in lines[1:]])
+        return _from_long([(label_of_cell(a), label_of_cell(b), _number(p)) for a, b, p in lines[1:]])
     if _is_number(lines[0][0]):
         return Channel(_numbers(lines))
-    inputs, outputs = [line[0] for line in lines[1:]], lines[0][1:]
-    return _labelled(inputs, outputs, _numbers([line[1:] for line in lines[1:]]))
+    inputs, outputs = [label_of_cell(line[0]) for line in lines[1:]], map(label_of_cell, lines[0][1:])
+    return _labelled(inputs, list(outputs), _numbers([line[1:] for line in lines[1:]]))
 
 
 def _load_parquet(file: Path) -> Channel:
@@ -261,6 +263,18 @@ def _texts(labels: Sequence[Hashable]) -> list[str]:
     return texts
 
 
+def _cells(labels: Sequence[Hashable]) -> list[int | str]:
+    """Labels as CSV holds them: whole numbers as they are, text that may need an apostrophe."""
+    cells = [one if isinstance(one, int) else text for one, text in zip(labels, _texts(labels), strict=True)]
+    for cell in cells:
+        if plain(str(cell), keep="") != str(cell):
+            raise InvalidChannel(
+                f"labels must be text without control characters in CSV. Got {plain(str(cell), keep='')!r}. "
+                "Use JSON, or `Channel.relabelled`."
+            )
+    return cells
+
+
 def _text(label: Hashable) -> str:
     if isinstance(label, tuple) and label:
         return f"({', '.join(map(_text, label))}{',' if len(label) == 1 else ''})"
@@ -278,23 +292,22 @@ def _plain(channel: Channel) -> list[list[Any]]:
     return [[float(v) for v in row] for row in channel.matrix]
 
 
-def _long(channel: Channel) -> dict[str, Any]:
+def _long(channel: Channel, written: Callable[[Sequence[Hashable]], Sequence[int | str]]) -> dict[str, Any]:
     table = channel.sparse.tocoo() if channel.sparse is not None else None
     if table is None:
         raise InvalidChannel("only a sparse channel is written in long form.")
-    inputs = np.array(_texts(channel.inputs), dtype=object)
-    outputs = np.array(_texts(channel.outputs), dtype=object)
+    inputs = np.array(written(channel.inputs), dtype=object)
+    outputs = np.array(written(channel.outputs), dtype=object)
     return dict(zip(_LONG, (inputs[table.coords[0]], outputs[table.coords[1]], table.data), strict=True))
 
 
 def _save_csv(channel: Channel, file: Path) -> None:
     if channel.sparse is not None:
-        lines = [_LONG, *zip(*(column.tolist() for column in _long(channel).values()), strict=True)]
+        lines = [_LONG, *zip(*(column.tolist() for column in _long(channel, _cells).values()), strict=True)]
     else:
-        rows = [[x, *row] for x, row in zip(_texts(channel.inputs), _plain(channel), strict=True)]
-        lines = [["input", *_texts(channel.outputs)], *rows]
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows(lines)
+        rows = [[x, *row] for x, row in zip(_cells(channel.inputs), _plain(channel), strict=True)]
+        lines = [["input", *_cells(channel.outputs)], *rows]
+    file.write_text(csv_text(lines), encoding="utf-8")
 
 
 def _save_parquet(channel: Channel, file: Path) -> None:
@@ -305,7 +318,7 @@ def _save_parquet(channel: Channel, file: Path) -> None:
             "an exact channel must be saved as CSV or JSON: Parquet has no fractions. Got Parquet."
         )
     if channel.sparse is not None:
-        columns = _long(channel)
+        columns = _long(channel, _texts)
     else:
         columns = {"input": np.array(_texts(channel.inputs), dtype=object)}
         columns |= {
@@ -326,7 +339,7 @@ def _save_json(channel: Channel, file: Path) -> None:
     else:
         content["matrix"] = _plain(channel)
     try:
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        text = json_text(content)
     except TypeError:
         raise InvalidChannel(
             "labels must be text, numbers or tuples of them in JSON. Use `Channel.relabelled`."

@@ -40,7 +40,7 @@ def guess(
     from leakcap.channel import Channel
 
     matrix = Channel.load(file)
-    show([guessing_game(matrix, belief(prior, matrix.shape[0]))], json_, report)
+    show([guessing_game(matrix, belief(prior, matrix.shape[0]))], json_, report, read=file)
 
 
 @attack.command()

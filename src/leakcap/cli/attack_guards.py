@@ -114,4 +114,5 @@ def surprise(
 
     matrix = Channel.load(file)
     chosen = numbers(levels, "--levels")
-    show(surprise_curve(matrix, belief(prior, matrix.shape[0]), alpha=alpha, levels=chosen), json_, report)
+    found = surprise_curve(matrix, belief(prior, matrix.shape[0]), alpha=alpha, levels=chosen)
+    show(found, json_, report, read=file)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leakcap.cli.printing import console, print_json
+from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ def numbers(text: str, option: str) -> list[float]:
         ) from None
 
 
-def show(found: Sequence[Finding], json_: bool, report: Path | None) -> None:
-    """Print the findings, and write the page if one is asked for."""
+def show(found: Sequence[Finding], json_: bool, report: Path | None, *, read: Path | None = None) -> None:
+    """Print the findings, and write the page if one is asked for, but not over the file that was `read`."""
     rows = [finding.to_dict() for finding in found]
     if report is not None:
-        _write(report, rows)
+        _write(report, rows, read)
     if json_:
         print_json("attack/1", {"findings": rows})
         return
@@ -128,11 +129,12 @@ def _interval(finding: Finding) -> str:
     return "–".join(outward(finding.got_lower, finding.got_upper, digits=3))
 
 
-def _write(report: Path, rows: Sequence[dict[str, object]]) -> None:
+def _write(report: Path, rows: Sequence[dict[str, object]], read: Path | None = None) -> None:
     from leakcap.report.html import write_html
     from leakcap.report.markdown import write_markdown
     from leakcap.report.sources import page_of
 
+    require_target(report, "`--report`", kept=[] if read is None else [read])
     page = page_of({"schema": "leakcap/attack/1", "findings": list(rows)}, "reviewer")
     try:
         (write_markdown if report.suffix.lower() == ".md" else write_html)(page, report)

@@ -82,7 +82,7 @@ def family(
 
     tree = siblings(children) if pedigree is None else _pedigree(pedigree)
     law = genomes(tree, tree.number(person), frequency, families=families)
-    show([correlated_record(law, epsilon)], json_, report)
+    show([correlated_record(law, epsilon)], json_, report, read=pedigree)
 
 
 def samples(
@@ -119,7 +119,7 @@ def samples(
         grid=grid,
         bounds=None if ends is None else (ends[0], ends[1]),
     )
-    show([found], json_, report)
+    show([found], json_, report, read=file)
 
 
 def knowledge(

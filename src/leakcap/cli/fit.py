@@ -10,7 +10,7 @@ import typer
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_json
 from leakcap.cli.release import LedgerUrl
-from leakcap.cli.targets import require_durable
+from leakcap.cli.targets import files_of, require_durable, require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def fit(
 
     Example: leakcap fit examples/hospital/model.toml
     """
-    from leakcap.models.files import Lecture, load_model
+    from leakcap.models.files import Descent, Lecture, load_model
 
     asked = load_model(file)
     if isinstance(asked.fit, Lecture):
@@ -60,8 +60,12 @@ def fit(
     if delta is not None and not 0 < delta < 1:
         raise InvalidParameter(f"`--delta` must lie between 0 and 1. Got {delta:g}.")
     url = require_durable(asked.ledger if ledger is None else ledger)
-    _fit(asked, url, analyst, (fresh, yes), resume, delta, json_,
-         checkpoint or file.with_suffix(".checkpoint.json"))  # fmt: skip
+    state = checkpoint or file.with_suffix(".checkpoint.json")
+    if isinstance(asked.fit, Descent):
+        # It is written beside itself first, and then put in its place.
+        for path in (state, state.with_name(f"{state.name}.new")):
+            require_target(path, "`--checkpoint`", (), [*files_of(asked, url), file])
+    _fit(asked, url, analyst, (fresh, yes), resume, delta, json_, state)
 
 
 def _fit(

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from leakcap.cli.printing import Json, console, finite, print_json
+from leakcap.cli.printing import Json, console, finite, print_json, say
 from leakcap.cli.release import LedgerUrl
+from leakcap.cli.targets import files_of, require_target
 
 __all__ = ["budget", "ledger"]
 
@@ -142,7 +143,7 @@ def verify(
         )
         return
     met = " It contains the anchor." if anchor is not None else ""
-    typer.echo(f"The chain holds: {head.rows:,} rows, {entries:,} spends.{met}\nhead {head.hash}")
+    say(f"The chain holds: {head.rows:,} rows, {entries:,} spends.{met}\nhead {head.hash}")
 
 
 @ledger.command()
@@ -174,7 +175,7 @@ def repair(
         print_json("ledger-repair/1", {"entries": [_entry(entry) for entry in lost]})
         return
     if not lost:
-        typer.echo("Nothing to repair: every spend was released or acknowledged.")
+        say("Nothing to repair: every spend was released or acknowledged.")
         return
     from leakcap.report.spending import print_entries
 
@@ -202,6 +203,8 @@ def export_(
     """
     from leakcap.ledger import Ledger, export
 
+    if output is not None:
+        require_target(output, "`--output`", (), _kept(url))
     with Ledger.read(_url(url)) as book:
         entries, amendments = book.entries(), book.amendments()
     if json_:
@@ -212,7 +215,7 @@ def export_(
         return
     text = export(entries, form.value, amendments)
     if output is None:
-        typer.echo(text, nl=not text.endswith("\n"))
+        say(text)
     else:
         output.write_text(text, encoding="utf-8")
 
@@ -294,7 +297,7 @@ def migrate(url: Url, json_: Json = False) -> None:
         print_json("ledger-migrate/1", {"before": before, "now": now})
         return
     same = before == now
-    typer.echo(f"The ledger has schema {now} already." if same else f"From schema {before} to {now}.")
+    say(f"The ledger has schema {now} already." if same else f"From schema {before} to {now}.")
 
 
 def _so_far(file: str, entries: Sequence[Any]) -> dict[str, Any]:
@@ -311,9 +314,20 @@ def _url(text: str, *, query_file: bool | None = None) -> str:
     """A URL, a path, or the ledger that a query file names."""
     from leakcap.release import load_queries
 
-    if query_file or (query_file is None and text.endswith(".toml")):
+    if query_file or (query_file is None and _is_query_file(text)):
         text = load_queries(text).ledger
     return text if "://" in text else f"sqlite:///{text}"
+
+
+def _kept(source: str) -> list[Path | str]:
+    """The files behind a ledger's URL, a path, or a query file."""
+    from leakcap.release import load_queries
+
+    return [source, *files_of(load_queries(source))] if _is_query_file(source) else [_url(source)]
+
+
+def _is_query_file(text: str) -> bool:
+    return text.endswith(".toml") and "://" not in text
 
 
 def _caps(balances: Sequence[Any]) -> list[dict[str, Any]]:

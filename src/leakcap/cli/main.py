@@ -107,7 +107,7 @@ def _interrupted(error: BaseException) -> bool:
 
 
 def _stop(message: str, code: int) -> None:
-    from leakcap.report.plain import plain
+    from leakcap.plain import plain
 
     typer.echo(plain(f"leakcap: {' '.join(message.split())}"), err=True)
     sys.exit(code)

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from leakcap.plain import json_text, plain
 
-__all__ = ["Json", "console", "finite", "print_json"]
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+__all__ = ["Json", "console", "finite", "print_json", "say"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def console() -> Console:
-    """The terminal, without colouring of numbers that we did not choose."""
-    from rich.console import Console
+    """The terminal, without colouring of numbers that we did not choose.
 
-    return Console(highlight=False)
+    What steers a terminal is written out here once more, whoever wrote it and whichever way it came.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Plain(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else plain(text), style, control)
+
+    return Plain(highlight=False)
+
+
+def say(text: str) -> None:
+    """Lines on standard output, as they are, but for what would steer a terminal."""
+    typer.echo(plain(text), nl=not text.endswith("\n"))
 
 
 def print_json(schema: str, value: Mapping[str, Any]) -> None:
     """Strict JSON on standard output; `schema` names its shape and version, as in ``release/1``."""
-    typer.echo(
-        json.dumps({"schema": f"leakcap/{schema}", **value}, indent=2, ensure_ascii=False, allow_nan=False)
-    )
+    typer.echo(json_text({"schema": f"leakcap/{schema}", **value}, indent=2))
 
 
 def finite(value: float) -> float | None:

@@ -9,7 +9,7 @@ import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
 from leakcap.cli.printing import Json, console, print_json
-from leakcap.cli.targets import require_durable, require_report, require_sheet
+from leakcap.cli.targets import files_of, require_durable, require_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,9 +88,11 @@ def release(
     policy = load_policy(queries.policy)
     target = report or queries.report
     url = require_durable(queries.ledger if ledger is None else ledger)
-    for path, require in ((target, require_report), (csv, require_sheet)):
-        if path is not None:
-            require(path, url, file, queries.policy, Path(queries.data))
+    kept = [file, *files_of(queries, url)]
+    if target is not None:
+        require_target(target, "The report", (".html", ".htm"), kept)
+    if csv is not None:
+        require_target(csv, "`--csv`", (".csv",), [*kept, *([target] if target else [])])
     table = PrivateTable(
         queries.data,
         policy=policy,

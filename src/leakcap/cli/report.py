@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakcap.cli.printing import Json, print_json
+from leakcap.cli.printing import Json, print_json, say
+from leakcap.cli.targets import files_of, require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ def report(
     from leakcap.report.sources import page_of
 
     targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
+    kept = _kept(source)
     for target in targets:
-        _require_target(target, source)
+        require_target(target, "`--output`", (".html", ".htm", ".md", ".csv"), kept)
     record = _record(source, preview)
     page: Document = page_of(record, reader.value, str(source))
     if page.kind != "release" and any(_is_sheet(target) for target in targets):
@@ -76,14 +78,16 @@ def report(
     if json_:
         print_json("report/1", {"kind": page.kind, "audience": reader.value, "files": files})
         return
-    typer.echo(f"The {page.kind} report for the {reader.value} is in {', '.join(files)}")
+    say(f"The {page.kind} report for the {reader.value} is in {', '.join(files)}")
 
 
-def _require_target(target: Path, source: Path) -> None:
-    if target.suffix.lower() not in {".html", ".htm", ".md", ".csv"}:
-        raise InvalidParameter(f"`--output` must be an .html, .md or .csv file. Got `{target}`.")
-    if target.resolve() == source.resolve():
-        raise InvalidParameter(f"The report may not replace `{source}`, from which it is made.")
+def _kept(source: Path) -> list[Path | str]:
+    """The files behind the source, which no page may replace."""
+    if source.suffix.lower() != ".toml":
+        return [source]
+    from leakcap.release import load_queries
+
+    return [source, *files_of(load_queries(source))]
 
 
 def _is_sheet(target: Path) -> bool:

@@ -1,49 +1,53 @@
-"""What a release may write to, and spend from: checked before anything is spent."""
+"""What a command may write to, and spend from: checked before anything is spent."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from leakcap.apart import apart, sqlite_path
 from leakcap.errors import InvalidQuery
 
-__all__ = ["require_durable", "require_report", "require_sheet"]
+if TYPE_CHECKING:
+    from leakcap.models.files import ModelFile
+    from leakcap.release import QueryFile
 
-_LEDGER_FILES = ("", "-wal", "-shm", "-journal")
+__all__ = ["files_of", "require_durable", "require_target"]
 
 
-def require_report(target: Path, ledger: str, *inputs: Path) -> None:
-    """Refuse a report that cannot be written, or that would replace what the release rests on.
+def require_target(
+    target: Path, what: str, endings: Sequence[str] = (), kept: Iterable[Path | str] = ()
+) -> None:
+    """Refuse a file that cannot be written, or that would replace one of `kept`, which the command rests on.
 
     A report over the ledger's log would take back the spend after the answer left. Nothing is made here.
     """
-    if target.suffix.lower() not in {".html", ".htm"}:
-        raise InvalidQuery(f"The report must be an .html file. Got `{target}`. Nothing was spent.")
-    _require_writable(target, "report", ledger, *inputs)
-
-
-def require_sheet(target: Path, ledger: str, *inputs: Path) -> None:
-    """The same of a file of values."""
-    if target.suffix.lower() != ".csv":
-        raise InvalidQuery(f"`--csv` must be a .csv file. Got `{target}`. Nothing was spent.")
-    _require_writable(target, "CSV", ledger, *inputs)
-
-
-def _require_writable(target: Path, what: str, ledger: str, *inputs: Path) -> None:
-    kept = [*inputs]
-    if ledger.startswith("sqlite:///"):
-        path = ledger.removeprefix("sqlite:///")
-        kept += [Path(path + suffix) for suffix in _LEDGER_FILES]
-    if target.resolve() in {path.resolve() for path in kept}:
+    if endings and target.suffix.lower() not in endings:
+        listed = " or ".join([", ".join(endings[:-1]), endings[-1]] if len(endings) > 1 else endings)
         raise InvalidQuery(
-            f"The {what} may not replace `{target}`, which the release needs. Nothing was spent."
+            f"{what} must be a file that ends in {listed}. Got `{target}`. Nothing was spent or written."
+        )
+    if "\0" in str(target):
+        raise InvalidQuery(f"{what} must be a path without null characters. Nothing was spent or written.")
+    if not apart(target, kept):
+        raise InvalidQuery(
+            f"{what} may not replace `{target}`, which the command needs. Name another file. "
+            "Nothing was spent or written."
         )
     place = target
     while not place.exists() and place != place.parent:
         place = place.parent
     usable = not target.is_dir() and (place == target or place.is_dir()) and os.access(place, os.W_OK)
     if not usable:
-        raise InvalidQuery(f"The {what} cannot be written to `{target}`. Nothing was spent.")
+        raise InvalidQuery(f"{what} cannot be written to `{target}`. Nothing was spent or written.")
+
+
+def files_of(asked: QueryFile | ModelFile, ledger: str | None = None) -> list[Path | str]:
+    """The files that a query file or a model file names."""
+    tables = getattr(asked, "tables", {})
+    return [asked.policy, asked.data, *tables.values(), asked.ledger, *([ledger] if ledger else [])]
 
 
 def require_durable(ledger: str) -> str:
@@ -54,8 +58,8 @@ def require_durable(ledger: str) -> str:
     """
     text = ledger.strip()
     url = text if "://" in text else f"sqlite:///{text}"
-    path = url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else url
-    if url.startswith("sqlite:") and (path in {"", "sqlite://", "sqlite:"} or path.startswith(":memory:")):
+    path = sqlite_path(url)
+    if path is not None and (not path.strip() or path.startswith(":memory:")):
         raise InvalidQuery(
             f"A ledger in memory forgets what was spent when the command ends. Got `{ledger}`. Name a file."
         )

@@ -5,16 +5,14 @@ Neither answers nor the table's fingerprint are exported, and no row holds a val
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from leakcap.ledger.text import sheet_cell
 from leakcap.ledger.ticks import AMOUNTS
 from leakcap.ledger.values import Amendment, Entry
+from leakcap.plain import csv_text, json_text
 
 __all__ = ["export"]
 
@@ -28,7 +26,8 @@ def export(
     """The entries as CSV with a heading, or as a JSON list. Where no bound is known JSON says null, CSV inf.
 
     Amendments of the policy stand among them, in the order of time: without an id, in state ``amended``. In
-    CSV, text that a spreadsheet would take for a formula gets an apostrophe before it.
+    CSV, text that a spreadsheet would take for a formula gets an apostrophe before it; control characters are
+    written out in both.
 
     >>> export([], "json")
     '[]'
@@ -39,14 +38,10 @@ def export(
     if form == "json":
         for row in rows:
             row |= {name: row[name] if math.isfinite(row[name]) else None for name in AMOUNTS}
-        return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False)
-    sheet = io.StringIO()
-    writer = csv.DictWriter(sheet, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
+        return json_text(rows, indent=2)
     for row in rows:
         row["details"] = json.dumps(row["details"], sort_keys=True, ensure_ascii=False)
-        writer.writerow({name: sheet_cell(value) for name, value in row.items()})
-    return sheet.getvalue()
+    return csv_text([_COLUMNS, *([row[name] for name in _COLUMNS] for row in rows)])
 
 
 def _row(entry: Entry) -> dict[str, Any]:

@@ -6,10 +6,7 @@ import math
 
 from leakcap.errors import require
 
-__all__ = ["require_detail", "require_text", "sheet_cell"]
-
-# What a spreadsheet would run as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+__all__ = ["require_detail", "require_text"]
 
 
 def require_text(value: object, name: str, owner: str) -> None:
@@ -35,12 +32,3 @@ def require_detail(key: str, value: object) -> None:
         return
     finite = isinstance(value, int | float) and math.isfinite(value)
     require(finite, f"details[{key!r}]", "Charge", "be text or a finite number", value)
-
-
-def sheet_cell(value: object) -> object:
-    """A value as a CSV file may hold it: text that a spreadsheet would take for a formula gets an apostrophe.
-
-    >>> sheet_cell("=1+1"), sheet_cell(-5), sheet_cell("ward A")
-    ("'=1+1", -5, 'ward A')
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

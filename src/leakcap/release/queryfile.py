@@ -18,6 +18,7 @@ answers of the queries that `consistent` names are made to add up; it may be a l
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +95,7 @@ def load_queries(path: str | Path) -> QueryFile:
         data=data,
         table=contents.table,
         ledger=ledger,
-        report=None if contents.report is None else folder / contents.report,
+        report=None if contents.report is None else _inside(folder, contents.report, path),
         queries=tuple(queries),
         tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
         consistent=_alike(contents.consistent, names, path),
@@ -114,6 +115,18 @@ def _alike(
     for group in groups:
         require(len(group) > 1, "consistent", ", ".join(group), "stand beside another query")
     return tuple(groups)
+
+
+def _inside(folder: Path, report: str, path: Path) -> Path:
+    """Whoever writes a query file says what is asked, and not which files elsewhere are written over."""
+    place = folder / report
+    inside = "\0" not in report and Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
+    if not inside:
+        raise InvalidQuery(
+            f"`report` of `{path}` must stay in the folder of that file. Got {report!r}. Another place "
+            "can be named on the command line, with `--report`."
+        )
+    return place
 
 
 def _place(folder: Path, data: Path | str, other: str) -> Path | str:

@@ -89,6 +89,8 @@ class PrivateTable(Asking):
         self._state = None if same_as is None else self.ledger.state_of(same_as)
         self._analyst = analyst
         self._source = source
+        given = (data, policy, *others.values())
+        self._files = [one for one in given if isinstance(one, str | Path)]
 
     @property
     def policy(self) -> Policy:
@@ -102,6 +104,11 @@ class PrivateTable(Asking):
         It returns exact totals: nothing of it may be shown that was not paid for and made noisy.
         """
         return self._engine
+
+    @property
+    def files(self) -> list[str | Path]:
+        """What it was opened from, which nothing may be written over: paths and URLs, its ledger's last."""
+        return [*self._files, self.ledger.url]
 
     @property
     def analyst(self) -> str:

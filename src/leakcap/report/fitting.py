@@ -10,7 +10,7 @@ from rich.text import Text
 
 from leakcap.ledger import Balance
 from leakcap.models.summary import Summary
-from leakcap.report.plain import plain
+from leakcap.plain import plain
 from leakcap.report.publication import number
 from leakcap.report.spending import balances_table
 from leakcap.report.terminal import print_statement

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from leakcap.plain import plain
 from leakcap.report.document import (
     Block,
     Cards,
@@ -20,7 +21,6 @@ from leakcap.report.document import (
     marks,
     notes,
 )
-from leakcap.report.plain import plain
 
 __all__ = ["render_markdown", "write_markdown"]
 

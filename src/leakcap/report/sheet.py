@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leakcap.ledger.text import sheet_cell
+from leakcap.plain import csv_text
 
 __all__ = ["values_text", "write_values"]
 
@@ -26,18 +24,16 @@ def values_text(releases: Sequence[Mapping[str, Any]]) -> str:
 
     >>> rows = [{"keys": {"ward": "=A"}, "value": -3, "interval": [-33.0, 27.0]}]
     >>> print(values_text([{"name": "n", "values": rows, "confidence": 0.95}]))
-    statistic,ward,value,lower,upper,confidence
-    n,'=A,-3,-33.0,27.0,0.95
+    "statistic","ward","value","lower","upper","confidence"
+    "n","'=A","-3","-33.0","27.0","0.95"
     <BLANKLINE>
     """
     names = dict.fromkeys(name for r in releases for row in r["values"] for name in row.get("keys") or {})
     heads = {name: f"{name}_" if name in ("statistic", *_NUMBERS) else name for name in names}
-    sheet = io.StringIO()
-    writer = csv.writer(sheet, lineterminator="\n")
-    writer.writerow(map(sheet_cell, ("statistic", *heads.values(), *_NUMBERS)))
+    lines: list[tuple[object, ...]] = [("statistic", *heads.values(), *_NUMBERS)]
     for release in releases:
         for row in release["values"]:
             keys = row.get("keys") or {}
             cells = (release["name"], *(keys.get(name, "") for name in names), row["value"])
-            writer.writerow(map(sheet_cell, (*cells, *row["interval"], release["confidence"])))
-    return sheet.getvalue()
+            lines.append((*cells, *row["interval"], release["confidence"]))
+    return csv_text(lines)

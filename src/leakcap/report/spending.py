@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leakcap.ledger import Account, Amendment, Balance, Entry
-from leakcap.report.plain import plain
+from leakcap.plain import plain
 from leakcap.report.publication import CAPS
 from leakcap.report.wording import at_least, sum_text
 

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from leakcap.leakage import Hyper
 from leakcap.ledger import Balance
+from leakcap.plain import plain
 from leakcap.release import Policy, Preview, Release
 from leakcap.report.channel import Finding
-from leakcap.report.plain import plain
 from leakcap.report.plots import label
 from leakcap.report.promises import not_counted, protects
 from leakcap.report.publication import ROUNDED, Publication, may_come, off_by, scales

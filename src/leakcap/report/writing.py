@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from leakcap.apart import apart
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable, Release
 from leakcap.report.document import Audience
@@ -37,6 +38,10 @@ def write_report(
     ...     print(Path(f"{folder}/ward.md").read_text().splitlines()[0])
     # ward
     """
+    if not apart(Path(path), table.files):
+        raise InvalidParameter(
+            f"`path` may not replace `{path}`, which the table rests on. Name another file."
+        )
     target, told = Path(path), [releases] if isinstance(releases, Release) else list(releases)
     publication = Publication.of(
         table.policy, told, table.statement(), table.budget(), table.ledger.amendments()
