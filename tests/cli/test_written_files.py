@@ -20,7 +20,7 @@ from leakcap.ledger import Ledger
 OUTPUTS = {"report", "csv", "output", "checkpoint"}
 """Options of all commands that name a file to be written."""
 
-READ = {"file", "first", "old", "pedigree", "policy", "source"}
+READ = {"correlation", "file", "first", "old", "pedigree", "policy", "source"}
 """Options and arguments of all commands that name a file to be read."""
 
 POLICY = """dataset = "ward"
