@@ -90,6 +90,8 @@ FIELDS: dict[str, list[Any]] = {
     "quantiles": [(0.3,)],
     "columns": [("x", "y"), ("d", "k"), ("y", "people.h")],
     "over": ["y"],
+    "formula": ["x * y - 3", "CASE WHEN f THEN -x ELSE least(x, y / 2) END"],
+    "range": [(-2.0, 5.0), (1.0, 3.0)],
     "when": ["x > 0", "people.u = 'f'"],
     "top": [1, 2],
 }

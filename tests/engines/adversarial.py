@@ -65,6 +65,12 @@ QUERIES: list[dict[str, Any]] = [
     {"statistic": "mean", "column": "x", "by": ("d",)},
     {"statistic": "mean", "column": "y"},
     {"statistic": "histogram", "column": "x", "bins": 5},
+    {
+        "statistic": "formula_sum",
+        "formula": "CASE WHEN d >= 'a' THEN least(2 * x, x + x) ELSE abs(x) / 3 - x END",
+        "range": (-1e300, 1e300),
+        "by": ("f",),
+    },
     {"statistic": "count", "where": "d >= 'a' AND NOT (x < 0.1) AND x IS NOT NULL"},
     {"statistic": "count", "where": "(bit_count(k & 9223372036854775807) + bit_count(k & 5)) % 2 = 1"},
     {"statistic": "sum", "column": "y", "where": "k IN (1, 2) OR f OR x BETWEEN -0.0 AND 5e-324"},

@@ -15,6 +15,7 @@ ASKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("top", ("d", 2), {}),
     ("covariance", (["x", "y"],), {}),
     ("correlation", (["x", "y"],), {}),
+    ("formula_sum", ("x * 2",), {"range": (0.0, 9.0)}),
     ("ratio", (), {"when": "f"}),
     ("ratio", ("x",), {"over": "y"}),
     ("quantiles", ("x", [0.1, 0.9]), {"bins": 8}),

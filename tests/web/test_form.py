@@ -49,6 +49,7 @@ ASKED = {
     "cumulative": {"column": "stay", "edges": "0, 10, 60"},
     "top": {"column": "ward", "top": "2"},
     "bounds": {"column": "income"},
+    "formula_sum": {"formula": "stay * age / 100", "range": "0, 20"},
     "ratio": {"when": "ward = 'a'"},
     "quantiles": {"column": "stay", "quantiles": "0.1, 0.9"},
     "histogram": {"column": "stay", "bins": "3", "top": "7", "over": "age"},

@@ -189,6 +189,10 @@ class Asking(ABC):
         """Between which powers of two the values of a number column lie, but for a few."""
         return self._ask(lambda rows: rows.bounds(column), **terms)
 
+    def formula_sum(self, formula: str, *, range: tuple[float, float], **terms: Unpack[Terms]) -> Release:
+        """The sum of a formula over the rows, its value in each clamped to the declared range."""
+        return self._ask(lambda rows: rows.formula_sum(formula, range=range), **terms)
+
     def ratio(
         self,
         column: str | None = None,

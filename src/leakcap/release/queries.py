@@ -41,7 +41,7 @@ class Query:
     are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
     private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
     belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
-    many of the largest categories are wanted.
+    many of the largest categories are wanted; `formula` is computed of each row and clamped to `range`.
 
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
@@ -64,6 +64,8 @@ class Query:
     over: Text | None = None
     when: Text | None = None
     top: Whole | None = None
+    formula: Text | None = None
+    range: tuple[Number, ...] | None = None
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -99,7 +101,7 @@ def _check_fields(query: Query) -> None:
 
 
 def _check_types(query: Query) -> None:
-    for field in ("column", "where", "over", "when"):
+    for field in ("column", "where", "over", "when", "formula"):
         value = getattr(query, field)
         _require(value is None or isinstance(value, str), field, query.name, "be text")
     listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)
@@ -140,7 +142,7 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
             content[field] = (content[field],)
         if content.get(field, ()) is None:
             del content[field]
-    for field in ("by", "join", "edges", "quantiles", "columns"):
+    for field in ("by", "join", "edges", "quantiles", "columns", "range"):
         if isinstance(content.get(field), list):
             content[field] = tuple(content[field])
     try:

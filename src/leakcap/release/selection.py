@@ -133,6 +133,10 @@ class Selection:
         """Between which powers of two the values of a number column lie, but for a few."""
         return self.ask("bounds", column)
 
+    def formula_sum(self, formula: str, *, range: tuple[float, float]) -> Question:
+        """The sum of a formula over the rows, its value in each clamped to the declared range."""
+        return self.ask("formula_sum", formula=formula, range=[float(end) for end in range])
+
     def ratio(
         self, column: str | None = None, *, over: str | None = None, when: str | None = None
     ) -> Question:

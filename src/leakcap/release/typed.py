@@ -2,10 +2,9 @@
 
 `Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
 that stands for a number on the grid; `Total` the exact sum of such integers; `Hashed` a number that follows
-from a row and a seed and looks random; `Ones` how many bits are set; `Kept` a test of groups rather than of
-rows. The rest is plain SQL. An engine
-replaces these by expressions that no value of its types can make fail (`release/engine/`); a tree that still
-has one cannot be written out.
+from a row and a seed and looks random; `Ones` how many bits are set; `Constant` an integer; `Kept` a test of
+groups rather than of rows. The rest is plain SQL. An engine replaces these by expressions that no value of
+its types can make fail (`release/engine/`); a tree that still has one cannot be written out.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from leakcap.release.policy import Policy
 
 __all__ = [
     "SOURCE",
+    "Constant",
     "Hashed",
     "Kept",
     "Ones",
@@ -96,6 +96,12 @@ class Hashed(exp.Expression):
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "purpose": True, "seed": True}
+
+
+class Constant(exp.Expression):
+    """The integer `this`, of size up to 2⁵³, as the type in which integers of rows are held."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 class Ones(exp.Expression):

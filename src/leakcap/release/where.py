@@ -37,7 +37,7 @@ from leakcap.release.condition import (
 from leakcap.release.policy import Key, Policy
 from leakcap.release.validation import meant
 
-__all__ = ["parse_where"]
+__all__ = ["column_of", "condition_of", "parse_where"]
 
 _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.EQ: "=",
@@ -94,6 +94,16 @@ def _parse(text: str) -> exp.Expression:
     if len(statements) != 1 or not isinstance(statements[0], exp.Expression):
         raise InvalidQuery("`where` must be a single condition, without semicolons.")
     return statements[0]
+
+
+def condition_of(node: exp.Expression, policy: Policy) -> Condition:
+    """The condition that a part of a longer text is. Raises `InvalidQuery` as `parse_where` does."""
+    return _condition(node, policy, 0)
+
+
+def column_of(node: exp.Expression, policy: Policy) -> str:
+    """The policy's name of a column, joined tables' included. Raises `InvalidQuery` as `parse_where` does."""
+    return _column(node, policy)
 
 
 def _condition(node: exp.Expression, policy: Policy, depth: int) -> Condition:

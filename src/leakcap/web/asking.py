@@ -19,7 +19,7 @@ __all__ = ["FIELDS", "Promises", "asked_query", "previewed", "released"]
 
 FIELDS = (
     *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
-    *("bins", "edges", "quantiles", "top", "epsilon", "delta"),
+    *("bins", "edges", "quantiles", "top", "formula", "range", "epsilon", "delta"),
 )
 _MOST = 2000
 _ONE = threading.Lock()
@@ -118,6 +118,7 @@ _READ: Mapping[str, Callable[[str, str], object]] = {
     "top": _whole,
     "edges": _numbers,
     "quantiles": _numbers,
+    "range": _numbers,
 }
 
 

@@ -22,6 +22,7 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
     "How much": {
         "sum": "a column added up",
         "mean": "the average of a column",
+        "formula_sum": "a formula of your own, added up",
         "ratio": "a share, or one sum over another",
     },
     "How they are spread": {

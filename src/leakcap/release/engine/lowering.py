@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from leakcap.release.engine.within import ball
-from leakcap.release.typed import Hashed, Kept, Ones, Read, Steps, Total, column, data_type, literal
+from leakcap.release.typed import Constant, Hashed, Kept, Ones, Read, Steps, Total, column, data_type, literal
 
 __all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in", "signed"]
 
@@ -24,7 +24,7 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
-_OWN = (Read, Steps, Total, Hashed, Ones, Kept, exp.Table)
+_OWN = (Read, Steps, Total, Hashed, Ones, Constant, Kept, exp.Table)
 
 
 class Lowering(ABC):
@@ -59,6 +59,8 @@ class Lowering(ABC):
             return self.total(node)
         if isinstance(node, Ones):
             return self.ones(node.this)
+        if isinstance(node, Constant):
+            return self.constant(int(node.this))
         if isinstance(node, Kept):
             return self.kept(node.this)
         if isinstance(node, Read):

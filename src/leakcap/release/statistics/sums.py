@@ -20,7 +20,7 @@ from leakcap.release.whole import Whole, doubles, plus, whole
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
 
-__all__ = ["Mean", "Total", "count_part", "sum_part"]
+__all__ = ["Mean", "Total", "count_part", "grid_answers", "sum_part"]
 
 
 class Total(Statistic):
@@ -39,11 +39,8 @@ class Total(Statistic):
         return asked.plan([sum_part(asked, grid, 0, asked.epsilon)], values=[value], grid=grid)
 
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
-        """The doubles nearest to the exact grid values, and what the noise may have added or taken off."""
-        assert plan.grid is not None
-        error = whole([plan.errors[0]])
-        ends = (plan.grid.values(plus(noisy[0], off)) for off in (-error, error))
-        return Answers(plan.grid.values(noisy[0]), *ends)
+        """The noisy sums and their intervals."""
+        return grid_answers(plan, noisy)
 
     def expected(self, plan: Plan) -> Expected:
         """How far the noise goes."""
@@ -108,6 +105,14 @@ class Mean(Statistic):
         """Half of the bounds' width."""
         low, high = column_bounds(plan)
         return (high - low) / 2
+
+
+def grid_answers(plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    """The doubles nearest to the noisy sums, and what the noise may have added or taken off."""
+    assert plan.grid is not None
+    error = whole([plan.errors[0]])
+    ends = (plan.grid.values(plus(noisy[0], off)) for off in (-error, error))
+    return Answers(plan.grid.values(noisy[0]), *ends)
 
 
 def sum_part(asked: Asked, grid: Grid, centre: int, epsilon: Fraction) -> Part:
