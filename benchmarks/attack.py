@@ -6,16 +6,22 @@ of the finite-length optimum; and the decoder's speed. With pairs only those. On
 
 `python benchmarks/attack.py multi-edge [frames]`: multi-edge codes at 10⁵ uses and, a third of the frames, at
 10⁶, behind the engine's own noise, a new graph every 20 frames.
+
+`python benchmarks/attack.py table [people]`: a field of 63 bits of everybody in a real `PrivateTable` with
+its ledger in a file.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import tempfile
 import time
 
 import numpy as np
+import pyarrow
 
+from leakcap.attack import read_everybody
 from leakcap.attack.choice import code_for
 from leakcap.attack.finite import least_uses
 from leakcap.attack.matching import Span, match_posterior
@@ -23,6 +29,7 @@ from leakcap.attack.multi_edge import multi_edge_code
 from leakcap.attack.parities import decode_parities, parities, parity
 from leakcap.attack.use import Use, use_of_capacity
 from leakcap.audit.tails import fraction_lower, fraction_upper
+from leakcap.release import PrivateTable
 from leakcap.sampling import discrete_laplace, rational_scale, system_bytes
 
 BITS_A_USE = 0.02
@@ -143,9 +150,39 @@ def speed(use: Use, bits: int, generator: np.random.Generator) -> None:
     )
 
 
+def by_table(people: int, generator: np.random.Generator) -> None:
+    """Everybody's field, by GROUP BY the person, at ε = 4 a count: what is read and what noise allows."""
+    bits, epsilon, uses = 63, 4.0, 100
+    secrets = generator.integers(1 << bits, size=people).tolist()
+    policy = {
+        "dataset": "town",
+        "neighbours": "add-remove-one",
+        "max_rows": people,
+        "caps": {"epsilon": 100_000.0},
+        "columns": {"id": {"keys": list(range(people))}, "code": {"keys": "private", "type": "integer"}},
+    }
+    data = pyarrow.table({"id": list(range(people)), "code": secrets})
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        victim = PrivateTable(data, policy=policy, ledger=f"sqlite:///{folder}/ledger.db")
+        found = read_everybody(
+            victim, ["code"], by="id", bits=bits, epsilon=epsilon, uses=uses, generator=generator
+        )
+    right = sum(found.values[i] == secret for i, secret in enumerate(secrets))
+    print(
+        f"{found.attack}   {people} people of {bits} bits, {uses} counts: {right} read right, "
+        f"{right * bits:,} bits   {found.got:.4g} of at most {found.at_most:.4g} nats an answer, ratio "
+        f"{found.ratio:.3f}   {found.nats_table_spent:,.0f} nats of the table charged   "
+        f"{time.perf_counter() - begun:.0f} s"
+    )
+
+
 def main() -> None:
     generator = np.random.default_rng(20261121)
     use = use_of_capacity(BITS_A_USE)
+    if sys.argv[1:2] == ["table"]:
+        by_table(int(sys.argv[2]) if len(sys.argv) > 2 else 2000, generator)
+        return
     if sys.argv[1:2] == ["multi-edge"]:
         frames = int(sys.argv[2]) if len(sys.argv) > 2 else 300
         for bits, uses, fewer in _MULTI_EDGE:

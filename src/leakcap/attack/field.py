@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leakcap.attack.choice import code_for
-from leakcap.attack.code import Bits, as_integers
+from leakcap.attack.code import Bits, Code, as_integers
 from leakcap.attack.finite import fano_told, finite_length_rate, least_uses, luck
 from leakcap.attack.matching import Span, match_posterior
 from leakcap.attack.parities import Decoded, parity
@@ -28,8 +28,9 @@ _MOST_LISTED = 8
 """A parity of k bits of a number lists 2^(k−1) values, and a condition has 600 words at most."""
 _MOST_BITS = 63
 """Of an integer column, whose masks are not negative."""
-_MOST_COLUMNS = 60
-"""A parity over n columns has some eight words a column."""
+_TOGETHER = 60
+"""Columns in one condition: a parity over n columns has some eight words a column, of 600."""
+_MOST_COLUMNS = 6000
 _GUARD = "caps on ε and nats a person; across people the cap on nats of the table"
 
 
@@ -67,6 +68,8 @@ def read_field(
     A field of many bits lies in integer columns of up to 63 bits, equally many in each, the most significant
     first: each question is a parity of masked bits, `bit_count(a & 5) % 2 = 1`. One column that is a number
     has 8 bits at most, whose parities are lists of values. `code_for` picks the code by the number of bits.
+    More than 60 columns, beyond which a parity is too long for a condition, are read in blocks of equal
+    length, each by a code of its own.
     All answers are asked for in one batch, which the ledger grants whole or not at all. Raises
     `BudgetExceeded` with nothing spent when a cap stops it.
 
@@ -136,21 +139,43 @@ def _read(
     columns = (column,) if isinstance(column, str) else tuple(column)
     each = _bits_of_each(table, columns, bits)
     require(uses >= 1, "uses", "read_field", "be at least 1", uses)
-    person, by = whom
+    person = whom[0]
     use = Use(float(1 / rational_scale(1, epsilon)))
-    code = code_for(bits, uses, use, generator)
-    masks = _masks(code.encode(np.eye(bits, dtype=np.uint8)), len(columns))
+    blocks = _blocks(columns, uses)
+    codes = [code_for(each * len(block), share, use, generator) for block, share in blocks]
+    queries: list[Query] = []
+    for (block, _), code in zip(blocks, codes, strict=True):
+        masks = _masks(code.encode(np.eye(code.bits, dtype=np.uint8)), len(block))
+        queries += _queries(table, block, masks, each, whom, epsilon, first=len(queries))
     start = _spent(table)
-    releases = table.release(_queries(table, columns, masks, each, (person, by), epsilon), fresh=True)
+    releases = table.release(queries, fresh=True)
     use = Use(1.0 / releases[0].noise_scale)
     names: list[object] = [next(iter(row.keys.values()), person) for row in releases[0].rows]
     answers = np.array([[row.value for row in release.rows] for release in releases], dtype=np.float64)
-    read = code.decode(use.ratios(answers).T)
-    decoded = {
-        name: Decoded(message, float(sure))
-        for name, message, sure in zip(names, as_integers(read.messages), read.confidences, strict=True)
-    }
-    return _found(table, start, use, bits, uses, decoded, code.name)
+    ratios = np.split(use.ratios(answers).T, np.cumsum([share for _, share in blocks])[:-1], axis=1)
+    decoded = {name: Decoded(0, 1.0) for name in names}
+    for code, soft in zip(codes, ratios, strict=True):
+        read = code.decode(soft)
+        for name, message, sure in zip(names, as_integers(read.messages), read.confidences, strict=True):
+            before = decoded[name]
+            decoded[name] = Decoded(before.message << code.bits | message, before.confidence * float(sure))
+    return _found(table, start, use, bits, uses, decoded, _called(codes))
+
+
+def _blocks(columns: tuple[str, ...], uses: int) -> list[tuple[tuple[str, ...], int]]:
+    """The columns in as few parts as conditions allow, the most significant first, with the uses of each."""
+    parts = -(-len(columns) // _TOGETHER)
+    require(uses >= parts, "uses", "read_field", f"be at least {parts}, one for each block", uses)
+    cuts = [part * len(columns) // parts for part in range(parts + 1)]
+    ends = [uses * cut // len(columns) for cut in cuts]
+    return [
+        (columns[low:high], after - before)
+        for low, high, before, after in zip(cuts, cuts[1:], ends, ends[1:], strict=False)
+    ]
+
+
+def _called(codes: Sequence[Code]) -> str:
+    return codes[0].name if len(codes) == 1 else f"{codes[0].name}, {len(codes)} blocks"
 
 
 def _bits_of_each(table: PrivateTable, columns: tuple[str, ...], bits: int) -> int:
@@ -186,6 +211,8 @@ def _queries(
     bits: int,
     whom: tuple[str, tuple[str, ...]],
     epsilon: float,
+    *,
+    first: int,
 ) -> list[Query]:
     from leakcap.release import Query
 
@@ -201,7 +228,7 @@ def _queries(
             by=by,
             epsilon=epsilon,
         )
-        for j, mask in enumerate(masks)
+        for j, mask in enumerate(masks, first)
     ]
 
 
