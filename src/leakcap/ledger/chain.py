@@ -4,7 +4,7 @@
 
 Canonical JSON: keys sorted, no spaces, ASCII. The first row of a ledger, of kind ``open``, binds the data
 set, the policy and the caps; its `previous` is 64 zeros. Rows of schema 1 (`format` 1) were hashed before
-there were other columns, and keep their hashes.
+there were other columns, and keep their hashes; those of `format` 2 have another key of what was asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["FORMAT", "START", "fingerprint", "link", "row_hash", "text_hash"]
 
-FORMAT = 2
+FORMAT = 3
 """Of the rows that this leakcap writes."""
 
 START = "0" * 64
@@ -74,7 +74,7 @@ def row_hash(row: Mapping[str, Any]) -> str:
 def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:
     """The row with its place in the chain.
 
-    >>> link({"seq": 1}, START)["hash"] == fingerprint({"format": 2, "seq": 1, "previous": START})
+    >>> link({"seq": 1}, START)["hash"] == fingerprint({"format": FORMAT, "seq": 1, "previous": START})
     True
     """
     fields = {**row, "format": FORMAT, "previous": previous}

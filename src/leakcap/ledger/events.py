@@ -13,8 +13,9 @@ from typing import Any
 from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
-from leakcap.ledger.chain import START, fingerprint, link
+from leakcap.ledger.chain import START, link
 from leakcap.ledger.rules import Rules, rules_read
+from leakcap.ledger.sameness import memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import Regime
@@ -28,7 +29,6 @@ __all__ = [
     "entries_query",
     "entry_of",
     "first_row",
-    "memo_key",
     "migration_row",
     "note_row",
     "owner_text",
@@ -110,7 +110,7 @@ def reserve_rows(
             "details": charge.details_json,
             "data": data[0],
             "data_version": data[1],
-            "memo": memo_key(charge, ticks, data[0], state.rules, meaning),
+            "memo": memo_key(charge, data[0], state.rules, meaning),
             **dict(zip(AMOUNTS, ticks, strict=False)),
         }
         rows.append(link(row, head))
@@ -148,26 +148,6 @@ def progress_row(
     row = _row(state.rows + 1, "progress", time, entry.id, step[0])
     row |= {"query": entry.query, "analyst": analyst, "details": _json({"to": step[1]}), "answer": answer}
     return link(row, state.head)
-
-
-def memo_key(charge: Charge, asked: Ticks, data: str, rules: Rules, meaning: str = "") -> str:
-    """What two queries share when the answer to one answers the other; empty where the table is not known.
-
-    `meaning` tells policies apart under which the same text means something else: see `policies`. Where
-    analysts have their own accounts an answer is remembered for its own analyst only: what another one
-    learns from it would not be on that one's account.
-    """
-    if not data:
-        return ""
-    analyst = charge.analyst if rules.by_analyst else None
-    same = {
-        "text": charge.text,
-        "spend": list(asked),
-        "details": charge.details_json,
-        "analyst": analyst,
-        "data": data,
-    }
-    return fingerprint(same | ({"meaning": meaning} if meaning else {}))
 
 
 @cache

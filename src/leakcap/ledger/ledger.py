@@ -246,8 +246,9 @@ class Ledger(Book):
         """For each charge the latest recorded answer to the same query at the same price, or None. Spends
         nothing.
 
-        The same: normalised text, spend, details and table (`data`), and the same analyst where analysts have
-        caps of their own. What was reserved and never released has no answer.
+        The same: normalised text, what was `asked`, and table (`data`), and the same analyst where analysts
+        have caps of their own; spend and details agree but for the last digits of what was computed. What was
+        reserved and never released has no answer.
         """
         with self._database.reading() as connection:
             state = self._governed(connection)

@@ -6,14 +6,14 @@ Only released values are recorded, in the row that says that they left, so that 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import row_hash
-from leakcap.ledger.events import memo_key
+from leakcap.ledger.sameness import ASKED, agree, asked_before, memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.values import Answer, Charge, Step
@@ -22,15 +22,19 @@ __all__ = ["find", "name_of", "of_entry", "steps_of", "texts_of", "version_of", 
 
 # Built once: to put a statement together costs more than to run it.
 _LEFT = EVENT.alias("released_row")
-_RELEASED = (
-    select(_LEFT, EVENT.c.seq.label("reserved_row"))
+_ASKED = (
+    select(EVENT, _LEFT.c.seq.label("left"))
     .select_from(EVENT.join(_LEFT, _LEFT.c.entry == EVENT.c.entry))
-    .where(EVENT.c.kind == "reserve", EVENT.c.memo == bindparam("key"))
-    .where(_LEFT.c.kind == "release", _LEFT.c.answer != "")
+    .where(EVENT.c.kind == "reserve", _LEFT.c.kind == "release", _LEFT.c.answer != "")
     .order_by(EVENT.c.seq.desc())
-    .limit(1)
+)
+# Fresh noise may have been paid for many times; of the latest the last one that costs the same is told.
+_BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
+_BEFORE = _ASKED.where(
+    EVENT.c.data == bindparam("table"), EVENT.c.text == bindparam("words"), EVENT.c.format < ASKED
 )
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
+_FIRST = select(EVENT.c.format).where(EVENT.c.seq == 1)
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _NAMED = select(EVENT.c.data, EVENT.c.data_version).where(EVENT.c.kind == "reserve", EVENT.c.data != "")
@@ -70,18 +74,31 @@ def find(
     """
     if not data:
         return None
-    price, found = charge.spend.ticks(state.rules.alpha), None
+    price = charge.spend.ticks(state.rules.alpha)
+    for asked in _candidates(connection, state, charge, data, meanings):
+        if not agree(asked, charge, price):
+            continue
+        row = dict(connection.execute(_ROW, {"place": asked.pop("left")}).mappings().one())
+        # The row that says what was asked counts as much as the one that says what left.
+        for seen in (asked, row):
+            _require_unedited(seen, label)
+        return Answer(entry=row["entry"], values=json.loads(row["answer"]))
+    return None
+
+
+def _candidates(
+    connection: Connection, state: State, charge: Charge, data: str, meanings: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """What was asked in the same words and answered, latest first; rows of earlier formats last."""
     for meaning in meanings:
-        key = memo_key(charge, price, data, state.rules, meaning)
-        found = found or connection.execute(_RELEASED, {"key": key}).mappings().one_or_none()
-    if found is None:
-        return None
-    row = dict(found)
-    # The row that says what was asked counts as much as the one that says what left.
-    asked = connection.execute(_ROW, {"place": row.pop("reserved_row")}).mappings().one()
-    for seen in (dict(asked), row):
-        _require_unedited(seen, label)
-    return Answer(entry=row["entry"], values=json.loads(row["answer"]))
+        key = memo_key(charge, data, state.rules, meaning)
+        yield from map(dict, connection.execute(_BY_KEY, {"key": key}).mappings().all())
+    if connection.execute(_FIRST).scalar_one() >= ASKED:
+        return
+    rows = map(dict, connection.execute(_BEFORE, {"table": data, "words": charge.text}).mappings().all())
+    for row in rows:
+        if any(asked_before(row, charge, data, state.rules, meaning) for meaning in meanings):
+            yield row
 
 
 def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:

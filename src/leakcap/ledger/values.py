@@ -90,6 +90,9 @@ class Charge:
     `query` is its name, `text` its normalised text, `details` public facts worth keeping (mechanism,
     noise scale, sensitivity). Nothing here may come from the data: it is stored as it is.
 
+    `asked` is what else was asked, in exact numbers as somebody gave them (``"ε 1/10"``): a charge with the
+    same text that asks the same is the same query. Where it is empty, ε and δ of the spend say it.
+
     >>> Charge("malignant", "count where diagnosis = 'malignant'", Spend(epsilon=0.1)).analyst
     ''
     """
@@ -99,10 +102,11 @@ class Charge:
     spend: Spend
     analyst: str = ""
     details: Mapping[str, str | float | int] = field(default_factory=dict)
+    asked: str = ""
 
     def __post_init__(self) -> None:
         require(bool(self.query), "query", "Charge", "be a name", self.query)
-        for name in ("query", "text", "analyst"):
+        for name in ("query", "text", "analyst", "asked"):
             require_text(getattr(self, name), name, "Charge")
         object.__setattr__(self, "details", dict(self.details))
         for key, value in self.details.items():

@@ -19,12 +19,21 @@ from leakcap.models.estimator import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
+from leakcap.release.part import as_printed
 from leakcap.release.plan import units_statement
 from leakcap.release.price import tight_mutual_information
 from leakcap.release.schema import wrong_number
 from leakcap.release.table import open_ledger
 
-__all__ = ["Account", "Answered", "approximate_spend", "check_epsilon", "gaussian_spend", "pure_spend"]
+__all__ = [
+    "Account",
+    "Answered",
+    "approximate_spend",
+    "asked_of",
+    "check_epsilon",
+    "gaussian_spend",
+    "pure_spend",
+]
 
 
 def pure_spend(epsilon: float, policy: Policy, *, nats_table: float = math.inf) -> Spend:
@@ -75,6 +84,15 @@ def _spend(epsilon: float, delta: float, person: float, table: float, level: flo
 def approximate_spend(epsilon: float, delta: float) -> Spend:
     """The spend of an (ε, δ)-DP fit of which no more is known: no bound in nats follows for any alphabet."""
     return Spend(epsilon=epsilon, delta=delta, nats_person=math.inf, nats_table=math.inf, nats_level=math.inf)
+
+
+def asked_of(epsilon: float | None, delta: float) -> str:
+    """ε, where it is given, and δ as the decimals that were given: what tells fits of one text apart.
+
+    >>> asked_of(0.5, 1e-6)
+    'ε 1/2, δ 1/1000000'
+    """
+    return f"{'' if epsilon is None else f'ε {as_printed(epsilon)}, '}δ {as_printed(delta)}"
 
 
 def check_epsilon(epsilon: object, delta: object, owner: str) -> None:
@@ -190,7 +208,9 @@ class Account:
         """Record a fit's released values, and that they leave."""
         self.ledger.mark_released([entry], answers={entry: np.atleast_2d(values).tolist()})
 
-    def charge(self, query: str, text: str, spend: Spend, details: Mapping[str, str | float | int]) -> Charge:
-        """A fit's price, with what every fit tells the ledger."""
+    def charge(
+        self, query: str, text: str, spend: Spend, details: Mapping[str, str | float | int], *, asked: str
+    ) -> Charge:
+        """A fit's price, with what every fit tells the ledger; `asked` is its ε and δ, see `asked_of`."""
         facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
-        return Charge(query, text, spend, self.analyst, facts)
+        return Charge(query, text, spend, self.analyst, facts, asked)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, LedgerError, require
 from leakcap.ledger import Entry, Ledger, Spend
-from leakcap.models.budget import Account, check_epsilon
+from leakcap.models.budget import Account, asked_of, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
 from leakcap.models.estimator import Floats
@@ -205,7 +205,8 @@ class PrivateGradientDescent(PrivateModel):
         if saved is None:
             noise = "sampled discrete Gaussian"
             details: dict[str, str | float | int] = {"mechanism": noise, "steps": self.steps}
-            charge = account.charge("gradient descent", text, spend, details)
+            asked = asked_of(None, self.delta)
+            charge = account.charge("gradient descent", text, spend, details, asked=asked)
             data = examples.data if self._loss.remembered else ""
 
             def draw(entry: Entry) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Ledger
-from leakcap.models.budget import Account, Answered, check_epsilon
+from leakcap.models.budget import Account, Answered, asked_of, check_epsilon
 from leakcap.models.estimator import Floats, numbers_of
 from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
@@ -145,7 +145,8 @@ class LinearRegression(PrivateModel):
         data: str,
         fresh: bool,
     ) -> Self:
-        charge = account.charge("linear regression", text, plan.spend, _details(plan))
+        asked = asked_of(self.epsilon, self.delta)
+        charge = account.charge("linear regression", text, plan.spend, _details(plan), asked=asked)
         found = account.answered(
             charge, lambda entry: plan.noisy(totals(), self.source), data=data, fresh=fresh
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Entry, Ledger
-from leakcap.models.budget import Account, approximate_spend, check_epsilon, pure_spend
+from leakcap.models.budget import Account, approximate_spend, asked_of, check_epsilon, pure_spend
 from leakcap.models.estimator import Floats
 from leakcap.models.examples import Examples
 from leakcap.models.integers import ball_integers
@@ -148,7 +148,8 @@ class LogisticRegression(PrivateModel):
             objective = LogisticObjective(z, _STEPS, noise.penalty, noise.draw(self.source))
             return noise.output.released(objective.minimise(noise.gradient), self.source)
 
-        charge = account.charge("logistic regression", self._text(examples), spend, details)
+        asked = asked_of(self.epsilon, self.delta)
+        charge = account.charge("logistic regression", self._text(examples), spend, details, asked=asked)
         found = account.answered(charge, draw, data=examples.data, fresh=fresh)
         self._keep(found.values.ravel(), examples)
         self.penalty_, self.noise_scale_, self.solver_noise_ = noise.penalty, noise.scale, noise.output.scale

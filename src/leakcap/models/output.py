@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.errors import require
 from leakcap.ledger import Entry, Ledger, Spend
 from leakcap.models.ball_ridge import BallRidge
-from leakcap.models.budget import Account, check_epsilon, gaussian_spend, pure_spend
+from leakcap.models.budget import Account, asked_of, check_epsilon, gaussian_spend, pure_spend
 from leakcap.models.estimator import Floats, numbers_of
 from leakcap.models.examples import Examples, Rows
 from leakcap.models.integers import ball_integers, exact_products
@@ -152,7 +152,8 @@ class RidgeRegression(PrivateModel):
             near = problem.near(Fraction(_allowance(move)) / unit)
             return noise.released([t * unit for t in near], self.source)
 
-        charge = account.charge("ridge regression", self._text(examples), spend, details)
+        asked = asked_of(self.epsilon, self.delta)
+        charge = account.charge("ridge regression", self._text(examples), spend, details, asked=asked)
         found = account.answered(charge, draw, data=examples.data, fresh=fresh)
         self.coef_, self.intercept_ = found.values.ravel(), 0.0
         self.noise_scale_, self.sensitivity_ = noise.scale, move + 2 * _allowance(move)

@@ -7,8 +7,8 @@ have been (a radius lies between 0 and 50 µm), the number of units is one the o
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -279,8 +279,11 @@ def coin_flip_epsilon(success: float, *, contents_apart: int) -> float:
     >>> coin_flip_epsilon(0.6, contents_apart=1), coin_flip_epsilon(0.6, contents_apart=2)
     (0.405465108108, 0.202732554054)
     """
-    exact = math.log1p((2.0 * success - 1.0) / (1.0 - success)) / contents_apart
-    return math.floor(exact * 1e12 * (1 - 1e-15)) / 1e12
+    # It stands in the policy's fingerprint: in decimals, which are the same on every processor.
+    with localcontext(Context(prec=60)):
+        p = Decimal(repr(float(success)))
+        ticks = (p / (1 - p)).ln() * 10**12 / contents_apart
+        return float(ticks.to_integral_value(ROUND_FLOOR).scaleb(-12))
 
 
 class Policy(_Strict):

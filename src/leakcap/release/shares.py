@@ -139,19 +139,27 @@ def _shared(
     if aim != "shares by weight":
         each = float(left / len(places))
         needs = [_constant(plan_query(drafts[place].at(each, slacks[place]), policy)) for place in places]
-        weights = [_claim(aim, weight, need) for weight, need in zip(weights, needs, strict=True)]
+        weights = _claims(aim, weights, needs)
     return dict(zip(places, shares(left, weights), strict=True))
 
 
-def _claim(aim: Aim, weight: float, need: float) -> float:
-    """In logarithms, because squares of large bounds are no doubles."""
-    logs = math.log(weight) + (2.0 if aim == "least total error" else 1.0) * math.log(need)
-    claim = logs / 3.0 if aim == "least total error" else logs
-    if abs(claim) > 700.0:
+def _claims(aim: Aim, weights: Sequence[float], needs: Sequence[float]) -> list[float]:
+    """How much more than the least of them each gets, to nine digits: the last ones are others on another
+    processor, where the same batch shall ask the same.
+
+    In logarithms, because squares of large bounds are no doubles.
+    """
+    square = aim == "least total error"
+    logs = [
+        (math.log(weight) + 2.0 * math.log(need)) / 3.0 if square else math.log(weight) + math.log(need)
+        for weight, need in zip(weights, needs, strict=True)
+    ]
+    least = min(logs)
+    if max(logs) - least > 700.0:
         raise InvalidQuery(
             "The weights and the bounds of the queries are too far apart to share a budget by."
         )
-    return math.exp(claim)
+    return [float(f"{math.exp(log - least):.9g}") for log in logs]
 
 
 def _constant(plan: Plan) -> float:
@@ -165,15 +173,15 @@ def _constant(plan: Plan) -> float:
 def shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _TICKS) -> list[float]:
     """`epsilon` by weights, each share rounded down to 10^−ticks, or to fifteen digits where it is large.
 
-    >>> shares(Fraction(1), [1.0, 1.0, 1.0])
-    [0.333333333333, 0.333333333333, 0.333333333333]
+    >>> shares(Fraction(1), [1.0, 1.0, 1.0]), shares(Fraction(9, 10), [0.1, 0.2])
+    ([0.333333333333, 0.333333333333, 0.333333333333], [0.3, 0.6])
     """
     if not all(map(_positive, weights)):
         raise InvalidQuery("`weights` must be positive finite numbers.")
     if len(weights) == 1:
         return [_floor(epsilon, ticks)]
-    total = sum(map(Fraction, weights), Fraction(0))
-    return [_floor(epsilon * Fraction(weight) / total, ticks) for weight in weights]
+    exact = [as_printed(weight) for weight in weights]
+    return [_floor(epsilon * weight / sum(exact), ticks) for weight in exact]
 
 
 def _floor(share: Fraction, ticks: int, name: str = "epsilon") -> float:

@@ -14,7 +14,7 @@ from leakcap.errors import (
     LeakcapError,
     after_commit,
 )
-from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger, Spend
+from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger
 from leakcap.ledger.chain import text_hash
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.asking import Asking
@@ -22,6 +22,7 @@ from leakcap.release.dummy import dry_run
 from leakcap.release.engine import Engine, attach, is_database
 from leakcap.release.exposure import exposure_so_far
 from leakcap.release.identity import Identity, together
+from leakcap.release.part import as_printed
 from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import Price, price_of
@@ -248,7 +249,8 @@ class PrivateTable(Asking):
             "nats_lower": price.nats_person.lower,
             **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},
         }
-        return Charge(plan.query.name, plan.text, price.spend, self._analyst, details)
+        asked = f"ε {as_printed(plan.query.epsilon)}"  # δ stands in the text
+        return Charge(plan.query.name, plan.text, price.spend, self._analyst, details, asked)
 
     def _answer(self, plan: Plan, price: Price, found: Found) -> Release:
         noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
@@ -288,12 +290,9 @@ def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:
 
 
 def _first_alike(charges: Sequence[Charge]) -> list[int]:
-    """For each charge the place of the first one that asks the same at the same price."""
-    places: dict[tuple[str, Spend, str], int] = {}
-    return [
-        places.setdefault((charge.text, charge.spend, charge.details_json), i)
-        for i, charge in enumerate(charges)
-    ]
+    """For each charge the place of the first one that asks the same."""
+    places: dict[tuple[str, str], int] = {}
+    return [places.setdefault((charge.text, charge.asked), i) for i, charge in enumerate(charges)]
 
 
 def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:

@@ -186,8 +186,11 @@ def _checked_delta(asked: Asked) -> float:
         )
     if query.delta < _LEAST_DELTA:
         raise InvalidQuery(f"`delta` of query `{query.name}` must be at least 1e-100. Got {query.delta!r}.")
-    if len(asked.cells.axes) > len(query.by):
-        raise InvalidQuery(f"A {query.statistic} needs groups with public `keys`; `{private}` has none.")
+    if len(asked.cells.axes) > len(query.by) or not query.kind.a_row_a_group:
+        raise InvalidQuery(
+            f"`by` of query `{query.name}` names `{private}`, whose keys are private: a {query.kind.called} "
+            "needs groups with public `keys`."
+        )
     return query.delta
 
 

@@ -60,6 +60,9 @@ class Statistic(ABC):
     told: ClassVar[bool] = False
     """Whether which rows an answer has is a part of the answer, beside their values."""
 
+    a_row_a_group: ClassVar[bool] = True
+    """Whether an answer has one row for each group; only such groups may have private keys."""
+
     @property
     def called(self) -> str:
         """The name as it stands in a sentence."""

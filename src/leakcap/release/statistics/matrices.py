@@ -71,6 +71,7 @@ class Covariance(Statistic):
     name: ClassVar[str] = "covariance"
     sql_of_two: ClassVar[tuple[str, ...]] = ("COVAR_POP",)
     fields: ClassVar[frozenset[str]] = frozenset({"columns"})
+    a_row_a_group: ClassVar[bool] = False
 
     def check(self, query: Query) -> None:
         """Two columns at least."""

@@ -6,6 +6,9 @@ Numbers are in nats unless the name says otherwise. ∞, which JSON cannot say, 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,7 +29,10 @@ __all__ = [
     "PriceRecord",
     "Record",
     "StatementRecord",
+    "alike",
 ]
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 Nats: TypeAlias = Annotated[float | None, Field(description="nats; null stands for no bound")]
 Epsilon: TypeAlias = Annotated[float, Field(ge=0.0, description="ε of differential privacy, in nats")]
@@ -67,6 +73,28 @@ class LineRecord(Part):
     source: str
     bits: Ends | None = None
     detail: dict[str, Number] = Field(default_factory=dict)
+
+
+def alike(told: Sequence[str], made: Sequence[str]) -> bool:
+    """Whether sentences say the same, but for a unit in the last digit shown: another processor may have
+    rounded a computed number the other way.
+
+    >>> alike(["at most 52.5 % of 1,000"], ["at most 52.6 % of 1,000"]), alike(["of 52.5 %"], ["of 52.7 %"])
+    (True, False)
+    """
+    if len(told) != len(made):
+        return False
+    return all(
+        _NUMBER.split(one) == _NUMBER.split(other)
+        and all(map(_near, _NUMBER.findall(one), _NUMBER.findall(other)))
+        for one, other in zip(told, made, strict=True)
+    )
+
+
+def _near(one: str, other: str) -> bool:
+    first, second = (Decimal(number.replace(",", "")) for number in (one, other))
+    digits = min(len(number.partition(".")[2]) for number in (one, other))
+    return abs(first - second) <= Decimal(1).scaleb(-digits) if one != other else True
 
 
 class Information(Ends):
@@ -123,7 +151,7 @@ class StatementRecord(Part):
         asked = {name: int(detail.get(key, {}).get(field, 0)) for name, key, field in _ASKED}
         made = statement_of(exposure, **asked)
         told = [line.sentence for line in self.lines]
-        if told != [line.sentence for line in made.lines]:
+        if not alike(told, [line.sentence for line in made.lines]):
             raise InvalidParameter(
                 f"The sentences about `{self.title}` do not follow from its numbers: the file was edited, or "
                 "another version of leakcap wrote it. Make it anew."
