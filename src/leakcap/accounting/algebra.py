@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import singledispatch
 from typing import TypeVar, cast
 
@@ -32,11 +33,15 @@ from leakcap.definition import (
     convert,
 )
 from leakcap.errors import InvalidParameter, NoRoute, require
+from leakcap.numeric.rounding import float_down, float_up, hypot_up, product_up, sum_up, up
 from leakcap.numeric.search import maximise
 
 __all__ = ["best_orders", "compose", "compose_approximate", "dominating_loss", "one_kind", "whole_table"]
 
 D = TypeVar("D", bound=Definition)
+
+_MOST_EXACT = 64
+"""So many δ are multiplied as fractions, whose digits add up."""
 
 
 def compose(definitions: Sequence[D]) -> D:
@@ -83,7 +88,7 @@ def one_kind(definitions: Sequence[Definition], verb: str) -> Neighbourhood | No
 
 
 def _sum(definitions: Sequence[Definition]) -> float:
-    return math.fsum(d.threshold for d in definitions)
+    return sum_up(d.threshold for d in definitions)
 
 
 @singledispatch
@@ -103,12 +108,16 @@ for _kind in (PureDP, KLDP, MIDP, MaximalLeakage, ZeroConcentratedDP):
 
 
 def union(deltas: Sequence[float]) -> float:
-    """1 − Π(1 − δ_i), without cancellation.
+    """1 − Π(1 − δ_i), rounded up.
 
     >>> union([0.5, 0.5])
     0.75
     """
-    return 1.0 if max(deltas) >= 1.0 else -math.expm1(math.fsum(math.log1p(-d) for d in deltas))
+    if max(deltas) >= 1.0:
+        return 1.0
+    if len(deltas) <= _MOST_EXACT:
+        return float_up(1 - math.prod((1 - Fraction(d) for d in deltas), start=Fraction(1)))
+    return min(up(-math.expm1(math.fsum(math.log1p(-d) for d in deltas)), 8), 1.0)
 
 
 @_compose.register
@@ -118,12 +127,12 @@ def _(first: DeltaDP, definitions: Sequence[DeltaDP]) -> DeltaDP:
 
 @_compose.register
 def _(first: ApproxDP, definitions: Sequence[ApproxDP]) -> ApproxDP:
-    return ApproxDP(math.fsum(d.epsilon for d in definitions), union([d.delta for d in definitions]))
+    return ApproxDP(sum_up(d.epsilon for d in definitions), union([d.delta for d in definitions]))
 
 
 @_compose.register
 def _(first: GaussianDP, definitions: Sequence[GaussianDP]) -> GaussianDP:
-    return GaussianDP(math.hypot(*(d.mu for d in definitions)))
+    return GaussianDP(hypot_up([d.mu for d in definitions]))
 
 
 @_compose.register
@@ -143,9 +152,12 @@ def _(first: LevelCapacity, definitions: Sequence[LevelCapacity]) -> LevelCapaci
         return first
     if any(d.alpha < 1.0 for d in definitions):
         raise NoRoute("level capacities compose at orders α ≥ 1 only. Ask at such an order.")
-    slack = math.fsum(1.0 / (d.alpha - 1.0) if d.alpha > 1.0 else math.inf for d in definitions)
-    alpha = 1.0 if math.isinf(slack) else (math.inf if slack == 0.0 else 1.0 + 1.0 / slack)
-    return LevelCapacity(alpha, _sum(definitions))
+    if any(d.alpha == 1.0 for d in definitions):
+        return LevelCapacity(1.0, _sum(definitions))
+    finite = (Fraction(d.alpha) for d in definitions if math.isfinite(d.alpha))
+    slack = sum((1 / (alpha - 1) for alpha in finite), start=Fraction(0))
+    # The order is rounded down: a guarantee at a lower one says less.
+    return LevelCapacity(float_down(1 + 1 / slack) if slack > 0 else math.inf, _sum(definitions))
 
 
 @_compose.register
@@ -254,10 +266,10 @@ def best_orders(definitions: Sequence[Definition], alpha: float) -> tuple[LevelC
 
     def price(kind: int, weight: float) -> float:
         order = 1.0 + 1.0 / weight if weight > 0.0 else math.inf
-        return counts[kind] * convert(kinds[kind], LevelCapacity, alpha=order).nats
+        return product_up(counts[kind], convert(kinds[kind], LevelCapacity, alpha=order).nats)
 
     weights = _traded(price, counts, 1.0 / (alpha - 1.0))
-    total = math.fsum(price(i, w) for i, w in enumerate(weights))
+    total = sum_up(price(i, w) for i, w in enumerate(weights))
     place = {kind: 1.0 + 1.0 / w if w > 0.0 else math.inf for kind, w in zip(kinds, weights, strict=True)}
     orders = tuple(place[replace(d, neighbours=None)] for d in definitions)
     return LevelCapacity(alpha, total, neighbours=neighbours), orders

@@ -29,6 +29,7 @@ from leakcap.definition import (
     convert,
 )
 from leakcap.errors import InvalidParameter, NoRoute, require
+from leakcap.numeric.rounding import product_up, up
 
 __all__ = ["Partition", "group", "parallel"]
 
@@ -169,51 +170,56 @@ for _kind in (MaximalLeakage, KLDP):
 
 @_group.register
 def _(definition: PureDP, k: int) -> PureDP:
-    return PureDP(k * definition.epsilon)
+    return PureDP(product_up(k, definition.epsilon))
 
 
 @_group.register
 def _(definition: DeltaDP, k: int) -> DeltaDP:
-    return DeltaDP(min(k * definition.delta, 1.0))
+    return DeltaDP(min(product_up(k, definition.delta), 1.0))
 
 
 @_group.register
 def _(definition: ApproxDP, k: int) -> ApproxDP:
     epsilon = definition.epsilon
-    steps = math.expm1(k * epsilon) / math.expm1(epsilon) if 0.0 < k * epsilon < 700.0 else float(k)
-    steps = math.inf if k * epsilon >= 700.0 else steps
-    delta = min(definition.delta * steps, 1.0) if definition.delta > 0.0 else 0.0
-    return ApproxDP(k * epsilon, delta)
+    if epsilon == 0.0 or definition.delta == 0.0:
+        delta = product_up(k, definition.delta)
+    elif k * epsilon >= 700.0:
+        delta = 1.0
+    else:
+        # A rounding of the exponent k·ε is k·ε roundings of its power.
+        roundings = 8 + math.ceil(k * epsilon)
+        delta = up(definition.delta * (math.expm1(k * epsilon) / math.expm1(epsilon)), roundings)
+    return ApproxDP(product_up(k, epsilon), min(delta, 1.0))
 
 
 @_group.register
 def _(definition: ZeroConcentratedDP, k: int) -> ZeroConcentratedDP:
-    return ZeroConcentratedDP(k * k * definition.rho)
+    return ZeroConcentratedDP(product_up(k * k, definition.rho))
 
 
 @_group.register
 def _(definition: GaussianDP, k: int) -> GaussianDP:
-    return GaussianDP(k * definition.mu)
+    return GaussianDP(product_up(k, definition.mu))
 
 
 @_group.register
 def _(definition: RenyiDP, k: int) -> RenyiDP:
     if math.isinf(definition.alpha):
-        return RenyiDP(math.inf, k * definition.epsilon)
-    doublings = math.ceil(math.log2(k))
+        return RenyiDP(math.inf, product_up(k, definition.epsilon))
+    doublings = (k - 1).bit_length()
     if definition.alpha < 2.0 ** (doublings + 1):
         raise NoRoute(
             f"{definition!r} says nothing about {k} records: its order must be at least "
             f"{2 ** (doublings + 1)}. Ask at a higher order."
         )
-    return RenyiDP(definition.alpha / 2.0**doublings, 3.0**doublings * definition.epsilon)
+    return RenyiDP(definition.alpha / 2.0**doublings, product_up(3**doublings, definition.epsilon))
 
 
 @_group.register
 def _(definition: InformationPrivacy, k: int) -> InformationPrivacy:
     if definition.records > 1:
         raise NoRoute(f"{definition!r} already speaks of dependent records; take `group` of PureDP.")
-    return InformationPrivacy(k * definition.epsilon)
+    return InformationPrivacy(product_up(k, definition.epsilon))
 
 
 @_group.register
@@ -221,7 +227,7 @@ def _(definition: LevelCapacity, k: int) -> LevelCapacity:
     # The same comparison has level capacity ln(1−δ+δ2^{α−1})/(α−1) for one entry when α < 2, whatever the
     # number of values, and at least ln(1−δ+δm^{β−1})/(β−1) for both.
     if math.isinf(definition.alpha) and definition.centre is Centre.MARGINAL:
-        return replace(definition, nats=k * definition.nats)
+        return replace(definition, nats=product_up(k, definition.nats))
     return cast(LevelCapacity, _refuse(definition, k))
 
 
@@ -230,7 +236,7 @@ def _group_by_alphabet(definition: MIDP, k: int, values: float, outputs: float) 
     if math.isinf(alphabet):
         return cast(MIDP, _refuse(definition, k))
     delta = convert(definition, DeltaDP).delta
-    return MIDP(min(k * delta, 1.0) * alphabet)
+    return MIDP(up(min(product_up(k, delta), 1.0) * alphabet, 8))
 
 
 def _log(size: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import singledispatch
 
 from leakcap.accounting.algebra import one_kind
@@ -27,7 +28,7 @@ from leakcap.definition import (
     ZeroConcentratedDP,
 )
 from leakcap.errors import BudgetExceeded, InvalidParameter, NoRoute, require
-from leakcap.numeric.rounding import up
+from leakcap.numeric.rounding import float_down, hypot_up, product_up, sum_up
 
 __all__ = ["Filter", "Odometer", "PersonalBudgets", "cost"]
 
@@ -40,7 +41,7 @@ _FREE = (
 
 @singledispatch
 def cost(definition: Definition) -> float:
-    """What a guarantee adds to a running sum that may stop adaptively: its threshold, μ² for GDP.
+    """What a guarantee adds to a running sum that may stop adaptively: its threshold, μ² for GDP, rounded up.
 
     Raises `NoRoute` where a running sum is no valid filter: (ε, δ) composes optimally only for prices known
     beforehand. Source: Rogers, Roth, Ullman & Vadhan 2016 (pure); Feldman & Zrnic 2021 and Lécuyer 2021
@@ -63,7 +64,7 @@ for _kind in (PureDP, DeltaDP, KLDP, MIDP, RenyiDP, ZeroConcentratedDP, MaximalL
 
 @cost.register
 def _(definition: GaussianDP) -> float:
-    return definition.mu**2
+    return product_up(definition.mu, definition.mu)
 
 
 @cost.register
@@ -80,6 +81,11 @@ def _(definition: ApproxDP) -> float:
     if definition.delta > 0.0:
         raise NoRoute(f"no filter is known that is free for {definition!r}: convert to zCDP or GDP. {_FREE}")
     return definition.epsilon
+
+
+def _exact(definition: Definition) -> Fraction:
+    """A finite cap in units of `cost`, not rounded."""
+    return Fraction(definition.mu) ** 2 if isinstance(definition, GaussianDP) else Fraction(cost(definition))
 
 
 def _same_scale(cap: Definition, price: Definition) -> None:
@@ -111,13 +117,20 @@ class Filter:
 
     @property
     def left(self) -> float:
-        """What may still be spent, in units of `cost`."""
-        return max(cost(self.cap) - self.spent, 0.0)
+        """What may still be spent, in units of `cost`; rounded down."""
+        if math.isinf(self.spent):
+            return 0.0
+        return (
+            math.inf
+            if math.isinf(cost(self.cap))
+            else max(float_down(_exact(self.cap) - Fraction(self.spent)), 0.0)
+        )
 
     def allows(self, price: Definition) -> bool:
         """Whether a query at this price may run."""
         _same_scale(self.cap, price)
-        return self._total(price) <= cost(self.cap)
+        total = self._total(price)
+        return math.isinf(cost(self.cap)) or (math.isfinite(total) and Fraction(total) <= _exact(self.cap))
 
     def after(self, price: Definition) -> Filter:
         """The filter once a query at this price has run."""
@@ -129,9 +142,7 @@ class Filter:
         return replace(self, spent=self._total(price))
 
     def _total(self, price: Definition) -> float:
-        total = self.spent + cost(price)
-        exact = math.fsum([self.spent, cost(price), -total]) == 0.0
-        return total if exact else up(total)
+        return sum_up([self.spent, cost(price)])
 
 
 @dataclass(frozen=True)
@@ -156,22 +167,29 @@ class Odometer:
     def after(self, price: Definition) -> Odometer:
         """The odometer once a query at this price has run."""
         _same_scale(self.first, price)
-        return replace(self, spent=Filter(self.first.with_threshold(math.inf), self.spent).after(price).spent)
+        return replace(self, spent=sum_up([self.spent, cost(price)]))
 
     @property
     def level(self) -> int:
         """j of the present reading."""
-        return max(0, math.ceil(math.log2(self.spent / cost(self.first)))) if self.spent > 0.0 else 0
+        if math.isinf(cost(self.first)):
+            return 0
+        return (
+            (math.ceil(Fraction(self.spent) / _exact(self.first)) - 1).bit_length() if self.spent > 0.0 else 0
+        )
 
     @property
     def reading(self) -> Definition:
         """A guarantee for everything so far."""
         if isinstance(self.first, PureDP):
             return self.first.with_threshold(self.spent)
-        scale = 2.0**self.level
-        return self.first.with_threshold(
-            self.first.threshold * (math.sqrt(scale) if isinstance(self.first, GaussianDP) else scale)
-        )
+        scale = Fraction(2) ** self.level
+        if isinstance(self.first, GaussianDP) and self.level % 2:
+            half = Fraction(2) ** (self.level // 2)
+            return self.first.with_threshold(hypot_up([product_up(half, self.first.mu)] * 2))
+        root = Fraction(2) ** (self.level // 2) if isinstance(self.first, GaussianDP) else scale
+        told = product_up(root, self.first.threshold)
+        return self.first.with_threshold(min(told, 1.0) if isinstance(self.first, DeltaDP) else told)
 
     def share(self, delta: float) -> float:
         """The part of δ that the present level may use: all levels' parts sum to δ.

@@ -12,6 +12,7 @@ from leakcap.channel import Channel
 from leakcap.definition import MIDP, PureDP, convert
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
+from leakcap.numeric.rounding import sum_up
 
 __all__ = ["InformationPrice", "information_price", "information_total"]
 
@@ -78,7 +79,7 @@ def information_total(prices: Sequence[InformationPrice], *, values: float = mat
     'the number of values of the record'
     """
     require(values >= 1, "values", "information_total", "be at least 1", values)
-    total = math.fsum(price.nats for price in prices)
+    total = sum_up(price.nats for price in prices)
     most = math.log(values) if math.isfinite(values) else math.inf
     if most < total:
         return InformationPrice(most, "the number of values of the record")

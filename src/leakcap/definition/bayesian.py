@@ -15,6 +15,7 @@ from leakcap.channel import Channel, as_prior
 from leakcap.definition.base import Definition
 from leakcap.divergence import Renyi
 from leakcap.errors import require
+from leakcap.numeric.rounding import product_up, sum_up
 
 __all__ = ["InformationPrivacy", "LocalInformationPrivacy", "dependence_price"]
 
@@ -22,10 +23,12 @@ __all__ = ["InformationPrivacy", "LocalInformationPrivacy", "dependence_price"]
 def dependence_price(epsilon: float, records: float, extent: float) -> float:
     """min(kε, ε+d): what ε-DP still promises to one of k dependent records of dependence extent d.
 
+    Rounded up.
+
     >>> dependence_price(1.0, 5, 0.25), dependence_price(1.0, 1, math.inf)
     (1.25, 1.0)
     """
-    return min(records * epsilon if epsilon > 0.0 else 0.0, epsilon + (extent if records > 1 else 0.0))
+    return min(product_up(records, epsilon), sum_up([epsilon, extent]) if records > 1 else epsilon)
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from leakcap.definition.base import Definition
@@ -20,6 +21,9 @@ FACTS: Mapping[str, str] = {
 }
 """Keywords that state a fact about the setting. A bound that does not use a fact still holds."""
 
+ROUNDED = 5e-15
+"""The relative error of an ordinary rule's double: a dozen correctly rounded steps, several times over."""
+
 _EDGES: list[Implication] = []
 
 
@@ -30,7 +34,8 @@ class Implication:
     `attained_by` names the mechanism or channel for which the value is exact (for a limit it names the
     limit); it is empty where the best constant is not known. A `loose` edge is a published bound that
     another edge sharpens: it is listed beside it, and routes do not take it. A rule returns None where
-    it says nothing.
+    it says nothing. What it returns is raised by `error`, the relative error of its double; that is zero
+    for a rule that copies a number or rounds up by itself.
     """
 
     source: type[Definition]
@@ -40,6 +45,7 @@ class Implication:
     citation: str
     attained_by: str
     loose: bool
+    error: float
     required: tuple[str, ...]
     optional: tuple[str, ...]
 
@@ -60,7 +66,9 @@ class Implication:
 
     def __call__(self, source: Definition, **free: Any) -> Definition | None:
         """The implied guarantee, None where the edge says nothing; facts that it does not use are ignored."""
-        return self.rule(source, **{k: v for k, v in free.items() if k not in FACTS or k in self.keywords})
+        known = {k: v for k, v in free.items() if k not in FACTS or k in self.keywords}
+        found = self.rule(source, **known)
+        return found if found is None or self.error == 0.0 else _raised(found, known, self.error)
 
     def __str__(self) -> str:
         """One line: from, to, formula, citation, and what attains it."""
@@ -68,8 +76,19 @@ class Implication:
         return f"{self.source.__name__} → {self.target.__name__}: {self.formula} [{self.citation}{tight}]"
 
 
+def _raised(found: Definition, given: Mapping[str, Any], error: float) -> Definition:
+    """The same guarantee with its one computed number made larger by a relative error."""
+    (name,) = (f.name for f in fields(found) if not f.kw_only and f.name not in given)
+    value: float = getattr(found, name)
+    if not 0.0 < value < math.inf:
+        return found
+    raised = max(value * (1.0 + error), math.nextafter(value, math.inf))
+    changed: dict[str, Any] = {name: min(raised, 1.0) if name == "delta" else raised}
+    return replace(found, **changed)
+
+
 def implies(
-    *, formula: str, citation: str, attained_by: str = "", loose: bool = False
+    *, formula: str, citation: str, attained_by: str = "", loose: bool = False, error: float = ROUNDED
 ) -> Callable[[Rule], Rule]:
     """Enrol a rule as an edge of the graph.
 
@@ -87,7 +106,9 @@ def implies(
         optional = tuple(p.name for p in free if p.default is not p.empty)
         source = hints[parameters[0].name]
         _EDGES.append(
-            Implication(source, target, rule, formula, citation, attained_by, loose, required, optional)
+            Implication(
+                source, target, rule, formula, citation, attained_by, loose, error, required, optional
+            )
         )
         return rule
 

@@ -13,6 +13,7 @@ __all__ = [
     "binary_gain",
     "binary_gain_of_pure",
     "level_of_pure",
+    "level_of_response",
     "log_cosh",
     "log_sinhc",
     "renyi_of_pure",
@@ -94,7 +95,14 @@ def level_of_pure(epsilon: float, alpha: float) -> float:
     """
     if math.isinf(alpha) or math.isinf(epsilon):
         return epsilon
-    x, t = 0.5 * epsilon, alpha - 1.0
+    if alpha < 0.5:  # R_α = α/(1−α)·R_{1−α}; a small order keeps its digits on the other side
+        return alpha / (1.0 - alpha) * _level(epsilon, 1.0 - alpha, -alpha)
+    return _level(epsilon, alpha, alpha - 1.0)
+
+
+def _level(epsilon: float, alpha: float, t: float) -> float:
+    """R_α with t = α − 1, which is given because it keeps digits that α has lost."""
+    x = 0.5 * epsilon
     if t == 0.0:
         return shannon_of_pure(epsilon)
     if alpha * x < 1.0 and abs(t) * x < 1.0:
@@ -120,6 +128,12 @@ def _rise(x: float, t: float) -> float:
 
 def _fall(x: float, t: float) -> float:
     """S(αx) − S(tx), with sinh αx / sinh tx = cosh x + coth tx · sinh x for t > 0."""
+    if t * x > 0.5:
+        return (
+            x
+            + math.log1p(-1.0 / (1.0 + t))
+            + math.log1p(-math.expm1(-2.0 * x) / math.expm1(min(2.0 * t * x, 700.0)))
+        )
     if t <= 1.0 or x > 1.0:
         return log_sinhc((1.0 + t) * x) - log_sinhc(t * x)
     growth = 2.0 * math.sinh(0.5 * x) ** 2 + math.sinh(x) / math.tanh(t * x)
@@ -139,9 +153,16 @@ def renyi_of_pure(epsilon: float, alpha: float) -> float:
     x, t = 0.5 * epsilon, alpha - 1.0
     if t == 0.0:
         return epsilon * math.tanh(x)
-    if abs(t) * x < 1.0:
-        return math.log1p(2.0 * math.sinh(t * x) ** 2 + math.tanh(x) * math.sinh(2.0 * t * x)) / t
-    return (log_cosh((2.0 * t + 1.0) * x) - log_cosh(x)) / t
+    # |2α−1| − 1 = 2·nearest, so that nothing cancels, at α near zero as little as near one.
+    nearest = t if alpha >= 1.0 else -min(alpha, -t)
+    if abs(nearest) * x < 1.0:
+        # cosh((2α−1)x) − cosh x = 2·sinh(tx)·sinh(αx)
+        return (
+            math.log1p(math.expm1(2.0 * t * x) * -math.expm1(-2.0 * alpha * x) / (1.0 + math.exp(-epsilon)))
+            / t
+        )
+    turned = abs(2.0 * alpha - 1.0)
+    return (2.0 * nearest * x + math.log1p(math.exp(-turned * epsilon)) - math.log1p(math.exp(-epsilon))) / t
 
 
 def binary_gain(advantage: float) -> float:
@@ -154,7 +175,11 @@ def binary_gain(advantage: float) -> float:
     """
     if advantage >= 1.0:
         return math.log(2.0)
-    return advantage * math.atanh(advantage) + 0.5 * math.log1p(-advantage * advantage)
+    if advantage > 0.5:  # the square would round off what separates it from one
+        rest = math.log1p(-advantage) + math.log1p(advantage)
+    else:
+        rest = math.log1p(-advantage * advantage)
+    return advantage * math.atanh(advantage) + 0.5 * rest
 
 
 def binary_gain_of_pure(epsilon: float) -> float:
@@ -168,3 +193,26 @@ def binary_gain_of_pure(epsilon: float) -> float:
     decay = math.exp(-epsilon)
     rest = 0.0 if math.isinf(epsilon) else epsilon * decay / (1.0 + decay)
     return math.log(2.0) - math.log1p(decay) - rest
+
+
+def level_of_response(epsilon: float, alpha: float) -> float:
+    """ln 2 − H_α(A/(1+A)), A = e^ε: the capacity of binary randomised response at level α, best centre.
+
+    [ln cosh αx − α ln cosh x]/(α−1) with x = ε/2, in the form in which nothing cancels.
+
+    >>> round(level_of_response(1.0, 2.0), 12) == round(math.log1p(math.tanh(0.5) ** 2), 12)
+    True
+    """
+    if math.isinf(alpha):
+        return math.log1p(math.tanh(0.5 * epsilon))
+    x, t = 0.5 * epsilon, alpha - 1.0
+    if t == 0.0:
+        return binary_gain_of_pure(epsilon)
+    if (alpha < 0.5 and alpha * x < 1.0) or (x <= 1.0 and alpha * x > 30.0):
+        return (log_cosh(alpha * x) - alpha * log_cosh(x)) / t
+    if x <= 1.0:
+        rise = 2.0 * math.sinh(0.5 * (alpha + 1.0) * x) * math.sinh(0.5 * t * x) / math.cosh(x)
+        return math.log1p(rise) / t - log_cosh(x)
+    nearer, sign = (math.exp(-epsilon), 1.0) if t > 0.0 else (math.exp(-alpha * epsilon), -1.0)
+    gap = sign * nearer * math.expm1(-abs(t) * epsilon) / (1.0 + math.exp(-epsilon))
+    return math.log(2.0) + math.log1p(gap) / t - math.log1p(math.exp(-epsilon))

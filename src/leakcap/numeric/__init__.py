@@ -5,22 +5,38 @@ Nothing here knows what privacy is. Everything is in nats.
 
 from leakcap.numeric.entropy import binary_entropy, entropy, inverse_binary_entropy, xlogx
 from leakcap.numeric.logspace import log1mexp, logaddexp_signed, logsumexp, safe_log
-from leakcap.numeric.rounding import ceil_to, down, floor_to, up
-from leakcap.numeric.search import bisect, maximise
+from leakcap.numeric.rounding import (
+    ceil_to,
+    down,
+    float_down,
+    float_up,
+    floor_to,
+    hypot_up,
+    product_up,
+    sum_up,
+    up,
+)
+from leakcap.numeric.search import bisect, bracket, maximise
 
 __all__ = [
     "binary_entropy",
     "bisect",
+    "bracket",
     "ceil_to",
     "down",
     "entropy",
+    "float_down",
+    "float_up",
     "floor_to",
+    "hypot_up",
     "inverse_binary_entropy",
     "log1mexp",
     "logaddexp_signed",
     "logsumexp",
     "maximise",
+    "product_up",
     "safe_log",
+    "sum_up",
     "up",
     "xlogx",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 _UNIT = 2.0**-53
 _LEAST, _NORMAL = 5e-324, 2.0**-960
@@ -35,6 +37,70 @@ def _error(value: float, operations: int, magnitude: float | None) -> float:
     size = abs(value) if magnitude is None else max(abs(value), magnitude)
     # Below the normal numbers a rounding errs by half of the least double.
     return 2.0 * operations * _UNIT * size + (operations * _LEAST if 0.0 < size < _NORMAL else 0.0)
+
+
+def float_up(value: Fraction | int) -> float:
+    """The least double that is not below.
+
+    >>> float_up(Fraction(1, 3)) >= Fraction(1, 3)
+    True
+    """
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def float_down(value: Fraction | int) -> float:
+    """The largest double that is not above.
+
+    >>> float_down(Fraction(1, 3)) <= Fraction(1, 3)
+    True
+    """
+    return -float_up(-value)
+
+
+def hypot_up(lengths: Sequence[float]) -> float:
+    """The least double whose square is not below the sum of these squares; ∞ allowed.
+
+    >>> hypot_up([3.0, 4.0]), hypot_up([0.1]) == 0.1
+    (5.0, True)
+    """
+    found = math.hypot(*lengths)
+    if math.isinf(found):
+        return found
+    squares = sum((Fraction(length) ** 2 for length in lengths), start=Fraction(0))
+    while Fraction(found) ** 2 < squares:
+        found = math.nextafter(found, math.inf)
+    while found > 0.0 and Fraction(math.nextafter(found, 0.0)) ** 2 >= squares:
+        found = math.nextafter(found, 0.0)
+    return found
+
+
+def product_up(*factors: float | Fraction) -> float:
+    """The least double that is not below the product of these numbers, none of which is negative; 0·∞ is 0.
+
+    >>> product_up(0.1, 3.0) >= Fraction(0.1) * 3
+    True
+    """
+    if any(factor == 0 for factor in factors):
+        return 0.0
+    if any(math.isinf(factor) for factor in factors):
+        return math.inf
+    return float_up(math.prod((Fraction(factor) for factor in factors), start=Fraction(1)))
+
+
+def sum_up(terms: Iterable[float]) -> float:
+    """The least double that is not below the sum of these numbers, ∞ allowed.
+
+    >>> sum_up([0.1] * 3) >= 3 * Fraction(0.1)
+    True
+    """
+    numbers = list(terms)
+    if any(math.isinf(term) for term in numbers):
+        return math.inf
+    return float_up(sum(map(Fraction, numbers), start=Fraction(0)))
 
 
 def ceil_to(value: float, digits: int) -> float:

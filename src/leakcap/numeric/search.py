@@ -7,13 +7,22 @@ from collections.abc import Callable
 _GOLDEN = 0.6180339887498949
 
 
-def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """A root of a function whose sign changes once on [low, high], to adjacent doubles.
+def bracket(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Adjacent doubles around the root of a function whose sign changes once on [low, high].
 
-    >>> round(bisect(lambda x: x * x - 2.0, 0.0, 2.0), 12)
-    1.414213562373
+    Where the function is zero at an end, that end is the root, twice.
+
+    >>> low, high = bracket(lambda x: x * x - 2.0, 0.0, 2.0)
+    >>> low * low < 2.0 < high * high, 0.5 * (low + high) in (low, high)
+    (True, True)
+    >>> bracket(lambda x: x - 2.0, 0.0, 2.0)
+    (2.0, 2.0)
     """
-    rising = function(high) > 0.0
+    at_low, at_high = function(low), function(high)
+    for end, value in ((low, at_low), (high, at_high)):
+        if value == 0.0:
+            return end, end
+    rising = at_high > at_low
     for _ in range(2000):
         middle = 0.5 * (low + high)
         if middle in (low, high):
@@ -22,7 +31,17 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
             high = middle
         else:
             low = middle
-    return 0.5 * (low + high)
+    return low, high
+
+
+def bisect(function: Callable[[float], float], low: float, high: float) -> float:
+    """A root of a function whose sign changes once on [low, high], to adjacent doubles.
+
+    >>> round(bisect(lambda x: x * x - 2.0, 0.0, 2.0), 12)
+    1.414213562373
+    """
+    below, above = bracket(function, low, high)
+    return 0.5 * (below + above)
 
 
 def maximise(function: Callable[[float], float], low: float, high: float, *, steps: int = 120) -> float:

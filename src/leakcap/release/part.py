@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.capacities import geometric_capacity
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 from leakcap.release.aggregates import Aggregate
 from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.tight import tight_mutual_information
 from leakcap.release.whole import Whole, plus
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale
 

@@ -26,9 +26,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from leakcap.bound import Bound
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 from leakcap.release.part import Part
-from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.tight import tight_mutual_information
 from leakcap.release.whole import Whole
 from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 from leakcap.bound import Bound
 from leakcap.ledger import Spend
 from leakcap.ledger.implied import renyi_of_pure
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 from leakcap.release.part import Part
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Policy
 from leakcap.release.reach import every_content_occurs
-from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.tight import tight_mutual_information
 
 __all__ = ["Price", "price_of", "tight_mutual_information"]
 

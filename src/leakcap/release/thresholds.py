@@ -38,12 +38,12 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.errors import InvalidQuery
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 from leakcap.release.aggregates import Aggregate, People, Rows
 from leakcap.release.part import NoisyPart, Part, noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Presence
-from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.tight import tight_mutual_information
 from leakcap.release.typed import Read, column
 from leakcap.release.whole import Whole
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import inf, nextafter
-
 from leakcap.definition.hyperbolic import shannon_of_pure
 from leakcap.numeric import up
 
-__all__ = ["float_up", "tight_mutual_information"]
+__all__ = ["tight_mutual_information"]
 
 
 def tight_mutual_information(epsilon: float) -> float:
@@ -20,13 +17,3 @@ def tight_mutual_information(epsilon: float) -> float:
     0.12330156148
     """
     return up(shannon_of_pure(epsilon), 64)
-
-
-def float_up(value: Fraction | int) -> float:
-    """The nearest double that is not below.
-
-    >>> float_up(Fraction(1, 3)) >= Fraction(1, 3)
-    True
-    """
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)

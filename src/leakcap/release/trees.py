@@ -22,9 +22,9 @@ import numpy as np
 
 from leakcap.bound import Bound
 from leakcap.capacities import geometric_capacity
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 from leakcap.release.part import NoisyPart
-from leakcap.release.tight import float_up, tight_mutual_information
+from leakcap.release.tight import tight_mutual_information
 from leakcap.release.whole import Whole, clamped, whole
 from leakcap.sampling import ByteSource
 

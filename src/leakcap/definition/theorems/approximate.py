@@ -13,7 +13,7 @@ from leakcap.definition.graph import implies
 from leakcap.definition.hyperbolic import binary_gain_of_pure
 from leakcap.definition.information import MIDP, MaximalLeakage
 from leakcap.definition.pure import PureDP
-from leakcap.definition.theorems.pure import at_least_two
+from leakcap.definition.theorems.pure import at_least_two, epsilon_left
 from leakcap.numeric.entropy import binary_entropy
 
 LEAKY = "randomised response that reveals all with probability δ"
@@ -41,6 +41,7 @@ def _delta_at(source: ApproxDP, epsilon: float) -> float:
     formula="ε' = ln((1−δ')(e^ε+1)/(1−δ) − 1)₊ for δ' ≥ δ",
     citation="Cuff & Yu 2016, Prop. 3",
     attained_by=LEAKY,
+    error=0.0,
 )
 def approximate_to_epsilon_at(source: ApproxDP, *, delta: float) -> ApproxDP | None:
     """The profile of the dominating pair, read the other way; nothing for a smaller δ."""
@@ -48,9 +49,7 @@ def approximate_to_epsilon_at(source: ApproxDP, *, delta: float) -> ApproxDP | N
         return None
     if delta == source.delta:
         return source if delta < 1.0 else ApproxDP(0.0, delta)
-    drop = (delta - source.delta) / (1.0 - source.delta)
-    kept = 1.0 - drop * (1.0 + math.exp(-source.epsilon))
-    return ApproxDP(max(source.epsilon + math.log(kept), 0.0) if kept > 0.0 else 0.0, delta)
+    return ApproxDP(epsilon_left(source.epsilon, (delta - source.delta) / (1.0 - source.delta)), delta)
 
 
 @implies(formula="1 − 2(1−δ)/(e^ε+1)", citation="Cuff & Yu 2016, Prop. 3", attained_by=LEAKY)
@@ -59,7 +58,9 @@ def approximate_to_total_variation(source: ApproxDP) -> DeltaDP:
     return DeltaDP(_delta_at(source, 0.0))
 
 
-@implies(formula="ε, when δ = 0", citation="Dwork et al. 2006, definition", attained_by="any mechanism")
+@implies(
+    formula="ε, when δ = 0", citation="Dwork et al. 2006, definition", attained_by="any mechanism", error=0.0
+)
 def approximate_to_pure(source: ApproxDP) -> PureDP | None:
     """Only without δ: with it, everything may be revealed."""
     return PureDP(source.epsilon) if source.delta == 0.0 else None
@@ -119,14 +120,17 @@ def _rest(log_ratio: float) -> float:
     return total
 
 
-@implies(formula="(0, δ)", citation="definition", attained_by="any mechanism")
+@implies(formula="(0, δ)", citation="definition", attained_by="any mechanism", error=0.0)
 def total_variation_to_approximate(source: DeltaDP) -> ApproxDP:
     """(0, δ)-DP is δ-DP."""
     return ApproxDP(0.0, source.delta)
 
 
 @implies(
-    formula="(ε, δ)", citation="definition", attained_by="the channel that reveals all with probability δ"
+    formula="(ε, δ)",
+    citation="definition",
+    attained_by="the channel that reveals all with probability δ",
+    error=0.0,
 )
 def total_variation_to_delta_at(source: DeltaDP, *, epsilon: float) -> ApproxDP:
     """A larger ε does not help: what is revealed stays revealed."""

@@ -8,12 +8,14 @@ from leakcap.definition.bayesian import InformationPrivacy, LocalInformationPriv
 from leakcap.definition.graph import implies
 from leakcap.definition.pure import PureDP
 from leakcap.definition.theorems.pure import at_least_two
+from leakcap.numeric.rounding import product_up, up
 
 
 @implies(
     formula="min(kε, ε+d) for at most k dependent records of dependence extent d; ε when independent",
     citation="Wu, Xia & He 2017, Thm 1 and Cor. 2; the extent by the argument in docs/theory/conversions.md",
     attained_by="k equal records, each through its own randomised response (kε), or k = 1",
+    error=0.0,
 )
 def pure_to_information(
     source: PureDP, *, records: float = 1, extent: float = math.inf
@@ -27,6 +29,7 @@ def pure_to_information(
     formula="ε (independent beliefs are among those allowed)",
     citation="Wu, Xia & He 2017, Cor. 2",
     attained_by="any mechanism, for independent beliefs",
+    error=0.0,
 )
 def information_to_pure(source: InformationPrivacy) -> PureDP:
     """A belief concentrated on one value turns the lift into a likelihood ratio."""
@@ -37,6 +40,7 @@ def information_to_pure(source: InformationPrivacy) -> PureDP:
     formula="ε",
     citation="Jiang et al. 2021",
     attained_by="the subset mechanism that hides one value of k, as k → ∞",
+    error=0.0,
 )
 def pure_to_local_information(
     source: PureDP, *, prior: tuple[float, ...] | None = None
@@ -58,15 +62,21 @@ def pure_to_local_information_of_values(source: PureDP, *, values: int) -> Local
 
 
 def _lift_below(epsilon: float, least: float) -> float:
-    """ln(A − p(A−1)): the secret of least prior p sits low, the rest high. It exceeds the lift upwards."""
-    return epsilon + math.log1p(least * math.expm1(-epsilon))
+    """ln(A − p(A−1)): the secret of least prior p sits low, the rest high. It exceeds the lift upwards.
+
+    Rounded up.
+    """
+    return (
+        epsilon if math.isinf(epsilon) else up(epsilon + math.log1p(least * math.expm1(-epsilon)), 8, epsilon)
+    )
 
 
 @implies(
     formula="2ε",
     citation="Jiang et al. 2021",
     attained_by="one output a pair (i, j): likelihood e^ε for i, e^{−ε} for j, between them for all others",
+    error=0.0,
 )
 def local_information_to_pure(source: LocalInformationPrivacy) -> PureDP:
     """One secret above the mixture by ε, another below it by ε."""
-    return PureDP(2.0 * source.epsilon)
+    return PureDP(product_up(2.0, source.epsilon))

@@ -13,29 +13,34 @@ from leakcap.definition.information import KLDP, MIDP
 from leakcap.definition.normal import log_normal_profile, normal_profile
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
 from leakcap.definition.theorems.pure import at_least_two
-from leakcap.numeric.search import bisect
+from leakcap.numeric.rounding import product_up
+from leakcap.numeric.search import bracket
 
 GAUSSIAN = "the Gaussian mechanism"
 
 
-@implies(formula="ρ = μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
+@implies(formula="ρ = μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN, error=0.0)
 def gaussian_to_zcdp(source: GaussianDP) -> ZeroConcentratedDP:
     """D_α of the pair is αμ²/2."""
-    return ZeroConcentratedDP(0.5 * source.mu**2)
+    return ZeroConcentratedDP(_half_square(source.mu))
 
 
-@implies(formula="αμ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
+@implies(formula="αμ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN, error=0.0)
 def gaussian_to_renyi(source: GaussianDP, *, alpha: float) -> RenyiDP:
     """Every order, below one too."""
     if source.mu == 0.0 or math.isinf(alpha):
         return RenyiDP(alpha, math.inf if source.mu > 0.0 else 0.0)
-    return RenyiDP(alpha, 0.5 * alpha * source.mu**2)
+    return RenyiDP(alpha, product_up(0.5, alpha, source.mu, source.mu))
 
 
-@implies(formula="μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN)
+@implies(formula="μ²/2", citation="Dong, Roth & Su 2022, Cor. B.6", attained_by=GAUSSIAN, error=0.0)
 def gaussian_to_kl(source: GaussianDP) -> KLDP:
     """Order one."""
-    return KLDP(0.5 * source.mu**2)
+    return KLDP(_half_square(source.mu))
+
+
+def _half_square(mu: float) -> float:
+    return product_up(0.5, mu, mu)
 
 
 @implies(formula="2Φ(μ/2) − 1", citation="Dong, Roth & Su 2022, Cor. 2.13", attained_by=GAUSSIAN)
@@ -48,6 +53,7 @@ def gaussian_to_total_variation(source: GaussianDP) -> DeltaDP:
     formula="δ = Φ(−ε/μ+μ/2) − e^ε Φ(−ε/μ−μ/2)",
     citation="Dong, Roth & Su 2022, Cor. 2.13",
     attained_by=GAUSSIAN,
+    error=1e-12,
 )
 def gaussian_to_delta_at(source: GaussianDP, *, epsilon: float) -> ApproxDP:
     """The profile of the pair."""
@@ -58,6 +64,7 @@ def gaussian_to_delta_at(source: GaussianDP, *, epsilon: float) -> ApproxDP:
     formula="the ε with δ = Φ(−ε/μ+μ/2) − e^ε Φ(−ε/μ−μ/2)",
     citation="Dong, Roth & Su 2022, Cor. 2.13; Balle & Wang 2018",
     attained_by=GAUSSIAN,
+    error=1e-12,
 )
 def gaussian_to_epsilon_at(source: GaussianDP, *, delta: float) -> ApproxDP | None:
     """The profile of the pair, read the other way."""
@@ -67,18 +74,19 @@ def gaussian_to_epsilon_at(source: GaussianDP, *, delta: float) -> ApproxDP | No
     if delta <= 0.0 or math.isinf(mu):
         return None
     goal = math.log(delta)
-    if log_normal_profile(mu, 0.0) <= goal:
+    if log_normal_profile(mu, 0.0) <= goal - 1e-12:
         return ApproxDP(0.0, delta)
     # δ ≤ Φ(−ε/μ+μ/2) ≤ e^{−(ε/μ−μ/2)²/2} brings the root below this.
     top = mu * (0.5 * mu + math.sqrt(-2.0 * goal)) + mu
-    root = bisect(lambda e: log_normal_profile(mu, e) - goal, 0.0, top)
-    return ApproxDP(math.nextafter(root, math.inf), delta)
+    # The profile's logarithm is good to 10⁻¹² (in the tests), and falls: a root of it plus as much is above.
+    return ApproxDP(bracket(lambda e: log_normal_profile(mu, e) - goal + 1e-12, 0.0, top)[1], delta)
 
 
 @implies(
     formula="KL(N(μ,1) ‖ N(μ,1)/k + (1−1/k) N(0,1))",
     citation="mixture argument, in docs/theory/conversions.md",
     attained_by="the Gaussian mechanism on a record with two values (k = 2)",
+    error=1e-12,
 )
 def gaussian_to_mi(source: GaussianDP, *, values: int) -> MIDP:
     """Binary-input Gaussian capacity for k = 2; μ²/2 as k grows."""
@@ -95,7 +103,9 @@ def normal_against_mixture(mu: float, k: int) -> float:
         return math.log(k)
     step = min(0.05, 0.25 / max(mu, 1.0))
     z = np.arange(-14.0 - mu, 14.0 + mu, step)
-    log_ratio = -np.logaddexp(-math.log(k), math.log1p(-1.0 / k) - mu * z + 0.5 * mu * mu)
+    other = 0.5 * mu * mu - mu * z
+    near_one = -np.log1p((1.0 - 1.0 / k) * np.expm1(np.minimum(other, 1.0)))
+    log_ratio = np.where(other < 1.0, near_one, -np.logaddexp(-math.log(k), math.log1p(-1.0 / k) + other))
     # P·L − P + M, whose terms are not negative, with its series where they cancel.
     density = np.exp(-0.5 * (z - mu) ** 2) / math.sqrt(2.0 * math.pi)
     mixture = density / k + (1.0 - 1.0 / k) * np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)

@@ -12,7 +12,7 @@ from leakcap.definition.hyperbolic import binary_gain
 from leakcap.definition.information import KLDP, MIDP, Centre, LevelCapacity, MaximalLeakage
 from leakcap.definition.pure import PureDP
 from leakcap.definition.theorems.pure import RESPONSE, at_least_two
-from leakcap.numeric.search import bisect
+from leakcap.numeric.search import bracket
 
 SYMMETRIC = "the binary symmetric channel"
 PAIR = "the best pair of Bernoulli laws"
@@ -35,7 +35,7 @@ def _root(rising: Callable[[float], float], level: float, full: bool) -> float:
         return 0.0
     # In the logarithm, so that a tiny δ keeps its digits; the upper neighbour is the safe side.
     low = 0.25 * math.sqrt(level)
-    return min(math.nextafter(bisect(lambda d: rising(d) - level, low, 1.0), 1.0), 1.0)
+    return min(bracket(lambda d: rising(d) - level, low, 1.0)[1], 1.0)
 
 
 @implies(formula="min(√(2κ), 1)", citation="Cuff & Yu 2016, Lem. 2", loose=True)
@@ -48,13 +48,14 @@ def mi_to_total_variation_published(source: MIDP) -> DeltaDP:
     formula="max of a − e^ε b over binary channels (a, b) of Shannon capacity ≤ κ",
     citation="Cuff & Yu 2016, (33), solved in docs/theory/conversions.md",
     attained_by="the maximising binary channel",
+    error=0.0,
 )
 def mi_to_approximate(source: MIDP, *, epsilon: float) -> ApproxDP:
     """δ at a given ε, as a certified optimum."""
     return ApproxDP(epsilon, shannon_profile(source.nats, epsilon).upper)
 
 
-@implies(formula="κ at level 1", citation="definition", attained_by="any mechanism, at level 1")
+@implies(formula="κ at level 1", citation="definition", attained_by="any mechanism, at level 1", error=0.0)
 def mi_to_level(source: MIDP, *, alpha: float, centre: Centre = Centre.MARGINAL) -> LevelCapacity | None:
     """Both informations increase with the order, so Shannon's bounds those below it."""
     return LevelCapacity(alpha, source.nats, centre=centre) if alpha <= 1.0 else None
@@ -64,6 +65,7 @@ def mi_to_level(source: MIDP, *, alpha: float, centre: Centre = Centre.MARGINAL)
     formula="κ",
     citation="Cuff & Yu 2016, Lem. 1",
     attained_by="k-ary randomised response with κ/ln k of truth, as k → ∞",
+    error=0.0,
 )
 def kl_to_mi(source: KLDP) -> MIDP:
     """The radius is at most the diameter."""
@@ -108,6 +110,7 @@ def kl_to_total_variation_large(source: KLDP) -> DeltaDP:
     formula="max of p − e^ε q over Bernoulli laws with KL ≤ κ both ways",
     citation="joint range of f-divergences, in docs/theory/conversions.md",
     attained_by=PAIR,
+    error=0.0,
 )
 def kl_to_approximate(source: KLDP, *, epsilon: float) -> ApproxDP:
     """Two outcomes suffice: merging the outputs where P > e^ε Q keeps δ and shrinks KL."""
@@ -115,7 +118,10 @@ def kl_to_approximate(source: KLDP, *, epsilon: float) -> ApproxDP:
 
 
 @implies(
-    formula="nats (α ≥ 1)", citation="monotone in the order", attained_by="the noiseless channel (Sibson)"
+    formula="nats (α ≥ 1)",
+    citation="monotone in the order",
+    attained_by="the noiseless channel (Sibson)",
+    error=0.0,
 )
 def level_to_mi(source: LevelCapacity) -> MIDP | None:
     """Sibson's information of order α ≥ 1 is at least Shannon's, and the marginal centre at least that."""
@@ -123,7 +129,10 @@ def level_to_mi(source: LevelCapacity) -> MIDP | None:
 
 
 @implies(
-    formula="nats (α' ≤ α)", citation="monotone in the order", attained_by="the noiseless channel (Sibson)"
+    formula="nats (α' ≤ α)",
+    citation="monotone in the order",
+    attained_by="the noiseless channel (Sibson)",
+    error=0.0,
 )
 def level_to_lower_level(
     source: LevelCapacity, *, alpha: float, centre: Centre | None = None
@@ -136,26 +145,36 @@ def level_to_lower_level(
     return LevelCapacity(alpha, source.nats, centre=centre)
 
 
-@implies(formula="ε (α = ∞, marginal centre)", citation="max-information is ε", attained_by="any mechanism")
+@implies(
+    formula="ε (α = ∞, marginal centre)",
+    citation="max-information is ε",
+    attained_by="any mechanism",
+    error=0.0,
+)
 def level_to_pure(source: LevelCapacity) -> PureDP | None:
     """At order ∞ the marginal centre's capacity is the diameter."""
     whole = math.isinf(source.alpha) and source.centre is Centre.MARGINAL
     return PureDP(source.nats) if whole else None
 
 
-@implies(formula="nats (α = ∞)", citation="Sibson 1969; Verdú 2015", attained_by="any mechanism (Sibson)")
+@implies(
+    formula="nats (α = ∞)",
+    citation="Sibson 1969; Verdú 2015",
+    attained_by="any mechanism (Sibson)",
+    error=0.0,
+)
 def level_to_leakage(source: LevelCapacity) -> MaximalLeakage | None:
     """Sibson's capacity of order ∞ is maximal leakage."""
     return MaximalLeakage(source.nats) if math.isinf(source.alpha) else None
 
 
-@implies(formula="nats", citation="monotone in the order", attained_by="the noiseless channel")
+@implies(formula="nats", citation="monotone in the order", attained_by="the noiseless channel", error=0.0)
 def leakage_to_mi(source: MaximalLeakage) -> MIDP:
     """Sibson's information increases with the order."""
     return MIDP(source.nats)
 
 
-@implies(formula="nats", citation="Sibson 1969; Verdú 2015", attained_by="the noiseless channel")
+@implies(formula="nats", citation="Sibson 1969; Verdú 2015", attained_by="the noiseless channel", error=0.0)
 def leakage_to_level(
     source: MaximalLeakage, *, alpha: float, centre: Centre = Centre.SIBSON
 ) -> LevelCapacity | None:

@@ -15,7 +15,7 @@ from leakcap.definition.graph import implies
 from leakcap.definition.hyperbolic import (
     binary_gain_of_pure,
     level_of_pure,
-    log_cosh,
+    level_of_response,
     renyi_of_pure,
     shannon_of_pure,
 )
@@ -24,6 +24,7 @@ from leakcap.definition.normal import quantile_of_logit
 from leakcap.definition.pure import PureDP
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
 from leakcap.errors import require
+from leakcap.numeric.rounding import down, up
 
 RESPONSE = "binary randomised response"
 SUBSETS = "the subset mechanism, as the number of values grows"
@@ -71,13 +72,14 @@ def pure_to_mi_by_divergence(source: PureDP) -> MIDP:
     formula="[α S(αx) − S(x) − (α−1) S((α−1)x)]/(α−1), x = ε/2, S(x) = ln(sinh x/x)",
     citation="bounded range, as Dong, Durfee & Rogers 2020; sharpens Cuff & Yu 2016, Lem. 9",
     attained_by=SUBSETS,
+    error=1e-13,
 )
 def pure_to_level(source: PureDP, *, alpha: float, centre: Centre = Centre.MARGINAL) -> LevelCapacity:
     """R_α(ε), the same for both centres."""
     return LevelCapacity(alpha, level_of_pure(source.epsilon, alpha), centre=centre)
 
 
-@implies(formula="ε", citation="Cuff & Yu 2016, Lem. 9", loose=True)
+@implies(formula="ε", citation="Cuff & Yu 2016, Lem. 9", loose=True, error=0.0)
 def pure_to_level_published(
     source: PureDP, *, alpha: float, centre: Centre = Centre.MARGINAL
 ) -> LevelCapacity:
@@ -89,6 +91,7 @@ def pure_to_level_published(
     formula="ln 2 − H_α(e^ε/(1+e^ε)), Rényi entropy of order α",
     citation="Kairouz, Oh & Viswanath 2015, dominating pair",
     attained_by=RESPONSE,
+    error=1e-13,
 )
 def pure_to_level_binary(
     source: PureDP, *, alpha: float, values: int, centre: Centre = Centre.MARGINAL
@@ -96,15 +99,7 @@ def pure_to_level_binary(
     """Two values and the best centre: the uniform prior is optimal by symmetry."""
     if at_least_two(values) != 2 or centre != Centre.SIBSON or alpha == 1.0:
         return None
-    epsilon = source.epsilon
-    if math.isinf(alpha):
-        return LevelCapacity(alpha, math.log1p(math.tanh(0.5 * epsilon)), centre=centre)
-    # ln[2^α (A^α + 1)/(A+1)^α ÷ 2]/(α−1) = [ln cosh(αx) − α ln cosh x]/(α−1).
-    if math.isinf(epsilon):
-        return LevelCapacity(alpha, math.log(2.0), centre=centre)
-    x = 0.5 * epsilon
-    value = (log_cosh(alpha * x) - alpha * log_cosh(x)) / (alpha - 1.0)
-    return LevelCapacity(alpha, max(value, 0.0), centre=centre)
+    return LevelCapacity(alpha, level_of_response(source.epsilon, alpha), centre=centre)
 
 
 @implies(
@@ -147,7 +142,7 @@ def pure_to_gaussian(source: PureDP) -> GaussianDP:
     return GaussianDP(2.0 * quantile_of_logit(source.epsilon))
 
 
-@implies(formula="(ε, 0)", citation="Dwork et al. 2006, definition", attained_by="any mechanism")
+@implies(formula="(ε, 0)", citation="Dwork et al. 2006, definition", attained_by="any mechanism", error=0.0)
 def pure_to_approximate(source: PureDP) -> ApproxDP | None:
     """Pure privacy is approximate privacy with δ = 0."""
     return ApproxDP(source.epsilon, 0.0) if math.isfinite(source.epsilon) else None
@@ -162,13 +157,26 @@ def pure_to_delta_at(source: PureDP, *, epsilon: float) -> ApproxDP:
     return ApproxDP(epsilon, gap / (1.0 + math.exp(-source.epsilon)))
 
 
-@implies(formula="ε' = ln(e^ε − δ(1+e^ε))₊", citation="Cuff & Yu 2016, Prop. 3", attained_by=RESPONSE)
+@implies(
+    formula="ε' = ln(e^ε − δ(1+e^ε))₊", citation="Cuff & Yu 2016, Prop. 3", attained_by=RESPONSE, error=0.0
+)
 def pure_to_epsilon_at(source: PureDP, *, delta: float) -> ApproxDP | None:
     """The profile of the dominating pair, read the other way."""
-    kept = 1.0 - delta * (1.0 + math.exp(-source.epsilon))
-    if math.isinf(source.epsilon) and kept > 0.0:
-        return None
-    return ApproxDP(max(source.epsilon + math.log(kept), 0.0) if kept > 0.0 else 0.0, delta)
+    found = epsilon_left(source.epsilon, delta)
+    return None if math.isinf(found) else ApproxDP(found, delta)
+
+
+def epsilon_left(epsilon: float, drop: float) -> float:
+    """ln(e^ε − drop·(1+e^ε))₊: the ε' at which randomised response of ε has δ = `drop`. Rounded up.
+
+    >>> epsilon_left(1.0, 0.0) >= 1.0, epsilon_left(1.0, 0.5)
+    (True, 0.0)
+    """
+    taken = down(drop * (1.0 + math.exp(-epsilon)), 8)
+    if taken >= 1.0:
+        return 0.0
+    shift = math.log1p(-taken)
+    return max(up(epsilon + shift, 4, epsilon - shift), 0.0) if drop > 0.0 else epsilon
 
 
 @implies(formula="δ = tanh(ε/2)", citation="Cuff & Yu 2016, Prop. 3", attained_by=RESPONSE)
@@ -181,6 +189,7 @@ def pure_to_delta(source: PureDP) -> DeltaDP:
     formula="ln Σ_y max_x P(y|x) ≤ ε",
     citation="Alvim et al. 2011; Issa, Wagner & Kamath 2020",
     attained_by="k-ary randomised response, as k → ∞",
+    error=0.0,
 )
 def pure_to_leakage(source: PureDP) -> MaximalLeakage:
     """Any number of values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from leakcap.definition.approximate import ApproxDP, DeltaDP
 from leakcap.definition.binary import divergence_profile
@@ -11,14 +12,18 @@ from leakcap.definition.hyperbolic import renyi_of_pure
 from leakcap.definition.information import KLDP, Centre, LevelCapacity
 from leakcap.definition.pure import PureDP
 from leakcap.definition.renyi import RenyiDP, ZeroConcentratedDP
-from leakcap.numeric.search import bisect
+from leakcap.numeric.rounding import product_up, up
+from leakcap.numeric.search import bracket
 
 GAUSSIAN = "the Gaussian mechanism"
 PAIR = "the best pair of Bernoulli laws"
 
 
 @implies(
-    formula="ε (α ≥ 1)", citation="Mironov 2017, monotone in the order", attained_by="any mechanism, at α = 1"
+    formula="ε (α ≥ 1)",
+    citation="Mironov 2017, monotone in the order",
+    attained_by="any mechanism, at α = 1",
+    error=0.0,
 )
 def renyi_to_kl(source: RenyiDP) -> KLDP | None:
     """Rényi divergence increases with the order."""
@@ -28,30 +33,36 @@ def renyi_to_kl(source: RenyiDP) -> KLDP | None:
 @implies(
     formula="ε for α' ≤ α; times α'/(1−α') for α' < ½ ≤ …; times α'(1−α)/(α(1−α')) for α < α' < 1",
     citation="van Erven & Harremoës 2014, Thm 3, Thm 16 and skew symmetry",
+    error=0.0,
 )
 def renyi_to_other_order(source: RenyiDP, *, alpha: float) -> RenyiDP | None:
     """A lower order; below one also a higher one, since all orders in (0,1) are equivalent."""
     if alpha > source.alpha:
         if source.alpha >= 1.0 or alpha >= 1.0:
             return None
-        factor = (alpha / source.alpha) * (1.0 - source.alpha) / (1.0 - alpha)
-        return RenyiDP(alpha, factor * source.epsilon)
-    return RenyiDP(alpha, source.epsilon * skew(source.alpha, alpha))
+        known, asked = Fraction(source.alpha), Fraction(alpha)
+        return RenyiDP(alpha, product_up(asked * (1 - known) / (known * (1 - asked)), source.epsilon))
+    return RenyiDP(alpha, product_up(skew(source.alpha, alpha), source.epsilon))
 
 
-def skew(known: float, asked: float) -> float:
+def skew(known: float, asked: float) -> Fraction:
     """min(1, α'/(1−α')) where order 1−α' is covered: D_α'(P‖Q) = α'/(1−α')·D_{1−α'}(Q‖P)."""
-    mirrored = asked < 0.5 and 1.0 - asked <= known
-    return asked / (1.0 - asked) if mirrored else 1.0
+    if asked >= 0.5 or (known < 1.0 and 1 - Fraction(asked) > Fraction(known)):
+        return Fraction(1)
+    return Fraction(asked) / (1 - Fraction(asked))
 
 
-@implies(formula="ε (α = ∞)", citation="Mironov 2017, definition", attained_by="any mechanism")
+@implies(formula="ε (α = ∞)", citation="Mironov 2017, definition", attained_by="any mechanism", error=0.0)
 def renyi_to_pure(source: RenyiDP) -> PureDP | None:
     """Order ∞ is pure privacy."""
     return PureDP(source.epsilon) if math.isinf(source.alpha) else None
 
 
-@implies(formula="ε (diameter ≥ capacity)", citation="the broken-wifi article, 2022; Cuff & Yu 2016, Sec. 7")
+@implies(
+    formula="ε (diameter ≥ capacity)",
+    citation="the broken-wifi article, 2022; Cuff & Yu 2016, Sec. 7",
+    error=0.0,
+)
 def renyi_to_level(
     source: RenyiDP, *, alpha: float, centre: Centre = Centre.MARGINAL
 ) -> LevelCapacity | None:
@@ -70,7 +81,7 @@ def renyi_to_total_variation(source: RenyiDP) -> DeltaDP:
 
 
 def response_of_renyi(alpha: float, level: float) -> float:
-    """The ε₀ ≥ level at which binary randomised response has D_α = level, rounded up."""
+    """The ε₀ ≥ level at which binary randomised response has D_α = level, to a few roundings."""
     if level == 0.0 or math.isinf(level) or math.isinf(alpha):
         return level
     high = max(2.0 * level, 1.0)
@@ -79,7 +90,7 @@ def response_of_renyi(alpha: float, level: float) -> float:
     low = level * min(1.0, 0.5 / alpha)
     while renyi_of_pure(low, alpha) > level:
         low *= 0.5
-    return math.nextafter(bisect(lambda e: renyi_of_pure(e, alpha) - level, low, high), math.inf)
+    return bracket(lambda e: renyi_of_pure(e, alpha) - level, low, high)[1]
 
 
 @implies(
@@ -108,15 +119,20 @@ def renyi_to_delta_published(source: RenyiDP, *, epsilon: float) -> ApproxDP | N
 
 
 def _published(alpha: float, level: float, epsilon: float) -> float:
-    """Canonne, Kamath & Steinke's δ, never rounded to an untrue zero; one where it says nothing."""
+    """Canonne, Kamath & Steinke's δ, rounded up; one where it says nothing."""
     if alpha <= 1.0 or math.isinf(alpha) or math.isinf(level):
         return 1.0
-    log_delta = (alpha - 1.0) * (level - epsilon + math.log1p(-1.0 / alpha)) - math.log(alpha)
-    return max(math.exp(min(log_delta, 0.0)), 5e-324)
+    t, less = alpha - 1.0, math.log1p(-1.0 / alpha)
+    log_delta = up(
+        t * (level - epsilon + less) - math.log(alpha), 8, t * (level + epsilon - less) + math.log(alpha)
+    )
+    return min(max(up(math.exp(min(log_delta, 0.0)), 2), 5e-324), 1.0)
 
 
 @implies(
-    formula="ε' = ε + ln(1−1/α) + (ln(1/δ) − ln α)/(α−1)", citation="Canonne, Kamath & Steinke 2020, Prop. 12"
+    formula="ε' = ε + ln(1−1/α) + (ln(1/δ) − ln α)/(α−1)",
+    citation="Canonne, Kamath & Steinke 2020, Prop. 12",
+    error=0.0,
 )
 def renyi_to_epsilon_at(source: RenyiDP, *, delta: float) -> ApproxDP | None:
     """The closed form, read the other way."""
@@ -125,7 +141,12 @@ def renyi_to_epsilon_at(source: RenyiDP, *, delta: float) -> ApproxDP | None:
         return None
     if math.isinf(alpha):
         return ApproxDP(source.epsilon, delta)
-    epsilon = source.epsilon + math.log1p(-1.0 / alpha) - (math.log(delta) + math.log(alpha)) / (alpha - 1.0)
+    less, order, rare = (
+        math.log1p(-1.0 / alpha),
+        math.log(alpha) / (alpha - 1.0),
+        math.log(delta) / (alpha - 1.0),
+    )
+    epsilon = up(source.epsilon + less - rare - order, 8, source.epsilon - less - rare + order)
     return ApproxDP(max(epsilon, 0.0), delta) if math.isfinite(epsilon) else None
 
 
@@ -141,15 +162,16 @@ def renyi_to_epsilon_textbook(source: RenyiDP, *, delta: float) -> ApproxDP | No
     formula="αρ for α > 1; ρ·min(1, α/(1−α)) for α ≤ 1",
     citation="Bun & Steinke 2016, definition",
     attained_by=GAUSSIAN,
+    error=0.0,
 )
 def zcdp_to_renyi(source: ZeroConcentratedDP, *, alpha: float) -> RenyiDP:
     """The definition, and its limit at order one."""
     if alpha > 1.0:
-        return RenyiDP(alpha, source.rho * alpha if source.rho > 0.0 else 0.0)
-    return RenyiDP(alpha, source.rho * skew(1.0, alpha))
+        return RenyiDP(alpha, product_up(source.rho, alpha))
+    return RenyiDP(alpha, product_up(source.rho, skew(1.0, alpha)))
 
 
-@implies(formula="ρ", citation="Bun & Steinke 2016, definition, as α → 1", attained_by=GAUSSIAN)
+@implies(formula="ρ", citation="Bun & Steinke 2016, definition, as α → 1", attained_by=GAUSSIAN, error=0.0)
 def zcdp_to_kl(source: ZeroConcentratedDP) -> KLDP:
     """The limit at order one."""
     return KLDP(source.rho)
