@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,7 +17,7 @@ from starlette.testclient import TestClient
 import leakcap.web.app
 import leakcap.web.guard
 from leakcap.errors import InvalidParameter
-from leakcap.web import Settings, create_app
+from leakcap.web import Settings, bounded, create_app, epsilon, needs
 from leakcap.web.guard import MOST_BODY, Keys
 from leakcap.web.server import address
 from running_explorer import hospital, promised
@@ -55,14 +58,33 @@ def test_no_page_holds_what_the_policy_forbids(path: str, tmp_path: Path) -> Non
     assert not re.search(r"(?:src|hx-get|hx-post|action)\s*=\s*[\"']?(?:https?:)?//", text)
 
 
-@pytest.mark.parametrize(
-    "host",
-    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8421", "", "192.0.2.1", "[::2]:8421"],
-)
+STRANGERS = """
+evil.example 127.0.0.1.evil.example localhost.evil.example:8421 192.0.2.1 [::2]:8421
+[::1]evil.example [::1]:evil.example [::1].evil.example:80 [[::1]] [::1 ::1] [::1]: [::1]@evil.example ::1
+localhost:80@evil.example localhost:evil.example localhost: localhost:99999 localhost:000080 localhost:-1
+localhost/evil localhost?x localhost,evil.example evil.example#@localhost user@localhost [::1%25evil.example]
+[::1%evil] [localhost] [127.0.0.1] localhost. .localhost 127.1 2130706433 0x7f000001 %6cocalhost
+[::ffff:127.0.0.1]
+"""
+"""Host headers that are not ours, however a browser or a proxy might read them."""
+
+
+@pytest.mark.parametrize("host", ["", "localhost evil.example", "localhost\t", *STRANGERS.split()])
 def test_a_rebound_name_sees_nothing(host: str) -> None:
     answer = client().get("/epsilon", headers={"host": host})
     assert answer.status_code == 421
     assert "ε" not in answer.text
+
+
+NO_ADDRESSES = "[::1%evil.example] [192.0.2.7] 192.0.2.7evil [2001:db8::7]evil 2001:db8::7 192.0.2.7:x 7"
+
+
+@pytest.mark.parametrize("host", NO_ADDRESSES.split())
+def test_on_all_addresses_an_address_is_nothing_but_one(host: str) -> None:
+    web = client(Settings(host="0.0.0.0", token=TOKEN), keys := Keys(TOKEN, "c"))
+    cookie = {"cookie": f"c={keys.session}"}
+    assert web.get("/epsilon", headers={"host": "[2001:db8::7]:80", **cookie}).status_code == 200
+    assert web.get("/epsilon", headers={"host": host, **cookie}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8421", "localhost:9000", "[::1]:8421", "LOCALHOST"])
@@ -92,6 +114,11 @@ def test_two_hosts_are_none() -> None:
         {"origin": "null"},
         {"origin": "http://evil.example"},
         {"origin": "http://127.0.0.1:9999"},
+        *({"origin": HOME + more} for more in ("/", ".evil.example", "@evil.example", "#", ",http://x")),
+        *({"origin": f"http://{host}", "host": host} for host in ("[::1]evil.example", "localhost:1@evil")),
+        {"origin": "127.0.0.1:8421"},
+        {"origin": "file://127.0.0.1:8421"},
+        {"origin": HOME.upper()},
         {"origin": HOME, "sec-fetch-site": "cross-site"},
         {"origin": HOME, "sec-fetch-site": "same-site"},
     ],
@@ -99,7 +126,8 @@ def test_two_hosts_are_none() -> None:
 def test_a_form_from_elsewhere_does_nothing(headers: dict[str, str], keys: Keys, tmp_path: Path) -> None:
     web = client(hospital(tmp_path, allow_release=True), keys)
     fields = {"form_key": keys.form, "statistic": "count", "epsilon": "0.1"}
-    assert web.post("/release", data=fields, headers=headers).status_code == 403
+    status = 421 if "host" in headers else 403
+    assert web.post("/release", data=fields, headers=headers).status_code == status
     assert not (tmp_path / "hospital.db").exists()
 
 
@@ -231,6 +259,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_matrix_that_is_none_is_refused_at_once(name: str, keys: Keys) -> None:
+    bounded.bounded(bool)  # its process takes a while to start
     started = time.perf_counter()
     fields = {"form_key": keys.form, "a": BOMBS[name]}
     answer = client(keys=keys).post("/mechanism", data=fields, headers={"origin": HOME})
@@ -238,6 +267,65 @@ def test_a_matrix_that_is_none_is_refused_at_once(name: str, keys: Keys) -> None
     assert "Internal error" not in answer.text
     assert 'role="alert"' in answer.text
     assert time.perf_counter() - started < 5.0
+
+
+def dense(rows: int, columns: int, seed: int) -> str:
+    """A matrix of fractions as awkward as the page takes, which its solvers are long with."""
+    generator = random.Random(seed)
+    lines = []
+    for _ in range(rows):
+        weights = [generator.randint(1, 999) for _ in range(columns)]
+        lines.append(",".join(f"{weight}/{sum(weights)}" for weight in weights))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("shape", [(128, 16), (16, 128), (2, 128), (45, 45), (20, 20)])
+def test_no_matrix_keeps_the_page_busy(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked, by whoever needs no token: the answer is there, or a refusal is, in bounded time."""
+    bounded.bounded(bool)
+    monkeypatch.setattr(bounded, "SECONDS", 1.0)
+    started = time.perf_counter()
+    answer = client().get("/mechanism", params={"a": dense(*shape, 1), "b": dense(*shape, 2)})
+    assert time.perf_counter() - started < 1.0 + 3.0  # drawing the page on a busy machine
+    assert answer.status_code in (200, 422)
+    assert answer.status_code == 200 or "takes more than 1 seconds" in answer.text
+    monkeypatch.setattr(bounded, "SECONDS", 30.0)
+    assert client().get("/mechanism").status_code == 200
+
+
+def worst(path: str) -> list[str]:
+    """The queries of a route that ask for most: every slider at either end, every choice."""
+    if path.startswith("/epsilon"):
+        sliders, kinds, name = epsilon.SLIDERS, [*epsilon.MECHANISMS], "mechanism"
+    elif path == "/choose":
+        sliders, kinds, name = (*needs.SLIDERS.values(), needs.QUERIES, needs.PEOPLE), [*needs.NEEDS], "need"
+    else:
+        return [f"{path}?x={'9' * 4000}"]
+    ends = ["&".join(f"{s.name}={end(s.least, s.most)}" for s in sliders) for end in (min, max)]
+    return [f"{path}?{name}={kind}&{end}" for kind in kinds for end in ends]
+
+
+def test_no_route_is_long_without_a_token() -> None:
+    """Found by walking: each address that the application has. Two seconds are ten times what one takes."""
+    app: Any = create_app(Settings())
+    routes = [route.path for route in app._app.routes if "GET" in (route.methods or ())]
+    asked = [one for path in routes for one in worst(path.replace("{name}", "a").replace("{number}", "1"))]
+    assert len(routes) > 8
+    assert len(asked) > 30
+    web = client()
+    for query in asked:
+        started = time.process_time()
+        web.get(query)
+        assert time.process_time() - started < 2.0, query[:80]
+
+
+def test_a_preview_ends_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy without a ledger needs no token, and a query may be as large as it likes."""
+    web = client(replace(hospital(tmp_path), ledger=None, data=None))
+    bounded.bounded(bool)
+    monkeypatch.setattr(bounded, "SECONDS", 0.0)
+    answer = web.get("/release", params={"statistic": "count", "epsilon": "1"})
+    assert (answer.status_code, "more than 0 seconds" in answer.text) == (422, True)
 
 
 def test_uploads_are_read_like_text(keys: Keys) -> None:

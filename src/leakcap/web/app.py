@@ -19,6 +19,7 @@ from leakcap.release.statistics import statistics
 from leakcap.web import epsilon, needs, needs_plots
 from leakcap.web.asking import FIELDS, Promises, asked_query, previewed, released
 from leakcap.web.books import answer_of, books, entry_lines, policy_of
+from leakcap.web.bounded import bounded
 from leakcap.web.comparing import GAINS, compare, given
 from leakcap.web.deployments import DEPLOYMENTS
 from leakcap.web.epsilon_gaussian import meaning_of
@@ -181,7 +182,7 @@ def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
         if not problem:
             try:
                 with _turn():
-                    content["found"] = compare(asked)
+                    content["found"] = bounded(compare, asked)
                 content["figures"] = content["found"].figures
             except LeakcapError as error:
                 content["problem"] = str(error)
@@ -242,7 +243,7 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         status = 200
         try:
             with _turn():
-                values["preview"] = previewed(settings, asked_query(request.query_params))
+                values["preview"] = bounded(previewed, settings, asked_query(request.query_params))
             if settings.allow_release:
                 values["promise"] = promises.make(settings, values["fields"])
         except LeakcapError as error:

@@ -35,6 +35,10 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 
+# A name, or an address of version 6 in brackets, and a port: nothing else, however a browser would read it.
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z][0-9A-Za-z._-]{0,252}))(?::([0-9]{1,5}))?")
+_MOST_PORT = 65535
+
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -135,10 +139,14 @@ class Guard:
         return None
 
     def _is_ours(self, host: str) -> bool:
-        name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-        if name.lower() in self._names:
-            return True
-        return self._any_address and _is_address(name)
+        found = _HOST.fullmatch(host)
+        if found is None or int(found[3] or 0) > _MOST_PORT:
+            return False
+        name = (found[1] or found[2]).lower()
+        address = _is_address(name)
+        if (found[1] is not None) != (address and ":" in name):
+            return False
+        return name in self._names or (self._any_address and address)
 
 
 def _followed(headers: Mapping[str, str]) -> bool:
