@@ -13,7 +13,7 @@ from leakcap.numeric.rounding import down, up
 
 __all__ = ["Bound"]
 
-_SHARP = 1e-12
+_SHARP, _LEAST = 1e-12, 5e-324
 _RANGES = {"nats": (0.0, math.inf), "probability": (0.0, 1.0), "ratio": (1.0, math.inf)}
 """What a quantity of each unit can be."""
 
@@ -112,7 +112,7 @@ class Bound:
     @property
     def is_sharp(self) -> bool:
         """Whether the ends agree to twelve digits, as a closed form's do: a person is shown one number."""
-        return self.is_exact or self.width <= _SHARP * abs(self.upper) < math.inf
+        return self.is_exact or self.width <= max(_SHARP * abs(self.upper), _LEAST) < math.inf
 
     @property
     def midpoint(self) -> float:

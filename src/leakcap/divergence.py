@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.errors import require, require_number
+from leakcap.numeric.enclosure import INFINITE, Interval
 from leakcap.numeric.logspace import Floats, logsumexp, safe_log
 
 __all__ = ["Divergence", "HockeyStick", "Renyi", "TotalVariation"]
 
-_NEAR = 1e-2
-"""Below this the Taylor series of e^x − 1 − x to x⁶ is exact to rounding, the closed form is not."""
+_NEAR = 0.1
+"""Below this the Taylor series of e^x − 1 − x to x¹⁰ is exact to rounding, the closed form is not."""
+_UNIT = 2.0**-53
+_QUOTIENTS = 1e-290
+"""Masses from here on have a quotient that neither overflows nor vanishes."""
+_ADDED = 1 << 16
+"""Masses whose sums are found exactly; those of more are taken in doubles, and their roundings added."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,18 @@ class Divergence(ABC):
     @abstractmethod
     def between(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """D(P‖Q) along the last axis; the other axes broadcast."""
+
+    @abstractmethod
+    def error(self, p: ArrayLike, q: ArrayLike, units: float = 0.0) -> Floats:
+        """How far `between(p, q)` can be from D of the same rows divided by their sums, along the last axis.
+
+        Roundings, and rows that do not sum to exactly one. `units` is how many halves of a last place each
+        mass may itself be off by.
+        """
+
+    @abstractmethod
+    def enclosed(self, p: Sequence[Interval], q: Sequence[Interval]) -> Interval:
+        """D(P‖Q) of two laws over the same outcomes, each mass an interval; zeros are exact."""
 
     @classmethod
     @abstractmethod
@@ -62,12 +82,53 @@ class Renyi(Divergence):
     def between(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """D_α(P‖Q) along the last axis, computed in logarithms."""
         p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
-        log_ratio = _log_ratio(p, q)
+        loss = log_ratio(p, q)
         if math.isinf(self.alpha):
-            return np.asarray(np.max(np.where(p > 0, log_ratio, -np.inf), axis=-1))
+            return np.asarray(np.max(np.where(p > 0, loss, -np.inf), axis=-1))
         if self.alpha == 1.0:
-            return np.asarray(np.sum(_excess(p, q, log_ratio), axis=-1))
-        return _power_mean(p, q, log_ratio, self.alpha - 1.0)
+            return np.asarray(np.sum(_excess(p, q, loss), axis=-1))
+        return _power_mean(p, q, loss, self.alpha - 1.0)
+
+    def error(self, p: ArrayLike, q: ArrayLike, units: float = 0.0) -> Floats:
+        """Relative where `between` sums terms of one sign, absolute where it takes the logarithm of a sum.
+
+        A logarithm of a quotient errs by ten halves of a last place, a term e^x − 1 − x by four hundred. Of
+        rows that sum to 1 + r and 1 + s the sum of P·L − P + Q differs in second order only.
+        """
+        p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+        value, missing = self.between(p, q), _missing(p) + _missing(q)
+        value = np.where(np.isfinite(value), value, 0.0)
+        if math.isinf(self.alpha):
+            return np.asarray(_UNIT * (12.0 * np.abs(value) + 2.0 * units) + 1.01 * missing)
+        loss = np.abs(log_ratio(p, q))
+        loss = np.where(np.isfinite(loss), loss, 0.0)
+        t, size = abs(self.alpha - 1.0), p.shape[-1]
+        moved = units * _UNIT * np.sum(p * loss + np.abs(q - p), axis=-1)
+        blunt = 1.0 + 2.0 / min(self.alpha, 1.0)
+        relative = (size + 450) * _UNIT * blunt + 4.0 * (1.0 + t) * missing
+        gentle = relative * value + 3.0 * max(self.alpha, 1.0) * moved + 8.0 * (1.0 + t) * missing**2
+        if t == 0.0:
+            return np.asarray(gentle)
+        reach = np.max(loss, axis=-1)
+        depth = np.max(np.where(p > 0, -safe_log(np.where(p > 0, p, 1.0)), 0.0), axis=-1)
+        steep = _UNIT * (10.0 * reach + (4.0 * depth + size + 8.0) / t)
+        steep = steep + (1.01 * missing + units * _UNIT) * (self.alpha + t) / t
+        return np.asarray(np.where(t * reach < 1.0, gentle, steep))
+
+    def enclosed(self, p: Sequence[Interval], q: Sequence[Interval]) -> Interval:
+        """ln Σ e^(ln P + (α−1) ln P/Q), over α − 1; the limits at 1 and ∞."""
+        seen = [(a, b) for a, b in zip(p, q, strict=True) if not a.is_zero]
+        both = [(a, b) for a, b in seen if not b.is_zero]
+        digits = p[0].digits
+        if not both or (len(both) < len(seen) and self.alpha >= 1.0):
+            return Interval(INFINITE, INFINITE, digits)
+        losses = [(a.log(), digits.of(0) if a is b else (a / b).log()) for a, b in both]
+        if math.isinf(self.alpha):
+            return reduce(Interval.or_more, (loss for _, loss in losses))
+        if self.alpha == 1.0:
+            return digits.sum(a * loss for (a, _), (_, loss) in zip(both, losses, strict=True))
+        t = digits.of(self.alpha) - 1
+        return digits.log_sum(mass + t * loss for mass, loss in losses) / t
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -75,33 +136,38 @@ class Renyi(Divergence):
         return tuple(cls(a) for a in (0.3, 0.5, 1 - 1e-9, 1.0, 1 + 1e-12, 1.5, 2.0, 8.0, 1e6, math.inf))
 
 
-def _log_ratio(p: Floats, q: Floats) -> Floats:
-    """ln P/Q where P has mass (0 elsewhere); accurate where P and Q nearly agree."""
+def log_ratio(p: Floats, q: Floats) -> Floats:
+    """ln P/Q where P has mass (0 elsewhere); accurate where P and Q nearly agree.
+
+    >>> log_ratio(np.array([0.5, 0.0]), np.array([0.5, 1.0])).tolist()
+    [0.0, 0.0]
+    """
     safe_p, safe_q = np.where(p > 0, p, 1.0), np.where((p > 0) & (q > 0), q, 1.0)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         near = np.log1p(np.where(p > 0, (safe_p - safe_q) / safe_q, 0.0))
-    far = np.log(safe_p) - np.log(safe_q)
+    whole = np.minimum(safe_p, safe_q) > _QUOTIENTS
+    far = np.where(whole, np.log(np.where(whole, safe_p / safe_q, 1.0)), np.log(safe_p) - np.log(safe_q))
     ratio = np.where(np.isfinite(near) & (np.abs(near) < 0.5), near, far)
     return np.where((p > 0) & (q <= 0), np.inf, np.where(p > 0, ratio, 0.0))
 
 
-def _excess(p: Floats, q: Floats, log_ratio: Floats) -> Floats:
+def _excess(p: Floats, q: Floats, loss: Floats) -> Floats:
     """The terms P·L − P + Q of Kullback–Leibler: none is negative, so nothing cancels when P is near Q."""
-    finite = np.where(np.isfinite(log_ratio), log_ratio, 0.0)
+    finite = np.where(np.isfinite(loss), loss, 0.0)
     near = p * _exp_rest(-np.clip(finite, -_NEAR, _NEAR))
-    far = p * log_ratio + (q - p)
-    return np.where(p > 0, np.where(np.abs(log_ratio) < _NEAR, near, np.maximum(far, 0.0)), q)
+    far = p * loss + (q - p)
+    return np.where(p > 0, np.where(np.abs(loss) < _NEAR, near, np.maximum(far, 0.0)), q)
 
 
-def _power_mean(p: Floats, q: Floats, log_ratio: Floats, t: float) -> Floats:
+def _power_mean(p: Floats, q: Floats, loss: Floats, t: float) -> Floats:
     """(1/t) ln E_P[e^{tL}], which is D_{1+t}; −1 < t, t ≠ 0.
 
     Where no |tL| reaches one, E_P[e^{tL}] − 1 = Σ P(e^{tL} − 1 − tL) + t Σ (P·L − P + Q): all terms of second
     order and, for t > 0, of one sign, so that order 1 ± 10⁻¹² is as precise as order one.
     """
-    exponent = np.where(p > 0, t * log_ratio, -np.inf)
+    exponent = np.where(p > 0, t * loss, -np.inf)
     gentle = np.max(np.where(p > 0, np.abs(exponent), 0.0), axis=-1) < 1.0
-    calm = np.where(gentle[..., None], log_ratio, 0.0)
+    calm = np.where(gentle[..., None], loss, 0.0)
     rest = np.sum(p * _exp_rest(t * calm) + t * _excess(p, q, calm), axis=-1)
     steep = logsumexp(safe_log(p) + exponent, axis=-1)
     value = np.where(gentle, np.log1p(np.where(gentle, rest, 0.0)), steep) / t
@@ -111,8 +177,19 @@ def _power_mean(p: Floats, q: Floats, log_ratio: Floats, t: float) -> Floats:
 def _exp_rest(x: Floats) -> Floats:
     """e^x − 1 − x, precise near zero."""
     small = np.where(np.abs(x) < _NEAR, x, 0.0)
-    series = small**2 * (0.5 + small / 6 + small**2 / 24 + small**3 / 120 + small**4 / 720)
+    series = np.full_like(small, 1.0 / 11.0)
+    for n in range(10, 2, -1):
+        series = (1.0 + small * series) / n
+    series = small**2 * (1.0 + small * series) / 2.0
     return np.where(np.abs(x) < _NEAR, series, np.expm1(x) - x)
+
+
+def _missing(rows: Floats) -> Floats:
+    """How far the sums along the last axis are from one."""
+    if rows.size <= _ADDED:
+        flat = rows.reshape(-1, rows.shape[-1])
+        return np.array([abs(math.fsum([*row, -1.0])) for row in flat.tolist()]).reshape(rows.shape[:-1])
+    return np.asarray(np.abs(np.sum(rows, axis=-1) - 1.0) + rows.shape[-1] * _UNIT)
 
 
 @dataclass(frozen=True)
@@ -138,6 +215,18 @@ class HockeyStick(Divergence):
         p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
         return np.asarray(np.sum(np.maximum(p - self.exp_epsilon * q, 0.0), axis=-1))
 
+    def error(self, p: ArrayLike, q: ArrayLike, units: float = 0.0) -> Floats:
+        """Each γQ errs by a rounding, and counts only where it is below P."""
+        p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+        product = 0.0 if self.exp_epsilon in (0.0, 1.0) else 2.0
+        roundings = _UNIT * (product + 2.0 * units + (p.shape[-1] + 4.0) * self.between(p, q))
+        return np.asarray(roundings + 2.1 * (_missing(p) + _missing(q)))
+
+    def enclosed(self, p: Sequence[Interval], q: Sequence[Interval]) -> Interval:
+        """Σ (P − γQ)₊."""
+        excess = ((a - b * self.exp_epsilon).positive_part() for a, b in zip(p, q, strict=True))
+        return p[0].digits.sum(excess)
+
     @property
     def unit(self) -> str:
         """A probability."""
@@ -161,6 +250,16 @@ class TotalVariation(Divergence):
         """½ Σ |P − Q| along the last axis."""
         p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
         return np.asarray(0.5 * np.sum(np.abs(p - q), axis=-1))
+
+    def error(self, p: ArrayLike, q: ArrayLike, units: float = 0.0) -> Floats:
+        """Differences are rounded once, then added."""
+        p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+        roundings = _UNIT * ((p.shape[-1] + 4.0) * self.between(p, q) + units)
+        return np.asarray(roundings + 0.6 * (_missing(p) + _missing(q)))
+
+    def enclosed(self, p: Sequence[Interval], q: Sequence[Interval]) -> Interval:
+        """½ Σ |P − Q|."""
+        return p[0].digits.sum((a - b).size() for a, b in zip(p, q, strict=True) if a is not b) / 2
 
     @property
     def unit(self) -> str:

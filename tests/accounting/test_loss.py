@@ -270,7 +270,7 @@ def test_edges_of_epsilon(delta: float) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InvalidChannel, match="distributions"):
+    with pytest.raises(InvalidChannel, match="must sum to 1"):
         finite_loss([0.5, 0.6], [0.5, 0.5])
     with pytest.raises(InvalidChannel, match="same outcomes"):
         finite_loss([1.0], [0.5, 0.5])

@@ -113,7 +113,7 @@ def test_cuff_and_yu_example_5_1_protects_one_and_not_two() -> None:
         both = capacity(example.channel(), Renyi(1), AllPriors())
         assert abs(both.lower - 0.25 * math.log(m + 1)) < 1e-9
         assert capacity(example, HockeyStick(1.0), example.replace_one()).upper == pytest.approx(0.25)
-    assert CuffYuExample51(10**6, 0.25).entry_capacity().upper == 0.25 * math.log(2)
+    assert 0.25 * math.log(2) in CuffYuExample51(10**6, 0.25).entry_capacity()
 
 
 def test_the_pad_leaks_nothing_twice_and_all_together() -> None:
@@ -195,7 +195,7 @@ def test_discrete_gaussian_hockey_stick(sigma: float, shift: int) -> None:
         for gamma in (0.0, 0.25, 1.0, 1.5, math.e, 20.0, 1e6):
             expected = mp.fsum(max(p[y] - gamma * p[y - shift], 0) for y in reach) / total
             found = capacity(DiscreteGaussian(sigma, shift), HockeyStick(gamma)).upper
-            assert abs(found - expected) <= 1e-11 * expected
+            assert abs(found - expected) <= 1e-11 * expected + 5e-324
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 2.5, 16.0, 300.0])
@@ -341,9 +341,9 @@ def test_wide_discrete_gaussian_noise_stays_certified() -> None:
 def test_the_wide_formula_meets_the_sum() -> None:
     noise = DiscreteGaussian(9e4, 50_000)
     for gamma in (0.7, 1.0, 1.3):
-        t = math.log(gamma)
-        wide = noise._by_distribution_function(gamma, 25_000 - 9e4**2 * t / 50_000)
-        assert wide.lower <= capacity(noise, HockeyStick(gamma)).upper <= wide.upper
+        low, high = noise._by_distribution_function(gamma)
+        found = capacity(noise, HockeyStick(gamma))
+        assert low <= found.lower <= found.upper <= high
 
 
 def test_orders_of_a_table_too_large_to_solve() -> None:

@@ -72,6 +72,15 @@ def test_what_cancels_costs_digits_only() -> None:
     assert high - low < 1e-15
 
 
+def test_a_result_that_rounds_to_one_is_not_one() -> None:
+    for x in (-1e-300, -1e-40, 1e-40):
+        low, high = enclose(lambda d, x=x: (d.of(x).exp() - 1) / x)  # type: ignore[misc]
+        assert low <= 1.0 <= high
+        assert high - low < 1e-15
+        at_first = Digits(28).of(x).exp()
+        assert at_first.low < 1 < at_first.high
+
+
 def test_exact_results_have_no_width() -> None:
     assert enclose(lambda d: d.of(0.5) * d.of(3) / 4 - 1) == (-0.625, -0.625)
     assert enclose(lambda d: d.of(1).log() + d.of(0).exp()) == (1.0, 1.0)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from leakcap.definition.normal import log_normal_profile
 from leakcap.errors import require
 from leakcap.mechanism.gaussian import gaussian_hockey_stick
+from leakcap.numeric.enclosure import enclose
 from leakcap.numeric.rounding import up
 from leakcap.numeric.search import bisect
 
@@ -37,6 +38,11 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
     while log_normal_profile(low, epsilon) > goal:
         high, low = low, 0.5 * low
     mu = bisect(lambda m: log_normal_profile(m, epsilon) - goal, low, high)
-    while gaussian_hockey_stick(math.exp(epsilon), mu) * (1.0 + _SAFE) > delta:
+    while _profile(mu, epsilon) > delta:
         mu *= 1.0 - 0.1 * _SAFE
     return up(1.0 / mu)
+
+
+def _profile(mu: float, epsilon: float) -> float:
+    """At least δ(ε) of unit Gaussians at distance μ."""
+    return enclose(lambda d: gaussian_hockey_stick(d.of(epsilon).exp(), d.of(mu)))[1]

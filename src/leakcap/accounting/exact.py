@@ -22,10 +22,10 @@ BLOCK_ERROR = 1e-11
 class Enumeration:
     """All finite total losses with their probabilities, largest first."""
 
-    def __init__(self, losses: Floats, logs: Floats, queries: int) -> None:
-        """Sort once."""
+    def __init__(self, losses: Floats, logs: Floats, queries: int, units: float) -> None:
+        """Sort once; `units` is how many halves of a last place all masses together can be off by."""
         order = np.argsort(losses)[::-1]
-        self.losses, self.logs, self.queries = losses[order], logs[order], queries
+        self.losses, self.logs, self.queries, self.units = losses[order], logs[order], queries, units
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """An enclosure of the finite part of δ(ε)."""
@@ -36,6 +36,7 @@ class Enumeration:
         reach = float(np.abs(self.losses).max(initial=0.0)) + abs(epsilon)
         mass = float(np.sum(masses))
         noise = UNIT * ((64.0 + 16.0 * self.queries) * value + 16.0 * self.queries * reach * mass)
+        noise += 3.0 * UNIT * self.units * mass
         return max(value - noise, 0.0), value + noise
 
 
@@ -59,7 +60,8 @@ def enumerate_losses(parts: Sequence[tuple[Part, int]]) -> Enumeration | None:
         more, weights = _powers(part, count)
         losses = (losses[:, None] + more).reshape(-1)
         logs = (logs[:, None] + weights).reshape(-1)
-    return Enumeration(losses, logs, sum(count for _, count in rows))
+    units = sum(count * (part.units + part.missing / UNIT) for part, count in rows)
+    return Enumeration(losses, logs, sum(count for _, count in rows), units)
 
 
 def blocks(part: Part, count: int) -> list[tuple[Part, int]]:
@@ -92,6 +94,7 @@ def _block(part: FiniteLoss, size: int) -> FiniteLoss:
         tuple((p * np.exp(-losses)).tolist()),
         -math.expm1(size * math.log1p(-part.infinite)),
         -math.expm1(size * math.log1p(-part.lost)),
+        size * part.units,
     )
 
 

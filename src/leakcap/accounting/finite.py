@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.accounting.part import UNIT, Atoms, Numbers, Part
-from leakcap.divergence import Renyi
+from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
+from leakcap.divergence import Renyi, log_ratio
 from leakcap.errors import InvalidChannel
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["FiniteLoss", "finite_loss"]
 
@@ -23,6 +25,8 @@ _BLOCK = 1 << 21
 class FiniteLoss(Part):
     """Two rows over the same outcomes, outcomes of equal loss merged; make it with `finite_loss`.
 
+    `units` is how many halves of a last place the masses can be off by.
+
     >>> finite_loss([0.5, 0.5, 0.0], [0.25, 0.25, 0.5]).lost
     0.5
     """
@@ -32,6 +36,7 @@ class FiniteLoss(Part):
     q: tuple[float, ...]
     at_infinity: float = 0.0
     at_minus_infinity: float = 0.0
+    units: float = 0.0
 
     @property
     def infinite(self) -> float:
@@ -63,7 +68,15 @@ class FiniteLoss(Part):
     def error(self, z: Numbers) -> Floats:
         """Relative rounding of M."""
         reach = max((abs(loss) for loss in self.losses), default=0.0)
-        return np.asarray(UNIT * (24.0 + len(self.losses) + 8.0 * np.abs(z) * reach))
+        own = (self.units + self.missing / UNIT) * (1.0 + 2.0 * np.abs(z))
+        return np.asarray(UNIT * (24.0 + len(self.losses) + 8.0 * np.abs(z) * reach + own))
+
+    @cached_property
+    def missing(self) -> float:
+        """How far both rows together are from sums of one."""
+        return abs(math.fsum([*self.p, self.at_infinity, -1.0])) + abs(
+            math.fsum([*self.q, self.at_minus_infinity, -1.0])
+        )
 
     def envelope(self, c: float, t: float) -> float:
         """K(c): atoms come back in phase."""
@@ -81,11 +94,16 @@ class FiniteLoss(Part):
         """Losses of positive probability."""
         return Atoms(np.array(self.losses), np.array(self.p), np.array(self.q))
 
-    def renyi(self, alpha: float) -> float:
+    def renyi(self, alpha: float) -> Ends:
         """Over all outcomes, those of infinite loss included."""
         p = np.array([*self.p, self.at_infinity, 0.0])
         q = np.array([*self.q, 0.0, self.at_minus_infinity])
-        return float(Renyi(alpha).between(p, q))
+        value, error = float(Renyi(alpha).between(p, q)), float(Renyi(alpha).error(p, q, self.units))
+        return max(down(value - error), 0.0), up(value + error)
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """The other way about."""
+        return self.reverse.renyi(alpha)
 
     @property
     def reverse(self) -> Part:
@@ -96,11 +114,14 @@ class FiniteLoss(Part):
             self.p[::-1],
             self.at_minus_infinity,
             self.at_infinity,
+            self.units,
         )
 
 
-def finite_loss(p: ArrayLike, q: ArrayLike) -> FiniteLoss:
+def finite_loss(p: ArrayLike, q: ArrayLike, *, units: float = 0.0) -> FiniteLoss:
     """The loss of the row `p` against the row `q`. Raises `InvalidChannel` unless both are distributions.
+
+    `units` is how many halves of a last place the masses can be off by: none for rows taken as they are.
 
     >>> finite_loss([0.75, 0.25], [0.25, 0.75]).losses
     (-1.09861228..., 1.09861228...)
@@ -112,14 +133,21 @@ def finite_loss(p: ArrayLike, q: ArrayLike) -> FiniteLoss:
             f"{rows[0].shape} and {rows[1].shape}."
         )
     for row in rows:
-        if not np.isfinite(row).all() or (row < 0).any() or abs(float(row.sum()) - 1.0) > _SUM:
+        if not np.isfinite(row).all():
+            raise InvalidChannel("`p` and `q` of a privacy loss must be finite. Got NaN or ∞.")
+        if (row < 0).any():
             raise InvalidChannel(
-                "`p` and `q` of a privacy loss must be distributions: finite, non-negative, with sum 1 "
-                f"within {_SUM:g}. Got a sum of {float(row.sum())!r}."
+                f"`p` and `q` of a privacy loss must not be negative. Got {float(row.min())!r}. "
+                "Set what rounding has left below zero to zero."
+            )
+        if abs(float(row.sum()) - 1.0) > _SUM:
+            raise InvalidChannel(
+                f"`p` and `q` of a privacy loss must sum to 1 within {_SUM:g}. "
+                f"Got a sum of {float(row.sum())!r}."
             )
     p, q = rows
     both = (p > 0) & (q > 0)
-    losses = np.log(p[both]) - np.log(q[both])
+    losses = log_ratio(p[both], q[both])
     levels, place = np.unique(losses, return_inverse=True)
     at_p = np.bincount(place, weights=p[both], minlength=levels.size)
     at_q = np.bincount(place, weights=q[both], minlength=levels.size)
@@ -129,4 +157,5 @@ def finite_loss(p: ArrayLike, q: ArrayLike) -> FiniteLoss:
         tuple(at_q.tolist()),
         math.fsum(p[~both].tolist()),
         math.fsum(q[~both].tolist()),
+        units + (p.size - levels.size),
     )

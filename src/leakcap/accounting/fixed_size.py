@@ -45,4 +45,5 @@ def fixed_size(part: Part, rate: float) -> Part:
         tuple(b for _, _, b in points),
         over.at_infinity,
         under.at_minus_infinity,
+        part.units + 8.0,
     )

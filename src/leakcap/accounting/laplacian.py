@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
 
-from leakcap.accounting.part import UNIT, Atoms, Numbers, Part, relative_error
+from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part, relative_error
 from leakcap.errors import require
-from leakcap.mechanism.base import MAX_EPSILON
 from leakcap.mechanism.laplace import laplace_hockey_stick, laplace_renyi
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["LaplaceLoss"]
@@ -25,6 +26,7 @@ class LaplaceLoss(Part):
     """Laplace noise at distance ε in units of its scale: P(L=ε) = ½, P(L=−ε) = e^{−ε}/2, a density between.
 
     M(z) = ½(e^{zε} + e^{−(1+z)ε}) + ½(e^{zε} − e^{−(1+z)ε})/(1+2z).
+    `exact` is the distance where `epsilon` is only the double above it.
     Source: Dwork, McSherry, Nissim & Smith 2006; the transform follows from the density.
 
     >>> round(float(LaplaceLoss(1.0).log_transform(np.array(1.0))), 8)
@@ -32,9 +34,10 @@ class LaplaceLoss(Part):
     """
 
     epsilon: float
+    exact: Fraction | None = None
 
     def __post_init__(self) -> None:
-        ok = 0 < self.epsilon <= 700
+        ok = 0 < self.epsilon <= math.nextafter(700.0, math.inf)  # 1/scale may have been rounded up
         require(ok, "epsilon", "LaplaceLoss", "be positive and at most 700 nats", self.epsilon)
 
     def log_transform(self, z: Numbers) -> Numbers:
@@ -70,13 +73,22 @@ class LaplaceLoss(Part):
         masses = np.array([0.5 * math.exp(-self.epsilon), 0.5])
         return Atoms(np.array([-self.epsilon, self.epsilon]), masses, masses[::-1])
 
-    def hockey_stick(self, epsilon: float) -> float:
+    def hockey_stick(self, epsilon: float) -> Ends:
         """1 − e^{(ε' − ε)/2} within the support."""
-        return laplace_hockey_stick(math.exp(min(epsilon, MAX_EPSILON)), self.epsilon)
+        return enclose(lambda d: laplace_hockey_stick(d.of(epsilon).exp(), self._distance(d)))
 
-    def renyi(self, alpha: float) -> float:
+    def _distance(self, digits: Digits) -> Interval:
+        return digits.of(self.epsilon if self.exact is None else self.exact)
+
+    def renyi(self, alpha: float) -> Ends:
         """Mironov 2017, proposition 6."""
-        return laplace_renyi(alpha, self.epsilon)
+        if math.isinf(alpha):
+            return enclose(self._distance)
+        return enclose(lambda d: laplace_renyi(alpha, self._distance(d)))
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """The same."""
+        return self.renyi(alpha)
 
     @property
     def reverse(self) -> Part:

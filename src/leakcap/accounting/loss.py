@@ -27,6 +27,7 @@ from leakcap.accounting.sampled import sampled
 from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["Curve", "PrivacyLoss", "curve_near"]
 
@@ -34,7 +35,6 @@ _WIDE = 1e-8
 _FINE = 1e-9
 _ROUGH = 1e-6
 _FALLBACK = 1 << 17
-_ULPS = 1e-14
 _CONTOUR = "saddle-point contour"
 _GRID = "FFT on a grid"
 
@@ -254,8 +254,11 @@ class PrivacyLoss:
     def renyi(self, alpha: float) -> Bound:
         """D_α(P‖Q) of all queries, the sum of the parts', in nats; α ∈ (0, ∞]."""
         require(alpha > 0 and not math.isnan(alpha), "alpha", "PrivacyLoss.renyi", "be positive", alpha)
-        value = math.fsum(count * part.renyi(alpha) for part, count in self.parts)
-        return Bound.exact(max(value, 0.0), method="sum over the queries")
+        ends = [(part.renyi(alpha), count) for part, count in self.parts]
+        low, high = (math.fsum(count * end[side] for end, count in ends) for side in (0, 1))
+        if self.queries > 1:
+            low, high = down(low, 2), up(high, 2)
+        return Bound.enclosed((low, high), method="sum over the queries")
 
     def kullback_leibler(self) -> Bound:
         """KL(P‖Q) in nats, the mean of L; a cap on the mutual information about which of the two holds."""
@@ -291,13 +294,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class _Closed:
-    """A single query's closed form; its rounding is far below the width of a root."""
+    """A single query's closed form."""
 
     part: Part
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        value = self.part.hockey_stick(epsilon) or 0.0
-        return value * (1.0 - _ULPS), value * (1.0 + _ULPS)
+        return self.part.hockey_stick(epsilon) or (0.0, 1.0)
 
 
 @dataclass(frozen=True)

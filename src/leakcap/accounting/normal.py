@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from leakcap.accounting.part import UNIT, Numbers, Part
+from leakcap.accounting.part import UNIT, Ends, Numbers, Part
 from leakcap.errors import require
-from leakcap.mechanism.base import MAX_EPSILON
 from leakcap.mechanism.gaussian import gaussian_hockey_stick
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["GaussianLoss", "normal_cells"]
@@ -26,11 +27,14 @@ class GaussianLoss(Part):
 
     Source: Balle & Wang 2018; Dong, Roth & Su 2022.
 
+    `exact` is the distance where `mu` is only the double nearest to it.
+
     >>> GaussianLoss(2.0).renyi(3.0)
-    6.0
+    (6.0, 6.0)
     """
 
     mu: float
+    exact: Fraction | None = None
 
     def __post_init__(self) -> None:
         require(0 < self.mu < math.inf, "mu", "GaussianLoss", "be positive and finite", self.mu)
@@ -56,13 +60,22 @@ class GaussianLoss(Part):
         u = edges / self.mu
         return normal_cells(u - self.mu / 2), normal_cells(u + self.mu / 2)
 
-    def hockey_stick(self, epsilon: float) -> float | None:
+    def hockey_stick(self, epsilon: float) -> Ends:
         """Balle & Wang 2018, theorem 8."""
-        return gaussian_hockey_stick(math.exp(epsilon), self.mu) if epsilon < MAX_EPSILON else None
+        return enclose(lambda d: gaussian_hockey_stick(d.of(epsilon).exp(), self._mu(d)))
 
-    def renyi(self, alpha: float) -> float:
+    def _mu(self, digits: Digits) -> Interval:
+        return digits.of(self.mu if self.exact is None else self.exact)
+
+    def renyi(self, alpha: float) -> Ends:
         """αμ²/2."""
-        return 0.5 * alpha * self.mu**2
+        if math.isinf(alpha):
+            return math.inf, math.inf
+        return enclose(lambda d: self._mu(d) * self._mu(d) * alpha / 2)
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """The same."""
+        return self.renyi(alpha)
 
     @property
     def reverse(self) -> Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import singledispatch
 
 import numpy as np
@@ -15,6 +16,11 @@ from leakcap.errors import InvalidParameter
 from leakcap.mechanism import DiscreteGaussian, Gaussian, Laplace, Mechanism
 
 __all__ = ["loss_of"]
+
+_ROUNDINGS = 64
+"""Units of the last place that the masses of a mechanism's rows can be off by."""
+_WINDOW = 512
+"""The same for a window of discrete Gaussian noise, whose exponents go down to −78."""
 
 
 @singledispatch
@@ -34,7 +40,7 @@ def loss_of(mechanism: object) -> Part:
 def _(mechanism: Mechanism) -> Part:
     pair = mechanism.dominating_pair()
     if pair is not None:
-        return finite_loss(pair.p, pair.q)
+        return finite_loss(pair.p, pair.q, units=_ROUNDINGS)
     raise InvalidParameter(
         f"`{type(mechanism).__name__}` has no one pair of secrets that dominates all others. Name a pair: "
         "`PrivacyLoss.of_channel(mechanism.channel(), x, x')`."
@@ -53,12 +59,18 @@ def _(mechanism: Channel) -> Part:
 
 @loss_of.register
 def _(mechanism: Gaussian) -> Part:
-    return GaussianLoss(mechanism.mu)
+    return GaussianLoss(*_quotient(mechanism.sensitivity, mechanism.sigma, mechanism.mu))
 
 
 @loss_of.register
 def _(mechanism: Laplace) -> Part:
-    return LaplaceLoss(mechanism.claim())
+    return LaplaceLoss(*_quotient(mechanism.sensitivity, mechanism.scale, mechanism.claim()))
+
+
+def _quotient(over: float, under: float, rounded: float) -> tuple[float, Fraction | None]:
+    """The quotient in doubles, and itself where that is another number."""
+    exact = Fraction(over) / Fraction(under)
+    return rounded, None if exact == Fraction(rounded) else exact
 
 
 @loss_of.register
@@ -69,4 +81,4 @@ def _(mechanism: DiscreteGaussian) -> Part:
             f"`{mechanism!r}` is too wide for a table of its losses. Use `Gaussian` of the same sigma with "
             "`RenyiDP` or zCDP accounting, or a smaller sensitivity."
         )
-    return finite_loss(np.array(window.matrix[0]), np.array(window.matrix[-1]))
+    return finite_loss(np.array(window.matrix[0]), np.array(window.matrix[-1]), units=_WINDOW)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +12,13 @@ from numpy.typing import NDArray
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["UNIT", "Atoms", "Numbers", "Part", "Reversed", "total_transform"]
+__all__ = ["UNIT", "Atoms", "Ends", "Numbers", "Part", "Reversed", "total_transform"]
 
 Numbers = NDArray[Any]
 """Real or complex numbers."""
+
+Ends = tuple[float, float]
+"""Doubles on both sides of a number."""
 
 UNIT = 2.0**-53
 """Half the spacing of doubles near one."""
@@ -71,15 +73,19 @@ class Part(ABC):
         """P and Q of the losses in each (edge_i, edge_{i+1}], atoms left out."""
 
     @abstractmethod
-    def renyi(self, alpha: float) -> float:
-        """D_α(P‖Q) in nats."""
+    def renyi(self, alpha: float) -> Ends:
+        """D_α(P‖Q) in nats, enclosed."""
+
+    @abstractmethod
+    def renyi_back(self, alpha: float) -> Ends:
+        """D_α(Q‖P) in nats, enclosed."""
 
     def atoms(self) -> Atoms:
         """The losses of positive probability."""
         return NO_ATOMS
 
-    def hockey_stick(self, epsilon: float) -> float | None:
-        """δ(ε) of this one query in closed form, or None."""
+    def hockey_stick(self, epsilon: float) -> Ends | None:
+        """δ(ε) of this one query in closed form, enclosed, or None."""
         return None
 
     @property
@@ -155,20 +161,13 @@ class Reversed(Part):
         losses, p, q = self.part.atoms()
         return Atoms(-losses[::-1], q[::-1], p[::-1])
 
-    def renyi(self, alpha: float) -> float:
+    def renyi(self, alpha: float) -> Ends:
         """D_α in nats."""
-        # (1−α)·D_α(Q‖P) = α·D_{1−α}(P‖Q) for α < 1; above one from the transform itself.
-        if alpha < 1.0:
-            return self.part.renyi(1.0 - alpha) * alpha / (1.0 - alpha)
-        if math.isinf(alpha):
-            return math.inf if self.infinite > 0.0 else -self.part.support()[0]
-        if self.infinite > 0.0:
-            return math.inf
-        if alpha == 1.0:
-            step = 1e-5
-            slope = self.log_transform(np.array([-step, step]))
-            return float(slope[1] - slope[0]) / (2.0 * step)
-        return float(self.log_transform(np.array(alpha - 1.0))) / (alpha - 1.0)
+        return self.part.renyi_back(alpha)
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """D_α of the other direction."""
+        return self.part.renyi(alpha)
 
 
 def total_transform(parts: Sequence[tuple[Part, int]], z: Numbers) -> tuple[Numbers, Floats]:

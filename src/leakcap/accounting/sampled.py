@@ -11,8 +11,10 @@ import numpy as np
 from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.normal import GaussianLoss, normal_cells
-from leakcap.accounting.part import UNIT, Atoms, Numbers, Part
+from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
+from leakcap.accounting.sampled_renyi import sampled_gaussian_renyi, sampled_laplace_renyi
 from leakcap.errors import InvalidParameter, require
+from leakcap.numeric.enclosure import enclose
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["SampledGaussianLoss", "SampledLaplaceLoss", "sampled"]
@@ -40,7 +42,7 @@ def sampled(part: Part, rate: float) -> Part:
     if isinstance(part, FiniteLoss):
         p = np.array([*part.p, part.at_infinity, 0.0])
         q = np.array([*part.q, 0.0, part.at_minus_infinity])
-        return finite_loss((1.0 - rate) * q + rate * p, q)
+        return finite_loss((1.0 - rate) * q + rate * p, q, units=part.units + 4.0)
     raise InvalidParameter(
         f"`part` of `sampled` must be a loss of Gaussian or Laplace noise or of two rows. Got {part!r}."
     )
@@ -73,7 +75,7 @@ class SampledGaussianLoss(Part):
     real line, whose error falls as e^{−2πd/step} for strips of half-width d < π/μ without zeros of R.
     Source: Mironov, Talwar & Zhang 2019; Trefethen & Weideman 2014, theorem 5.1.
 
-    >>> round(SampledGaussianLoss(1.0, 0.01).renyi(2.0), 12)
+    >>> round(SampledGaussianLoss(1.0, 0.01).renyi(2.0)[1], 12)
     0.000171813422
     """
 
@@ -161,13 +163,18 @@ class SampledGaussianLoss(Part):
         q, p = normal_cells(u), normal_cells(u - self.mu)
         return (1.0 - self.rate) * q + self.rate * p, q
 
-    def renyi(self, alpha: float) -> float:
+    def renyi(self, alpha: float) -> Ends:
         """D_α in nats."""
+        return (math.inf, math.inf) if math.isinf(alpha) else self._renyi(alpha, False)
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """D_α of the pure Gaussian against the mixture: −ln(1 − rate) at order ∞."""
         if math.isinf(alpha):
-            return math.inf
-        if alpha == 1.0:
-            return _kullback_leibler(self.mu, self.rate)
-        return float(self.log_transform(np.array(alpha - 1.0))) / (alpha - 1.0)
+            return enclose(lambda d: -(1 - d.of(self.rate)).log())
+        return self._renyi(alpha, True)
+
+    def _renyi(self, alpha: float, back: bool) -> Ends:
+        return sampled_gaussian_renyi(self.mu, self.rate, alpha, back)
 
     def envelope(self, c: float, t: float) -> float:
         """A scan with steps that the loss's spread allows, then an integration by parts."""
@@ -183,20 +190,6 @@ def _grid(left: float, right: float, step: float) -> Floats:
     return np.asarray(
         np.arange(math.floor(left / step), math.ceil(right / step) + 1) * step, dtype=np.float64
     )
-
-
-@lru_cache(maxsize=256)
-def _kullback_leibler(mu: float, rate: float) -> float:
-    step = 1.0 / 64.0
-    u: Floats = np.asarray(
-        np.arange(math.floor(-11.0 / step), math.ceil((mu + 11.0) / step)) * step, dtype=np.float64
-    )
-    loss = mixed_log(mu * u - 0.5 * mu * mu, rate)
-    # E_Q[R ln R − R + 1]: no term is negative.
-    rest = np.where(
-        np.abs(loss) < 1e-5, 0.5 * loss**2 * (1 + 2 * loss / 3), np.exp(loss) * loss - np.expm1(loss)
-    )
-    return float(rest @ np.exp(-0.5 * u * u) * step / math.sqrt(2.0 * math.pi))
 
 
 def _flat_left(part: SampledGaussianLoss, c: float) -> tuple[float, float]:
@@ -252,7 +245,7 @@ class SampledLaplaceLoss(Part):
 
     M(z) = E_Q[R^{z+1}], R = 1 − rate + rate·e^L: the atoms, and Gauss's rule on the density's interval.
 
-    >>> round(SampledLaplaceLoss(1.0, 0.01).renyi(2.0) * 1e5, 5)
+    >>> round(SampledLaplaceLoss(1.0, 0.01).renyi(2.0)[1] * 1e5, 5)
     8.57263
     """
 
@@ -330,13 +323,16 @@ class SampledLaplaceLoss(Part):
         variation = 1.02 * (float(height[0] + height[-1]) + float(np.abs(np.diff(height)).sum()))
         return min(trivial, float(top) + math.log(size + variation / t)) if t > 0.0 else trivial
 
-    def renyi(self, alpha: float) -> float:
+    def renyi(self, alpha: float) -> Ends:
         """D_α in nats."""
+        return self._renyi(alpha, False)
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """D_α of the pure noise against the mixture."""
+        return self._renyi(alpha, True)
+
+    def _renyi(self, alpha: float, back: bool) -> Ends:
         if math.isinf(alpha):
-            return self.support()[1]
-        if alpha == 1.0:
-            losses, q = self._nodes(1.0)
-            loss = mixed_log(losses, self.rate)
-            near = 0.5 * loss**2 * (1 + 2 * loss / 3)
-            return float(np.where(np.abs(loss) < 1e-5, near, np.exp(loss) * loss - np.expm1(loss)) @ q)
-        return float(self.log_transform(np.array(alpha - 1.0))) / (alpha - 1.0)
+            sign = -1 if back else 1
+            return enclose(lambda d: (1 + ((sign * d.of(self.epsilon)).exp() - 1) * self.rate).log() * sign)
+        return sampled_laplace_renyi(self.epsilon, self.rate, alpha, back)

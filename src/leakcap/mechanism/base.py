@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -15,12 +15,14 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter, require
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling.source import ByteSource, system_bytes
 
 __all__ = [
     "MAX_ENTRIES",
     "MAX_EPSILON",
+    "Laws",
     "Mechanism",
     "Outputs",
     "RowPair",
@@ -36,19 +38,30 @@ MAX_EPSILON = 700.0
 MAX_ENTRIES = 1 << 26
 """The largest matrix that `channel` builds."""
 
+_FIRST = Digits(28)
+
 Outputs = NDArray[Any]
 """Noisy outputs: integers, bits, coordinates or reals, one for each secret along the first axis."""
 
 
 class RowPair(NamedTuple):
-    """Two distributions whose divergence is a supremum over all the mechanism's rows, and who attains it.
-
-    Outcomes with the same likelihood ratio are merged, which changes no divergence.
-    """
+    """Two distributions in doubles, whose divergence is a supremum over all the mechanism's rows."""
 
     p: Floats
     q: Floats
     witness: Hashable = (0, 1)
+
+
+class Laws(NamedTuple):
+    """Two distributions over the same outcomes to any number of digits.
+
+    Outcomes with the same likelihood ratio are merged, which changes no divergence. `mirrored` says that the
+    second is the first with outcomes exchanged, so that both directions are equal.
+    """
+
+    p: Sequence[Interval]
+    q: Sequence[Interval]
+    mirrored: bool = True
 
 
 class Mechanism(ABC):
@@ -56,8 +69,8 @@ class Mechanism(ABC):
 
     A mechanism is a frozen dataclass, one family a file. Its laws are tested for every instance that
     `examples` returns: each closed form lies in the solver's interval, samples follow the channel's rows.
-    A mechanism states what it knows by overriding `dominating_pair` and `central_pair` (two distributions,
-    from which every ruler follows) or `diameter` and `radius` (formulas).
+    A mechanism states what it knows by overriding `farthest` and `central` (two distributions to any number
+    of digits, from which every ruler follows) or `diameter` and `radius` (formulas).
     """
 
     source: ClassVar[str] = ""
@@ -88,39 +101,68 @@ class Mechanism(ABC):
         """The ε that the mechanism promises over all pairs of its secrets; ∞ when it promises none."""
         return math.inf
 
+    def promised(self) -> tuple[float, float]:
+        """Doubles on both sides of that ε, where it is no double."""
+        return self.claim(), self.claim()
+
     def attained(self) -> bool:
         """Whether some output attains `claim` exactly."""
-        return self.dominating_pair() is not None
+        return self.farthest(_FIRST) is not None
 
-    def dominating_pair(self) -> RowPair | None:
+    def farthest(self, digits: Digits) -> Laws | None:
         """The two rows that are farthest apart by every ruler at once, or None.
 
         Source: Zhu, Dong & Wang 2022.
         """
         return None
 
-    def central_pair(self, order: Renyi) -> RowPair | None:
-        """A row and the centre of all rows, whose D_α is the radius, or None; the witness is the prior."""
+    def farthest_secrets(self) -> Hashable:
+        """The secrets whose rows those are."""
+        return 0, 1
+
+    def dominating_pair(self) -> RowPair | None:
+        """The same two rows in doubles, each the nearest."""
+        laws = self.farthest(_FIRST)
+        if laws is None:
+            return None
+        p, q = (np.array([mass.middle() for mass in law]) for law in laws[:2])
+        return RowPair(p, q, self.farthest_secrets())
+
+    def central(self, order: Renyi, digits: Digits) -> Laws | None:
+        """A row and the centre of all rows, whose D_α is the radius, or None."""
+        return None
+
+    def best_prior(self) -> object:
+        """The prior that attains that radius; None where it is not told."""
         return None
 
     def diameter(self, divergence: Divergence) -> Bound | None:
         """The supremum over all pairs of secrets, in closed form."""
-        pair = self.dominating_pair()
-        if pair is None:
+        if self.farthest(_FIRST) is None:
             return None
+        secrets = self.farthest_secrets()
         if isinstance(divergence, Renyi) and math.isinf(divergence.alpha) and self.attained():
-            return self.closed_form(self.claim(), divergence, pair.witness)
-        value = max(float(divergence.between(pair.p, pair.q)), float(divergence.between(pair.q, pair.p)))
-        return self.closed_form(value, divergence, pair.witness)
+            return self._told(self.promised(), divergence, secrets)
+
+        def farther(digits: Digits) -> Interval:
+            laws = self.farthest(digits)
+            assert laws is not None
+            there = divergence.enclosed(laws.p, laws.q)
+            return there if laws.mirrored else there.or_more(divergence.enclosed(laws.q, laws.p))
+
+        return self.closed_form(farther, divergence, secrets)
 
     def radius(self, order: Renyi) -> Bound | None:
         """Sibson's capacity of the given order, in closed form."""
-        pair = self.central_pair(order)
-        return (
-            None
-            if pair is None
-            else self.closed_form(float(order.between(pair.p, pair.q)), order, pair.witness)
-        )
+        if self.central(order, _FIRST) is None:
+            return None
+
+        def distance(digits: Digits) -> Interval:
+            laws = self.central(order, digits)
+            assert laws is not None
+            return order.enclosed(laws.p, laws.q)
+
+        return self.closed_form(distance, order, self.best_prior())
 
     def exact(self, divergence: Divergence, adversary: Adversary) -> Bound | None:
         """The capacity in closed form (or a certified interval of its own), None where there is none."""
@@ -130,17 +172,15 @@ class Mechanism(ABC):
             return self.radius(divergence)
         return None
 
-    def closed_form(self, value: float, divergence: Divergence, witness: object = None) -> Bound:
-        """A closed form of this mechanism as a `Bound`; rounding beyond 0, or 1 for a probability, is cut."""
-        name = type(self).__name__
-        top = 1.0 if divergence.unit == "probability" else math.inf
-        return Bound.exact(
-            min(max(value, 0.0), top),
-            method=f"closed form of {name}",
-            source=self.source,
-            unit=divergence.unit,
-            witness=witness,
-        )
+    def closed_form(
+        self, formula: Callable[[Digits], Interval], divergence: Divergence, witness: object = None
+    ) -> Bound:
+        """A closed form of this mechanism as a `Bound`, enclosed to the last digits of doubles."""
+        return self._told(enclose(formula), divergence, witness)
+
+    def _told(self, ends: tuple[float, float], divergence: Divergence, witness: object = None) -> Bound:
+        method = f"closed form of {type(self).__name__}"
+        return Bound.enclosed(ends, method=method, source=self.source, unit=divergence.unit, witness=witness)
 
     def _no_channel(self, known: str) -> NoReturn:
         raise InvalidParameter(

@@ -13,12 +13,13 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets
 from leakcap.mechanism.coins import coin, printed
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling import ByteSource, system_bytes
 
-__all__ = ["ERASED", "BinaryErasure", "BinarySymmetric", "ZChannel", "erasure_rows"]
+__all__ = ["ERASED", "BinaryErasure", "BinarySymmetric", "ZChannel", "erasure_laws"]
 
 ERASED = -1
 """What an erasure shows."""
@@ -28,18 +29,23 @@ def _require_probability(value: float, name: str, owner: str) -> None:
     require(0 <= value <= 1, name, owner, "be a probability", value)
 
 
-def erasure_rows(messages: int, told: float, order: Renyi) -> tuple[Floats, Floats]:
+def erasure_laws(messages: int, told: Interval, order: Renyi) -> Laws:
     """A row and Sibson's centre of "one of k messages told with probability `told`, else erased".
 
     Outcomes: this message, the other messages, the erasure. The centre gives each message
     k^(−1/α)·told and the erasure 1 − told, in proportion (Sibson 1969 at the uniform prior).
 
-    >>> erasure_rows(2, 0.5, Renyi(1))[1].tolist()
+    >>> laws = erasure_laws(2, Digits(28).of(0.5), Renyi(1))
+    >>> [mass.middle() for mass in laws.q]
     [0.25, 0.25, 0.5]
     """
-    share = told * math.exp(-math.log(messages) / order.alpha)
-    centre = np.array([share, (messages - 1) * share, 1.0 - told])
-    return np.array([told, 0.0, 1.0 - told]), centre / centre.sum()
+    digits = told.digits
+    share, erased = told, 1 - told
+    if not math.isinf(order.alpha):
+        share = told * digits.of(messages).power(-1 / digits.of(order.alpha))
+    centre = share, share * (messages - 1), erased
+    total = digits.sum(centre)
+    return Laws((told, digits.of(0), erased), tuple(mass / total for mass in centre))
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,18 @@ class BinaryErasure(Mechanism):
         """∞ unless everything is erased."""
         return 0.0 if self.erasure == 1.0 else math.inf
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """The two rows."""
-        rows = self.channel().matrix
-        return RowPair(rows[0], rows[1])
+        erased, none = digits.of(self.erasure), digits.of(0)
+        return Laws((1 - erased, none, erased), (none, 1 - erased, erased))
 
-    def central_pair(self, order: Renyi) -> RowPair:
+    def central(self, order: Renyi, digits: Digits) -> Laws:
         """(α/(α−1)) ln[erasure + (1−erasure)·2^((α−1)/α)]; (1−erasure) ln 2 at order 1."""
-        return RowPair(*erasure_rows(2, 1.0 - self.erasure, order), (0.5, 0.5))
+        return erasure_laws(2, 1 - digits.of(self.erasure), order)
+
+    def best_prior(self) -> object:
+        """The fair coin."""
+        return 0.5, 0.5
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact, for the decimal number that `erasure` prints as."""
@@ -116,17 +126,31 @@ class BinarySymmetric(Mechanism):
 
     def claim(self) -> float:
         """|ln(1/crossover − 1)|, attained; ∞ for a noiseless channel."""
+        return self.promised()[1]
+
+    def promised(self) -> tuple[float, float]:
+        """The logarithm, enclosed."""
         if self.crossover in (0.0, 1.0):
-            return math.inf
-        return abs(math.log1p(-self.crossover) - math.log(self.crossover))
+            return math.inf, math.inf
+        return enclose(lambda d: (1 / d.of(self.crossover) - 1).log().size())
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """The two rows."""
-        return RowPair(self._row(), self._row()[::-1])
+        kept, flipped = self._masses(digits)
+        return Laws((kept, flipped), (flipped, kept))
 
-    def central_pair(self, order: Renyi) -> RowPair:
+    def _masses(self, digits: Digits) -> tuple[Interval, Interval]:
+        flipped = digits.of(self.crossover)
+        return 1 - flipped, flipped
+
+    def central(self, order: Renyi, digits: Digits) -> Laws:
         """A row against the fair coin; ln 2 − h(crossover) at order 1."""
-        return RowPair(self._row(), np.array([0.5, 0.5]), (0.5, 0.5))
+        half = digits.of(0.5)
+        return Laws(self._masses(digits), (half, half))
+
+    def best_prior(self) -> object:
+        """The fair coin."""
+        return 0.5, 0.5
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact, for the decimal number that `crossover` prints as."""
@@ -164,25 +188,30 @@ class ZChannel(Mechanism):
         """∞ unless every 1 is shown as 0."""
         return 0.0 if self.crossover == 1.0 else math.inf
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """The two rows; `diameter` takes both directions."""
-        rows = self.channel().matrix
-        return RowPair(rows[0], rows[1])
+        hidden = digits.of(self.crossover)
+        return Laws((digits.of(1), digits.of(0)), (hidden, 1 - hidden), mirrored=False)
 
     def radius(self, order: Renyi) -> Bound:
         """ln(1+r) where both rows are equally far from the centre (1, r)/(1+r), p the crossover.
 
         r^(1−α) = (1−p^α)/(1−p)^α, so r = (1−p)·p^(p/(1−p)) at order 1 and 1−p at ∞.
         """
-        p, t = self.crossover, order.alpha - 1.0
-        if p in (0.0, 1.0):
-            return self.closed_form(math.log(2.0) * (1.0 - p), order)
-        log_r = math.log1p(-p)
-        if t == 0.0:
-            log_r += p * math.log(p) / (1.0 - p)
-        elif math.isfinite(t):
-            log_r -= math.log1p(-p * math.expm1(t * math.log(p)) / (1.0 - p)) / t
-        return self.closed_form(math.log1p(math.exp(log_r)), order)
+        if self.crossover in (0.0, 1.0):
+            return self.closed_form(lambda d: d.of(2).log() * (1 - d.of(self.crossover)), order)
+
+        def formula(digits: Digits) -> Interval:
+            p = digits.of(self.crossover)
+            log_r = (1 - p).log()
+            if order.alpha == 1.0:
+                log_r = log_r + p * p.log() / (1 - p)
+            elif math.isfinite(order.alpha):
+                t = digits.of(order.alpha) - 1
+                log_r = log_r - ((1 - p.power(t + 1)) / (1 - p)).log() / t
+            return (log_r.exp() + 1).log()
+
+        return self.closed_form(formula, order)
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact, for the decimal number that `crossover` prints as."""

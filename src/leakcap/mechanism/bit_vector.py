@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_epsilon
 from leakcap.mechanism.coins import logistic_coins, printed
-from leakcap.numeric.logspace import Floats, logsumexp, safe_log
+from leakcap.numeric.enclosure import Digits, Interval
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["BitVector"]
@@ -79,25 +82,59 @@ class BitVector(Mechanism):
         """ε, attained."""
         return self.epsilon
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """The two bits on which two secrets differ; the other bits look alike."""
-        clear, flip = self._flips()
-        p = np.outer([clear, 1.0 - clear], [1.0 - flip, flip])
-        return RowPair(p.ravel(), p.T.ravel())
+        clear, flip = self._flipping(digits)
+        told, swapped = (1 - clear) * (1 - flip), clear * flip
+        same = clear * (1 - flip) + (1 - clear) * flip
+        return Laws((told, swapped, same), (swapped, told, same))
 
-    def central_pair(self, order: Renyi) -> RowPair:
-        """A row against Sibson's centre at the uniform prior, which depends on the number of ones only."""
-        k, (clear, flip) = self.k, self._flips()
-        ones = np.arange(k + 1)
-        rest = (ones - 1) * math.log(flip) + (k - ones) * math.log1p(-flip)
-        as_one = rest + math.log1p(-clear)
-        as_zero = rest + math.log(clear) + math.log(flip) - math.log1p(-flip)
-        centre = _power_mean(safe_log(ones / k), as_one, safe_log(1 - ones / k), as_zero, order.alpha)
-        total = logsumexp(centre + _log_binomials(k))
-        below = _log_binomials(k - 1)
-        p = np.concatenate([below + as_one[1:], below + as_zero[:-1]])
-        q = np.concatenate([below + centre[1:], below + centre[:-1]]) - total
-        return RowPair(np.exp(p), np.exp(q), (1.0 / k,) * k)
+    def _flipping(self, digits: Digits) -> tuple[Interval, Interval]:
+        """Probabilities that the set bit is cleared and that a clear bit is set."""
+        epsilon = digits.of(self.epsilon)
+        flip = 1 / (1 + (epsilon if self.optimised else epsilon / 2).exp())
+        return (digits.of(0.5) if self.optimised else flip), flip
+
+    def radius(self, order: Renyi) -> Bound:
+        """Sibson's information under the uniform prior: permuting the values permutes the rows."""
+        return self.closed_form(
+            lambda digits: self._information(order.alpha, digits), order, (1.0 / self.k,) * self.k
+        )
+
+    def _information(self, alpha: float, digits: Digits) -> Interval:
+        """(α/(α−1)) ln Σ_y (mean of C_xy^α)^(1/α), with its limits."""
+        if alpha == 1.0:
+            total = digits.of(0)
+            for log_count, masses in self._classes(digits):
+                mean = digits.log_sum(share.log() + mass for share, mass in masses)
+                gains = (share * (mass + log_count).exp() * (mass - mean) for share, mass in masses)
+                total = total + digits.sum(gains)
+            return total
+        if math.isinf(alpha):
+            tops = (
+                (reduce(Interval.or_more, [m for _, m in masses]), n) for n, masses in self._classes(digits)
+            )
+            return digits.log_sum(top + log_count for top, log_count in tops)
+        order = digits.of(alpha)
+        norms = [
+            digits.log_sum(share.log() + mass * order for share, mass in masses) / order + log_count
+            for log_count, masses in self._classes(digits)
+        ]
+        return digits.log_sum(norms) * order / (order - 1)
+
+    def _classes(self, digits: Digits) -> Iterator[tuple[Interval, list[tuple[Interval, Interval]]]]:
+        """Outputs of j ones, for every j: ln of their number, and the shares and log masses of the rows.
+
+        j of the k rows have their own bit set; each further one multiplies a mass by flip/(1−flip).
+        """
+        clear, flip = self._flipping(digits)
+        odds, rest = (flip / (1 - flip)).log(), (1 - flip).log() * (self.k - 1)
+        as_one, as_zero = (1 - clear).log() - odds + rest, clear.log() + rest
+        for j in range(self.k + 1):
+            share = digits.of(j) / self.k
+            rows = [(share, as_one + odds * j)] if j else []
+            rows += [(1 - share, as_zero + odds * j)] if j < self.k else []
+            yield digits.of(math.comb(self.k, j)).log(), rows
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: logistic coins of rational log-odds. Shape (n, k)."""
@@ -113,14 +150,3 @@ class BitVector(Mechanism):
     def examples(cls) -> tuple[Self, ...]:
         """Both encodings, few and more bits."""
         return cls(2, 1.0), cls(3, 0.2), cls(8, 4.0), cls(2, 2.0, True), cls(6, 1.0, True)
-
-
-def _log_binomials(n: int) -> Floats:
-    return np.array([math.log(math.comb(n, j)) for j in range(n + 1)])
-
-
-def _power_mean(log_a: Floats, x: Floats, log_b: Floats, y: Floats, alpha: float) -> Floats:
-    """(1/α) ln(a·e^(αx) + b·e^(αy)); the larger exponent with positive weight at α = ∞."""
-    if math.isinf(alpha):
-        return np.maximum(np.where(np.isneginf(log_a), -np.inf, x), np.where(np.isneginf(log_b), -np.inf, y))
-    return np.asarray(np.logaddexp(log_a + alpha * x, log_b + alpha * y) / alpha)

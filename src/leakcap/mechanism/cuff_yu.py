@@ -15,9 +15,10 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_entries
-from leakcap.mechanism.binary import ERASED, erasure_rows
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_entries
+from leakcap.mechanism.binary import ERASED, erasure_laws
 from leakcap.mechanism.coins import coin, printed
+from leakcap.numeric.enclosure import Digits
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
 
 __all__ = ["DIFFERENT", "CuffYuExample51", "OneTimePadPair"]
@@ -81,27 +82,29 @@ class CuffYuExample51(Mechanism):
     def entry_capacity(self) -> Bound:
         """Its exact MI-DP: δ ln 2 nats, for every m.
 
-        >>> CuffYuExample51(1000, 0.5).entry_capacity().upper == 0.5 * math.log(2)
+        >>> 0.5 * math.log(2) in CuffYuExample51(1000, 0.5).entry_capacity()
         True
         """
-        return self.closed_form(self.delta * math.log(2.0), Renyi(1.0))
+        return self.closed_form(lambda digits: digits.of(2).log() * self.delta, Renyi(1.0))
 
     def claim(self) -> float:
         """∞ unless nothing is ever told."""
         return 0.0 if self.delta == 0.0 else math.inf
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """Two databases that give different messages."""
-        told = self.delta
-        p = np.array([told, 0.0, 1.0 - told])
-        return RowPair(p, p[[1, 0, 2]], (0, 1))
+        told, none = digits.of(self.delta), digits.of(0)
+        return Laws((told, none, 1 - told), (none, told, 1 - told))
 
-    def central_pair(self, order: Renyi) -> RowPair:
+    def central(self, order: Renyi, digits: Digits) -> Laws:
         """m+1 equally likely messages behind an erasure: δ ln(m+1) at order 1."""
-        m = self.m
-        prior = np.diag(np.full(m, 1.0 / (m + 1)))
-        prior[0, 1] = 1.0 / (m + 1)
-        return RowPair(*erasure_rows(m + 1, self.delta, order), tuple(float(v) for v in prior.ravel()))
+        return erasure_laws(self.m + 1, digits.of(self.delta), order)
+
+    def best_prior(self) -> object:
+        """One database for each message."""
+        prior = np.diag(np.full(self.m, 1.0 / (self.m + 1)))
+        prior[0, 1] = 1.0 / (self.m + 1)
+        return tuple(float(v) for v in prior.ravel())
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact, for the decimal number that `delta` prints as; secrets have shape (n, 2)."""
@@ -165,13 +168,18 @@ class OneTimePadPair(Mechanism):
         """
         return self.first()
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """Any two rows: no output in common."""
-        return RowPair(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+        return Laws((digits.of(1), digits.of(0)), (digits.of(0), digits.of(1)))
 
-    def central_pair(self, order: Renyi) -> RowPair:
+    def central(self, order: Renyi, digits: Digits) -> Laws:
         """ln k at every order."""
-        return RowPair(np.array([1.0, 0.0]), np.array([1.0, self.k - 1.0]) / self.k, (1.0 / self.k,) * self.k)
+        centre = digits.of(1) / self.k, digits.of(self.k - 1) / self.k
+        return Laws((digits.of(1), digits.of(0)), centre)
+
+    def best_prior(self) -> object:
+        """The uniform one."""
+        return (1.0 / self.k,) * self.k
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact; shape (n, 2)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -16,11 +17,12 @@ from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, as_secrets
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets
 from leakcap.mechanism.coins import printed
-from leakcap.mechanism.orders import bracket, mirrored, two_point_capacity
-from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.mechanism.orders import bracket, two_point_capacity
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.rounding import down, up
+from leakcap.numeric.special import cosine, normal_tail, pi
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
 
 __all__ = ["DiscreteGaussian"]
@@ -29,6 +31,7 @@ _REACH = 12.5
 """Standard deviations of the window: less than 10^−33 lies beyond."""
 _LARGEST = 1 << 22
 """Entries of the largest window."""
+_FAR = 14.0
 _SUMMED = 1e5
 """Hockey-sticks are summed term by term up to this standard deviation."""
 
@@ -95,15 +98,21 @@ class DiscreteGaussian(Mechanism):
 
     def _bracket(self, order: Renyi) -> Bound:
         """Without a window: the best test of the ends from below, noise about the midpoint from above."""
-        test = self._hockey_stick(1.0)
-        crossover = 0.5 * (1.0 - test.lower)
-        low = two_point_capacity(order, mirrored(np.array([1.0 - crossover, crossover])))
-        centre = order.alpha * (math.ceil(self.sensitivity / 2) / float(self.sigma)) ** 2 / 2
-        return bracket(order, [low], [centre, self._maximal_leakage(Renyi(math.inf)).upper])
+        test = self._hockey_stick(1.0).lower
+
+        def tested(digits: Digits) -> Laws:
+            right, wrong = (1 + digits.of(test)) / 2, (1 - digits.of(test)) / 2
+            return Laws((right, wrong), (wrong, right))
+
+        half = math.ceil(self.sensitivity / 2)
+        centre = enclose(lambda d: order.alpha * half * half / (d.of(self.sigma) * self.sigma) / 2)[1]
+        uppers = [centre, self._maximal_leakage(Renyi(math.inf)).upper]
+        return bracket(order, [two_point_capacity(order, tested)], uppers)
 
     def _maximal_leakage(self, order: Renyi) -> Bound:
-        weight = 1.0 / _weight_sum(float(self.sigma))
-        return self.closed_form(math.log1p(self.sensitivity * weight), order)
+        return self.closed_form(
+            lambda d: (1 + self.sensitivity / theta(d.of(0), d.of(self.sigma))).log(), order
+        )
 
     def diameter(self, divergence: Divergence) -> Bound | None:
         """αρ plus a term that vanishes at whole (α−1)·sensitivity; ρ at order 1; hockey-stick by its sum.
@@ -111,53 +120,91 @@ class DiscreteGaussian(Mechanism):
         D_α = αΔ²/(2σ²) + ln(θ((α−1)Δ)/θ(0))/(α−1) with θ(f) = Σ_y e^(−(y−f)²/(2σ²)).
         Source: Canonne, Kamath & Steinke 2020, proposition 5 and theorem 7.
         """
+        secrets = 0, self.sensitivity
         match divergence:
+            case Renyi(alpha) if math.isinf(alpha):
+                return self._told((math.inf, math.inf), divergence, secrets)
             case Renyi(alpha):
-                return self.closed_form(self._renyi(alpha), divergence, (0, self.sensitivity))
+                return self.closed_form(lambda d: self._renyi(alpha, d), divergence, secrets)
             case HockeyStick(exp_epsilon):
                 return self._hockey_stick(exp_epsilon)
             case TotalVariation():
                 return self._hockey_stick(1.0)
         return None
 
-    def _renyi(self, alpha: float) -> float:
-        t = alpha - 1.0
-        whole = alpha * self.rho
-        if t == 0.0 or math.isinf(whole):
+    def _renyi(self, alpha: float, digits: Digits) -> Interval:
+        sigma, n = digits.of(self.sigma), self.sensitivity
+        whole = digits.of(alpha) * n * n / (sigma * sigma) / 2
+        shift = (Fraction(alpha) - 1) * n
+        shift -= round(shift)
+        if alpha == 1.0 or not shift:
             return whole
-        shift = math.remainder(t * self.sensitivity, 1.0)
-        return whole + _log_theta_ratio(shift, float(self.sigma)) / t
+        ratio = theta(digits.of(shift), sigma) / theta(digits.of(0), sigma)
+        return whole + ratio.log() / (digits.of(alpha) - 1)
 
     def _hockey_stick(self, gamma: float) -> Bound:
-        """Σ_{y ≤ last} P(y)(1 − γ·e^−L(y)), L = Δ(Δ − 2y)/(2σ²): the terms are those above zero."""
-        sigma, n = float(self.sigma), self.sensitivity
-        ruler, witness = HockeyStick(gamma), (0, n)
+        """Σ_y (P(y) − γP(y − n))₊: the terms up to n/2 − σ²·ln γ/n."""
+        ruler, witness = HockeyStick(gamma), (0, self.sensitivity)
         if gamma == 0.0:
-            return self.closed_form(1.0, ruler, witness)
-        t = math.log(gamma)
-        edge = n / 2 - sigma * (sigma * t / n)
-        if sigma > _SUMMED:
-            return self._by_distribution_function(gamma, edge)
-        top = min(edge, 40.0 * sigma + n + 1)
-        y = math.ceil(top) - np.arange(0.0, min(40.0 * sigma, top + 40.0 * sigma) + 2.0)
-        loss = n * (n - 2.0 * y) / (2.0 * sigma**2)
-        gain = -np.expm1(np.minimum(t - loss, 0.0))
-        value = float(np.exp(-((y / sigma) ** 2) / 2) @ gain) / _weight_sum(sigma)
-        return self.closed_form(value, ruler, witness)
+            return self._told((1.0, 1.0), ruler, witness)
+        if self.sigma > _SUMMED:
+            ends = self._by_distribution_function(gamma)
+            method = "normal distribution function, with the error of the midpoint rule"
+            return Bound.enclosed(
+                ends, method=method, source=self.source, unit="probability", witness=witness
+            )
+        if gamma >= 1.0:
+            return self._told(self._summed(math.log(gamma)), ruler, witness)
+        # The other direction is the same: 1 − γ more than γ times the hockey-stick of 1/γ.
+        low, high = ((1.0 - gamma) + gamma * end for end in self._summed(-math.log(gamma)))
+        return self._told((down(low, 4), up(high, 4)), ruler, witness)
 
-    def _by_distribution_function(self, gamma: float, edge: float) -> Bound:
+    def _summed(self, t: float) -> tuple[float, float]:
+        """Σ P(y)(1 − e^(t − L(y)))₊ with L = n(n − 2y)/(2σ²) for t ≥ 0, with the error of each term.
+
+        Less than 10^−40 of it lies beyond 14σ on either side of the terms that count.
+        """
+        sigma, n = float(self.sigma), self.sensitivity
+        top = math.ceil(min(n / 2 - sigma * (sigma * t / n), _FAR * sigma)) + 1.0
+        y = top - np.arange(0.0, max(top, 0.0) + _FAR * sigma + 2.0)
+        loss = n * (n - 2.0 * y) / (2.0 * sigma * sigma)
+        depth = (y / sigma) ** 2 / 2
+        weight, fall = np.exp(-depth), t - loss
+        gain = -np.expm1(np.minimum(fall, 0.0))
+        # Roundings of the depth, the loss and t, of σ itself among them, and of both exponentials.
+        unsettled = 4.0 * t + 8.0 * np.abs(loss)
+        units = gain * (8.0 * depth + 16.0) + 2.0 * np.where(fall < unsettled * 2.0**-53, unsettled, 0.0)
+        value = math.fsum(weight * gain)
+        error = 1.01 * 2.0**-53 * (float(weight @ units) + 4.0 * value) + 5e-324
+        total = enclose(lambda d: theta(d.of(0), d.of(self.sigma)))
+        high = max(up((value + error) / total[0], 4), 5e-324)
+        return down(max(value - error, 0.0) / total[1], 2), high
+
+    def _by_distribution_function(self, gamma: float) -> tuple[float, float]:
         """For a wide law: sums up to `last` are Φ((last + ½)/σ) to within 1/(8σ²).
 
         The midpoint rule errs by ∫|f''|/8 at most, which is 4·max|f'|/8 < 0.31/σ, over Σf > 2.5σ.
         """
-        sigma, n = float(self.sigma), self.sensitivity
-        cut = math.ceil(edge) - 0.5
-        p, q = (0.5 * math.erfc(-z / (sigma * math.sqrt(2.0))) for z in (cut, cut - n))
-        value, slack = p - gamma * q, (1.0 + gamma) * (0.125 / sigma**2 + 1e-15)
-        method = "normal distribution function, with the error of the midpoint rule"
-        low = max(value - slack, 1.0 - gamma, 0.0)
-        high = min(max(value + slack, 0.0), p + 0.125 / sigma**2 + 1e-15, 1.0)
-        return Bound(min(low, high), high, method, self.source, "probability", (0, n))
+        n = self.sensitivity
+
+        def parts(digits: Digits) -> tuple[Interval, Interval, Interval]:
+            sigma = digits.of(self.sigma)
+            cut = (digits.of(n) / 2 - sigma * sigma * digits.of(gamma).log() / n).floor() + digits.of(0.5)
+            slack = 1 / (sigma * sigma) / 8
+            return normal_tail(-cut / sigma), normal_tail((n - cut) / sigma) * gamma, slack
+
+        def lowest(digits: Digits) -> Interval:
+            p, q, slack = parts(digits)
+            return (p - q - slack * (1 + digits.of(gamma))).or_more(1 - digits.of(gamma)).positive_part()
+
+        def highest(digits: Digits) -> Interval:
+            p, q, slack = parts(digits)
+            return (p - q).positive_part() + slack * (1 + digits.of(gamma))
+
+        low, high = enclose(lowest)[0], enclose(highest)[1]
+        at_most = enclose(lambda d: parts(d)[0] + parts(d)[2])[1]
+        high = min(high, at_most, 1.0)
+        return min(low, high), high
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: secrets of any size plus discrete Gaussian noise for the decimal that sigma prints as."""
@@ -170,24 +217,30 @@ class DiscreteGaussian(Mechanism):
         return cls(1.0), cls(0.4), cls(10.0), cls(Fraction(5, 2), 3), cls(30.0, 1)
 
 
-def _weight_sum(sigma: float) -> float:
-    """Σ e^(−z²/(2σ²)) over the integers; by Poisson's summation where σ is not small."""
-    if sigma >= 1.0:
-        q = -2.0 * (math.pi * sigma) ** 2
-        return sigma * math.sqrt(2 * math.pi) * (1.0 + 2.0 * math.exp(q) + 2.0 * math.exp(4 * q))
-    z = np.arange(1.0, 41.0)
-    return 1.0 + 2.0 * float(np.sum(np.exp(-((z / sigma) ** 2) / 2)))
+def theta(shift: Interval, sigma: Interval) -> Interval:
+    """Σ_y e^(−(y − shift)²/(2σ²)) over the integers, |shift| ≤ ½; by Poisson's summation from 0.4 on.
 
-
-def _log_theta_ratio(shift: float, sigma: float) -> float:
-    """ln θ(shift)/θ(0) ≤ 0 for |shift| ≤ ½.
-
-    With q = e^(−2π²σ²) it is ln(1 − 4Σ q^(k²) sin²(πk·shift)/θ*), which loses no digits near shift 0.
+    >>> low, high = enclose(lambda d: theta(d.of(0), d.of(1)))
+    >>> round(low, 12), high - low < 1e-15
+    (2.506628288043, True)
     """
-    k = np.arange(1.0, 2.0 + 7.0 / sigma)
-    q: Floats = np.exp(-2.0 * (math.pi * sigma * k) ** 2)
-    drop = 4.0 * float(q @ np.sin(math.pi * k * shift) ** 2) / (1.0 + 2.0 * float(q.sum()))
-    if drop < 0.9:
-        return math.log1p(-drop)
-    z = np.arange(-40.0, 41.0)
-    return float(logsumexp(-(((z - shift) / sigma) ** 2) / 2) - logsumexp(-((z / sigma) ** 2) / 2))
+    digits = sigma.digits
+    wide = sigma.low > Decimal("0.4")
+    fall = -(pi(digits) * sigma) * (pi(digits) * sigma) * 2 if wide else -1 / (sigma * sigma) / 2
+    total, k = digits.of(1) if wide else (fall * shift * shift).exp(), 0
+    while True:
+        k += 1
+        if wide:
+            turn = shift * k
+            term = (fall * (k * k)).exp()
+            wave = digits.of(1) if shift.is_zero else cosine(pi(digits) * 2 * turn)
+            total = total + term * wave * 2
+        else:
+            near, far = digits.of(k) - shift, digits.of(k) + shift
+            total = total + (fall * near * near).exp() + (fall * far * far).exp()
+            term = (fall * ((2 * k - 1) * (2 * k - 1)) / 4).exp()
+        if term.high < digits.down.scaleb(total.low, -digits.count):  # what follows falls to e^−3 a term
+            break
+    rest = digits.up.multiply(term.high, 4)
+    total = total + Interval(rest.copy_negate(), rest, digits)
+    return total * sigma * (pi(digits) * 2).sqrt() if wide else total

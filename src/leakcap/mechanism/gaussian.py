@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
@@ -14,14 +16,17 @@ from leakcap.capacities.gaussian import gaussian_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_points
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
-from leakcap.mechanism.orders import bracket, mirrored, two_point_capacity
+from leakcap.mechanism.orders import bracket, two_point_capacity
+from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
+from leakcap.numeric.special import erf, normal_tail, pi
 from leakcap.sampling import ByteSource, system_bytes
 
-__all__ = ["Gaussian"]
+__all__ = ["Gaussian", "gaussian_hockey_stick"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+_EDGES = (-3.0, -2.0, -1.25, -0.6, 0.0, 0.6, 1.25, 2.0, 3.0)
+"""Edges of the cells through which two ends are seen: enough for a bound from below."""
 
 
 @dataclass(frozen=True)
@@ -55,35 +60,56 @@ class Gaussian(Mechanism):
         """Raises `InvalidParameter`: the output is real."""
         self._no_channel("every ruler between neighbours, and Rényi orders over all priors")
 
+    def _mu(self, digits: Digits) -> Interval:
+        return digits.of(self.sensitivity) / digits.of(self.sigma)
+
     def diameter(self, divergence: Divergence) -> Bound | None:
         """αμ²/2 at order α; Φ(μ/2 − t/μ) − e^t Φ(−μ/2 − t/μ) for the hockey-stick of e^t; 2Φ(μ/2) − 1.
 
         Source: Mironov 2017, proposition 7; Balle & Wang 2018, theorem 8.
         """
+        secrets = 0.0, self.sensitivity
         match divergence:
+            case Renyi(alpha) if math.isinf(alpha):
+                return self._told((math.inf, math.inf), divergence, secrets)
             case Renyi(alpha):
-                value = alpha * self.mu**2 / 2
-            case HockeyStick(exp_epsilon):
-                value = gaussian_hockey_stick(exp_epsilon, self.mu)
+                return self.closed_form(lambda d: self._squared(d) * alpha / 2, divergence, secrets)
+            case HockeyStick(gamma):
+                return self.closed_form(
+                    lambda d: gaussian_hockey_stick(d.of(gamma), self._mu(d)), divergence, secrets
+                )
             case TotalVariation():
-                value = math.erf(self.mu / math.sqrt(8.0))
-            case _:
-                return None
-        return self.closed_form(value, divergence, (0.0, self.sensitivity))
+                return self.closed_form(lambda d: erf(self._mu(d) / d.of(8).sqrt()), divergence, secrets)
+        return None
+
+    def _squared(self, digits: Digits) -> Interval:
+        """μ², squared before it is divided: 0.5² is exact."""
+        return digits.of(self.sensitivity) * self.sensitivity / (digits.of(self.sigma) * self.sigma)
 
     def radius(self, order: Renyi) -> Bound:
         """Secrets in an interval: Shannon capacity, ln(1 + μ/√(2π)) at order ∞, a bracket between."""
-        top = math.log1p(self.mu / math.sqrt(2 * math.pi))
+        top = self.closed_form(lambda d: (1 + self._mu(d) / (pi(d) * 2).sqrt()).log(), order)
         if math.isinf(order.alpha):
-            return self.closed_form(top, order)
-        shannon = gaussian_capacity(self.mu)
+            return top
+        least, most = outward(Fraction(self.sensitivity) / Fraction(self.sigma))
+        shannon = gaussian_capacity(most)
+        shannon = replace(shannon, lower=min(gaussian_capacity(least).lower, shannon.upper))
         if order.alpha == 1.0:
             return shannon
-        low = two_point_capacity(order, _two_ends(self.mu))
-        uppers = [top, order.alpha * self.mu**2 / 8]
+        low = two_point_capacity(order, self._two_ends)
+        uppers = [top.upper, enclose(lambda d: self._squared(d) * order.alpha / 8)[1]]
         if order.alpha > 1.0:
             return bracket(order, [low, shannon.lower], uppers)
         return bracket(order, [low], [*uppers, shannon.upper])
+
+    def _two_ends(self, digits: Digits) -> Laws:
+        """The secrets at the two ends, seen through cells about their middle."""
+        half = self._mu(digits) / 2
+        edges = [digits.of(edge) for edge in _EDGES]
+        tails = [(normal_tail(edge + half), normal_tail(edge - half)) for edge in edges]
+        tails = [(digits.of(1), digits.of(1)), *tails, (digits.of(0), digits.of(0))]
+        cells = [(a[0] - b[0], a[1] - b[1]) for a, b in pairwise(tails)]
+        return Laws([p for p, _ in cells], [q for _, q in cells])
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """For research, not for release: floats leak (Mironov 2012). Release with `DiscreteGaussian`.
@@ -101,54 +127,14 @@ class Gaussian(Mechanism):
         return cls(1.0), cls(5.0), cls(0.5, 2.0), cls(100.0, 1.0)
 
 
-def _two_ends(mu: float) -> RowPair:
-    """The secrets at the two ends, seen through a thousand cells about their middle and two tails."""
-    reach = mu / 2 + 9.0
-    edges = np.linspace(-reach, reach, 1025)
-    upper_tails = [0.5 * math.erfc((edge + mu / 2) / math.sqrt(2.0)) for edge in edges]
-    masses = -np.diff(np.array([1.0, *upper_tails, 0.0]))
-    return mirrored(np.maximum(masses, 0.0))
-
-
-def gaussian_hockey_stick(gamma: float, mu: float) -> float:
+def gaussian_hockey_stick(gamma: Interval, mu: Interval) -> Interval:
     """Σ(P − γQ)₊ between unit Gaussians at distance μ. Source: Balle & Wang 2018, theorem 8.
 
-    Relatively precise in the tail: with Mills' ratio M, it is φ(a)(M(a) − M(b)) for a, b = t/μ ∓ μ/2.
-
-    >>> round(gaussian_hockey_stick(math.e, 1.0), 12)
-    0.126936737507
+    >>> low, high = enclose(lambda d: gaussian_hockey_stick(d.of(1).exp(), d.of(1)))
+    >>> round(low, 12), high - low < 1e-16
+    (0.126936737507, True)
     """
-    if gamma == 0.0:
-        return 1.0
-    t = math.log(gamma)
-    return _at(t, mu) if t >= 0.0 else -math.expm1(t) + gamma * _at(-t, mu)
-
-
-def _at(t: float, mu: float) -> float:
-    """The hockey-stick of e^t for t ≥ 0."""
-    a, b = t / mu - mu / 2, t / mu + mu / 2
-    if a < 0.0:
-        between = 0.5 * (math.erf(b / math.sqrt(2.0)) - math.erf(a / math.sqrt(2.0)))
-        return max(between - 0.5 * math.expm1(t) * math.erfc(b / math.sqrt(2.0)), 0.0)
-    density = math.exp(-a * a / 2) / math.sqrt(2 * math.pi)
-    return density * _mills_difference(a, b) if density > 0.0 else 0.0
-
-
-def _mills_difference(a: float, b: float) -> float:
-    """M(a) − M(b) for 0 ≤ a < b and Mills' ratio M(a) = ∫₀^∞ e^(−u²/2 − au) du, without cancellation."""
-    if b - a > 1.0 + a:
-        return _laplace_transform(a, None) - _laplace_transform(b, None)
-    return _laplace_transform(a, b - a)
-
-
-def _laplace_transform(a: float, gap: float | None) -> float:
-    """∫₀^∞ e^(−u²/2 − au)·(1 − e^(−gap·u)) du, piece by piece on the scale 1/(1+a); no factor for None."""
-    total, low = 0.0, 0.0
-    for end in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0):
-        high = end / (1.0 + a)
-        u = low + 0.5 * (high - low) * (_NODES + 1.0)
-        values = np.exp(-u * u / 2 - a * u)
-        values = values if gap is None else values * -np.expm1(-gap * u)
-        total += 0.5 * (high - low) * float(_WEIGHTS @ values)
-        low = high
-    return total
+    if gamma.is_zero:
+        return gamma.digits.of(1)
+    middle, half = gamma.log() / mu, mu / 2
+    return normal_tail(middle - half) - gamma * normal_tail(middle + half)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
@@ -15,10 +16,11 @@ from leakcap.adversary import Adversary, Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities.geometric import geometric_capacity
 from leakcap.channel import Channel
-from leakcap.divergence import Divergence, Renyi
+from leakcap.divergence import Divergence, HockeyStick, Renyi
 from leakcap.errors import require
 from leakcap.mechanism.base import (
     MAX_EPSILON,
+    Laws,
     Mechanism,
     Outputs,
     RowPair,
@@ -27,14 +29,18 @@ from leakcap.mechanism.base import (
     require_epsilon,
 )
 from leakcap.mechanism.coins import printed
+from leakcap.mechanism.geometric_sums import geometric_divergence
 from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
-from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
+from leakcap.numeric.logspace import Floats
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
 
 __all__ = ["TruncatedGeometric", "TwoSidedGeometric"]
 
 _LARGEST_SOLVED = 3000
 """Above so many steps, orders other than 1 and ∞ are bracketed rather than solved."""
+_CELLS = 64
+"""Cells through which two ends are seen, for a bound from below."""
 
 
 class _Geometric(Mechanism):
@@ -49,6 +55,10 @@ class _Geometric(Mechanism):
     @abstractmethod
     def decay(self) -> float:
         """ε for a step of one."""
+
+    @abstractmethod
+    def step(self, digits: Digits) -> Interval:
+        """The same to any number of digits."""
 
     def channel(self) -> Channel:
         """The truncated matrix: outputs below 0 all have one likelihood ratio, and so have those above."""
@@ -65,8 +75,16 @@ class _Geometric(Mechanism):
         return np.asarray(np.clip(outputs, 0, self.reach))
 
     def claim(self) -> float:
-        """`decay` times the distance of the farthest secrets, attained."""
-        return self.decay * self.reach
+        """`decay` times the distance of the farthest secrets, attained; rounded up where it is no double."""
+        return self.promised()[1]
+
+    def promised(self) -> tuple[float, float]:
+        """The product, enclosed."""
+        return enclose(lambda digits: self.step(digits) * self.reach)
+
+    def attained(self) -> bool:
+        """By the two ends."""
+        return True
 
     def dominating_pair(self) -> RowPair:
         """The two end rows: geometric noise is log-concave, so a longer shift dominates a shorter one."""
@@ -87,40 +105,74 @@ class _Geometric(Mechanism):
         return self._at_distance(self.reach, divergence, (0, self.reach))
 
     def _at_distance(self, distance: int, divergence: Divergence, witness: tuple[int, int]) -> Bound:
-        epsilon = self.decay * distance
-        if isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
-            return self.closed_form(epsilon, divergence, witness)
-        logs = _log_row(distance, self.decay) if distance else np.zeros(1)
-        if isinstance(divergence, Renyi) and epsilon > MAX_EPSILON:
-            return self.closed_form(_renyi_in_logs(logs, divergence.alpha), divergence, witness)
-        value = float(divergence.between(np.exp(logs), np.exp(logs[::-1])))
-        return self.closed_form(value, divergence, witness)
+        if not distance:  # a row against itself
+            least = (
+                1 - Fraction(divergence.exp_epsilon) if isinstance(divergence, HockeyStick) else Fraction(0)
+            )
+            return self._told(outward(max(least, Fraction(0))), divergence, witness)
+        return self.closed_form(
+            lambda digits: geometric_divergence(divergence, self.step(digits), distance), divergence, witness
+        )
 
     def radius(self, order: Renyi) -> Bound | None:
         """Shannon capacity, ln(1 + n·tanh(ε/2)) at order ∞; every order for two secrets."""
         if math.isinf(order.alpha):
-            leakage = math.log1p(self.reach * math.tanh(self.decay / 2))
-            return self.closed_form(leakage, order, (1 / (self.reach + 1),) * (self.reach + 1))
+            return self._maximal_leakage()
         if order.alpha == 1.0:
-            return geometric_capacity(self.reach, self.decay)
+            return self._shannon()
         if self.reach > _LARGEST_SOLVED:
             return self._bracket(order)
+        return super().radius(order) if self.reach == 1 else None
+
+    def _maximal_leakage(self) -> Bound:
+        def formula(digits: Digits) -> Interval:
+            s = (-self.step(digits)).exp()
+            return (1 + (1 - s) / (1 + s) * self.reach).log()
+
+        prior = (1 / (self.reach + 1),) * (self.reach + 1) if self.reach <= _LARGEST_SOLVED else None
+        return self.closed_form(formula, Renyi(math.inf), prior)
+
+    def _shannon(self) -> Bound:
+        least, most = enclose(self.step)
+        found = geometric_capacity(self.reach, most)
+        if least == most:
+            return found
+        return replace(found, lower=min(geometric_capacity(self.reach, least).lower, found.upper))
+
+    def central(self, order: Renyi, digits: Digits) -> Laws | None:
+        """Two secrets: a row against the fair coin."""
         if self.reach > 1:
             return None
-        row = np.exp(_log_row(1, self.decay))
-        return self.closed_form(float(order.between(row, np.array([0.5, 0.5]))), order, (0.5, 0.5))
+        s, half = (-self.step(digits)).exp(), digits.of(0.5)
+        return Laws((1 / (1 + s), s / (1 + s)), (half, half))
+
+    def best_prior(self) -> object:
+        """The fair coin."""
+        return 0.5, 0.5
 
     def _bracket(self, order: Renyi) -> Bound:
         """Without a matrix: between the two end rows, the Shannon capacity and what ε allows."""
-        shannon = geometric_capacity(self.reach, self.decay)
-        low = two_point_capacity(order, self.dominating_pair())
-        uppers = [
-            math.log1p(self.reach * math.tanh(self.decay / 2)),
-            bounded_range_capacity(order, self.claim()),
-        ]
+        shannon = self._shannon()
+        low = two_point_capacity(order, self._two_sides)
+        uppers = [self._maximal_leakage().upper, bounded_range_capacity(order, self.claim())]
         if order.alpha > 1.0:
             return bracket(order, [low, shannon.lower], uppers)
         return bracket(order, [low], [*uppers, shannon.upper])
+
+    def _two_sides(self, digits: Digits) -> Laws:
+        """The two end secrets, and the cells of noise between them that lie nearer to one or the other.
+
+        Each of 2·_CELLS cells holds as many outputs as any other, but for the ends.
+        """
+        step, n = self.step(digits), self.reach
+        s = (-step).exp()
+        edges = sorted({*(1 + (n - 1) * i // _CELLS for i in range(_CELLS)), n})
+        # Σ_{a ≤ y < b} (1−s)/(1+s)·s^y = (s^a − s^b)/(1+s).
+        falls = [(-step * edge).exp() for edge in edges]
+        there = [1 / (1 + s), *((a - b) / (1 + s) for a, b in pairwise(falls)), falls[-1] / (1 + s)]
+        rises = [(step * (edge - 1 - n)).exp() for edge in edges]
+        back = [falls[-1] / (1 + s), *((b - a) / (1 + s) for a, b in pairwise(rises)), 1 / (1 + s)]
+        return Laws(there, back)
 
 
 def _log_row(n: int, decay: float) -> Floats:
@@ -129,13 +181,6 @@ def _log_row(n: int, decay: float) -> Floats:
     ends = -math.log1p(math.exp(-decay))
     logs[0], logs[n] = ends, ends - decay * n
     return np.asarray(logs)
-
-
-def _renyi_in_logs(logs: Floats, alpha: float) -> float:
-    other = logs[::-1]
-    if alpha == 1.0:
-        return float(np.sum(np.exp(logs) * (logs - other)))
-    return float(logsumexp(alpha * logs + (1 - alpha) * other)) / (alpha - 1)
 
 
 @dataclass(frozen=True)
@@ -167,6 +212,10 @@ class TruncatedGeometric(_Geometric):
     def decay(self) -> float:
         """ε."""
         return self.epsilon
+
+    def step(self, digits: Digits) -> Interval:
+        """ε."""
+        return digits.of(self.epsilon)
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact discrete Laplace noise at `rational_scale(1, epsilon)`, then the clamp."""
@@ -216,9 +265,9 @@ class TwoSidedGeometric(_Geometric):
         """1/scale."""
         return float(1 / self.scale)
 
-    def claim(self) -> float:
-        """sensitivity/scale, attained."""
-        return float(self.sensitivity / self.scale)
+    def step(self, digits: Digits) -> Interval:
+        """1/scale."""
+        return 1 / digits.of(self.scale)
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: secrets of any size plus discrete Laplace noise. Sums beyond 64 bits are not checked."""

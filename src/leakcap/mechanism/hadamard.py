@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_entries, require_epsilon
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_entries, require_epsilon
 from leakcap.mechanism.coins import accept, printed
+from leakcap.numeric.enclosure import Digits
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
 
 __all__ = ["HadamardResponse"]
@@ -55,23 +56,30 @@ class HadamardResponse(Mechanism):
         """ε, attained."""
         return self.epsilon
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """Two rows: they disagree on half the outputs, either way on a quarter."""
-        s = math.exp(-self.epsilon)
-        p = np.array([0.5 / (1.0 + s), 0.5 * s / (1.0 + s), 0.5])
-        return RowPair(p, p[[1, 0, 2]])
+        s, half = digits.of(-self.epsilon).exp(), digits.of(0.5)
+        inside, outside = half / (1 + s), half * s / (1 + s)
+        return Laws((inside, outside, half), (outside, inside, half))
 
-    def central_pair(self, order: Renyi) -> RowPair | None:
+    def central(self, order: Renyi, digits: Digits) -> Laws | None:
         """For k = K−1 any two secrets, and any two outputs but 0, are alike; None for other k."""
         k, half = self.k, self.outputs // 2
         if k != self.outputs - 1:
             return None
-        s, alpha = math.exp(-self.epsilon), order.alpha
-        share = ((half - 1) + half * s**alpha) / k
-        other = math.exp(math.log(share) / alpha)
-        row = np.array([1.0, half - 1.0, half * s])
-        centre = np.array([1.0, (half - 1) * other, half * other])
-        return RowPair(row / row.sum(), centre / centre.sum(), (1.0 / k,) * k)
+        s, other = digits.of(-self.epsilon).exp(), digits.of(1)
+        if not math.isinf(order.alpha):
+            alpha = digits.of(order.alpha)
+            other = (((s.log() * alpha).exp() * half + (half - 1)) / k).power(1 / alpha)
+        row = digits.of(1), digits.of(half - 1), s * half
+        centre = digits.of(1), other * (half - 1), other * half
+        return Laws(
+            tuple(mass / digits.sum(row) for mass in row), tuple(mass / digits.sum(centre) for mass in centre)
+        )
+
+    def best_prior(self) -> object:
+        """The uniform one."""
+        return (1.0 / self.k,) * self.k
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: a uniform output is kept in the secret's half, else with probability e^−ε, else redrawn."""

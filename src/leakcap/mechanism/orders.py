@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-
-import numpy as np
+from collections.abc import Callable, Iterable
 
 from leakcap.bound import Bound
 from leakcap.divergence import Renyi
-from leakcap.mechanism.base import RowPair
-from leakcap.numeric.logspace import Floats, logsumexp, safe_log
-from leakcap.numeric.rounding import down, up
+from leakcap.mechanism.base import Laws
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 
-__all__ = ["bounded_range_capacity", "bracket", "mirrored", "two_point_capacity"]
+__all__ = ["bounded_range_capacity", "bracket", "two_point_capacity"]
 
-_OPERATIONS = 256
+_STEEP = 1e15
+"""Beyond this α·ε the largest capacity is ε to double precision."""
 
 
 def bounded_range_capacity(order: Renyi, epsilon: float) -> float:
@@ -23,50 +21,57 @@ def bounded_range_capacity(order: Renyi, epsilon: float) -> float:
 
     D − 1 − ln D with D = ε/(1−e^−ε) at α = 1, ε at ∞, else (1/(α−1)) ln[(1+f(A^α−1))/(1+f(A−1))^α] with
     f = ((A^α−1) − α(A−1))/((α−1)(A−1)(A^α−1)) and A = e^ε. The likelihoods of an output lie in [m, Am], and
-    the worst case puts mass f on Am. Rounded up to a simpler bound where the formula would lose digits.
-    Source: leakcap, after Dong, Durfee & Rogers 2020.
+    the worst case puts mass f on Am. Source: leakcap, after Dong, Durfee & Rogers 2020.
 
     >>> round(bounded_range_capacity(Renyi(1), 1.0), 11), round(bounded_range_capacity(Renyi(2), 1.0), 11)
     (0.12330156148, 0.24022901392)
     """
     alpha = order.alpha
-    if epsilon < 1e-2 or alpha * epsilon > 600.0:
-        # A log-likelihood that varies by ε at most has D_α ≤ αε²/8 (Cesar & Rogers 2021); R_1 covers α < 1.
-        return min(epsilon, max(alpha, 1.0) * epsilon**2 / 8)
-    if abs(alpha - 1.0) < 1e-4:
-        # The capacity increases in the order: a little to the right is an upper bound.
-        if alpha > 1.0:
-            return bounded_range_capacity(Renyi(1.0 + 2e-4), epsilon)
-        d = epsilon / -math.expm1(-epsilon)
-        return d - 1.0 - math.log(d)
-    high, one = math.expm1(alpha * epsilon), math.expm1(epsilon)
-    f = (high - alpha * one) / ((alpha - 1) * one * high)
-    return (math.log1p(f * high) - alpha * math.log1p(f * one)) / (alpha - 1)
+    if math.isinf(alpha) or alpha * epsilon > _STEEP:
+        return epsilon
+
+    def formula(digits: Digits) -> Interval:
+        width = digits.of(epsilon)
+        if alpha == 1.0:
+            ratio = width / (1 - (-width).exp())
+            return ratio - 1 - ratio.log()
+        a, t = digits.of(alpha), digits.of(alpha) - 1
+        high, one = (a * width).exp() - 1, width.exp() - 1
+        f = (high - a * one) / (t * one * high)
+        return ((1 + f * high).log() - a * (1 + f * one).log()) / t
+
+    return min(enclose(formula)[1], epsilon)
 
 
-def two_point_capacity(order: Renyi, pair: RowPair) -> float:
-    """Sibson's capacity of two rows that are mirror images of each other: the fair prior is optimal.
+def two_point_capacity(order: Renyi, rows: Callable[[Digits], Laws | None]) -> float:
+    """At most Sibson's capacity of two rows: their information under the fair prior.
 
-    >>> rows = RowPair(np.array([0.75, 0.25]), np.array([0.25, 0.75]))
-    >>> round(two_point_capacity(Renyi(1), rows), 12)
+    It is the capacity where the rows are mirror images of each other.
+
+    >>> half = lambda d: Laws((d.of(0.75), d.of(0.25)), (d.of(0.25), d.of(0.75)))
+    >>> round(two_point_capacity(Renyi(1), half), 12)
     0.130812035941
     """
-    x, y = safe_log(pair.p), safe_log(pair.q)
-    if math.isinf(order.alpha):
-        centre = np.maximum(x, y)
-    else:
-        centre = np.logaddexp(order.alpha * x, order.alpha * y) / order.alpha
-    return float(order.between(pair.p, np.exp(centre - logsumexp(centre))))
 
+    def formula(digits: Digits) -> Interval:
+        laws = rows(digits)
+        assert laws is not None
+        pairs = [(a, b) for a, b in zip(laws.p, laws.q, strict=True) if not (a.is_zero and b.is_zero)]
+        if math.isinf(order.alpha):
+            return digits.sum(a.or_more(b) for a, b in pairs).log()
+        if order.alpha == 1.0:
+            told = (a * (2 * a / (a + b)).log() for p in pairs for a, b in (p, p[::-1]) if not a.is_zero)
+            return digits.sum(told) / 2
+        alpha = digits.of(order.alpha)
+        logs = ([mass.log() for mass in pair if not mass.is_zero] for pair in pairs)
+        norms = (digits.log_sum(log * alpha for log in pair) - digits.of(2).log() for pair in logs)
+        return digits.log_sum(norm / alpha for norm in norms) * alpha / (alpha - 1)
 
-def mirrored(cells: Floats) -> RowPair:
-    """The masses of one row and the same read backwards."""
-    total = cells / cells.sum()
-    return RowPair(total, total[::-1])
+    return max(enclose(formula)[0], 0.0)
 
 
 def bracket(order: Renyi, lowers: Iterable[float], uppers: Iterable[float], witness: object = None) -> Bound:
-    """The best of several lower and upper bounds on Sibson's capacity, widened by their rounding.
+    """The best of several lower and upper bounds on Sibson's capacity, each rounded outward already.
 
     Lower bounds come from fewer secrets, from merged outputs or from a lower order; upper bounds from a
     centre Q, from a higher order or from ε. Source: Ho & Verdú 2015 (Sibson's capacity increases in α).
@@ -74,6 +79,5 @@ def bracket(order: Renyi, lowers: Iterable[float], uppers: Iterable[float], witn
     >>> print(bracket(Renyi(2), [0.1, 0.05], [0.2, 0.3]))
     [0.1, 0.2] nats (bracket of order 2)
     """
-    low, high = max(lowers), min(uppers)
     method = f"bracket of order {order.alpha:g}"
-    return Bound(down(low, _OPERATIONS), up(high, _OPERATIONS), method, "Ho & Verdú 2015", witness=witness)
+    return Bound(max(lowers), min(uppers), method, "Ho & Verdú 2015", witness=witness)

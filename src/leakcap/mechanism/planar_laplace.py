@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,13 +14,19 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
-from leakcap.mechanism.base import MAX_EPSILON, Mechanism, Outputs, RowPair, as_points
+from leakcap.mechanism.base import MAX_EPSILON, Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
-from leakcap.mechanism.orders import bounded_range_capacity, bracket, mirrored, two_point_capacity
+from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
+from leakcap.numeric.enclosure import Digits, Interval, outward
 from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.numeric.rounding import down, up
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["PlanarLaplace"]
+
+_ROUNDINGS = 256
+"""Charged to a quadrature of positive terms: exponents, Bessel functions, weights and the sum."""
+_STEEPEST = 1e7
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class PlanarLaplace(Mechanism):
         for name in ("epsilon", "sensitivity"):
             value = getattr(self, name)
             require(0 < value < math.inf, name, "PlanarLaplace", "be positive and finite", value)
-        total = self.claim()
+        total = self.epsilon * self.sensitivity
         require(total <= MAX_EPSILON, "epsilon·sensitivity", "PlanarLaplace", "be at most 700", total)
 
     def channel(self) -> Channel:
@@ -54,31 +61,46 @@ class PlanarLaplace(Mechanism):
         self._no_channel("every ruler between neighbours, and Rényi orders over all priors")
 
     def claim(self) -> float:
-        """epsilon·sensitivity, attained."""
-        return self.epsilon * self.sensitivity
+        """epsilon·sensitivity, attained; rounded up where it is no double."""
+        return self.promised()[1]
+
+    def promised(self) -> tuple[float, float]:
+        """The product, enclosed."""
+        return outward(Fraction(self.epsilon) * Fraction(self.sensitivity))
 
     def diameter(self, divergence: Divergence) -> Bound | None:
         """Two secrets at the full distance: the noise is log-concave, so they dominate nearer ones."""
+        secrets = (0.0, 0.0), (self.sensitivity, 0.0)
         match divergence:
+            case Renyi(alpha) if math.isinf(alpha):
+                return self._told(self.promised(), divergence, secrets)
             case Renyi(alpha):
-                value = planar_renyi(alpha, self.claim())
+                return self._told(planar_renyi(alpha, self.claim()), divergence, secrets)
             case HockeyStick(exp_epsilon):
-                value = planar_hockey_stick(exp_epsilon, self.claim())
+                return self._told(planar_hockey_stick(exp_epsilon, self.claim()), divergence, secrets)
             case TotalVariation():
-                value = planar_hockey_stick(1.0, self.claim())
-            case _:
-                return None
-        return self.closed_form(value, divergence, ((0.0, 0.0), (self.sensitivity, 0.0)))
+                return self._told(planar_hockey_stick(1.0, self.claim()), divergence, secrets)
+        return None
 
     def radius(self, order: Renyi) -> Bound:
         """Secrets anywhere in a disc of radius r: ln(1 + εr + ε²r²/2) at order ∞, else a bracket."""
-        reach = self.claim() / 2
-        top = math.log1p(reach + reach**2 / 2)
+
+        def formula(digits: Digits) -> Interval:
+            reach = digits.of(self.epsilon) * self.sensitivity / 2
+            return (1 + reach + reach * reach / 2).log()
+
+        top = self.closed_form(formula, order)
         if math.isinf(order.alpha):
-            return self.closed_form(top, order)
-        low = two_point_capacity(order, _two_ends(self.claim()))
-        uppers = [top, planar_renyi(order.alpha, reach), bounded_range_capacity(order, self.claim())]
-        return bracket(order, [low], uppers)
+            return top
+        low = two_point_capacity(order, self._two_sides)
+        middle = planar_renyi(order.alpha, self.claim() / 2)[1]
+        return bracket(order, [low], [top.upper, middle, bounded_range_capacity(order, self.claim())])
+
+    def _two_sides(self, digits: Digits) -> Laws:
+        """The secrets at two ends, by whether an output lies nearer to the one or the other."""
+        test = digits.of(planar_hockey_stick(1.0, self.promised()[0])[0])
+        right, wrong = (1 + test) / 2, (1 - test) / 2
+        return Laws((right, wrong), (wrong, right))
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """For research, not for release: floats leak (Mironov 2012). Release with `PlanarGeometric`.
@@ -112,14 +134,18 @@ def _density(theta: Floats, c: float) -> Floats:
     return np.asarray(np.exp(-2.0 * c * np.sin(theta / 2) ** 2) * weight / np.pi)
 
 
-def planar_renyi(alpha: float, epsilon: float) -> float:
-    """D_α between planar Laplace laws of rate 1 at distance ε.
+def planar_renyi(alpha: float, epsilon: float) -> tuple[float, float]:
+    """D_α between planar Laplace laws of rate 1 at distance ε, α < ∞, with the error of its quadrature.
 
-    >>> planar_renyi(math.inf, 1.0)
-    1.0
+    >>> low, high = planar_renyi(1.0, 1.0)
+    >>> round(low, 9), high - low < 1e-12
+    (0.228340692, True)
     """
-    if math.isinf(alpha):
-        return epsilon
+    if alpha * epsilon > _STEEPEST:  # D_α increases in α, to ε
+        return planar_renyi(_STEEPEST / epsilon, epsilon)[0], epsilon
+    if alpha < 0.5:  # both directions are equal, so that (1−α)·D_α = α·D_{1−α}
+        low, high = (alpha / (1.0 - alpha) * end for end in planar_renyi(1.0 - alpha, epsilon))
+        return down(low, 4), up(high, 4)
     c, t = epsilon / 2, alpha - 1.0
     count = 128 + int(24 * math.sqrt(c * (1.0 + abs(2 * alpha - 1))))
     theta = np.linspace(0.0, np.pi / 2, count + 1)
@@ -131,9 +157,11 @@ def planar_renyi(alpha: float, epsilon: float) -> float:
         second = _exp_rest(t * loss) + np.exp(-loss) * _exp_rest(-t * loss)
         excess = (second / t if t else 0.0) - loss * np.expm1(-loss)
         total = float(mass @ excess)
-        return math.log1p(t * total) / t if t else total
-    logs = np.log(mass) + np.logaddexp(t * loss, -alpha * loss)
-    return float(logsumexp(logs)) / t
+        value = math.log1p(t * total) / t if t else total
+    else:
+        logs = np.log(mass) + np.logaddexp(t * loss, -alpha * loss)
+        value = float(logsumexp(logs)) / t
+    return down(value, _ROUNDINGS), min(up(value, _ROUNDINGS), epsilon)
 
 
 def _exp_rest(x: Floats) -> Floats:
@@ -144,30 +172,25 @@ def _exp_rest(x: Floats) -> Floats:
     return np.asarray((total + 1.0) * x * x / 2)
 
 
-def planar_hockey_stick(gamma: float, epsilon: float) -> float:
-    """Σ(P − γQ)₊ between planar Laplace laws of rate 1 at distance ε.
+def planar_hockey_stick(gamma: float, epsilon: float) -> tuple[float, float]:
+    """Σ(P − γQ)₊ between planar Laplace laws of rate 1 at distance ε, with the error of its quadrature.
 
-    >>> planar_hockey_stick(math.e, 1.0)
-    0.0
+    >>> planar_hockey_stick(3.0, 1.0)
+    (0.0, 0.0)
     """
     if gamma == 0.0:
-        return 1.0
+        return 1.0, 1.0
     t, c = math.log(gamma), epsilon / 2
-    if t >= epsilon:
-        return 0.0
-    if t <= -epsilon:
-        return 1.0 - gamma
-    end = math.acos(t / epsilon)
+    if t > epsilon * (1.0 + 1e-15):
+        return 0.0, 0.0
+    if t < -epsilon * (1.0 + 1e-15):
+        return outward(1 - Fraction(gamma))
+    end = math.acos(min(max(t / epsilon, -1.0), 1.0))
     nodes, weights = np.polynomial.legendre.leggauss(64 + int(8 * math.sqrt(c)))
     theta = 0.5 * end * (nodes + 1.0)
-    gain = -np.expm1(t - 2.0 * c * np.cos(theta))
-    return float(0.5 * end * (weights @ (_density(theta, c) * gain)))
-
-
-def _two_ends(epsilon: float) -> RowPair:
-    """The secrets at two ends, their privacy loss seen through cells symmetric about zero."""
-    c, cells = epsilon / 2, 256 + int(16 * math.sqrt(epsilon))
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    width = np.pi / cells
-    theta = width * (np.arange(cells)[:, None] + 0.5 * (nodes + 1.0))
-    return mirrored(_density(theta, c) @ weights)
+    masses = 0.5 * end * weights * _density(theta, c)
+    value = float(masses @ -np.expm1(t - 2.0 * c * np.cos(theta)))
+    # The gain of an output errs by the roundings of its loss and of t, however small it is.
+    error = 2.0**-53 * (2 * _ROUNDINGS * value + 16.0 * (abs(t) + epsilon) * float(masses.sum())) + 5e-324
+    least = max(outward(1 - Fraction(gamma))[0], 0.0)
+    return max(value - error, least), min(max(value + error, least), 1.0)

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_entries, require_epsilon
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_entries, require_epsilon
 from leakcap.mechanism.coins import accept, printed
+from leakcap.numeric.enclosure import Digits
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
 
 __all__ = ["RandomisedResponse"]
@@ -51,17 +52,22 @@ class RandomisedResponse(Mechanism):
         """ε, attained."""
         return self.epsilon
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """Two rows, with the k−2 outputs on which they agree merged."""
-        s = math.exp(-self.epsilon)
-        p = np.array([1.0, s, (self.k - 2) * s]) / (1.0 + (self.k - 1) * s)
-        return RowPair(p, p[[1, 0, 2]])
+        s = digits.of(-self.epsilon).exp()
+        total = s * (self.k - 1) + 1
+        kept, other, rest = 1 / total, s / total, s * (self.k - 2) / total
+        return Laws((kept, other, rest), (other, kept, rest))
 
-    def central_pair(self, order: Renyi) -> RowPair:
+    def central(self, order: Renyi, digits: Digits) -> Laws:
         """A row against the uniform output: permuting the values permutes the rows."""
-        s, k = math.exp(-self.epsilon), self.k
-        row = np.array([1.0, (k - 1) * s]) / (1.0 + (k - 1) * s)
-        return RowPair(row, np.array([1.0, k - 1.0]) / k, (1.0 / k,) * k)
+        others = digits.of(-self.epsilon).exp() * (self.k - 1)
+        centre = digits.of(1) / self.k, digits.of(self.k - 1) / self.k
+        return Laws((1 / (others + 1), others / (others + 1)), centre)
+
+    def best_prior(self) -> object:
+        """The uniform one."""
+        return (1.0 / self.k,) * self.k
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: a uniform value is kept if true, else with probability e^−ε, else drawn again."""

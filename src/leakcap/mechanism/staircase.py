@@ -13,9 +13,10 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_points, require_epsilon
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_points, require_epsilon
 from leakcap.mechanism.floats import open_uniforms
 from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
+from leakcap.numeric.enclosure import Digits, Interval
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["Staircase"]
@@ -65,24 +66,34 @@ class Staircase(Mechanism):
         """ε, attained."""
         return self.epsilon
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """Two secrets at the full distance: likelihood ratios are e^ε, e^−ε or, between them, one.
 
         Nearer secrets have the same ratios with more mass on one.
         """
-        s = math.exp(-self.epsilon)
-        level = self.peak * (1.0 if self.step > 0.5 else s)
-        same = abs(1.0 - 2.0 * self.step) * level
-        p = np.array([(1.0 - same) / (1.0 + s), (1.0 - same) * s / (1.0 + s), same])
-        return RowPair(p, p[[1, 0, 2]], (0.0, self.sensitivity))
+        s, step, peak = self._shape(digits)
+        # The level of the noise between the two secrets is the peak's where the step is longer than half.
+        same = (1 - step * 2).size() * peak * (1 if self.step > 0.5 else s)
+        apart = (1 - same) / (1 + s)
+        return Laws((apart, apart * s, same), (apart * s, apart, same))
+
+    def farthest_secrets(self) -> tuple[float, float]:
+        """The two ends."""
+        return 0.0, self.sensitivity
+
+    def _shape(self, digits: Digits) -> tuple[Interval, Interval, Interval]:
+        """e^−ε, gamma and the peak."""
+        s = digits.of(-self.epsilon).exp()
+        step = 1 / (1 + 1 / s.sqrt()) if self.gamma is None else digits.of(self.gamma)
+        return s, step, (1 - s) / (step + s * (1 - step)) / 2
 
     def radius(self, order: Renyi) -> Bound:
         """Secrets anywhere in an interval: ln(1 + peak) at order ∞, else a bracket."""
-        top = math.log1p(self.peak)
+        top = self.closed_form(lambda d: (1 + self._shape(d)[2]).log(), order)
         if math.isinf(order.alpha):
-            return self.closed_form(top, order)
-        low = two_point_capacity(order, self.dominating_pair())
-        return bracket(order, [low], [top, bounded_range_capacity(order, self.epsilon)])
+            return top
+        low = two_point_capacity(order, self.farthest)
+        return bracket(order, [low], [top.upper, bounded_range_capacity(order, self.epsilon)])
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """For research, not for release: floats leak (Mironov 2012). Release with `TwoSidedGeometric`.

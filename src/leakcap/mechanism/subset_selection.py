@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
-from leakcap.mechanism.base import Mechanism, Outputs, RowPair, as_secrets, require_epsilon
+from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_epsilon
 from leakcap.mechanism.coins import accept, printed
+from leakcap.numeric.enclosure import Digits
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
 
 __all__ = ["SubsetSelection"]
@@ -61,20 +62,25 @@ class SubsetSelection(Mechanism):
         """ε, attained."""
         return self.epsilon
 
-    def dominating_pair(self) -> RowPair:
+    def farthest(self, digits: Digits) -> Laws:
         """Two rows: subsets holding the one value, the other value, both or neither."""
-        f, s = self.size / self.k, math.exp(-self.epsilon)
-        only = f * (self.k - self.size) / (self.k - 1)
-        both, total = f * (self.size - 1) / (self.k - 1), f + (1.0 - f) * s
-        neither = (1.0 - f) * (self.k - self.size - 1) / (self.k - 1)
-        p = np.array([only, only * s, both + neither * s]) / total
-        return RowPair(p, p[[1, 0, 2]])
+        k, size, s = self.k, self.size, digits.of(-self.epsilon).exp()
+        # In units of 1/(k(k−1)): how many of the subsets hold just the one, both and neither.
+        only, both, neither = size * (k - size), size * (size - 1), (k - size) * (k - size - 1)
+        total = (s * (k - size) + size) * (k - 1)
+        same = (s * neither + both) / total
+        return Laws((only / total, s * only / total, same), (s * only / total, only / total, same))
 
-    def central_pair(self, order: Renyi) -> RowPair:
+    def central(self, order: Renyi, digits: Digits) -> Laws:
         """A row against the uniform subset: permuting the values permutes the rows."""
-        f, s = self.size / self.k, math.exp(-self.epsilon)
-        row = np.array([f, (1.0 - f) * s]) / (f + (1.0 - f) * s)
-        return RowPair(row, np.array([f, 1.0 - f]), (1.0 / self.k,) * self.k)
+        outside = digits.of(-self.epsilon).exp() * (self.k - self.size)
+        total = outside + self.size
+        centre = digits.of(self.size) / self.k, digits.of(self.k - self.size) / self.k
+        return Laws((self.size / total, outside / total), centre)
+
+    def best_prior(self) -> object:
+        """The uniform one."""
+        return (1.0 / self.k,) * self.k
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: a uniform subset is kept if it holds the secret, else with probability e^−ε, else redrawn.

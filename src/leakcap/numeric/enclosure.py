@@ -18,7 +18,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_E
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["Digits", "Interval", "Number", "enclose", "outward"]
+__all__ = ["INFINITE", "Digits", "Interval", "Number", "enclose", "outward"]
 
 Number = float | int | Fraction
 """What a formula starts from: exact numbers. A double is the number that it is."""
@@ -28,6 +28,9 @@ _DEEPEST = Decimal(-(10**15))
 """Exponentials below this one lie between zero and 10^(−4·10¹⁴)."""
 _HIGHEST = Decimal(10**17)
 _ZERO, _ONE = Decimal(0), Decimal(1)
+
+INFINITE = Decimal("Infinity")
+"""The value of a formula that has none: no operation takes it."""
 
 
 class Digits:
@@ -61,6 +64,13 @@ class Digits:
         for term in terms:
             total = total + term
         return total
+
+    def log_sum(self, logs: Iterable[Interval]) -> Interval:
+        """ln Σ e^x, however large the exponents are."""
+        terms = list(logs)
+        top = max(term.high for term in terms)
+        shift = Interval(top, top, self)
+        return self.sum((term - shift).exp() for term in terms).log() + shift
 
 
 @lru_cache(maxsize=64)
@@ -177,6 +187,21 @@ class Interval:
         """max(x, y)."""
         return Interval(max(self.low, other.low), max(self.high, other.high), self.digits)
 
+    def floor(self) -> int:
+        """The largest integer up to its middle; the interval must be shorter than one."""
+        if self.digits.up.subtract(self.high, self.low) >= 1:
+            raise _Unsettled
+        return math.floor(self.digits.near.divide(self.digits.near.add(self.low, self.high), 2))
+
+    def middle(self) -> float:
+        """The double nearest to the middle."""
+        return float(self.digits.near.divide(self.digits.near.add(self.low, self.high), 2))
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is zero, exactly."""
+        return not self.low and not self.high
+
     def ends(self) -> tuple[float, float]:
         """The nearest doubles that enclose it.
 
@@ -229,7 +254,7 @@ def outward(value: Fraction) -> tuple[float, float]:
 
 
 def _below(value: Decimal, digits: Digits) -> Decimal:
-    return value if value in (_ZERO, _ONE) else digits.down.next_minus(value)
+    return value if not value else digits.down.next_minus(value)
 
 
 def _above(value: Decimal, digits: Digits) -> Decimal:
@@ -238,6 +263,6 @@ def _above(value: Decimal, digits: Digits) -> Decimal:
 
 def _double_below(value: Decimal) -> float:
     near = float(value)
-    if math.isinf(near):
+    if math.isinf(near) and value.is_finite():
         return sys.float_info.max if near > 0 else near
     return near if Decimal(near) <= value else math.nextafter(near, -math.inf)

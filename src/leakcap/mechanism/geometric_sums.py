@@ -1,0 +1,66 @@
+"""Divergences of geometric noise as sums of geometric series, to any number of digits.
+
+With s = e^−ε and c = (1−s)/(1+s), the rows of secrets 0 and n over outputs clamped to 0, …, n are
+
+    1/(1+s), c·s, c·s², …, c·s^(n−1), s^n/(1+s)    and the same read backwards.
+
+Source: Ghosh, Roughgarden & Sundararajan 2012 (the rows).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+from leakcap.divergence import Divergence, HockeyStick, Renyi
+from leakcap.numeric.enclosure import Interval
+
+__all__ = ["geometric_divergence"]
+
+
+def geometric_divergence(divergence: Divergence, step: Interval, n: int) -> Interval:
+    """Between two rows of geometric noise at distance n ≥ 1, of ε a step: sums of geometric series.
+
+    >>> from leakcap.numeric.enclosure import enclose
+    >>> low, high = enclose(lambda digits: geometric_divergence(Renyi(1), digits.of(1), 1))
+    >>> low <= math.tanh(0.5) <= high
+    True
+    """
+    digits, s = step.digits, (-step).exp()
+    match divergence:
+        case Renyi(alpha) if math.isinf(alpha):
+            return step * n
+        case Renyi(alpha) if alpha == 1.0:
+            return step * (n - (1 - (-step * n).exp()) * 2 * s / (1 - s * s))
+        case Renyi(alpha) if alpha < 0.5:
+            # Both directions are equal, so that (1−α)·D_α = α·D_{1−α}.
+            order = digits.of(alpha)
+            return _renyi(1 - order, step, n) * order / (1 - order)
+        case Renyi(alpha):
+            return _renyi(digits.of(alpha), step, n)
+        case HockeyStick(gamma):
+            return _hockey_stick(digits.of(gamma), step, n)
+    return _hockey_stick(digits.of(1), step, n)
+
+
+def _renyi(order: Interval, step: Interval, n: int) -> Interval:
+    """nε + ln[(1 + r^n + (1−s)(r − r^n)/(1−r))/(1+s)]/(α−1) with s = e^−ε, r = s^(2α−1), α ≥ ½."""
+    s, log_r = (-step).exp(), -step * (2 * order - 1)
+    last = (log_r * n).exp()
+    between = (n - 1) * (1 - s) if log_r.is_zero else (1 - s) * (log_r.exp() - last) / (1 - log_r.exp())
+    return step * n + ((1 + last + between) / (1 + s)).log() / (order - 1)
+
+
+def _hockey_stick(gamma: Interval, step: Interval, n: int) -> Interval:
+    """[(1 − γs^n)₊ + (s^n − γ)₊ + (1 − s^K)(s − γs^(n−K))]/(1+s), K the last output that counts.
+
+    Whatever K is taken, the sum is no larger than with the right one.
+    """
+    digits, s, last = step.digits, (-step).exp(), (-step * n).exp()
+    total = (1 - gamma * last).positive_part() + (last - gamma).positive_part()
+    if gamma.is_zero:
+        return digits.of(1)
+    middle = (n - gamma.log() / step) / 2
+    cuts = {min(max(middle.floor() + k, 0), n - 1) for k in (-1, 0, 1)}
+    parts = ((1 - (-step * k).exp()) * (s - gamma * (-step * (n - k)).exp()) for k in cuts)
+    return (total + reduce(Interval.or_more, parts)) / (1 + s)
