@@ -11,50 +11,50 @@ Everything is in nats unless a name says bits.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leakcap import definition, gain, leakage, mechanism, utility
-from leakcap.adversary import (
-    Adversary,
-    AllPriors,
-    AllPriorsJoint,
-    BayesianAdversary,
-    BayesianNeighbours,
-    DependentRecords,
-    EntropyFloor,
-    GivenPrior,
-    InputCost,
-    Neighbours,
-    StrongAdversary,
-)
-from leakcap.bound import Bound
-from leakcap.capacities import BatchBound, batch_capacity, capacity
-from leakcap.channel import Channel, ChannelBatch
-from leakcap.definition import (
-    KLDP,
-    MIDP,
-    ApproxDP,
-    Definition,
-    DeltaDP,
-    GaussianDP,
-    InformationPrivacy,
-    LevelCapacity,
-    LocalInformationPrivacy,
-    MaximalLeakage,
-    Neighbourhood,
-    PureDP,
-    Relation,
-    RenyiDP,
-    ZeroConcentratedDP,
-    convert,
-    implications,
-    route,
-)
-from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
-from leakcap.errors import LeakcapError
-from leakcap.refinement import refines
-
 if TYPE_CHECKING:
+    from leakcap import definition, gain, leakage, mechanism, utility
+    from leakcap.adversary import (
+        Adversary,
+        AllPriors,
+        AllPriorsJoint,
+        BayesianAdversary,
+        BayesianNeighbours,
+        DependentRecords,
+        EntropyFloor,
+        GivenPrior,
+        InputCost,
+        Neighbours,
+        StrongAdversary,
+    )
+    from leakcap.bound import Bound
+    from leakcap.capacities import BatchBound, batch_capacity, capacity
+    from leakcap.channel import Channel, ChannelBatch
+    from leakcap.definition import (
+        KLDP,
+        MIDP,
+        ApproxDP,
+        Definition,
+        DeltaDP,
+        GaussianDP,
+        InformationPrivacy,
+        LevelCapacity,
+        LocalInformationPrivacy,
+        MaximalLeakage,
+        Neighbourhood,
+        PureDP,
+        Relation,
+        RenyiDP,
+        ZeroConcentratedDP,
+        convert,
+        implications,
+        route,
+    )
+    from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
+    from leakcap.errors import LeakcapError
+    from leakcap.refinement import refines
     from leakcap.release import PrivateTable
 
 __version__ = "0.1.0"
@@ -110,10 +110,74 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # The release room brings an engine and a database along; theory alone should not pay for them.
-    if name == "PrivateTable":
-        from leakcap.release import PrivateTable
+# Each name is loaded when it is first asked for: a command that needs no mathematics should not wait for it.
+_HOMES = {
+    "leakcap.adversary": (
+        "Adversary",
+        "AllPriors",
+        "AllPriorsJoint",
+        "BayesianAdversary",
+        "BayesianNeighbours",
+        "DependentRecords",
+        "EntropyFloor",
+        "GivenPrior",
+        "InputCost",
+        "Neighbours",
+        "StrongAdversary",
+    ),
+    "leakcap.bound": ("Bound",),
+    "leakcap.capacities": (
+        "BatchBound",
+        "batch_capacity",
+        "capacity",
+    ),
+    "leakcap.channel": (
+        "Channel",
+        "ChannelBatch",
+    ),
+    "leakcap.definition": (
+        "KLDP",
+        "MIDP",
+        "ApproxDP",
+        "Definition",
+        "DeltaDP",
+        "GaussianDP",
+        "InformationPrivacy",
+        "LevelCapacity",
+        "LocalInformationPrivacy",
+        "MaximalLeakage",
+        "Neighbourhood",
+        "PureDP",
+        "Relation",
+        "RenyiDP",
+        "ZeroConcentratedDP",
+        "convert",
+        "implications",
+        "route",
+    ),
+    "leakcap.divergence": (
+        "Divergence",
+        "HockeyStick",
+        "Renyi",
+        "TotalVariation",
+    ),
+    "leakcap.errors": ("LeakcapError",),
+    "leakcap.refinement": ("refines",),
+    "leakcap.release": ("PrivateTable",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-        return PrivateTable
-    raise AttributeError(f"module `leakcap` has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in __all__:
+        value = import_module(f"leakcap.{name}")
+    else:
+        raise AttributeError(f"module `leakcap` has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,48 +4,102 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import ClassVar
 
 import typer
 
-from leakcap.cli.attack import attack
-from leakcap.cli.audit import audit
-from leakcap.cli.channel import channel
-from leakcap.cli.convert import convert
-from leakcap.cli.dalenius import dalenius
-from leakcap.cli.fit import fit
-from leakcap.cli.ledger import budget, ledger
-from leakcap.cli.release import preview, release
-from leakcap.cli.report import report
-from leakcap.cli.schema import schema
-from leakcap.cli.serve import serve
-from leakcap.cli.sql import sql
+from leakcap.cli.lazy import Home, LazyGroup
 from leakcap.errors import LeakcapError
 
 __all__ = ["app", "run"]
 
 _STOPPED = "stopped. What was committed to the ledger stays spent."
 
+
+class _Commands(LazyGroup):
+    """All commands of `leakcap`."""
+
+    homes: ClassVar = {
+        "release": Home(
+            "leakcap.cli.release",
+            "release",
+            "Release the statistics of a query file, and state what they leak.",
+        ),
+        "preview": Home(
+            "leakcap.cli.release",
+            "preview",
+            "The accuracy and the price of each query, without touching data or ledger.",
+        ),
+        "sql": Home(
+            "leakcap.cli.sql",
+            "sql",
+            "Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.",
+        ),
+        "fit": Home(
+            "leakcap.cli.fit",
+            "fit",
+            "Fit a model in private: linear (noisy moments), ridge, logistic or gradient descent.",
+        ),
+        "budget": Home(
+            "leakcap.cli.ledger",
+            "budget",
+            "What was spent over time, by whom and on what, and what is left under each cap.",
+        ),
+        "convert": Home(
+            "leakcap.cli.convert",
+            "convert",
+            "What follows from a guarantee, by the best route, with the source of every step.",
+        ),
+        "ledger": Home("leakcap.cli.ledger", "ledger", "Check, repair, export, amend and migrate a ledger."),
+        "channel": Home(
+            "leakcap.cli.channel",
+            "channel",
+            "Everything that a channel given as a matrix leaks: to any belief, under one, and towards "
+            "a goal.",
+        ),
+        "dalenius": Home(
+            "leakcap.cli.dalenius",
+            "dalenius",
+            "What a channel leaks about another secret that is correlated with its own, and what it "
+            "cannot pass.",
+        ),
+        "audit": Home(
+            "leakcap.cli.audit",
+            "audit",
+            "Certified lower bounds on what a mechanism leaks, from its outputs on two neighbouring inputs.",
+        ),
+        "attack": Home(
+            "leakcap.cli.attack",
+            "attack",
+            "Attacks that reach the limits: what each gets, what the theory allows at most, and the ratio.",
+        ),
+        "report": Home(
+            "leakcap.cli.report",
+            "report",
+            "One page that opens offline, as HTML and Markdown: numbers with their formulas, and what "
+            "they mean.",
+        ),
+        "schema": Home(
+            "leakcap.cli.schema",
+            "schema",
+            "The JSON Schema of what a command prints with --json; always JSON itself.",
+        ),
+        "serve": Home(
+            "leakcap.cli.serve",
+            "serve",
+            "Open the explorer: what ε means, which ε to choose, what a mechanism or a release leaks.",
+        ),
+    }
+
+
 app = typer.Typer(
     name="leakcap",
+    cls=_Commands,
     help="Private statistics under durable caps, and what they leak: in words, nats and bits.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command()(release)
-app.command()(preview)
-app.command()(sql)
-app.command()(fit)
-app.command()(budget)
-app.command()(convert)
-app.add_typer(ledger)
-app.command()(channel)
-app.command()(dalenius)
-app.command()(audit)
-app.add_typer(attack)
-app.command()(report)
-app.command()(schema)
-app.command()(serve)
 
 
 def _version(value: bool) -> None:

@@ -1,0 +1,56 @@
+"""What is loaded before anything is asked: the package, the list of commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer.main
+
+import leakcap
+from leakcap.cli.main import app
+
+HEAVY = {"numpy", "duckdb", "sqlalchemy", "sqlglot", "pydantic", "jinja2", "scipy"}
+
+
+def loaded(program: str) -> set[str]:
+    """The heavy packages that a fresh process has loaded at the end of this program."""
+    told = f"{program}\nimport sys; print('loaded:', *sorted(set(sys.modules) & {HEAVY!r}))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("loaded:")[2].split())
+
+
+HELP = """
+import contextlib, io, sys
+from leakcap.cli.main import app
+sys.argv = ["leakcap", "--help"]
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
+    app()
+assert "dalenius" in shown.getvalue()
+"""
+
+
+@pytest.mark.parametrize("program", ["import leakcap", HELP], ids=["import", "help"])
+def test_nothing_heavy_is_loaded_before_it_is_asked_for(program: str) -> None:
+    assert loaded(program) == set()
+
+
+def test_the_test_sees_what_is_loaded() -> None:
+    assert loaded("import leakcap; leakcap.Channel") == {"numpy"}
+
+
+def test_each_public_name_is_loaded_from_its_own_home() -> None:
+    for name in leakcap.__all__:
+        value = getattr(leakcap, name)
+        assert getattr(value, "__name__", name).rpartition(".")[2] == name
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = leakcap.nonsense  # type: ignore[attr-defined]
+
+
+def test_the_list_of_commands_says_what_the_commands_say() -> None:
+    group = typer.main.get_command(app)
+    assert len(group.homes) > 10  # type: ignore[attr-defined]
+    for name, home in group.homes.items():  # type: ignore[attr-defined]
+        said = str(group.commands[name].help).partition("\n\n")[0]  # type: ignore[attr-defined]
+        assert " ".join(said.split()) == home.about, name
