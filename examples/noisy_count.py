@@ -10,3 +10,8 @@ from leakcap.sampling import discrete_laplace
 def noisy_count(count: int) -> int:
     """`count` and discrete Laplace noise of scale 1: exact, from the operating system's randomness."""
     return int(count + discrete_laplace(Fraction(1), 1)[0])
+
+
+def noisy_counts(count: int, runs: int) -> list[int]:
+    """The same `runs` times: what `leakcap audit --batch` calls."""
+    return [int(noise) + count for noise in discrete_laplace(Fraction(1), runs)]

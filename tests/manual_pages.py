@@ -4,7 +4,7 @@
 |---|---|
 | `python` | run, all blocks of a page in one namespace; with `>>>` as a doctest |
 | `console` | each line after `$ ` is run, and compared with what stands below it (`…` is anything) |
-| `$ … # exit 2` | the command ends with this code |
+| `$ … # exit 2` | the command ends with this code; every command ends with an answer (`endings.py`) |
 | `sh` | run by bash, but for the lines below; what it exports stays for the rest of the page |
 | `toml`, `csv`, `json`, `sql` | need `title="name"`: written to that file, which a later block has to name |
 | `<!-- run` … `-->` | Python that the reader need not see, run like the rest |
@@ -50,6 +50,7 @@ from unittest import mock
 from packaging.requirements import Requirement
 
 from command_line import Done, leakcap
+from endings import complaint
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -171,7 +172,8 @@ def _bash(lines: list[str], where: str) -> None:
     done = subprocess.run(
         ["bash", "-c", script], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 0, f"{where}:\n{done.stdout}{done.stderr}"
+    wrong = complaint(done.returncode, 0, done.stdout + done.stderr)
+    assert not wrong, f"{where}: {wrong}\n{done.stdout}{done.stderr}"
     exported = dict(pair.split("=", 1) for pair in here.read_text(encoding="utf-8").split("\0") if pair)
     os.environ.update({name: value for name, value in exported.items() if name not in {"PATH", "_", "SHLVL"}})
 
@@ -231,6 +233,15 @@ def _python(block: Block, where: str, space: dict[str, Any]) -> None:
     assert told.getvalue() == "", told.getvalue()
 
 
+def inline_commands(text: str) -> Iterator[str]:
+    """The commands that stand in sentences, in backticks: read and not run, since many have placeholders."""
+    outside, inside = list[str](), False
+    for line in text.splitlines():
+        inside ^= line.lstrip().startswith("```")
+        outside += [] if inside else [line]
+    yield from re.findall(r"`(leakcap [^`]*)`", "\n".join(outside))
+
+
 def _console(block: Block, where: str, command: Callable[..., Done]) -> int:
     steps = re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.MULTILINE)[1:]
     assert steps, f"{where}: a console block without a command"
@@ -242,7 +253,8 @@ def _console(block: Block, where: str, command: Callable[..., Done]) -> int:
         done = command(*(words[1 : words.index(">")] if target else words[1:]))
         told = done.stdout + done.stderr
         code = re.search(r"# exit (\d)", line)
-        assert done.returncode == (int(code[1]) if code else 0), f"{where}: {line}\n{told}"
+        wrong = complaint(done.returncode, int(code[1]) if code else 0, told)
+        assert not wrong, f"{where}: {line}\n{wrong}\n{told}"
         if target:
             Path(target).write_text(done.stdout, encoding="utf-8")
         if shown.strip():

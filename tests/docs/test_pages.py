@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer.main
 
 import leakcap
-from manual_pages import ROOT, RUN, WRITTEN, blocks, matches, needs, prepare, run_page
+from leakcap.cli.main import app
+from manual_pages import ROOT, RUN, WRITTEN, blocks, inline_commands, matches, needs, prepare, run_page
 
 PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -96,6 +98,38 @@ def test_nothing_hides_outside_of_blocks(path: Path) -> None:
     assert "~~~" not in text
 
 
+def test_commands_in_sentences_are_there() -> None:
+    """Each names a command and options that leakcap has, whatever its placeholders."""
+    read, wrong = 0, []
+    for path in PAGES:
+        for line in inline_commands(path.read_text(encoding="utf-8")):
+            read += 1
+            wrong += [f"{name_of(path)}: {line}"] if unknown(line) else []
+    assert read >= 40
+    assert wrong == []
+    shown = ("leakcap nonsense", "leakcap budget X --no", "leakcap sql … --epsilon 1")
+    assert [unknown(line) for line in shown] == ["nonsense", "--no", ""]
+
+
+def unknown(line: str) -> str:
+    """The first word of a command that leakcap does not know."""
+    command = typer.main.get_command(app)
+    options: set[str] = {"--help", "--install-completion", "--show-completion"}
+    for word in re.split(r"[\s\[\]|]+", line.removeprefix("leakcap ")):
+        children = getattr(command, "commands", None)
+        options |= {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+        if children is not None and word == "…":  # any of them
+            options |= {name for child in children.values() for one in child.params for name in one.opts}
+            command = next(iter(children.values()))
+        elif children is not None and not word.startswith("-"):
+            if word not in children:
+                return word
+            command = children[word]
+        elif word.startswith("--") and word.partition("=")[0] not in options:
+            return word
+    return ""
+
+
 def test_blocks_are_found() -> None:
     text = 'a\n```toml title="p.toml"\nx = 1\n```\n\n  ```python\n  y = 2\n  ```\n<!-- run\nz = 3\n-->\n'
     found = [(b.language, b.title, b.text) for b in blocks(text)]
@@ -106,10 +140,15 @@ def test_a_wrong_page_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """The runner sees a wrong result, a wrong output, an exit code and an error."""
     prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
+    # Sixty runs each, at an ε of 0.55 or so: too few to say that it is above a half.
+    (tmp_path / "a.txt").write_text("0\n" * 38 + "1\n" * 22, encoding="utf-8")
+    (tmp_path / "b.txt").write_text("0\n" * 22 + "1\n" * 38, encoding="utf-8")
     for text in (
         "```python\n>>> 1 + 1\n3\n```\n",
         "```console\n$ leakcap convert 'PureDP(1)' MIDP\nMIDP(nats=0.2)\n```\n",
         "```console\n$ leakcap convert 'PureDP(-1)' MIDP\n```\n",
+        "```console\n$ leakcap audit - a.txt b.txt --claim 'PureDP(0.5)' --seed 1\n```\n",
+        "```sh\nleakcap audit - a.txt b.txt --claim 'PureDP(0.5)' --seed 1\n```\n",
         "```python\nx = undefined\n```\n",
         '```toml title="x.toml"\nx = = 1\n```\n',
         "```toml\nx = 1\n```\n",

@@ -61,8 +61,8 @@ def audit(
 
     The exit code is 1 when the claim is violated.
 
-    Example: leakcap audit examples.noisy_count:noisy_count 100 101 --claim 'PureDP(1)'
-    --confidence 0.999999
+    Example: leakcap audit examples.noisy_count:noisy_counts 100 101 --batch --claim 'PureDP(1)'
+    --samples 200000 --confidence 0.999999
     """
     from leakcap.cli.expressions import guarantee
 
