@@ -15,7 +15,7 @@ from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapEr
 from leakcap.ledger import Charge, Entry, Ledger, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import LARGEST
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine

@@ -26,7 +26,7 @@ import numpy as np
 from leakcap.errors import LedgerError
 from leakcap.ledger import Entry, Ledger, Step
 from leakcap.models.budget import Account
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 
 __all__ = ["Checkpoint", "note_step", "resumed"]
 

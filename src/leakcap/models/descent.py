@@ -17,11 +17,11 @@ from leakcap.ledger import Entry, Ledger, Spend
 from leakcap.models.budget import Account, asked_of, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
-from leakcap.models.estimator import Floats
 from leakcap.models.examples import Examples
 from leakcap.models.integers import ball_integers
 from leakcap.models.losses import Loss, SquaredLoss
 from leakcap.models.private_model import PrivateModel
+from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes, uniform_below
 
@@ -100,6 +100,7 @@ class PrivateGradientDescent(PrivateModel):
         progress: Callable[[int, int], object] | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 50,
+        n_features: int | None = None,
         analyst: str = "",
         source: ByteSource = system_bytes,
     ) -> None:
@@ -117,6 +118,7 @@ class PrivateGradientDescent(PrivateModel):
         self.progress = progress
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.n_features = n_features
         self.analyst = analyst
         self.source = source
 
@@ -197,11 +199,11 @@ class PrivateGradientDescent(PrivateModel):
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool, saved: Path | None = None) -> Self:
         most = examples.most
-        self._loss.encode(np.array([]))  # refuses classes that are none, before it costs
         require(most <= _MOST_ROWS, "max_rows", _OWNER, f"be at most {_MOST_ROWS} a person", most)
         curve, text = self.guarantee(replace=account.replace), self._text(examples)
         batch, spend = self._batch(account.policy), self._spend(curve, account.policy)
         size = self._loss.size(examples.features + int(self.fit_intercept))
+        self._loss.check(size)
         if saved is None:
             noise = "sampled discrete Gaussian"
             details: dict[str, str | float | int] = {"mechanism": noise, "steps": self.steps}
@@ -263,7 +265,7 @@ class PrivateGradientDescent(PrivateModel):
 
     def _total(self, theta: Floats, X: Floats, y: Floats, most: int = 1) -> list[int]:
         """The exact sum of integer gradients, of which a person's `most` together are within the clip."""
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             found = self._loss.gradients(theta, X, y)
         kept = np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
         whole = ball_integers(np.ascontiguousarray(kept), norm=float(self.clip) / most, steps=_STEPS // most)

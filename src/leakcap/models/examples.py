@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
-from leakcap.models.estimator import Floats, table_of, targets_of
 from leakcap.models.moment_query import bounded_rows
+from leakcap.models.reading import features_of, targets_of
+from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
 from leakcap.release.engine import Columns
 from leakcap.release.identity import Identity
@@ -61,17 +62,23 @@ class Scaling:
 
     def inward(self, X: Floats) -> Floats:
         """Clamped to the bounds and scaled, number by number; NaN stays."""
-        return np.ascontiguousarray(np.clip((X - self.middle) / self.half, -1.0, 1.0))
+        return np.ascontiguousarray(_clamped(X, self.middle, self.half))
 
     def inward_target(self, y: Floats) -> Floats:
         """The target clamped and scaled."""
-        return np.asarray(np.clip((y - self.target[0]) / self.target[1], -1.0, 1.0))
+        return _clamped(y, *self.target)
 
     def named(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
         """(coef, intercept) for the columns themselves, from those for u; a row for each class, or one."""
         middle, half = self.target
         slopes = half * coef / self.half
         return slopes, middle + half * intercept - (slopes * self.middle).sum(axis=-1)
+
+
+def _clamped(values: Floats, middle: Floats | float, half: Floats | float) -> Floats:
+    """(values − middle)/half within [−1, 1]. Beyond the doubles is beyond the bounds, without a word."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip((values - middle) / half, -1.0, 1.0))
 
 
 def _middle_and_half(pair: tuple[float, float], *, centred: bool) -> tuple[float, float]:
@@ -115,10 +122,18 @@ def data_name(version: str | None) -> str:
     return "" if version is None else Identity(None, version=version).now()
 
 
-def of_arrays(X: ArrayLike, y: ArrayLike | None, owner: str, version: str | None) -> Examples:
-    """Arrays whose rows are the privacy units."""
-    rows = table_of(X, owner)
-    targets = targets_of(y, rows.shape[0], owner)
+def of_arrays(
+    X: ArrayLike,
+    y: ArrayLike | None,
+    owner: str,
+    version: str | None,
+    *,
+    width: int | None = None,
+    labels: bool = False,
+) -> Examples:
+    """Arrays whose rows are the privacy units, of `width` features if it was declared."""
+    rows = features_of(X, owner, width)
+    targets = targets_of(y, rows.shape[0], owner, labels=labels)
     features = rows.shape[1]
     return Examples(
         f"{features} features",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import require
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 
 __all__ = ["Axis", "ball_integers", "exact_products"]
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakcap.models.calibrate import gaussian_variance, largest_rho
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["LatticeNoise"]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.models.estimator import Floats
 from leakcap.models.moments import Moments
+from leakcap.models.values import Floats
 
 __all__ = ["Frame", "Intervals", "coefficients", "frame_of", "noise_level", "possible"]
 

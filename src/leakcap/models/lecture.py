@@ -18,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from leakcap.errors import InvalidQuery, require
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 
 __all__ = ["Table", "lecture_bound", "minimiser", "neighbouring_tables", "release", "ridge_bound"]
 

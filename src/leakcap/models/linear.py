@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Ledger
 from leakcap.models.budget import Account, Answered, asked_of, check_epsilon
-from leakcap.models.estimator import Floats, numbers_of
 from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
 from leakcap.models.least_squares import Intervals, coefficients, frame_of, noise_level, possible
 from leakcap.models.moment_query import MomentQuery
 from leakcap.models.moments import Moments
 from leakcap.models.private_model import PrivateModel
+from leakcap.models.reading import doubles_of
 from leakcap.models.scores import r_squared
+from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, system_bytes
 
@@ -66,6 +67,7 @@ class LinearRegression(PrivateModel):
         bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
         target_bounds: tuple[float, float] | None = None,
         fit_intercept: bool = True,
+        n_features: int | None = None,
         analyst: str = "",
         source: ByteSource = system_bytes,
     ) -> None:
@@ -76,6 +78,7 @@ class LinearRegression(PrivateModel):
         self.bounds = bounds
         self.target_bounds = target_bounds
         self.fit_intercept = fit_intercept
+        self.n_features = n_features
         self.analyst = analyst
         self.source = source
 
@@ -115,7 +118,11 @@ class LinearRegression(PrivateModel):
         return examples
 
     def _targets(self, y: NDArray[Any]) -> Floats:
-        return numbers_of(y, "LinearRegression")
+        return doubles_of(y)
+
+    def _width(self) -> int | None:
+        declared, pairs = super()._width(), self.bounds
+        return len(pairs) if declared is None and pairs is not None and np.ndim(pairs) == 2 else declared
 
     def _box(self, features: int) -> list[tuple[float, float]]:
         """The public bounds of the features and of the target."""

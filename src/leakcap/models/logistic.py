@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Entry, Ledger
 from leakcap.models.budget import Account, approximate_spend, asked_of, check_epsilon, pure_spend
-from leakcap.models.estimator import Floats
 from leakcap.models.examples import Examples
 from leakcap.models.integers import ball_integers
 from leakcap.models.logistic_loss import LogisticObjective
 from leakcap.models.objective_noise import ObjectiveNoise
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
+from leakcap.models.values import Floats, label_codes
 from leakcap.numeric import down, up
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, system_bytes
@@ -72,6 +72,7 @@ class LogisticRegression(PrivateModel):
         penalty: float | None = None,
         classes: Sequence[Any] = (0, 1),
         fit_intercept: bool = True,
+        n_features: int | None = None,
         analyst: str = "",
         source: ByteSource = system_bytes,
     ) -> None:
@@ -83,6 +84,7 @@ class LogisticRegression(PrivateModel):
         self.penalty = penalty
         self.classes = classes
         self.fit_intercept = fit_intercept
+        self.n_features = n_features
         self.analyst = analyst
         self.source = source
 
@@ -165,14 +167,12 @@ class LogisticRegression(PrivateModel):
 
     def _signed(self, rows: Floats, labels: NDArray[Any]) -> Floats:
         """Integer rows times ±1, of the rows that count."""
-        first, second = self.classes
-        is_second = np.asarray(labels == second, dtype=np.bool_)
-        known = np.asarray(labels == first, dtype=np.bool_) | is_second
-        counts = known & np.isfinite(rows).all(axis=1)
+        codes = label_codes(labels, self.classes)
+        counts = np.isfinite(codes) & np.isfinite(rows).all(axis=1)
         z = ball_integers(rows[counts], norm=self.row_norm, steps=_STEPS)
         if self.fit_intercept:
             z = np.hstack([z, np.full((z.shape[0], 1), float(_STEPS))])
-        return z * np.where(is_second[counts], 1.0, -1.0)[:, None]
+        return z * np.where(codes[counts] == 1.0, 1.0, -1.0)[:, None]
 
     def _check(self) -> None:
         owner = "LogisticRegression"
@@ -182,8 +182,9 @@ class LogisticRegression(PrivateModel):
         )
         good = self.penalty is None or 1e-3 <= self.penalty <= 1e30
         require(good, "penalty", owner, "be None or lie between 1e-3 and 1e30", self.penalty)
-        if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
+        if len(self.classes) != 2:
             raise InvalidParameter(f"`classes` of `{owner}` must be two public labels. Got {self.classes!r}.")
+        label_codes(np.zeros(0), self.classes, f"`{owner}`")
 
     def _text(self, examples: Examples) -> str:
         return (

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 
 __all__ = ["LogisticObjective", "grid_point"]
 

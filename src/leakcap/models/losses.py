@@ -8,17 +8,20 @@ differently beside other rows; after rounding to integers, a person would then m
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.errors import InvalidParameter
-from leakcap.models.estimator import Floats, doubles_of
+from leakcap.errors import require
+from leakcap.models.reading import doubles_of
 from leakcap.models.scores import accuracy, r_squared
+from leakcap.models.values import Floats, label_codes
 
 __all__ = ["CustomLoss", "LogisticLoss", "Loss", "SoftmaxLoss", "SquaredLoss"]
 
@@ -43,6 +46,10 @@ class Loss(ABC):
     def encode(self, y: NDArray[Any]) -> Floats:
         """Targets as numbers, shape (rows,); NaN where a row does not count."""
         return doubles_of(y)
+
+    def check(self, size: int) -> None:
+        """Raise `InvalidParameter` for what is wrong whatever the data, before anything is paid."""
+        self.encode(np.zeros(0))
 
     @abstractmethod
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
@@ -93,7 +100,7 @@ class LogisticLoss(Loss):
 
     def encode(self, y: NDArray[Any]) -> Floats:
         """0 for the first class, 1 for the second, NaN for any other label."""
-        return _codes(y, self.classes)
+        return label_codes(y, self.classes)
 
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
         """(1/(1 + e^{−⟨θ,x⟩}) − y)·x of each row, shape (rows, parameters)."""
@@ -126,7 +133,7 @@ class SoftmaxLoss(Loss):
 
     def encode(self, y: NDArray[Any]) -> Floats:
         """The place of each label among the classes, NaN for any other label."""
-        return _codes(y, self.classes)
+        return label_codes(y, self.classes)
 
     def _scores(self, theta: Floats, X: Floats) -> Floats:
         weights = theta.reshape(len(self.classes), -1)
@@ -149,6 +156,9 @@ class SoftmaxLoss(Loss):
 class CustomLoss(Loss):
     """A loss by its gradient for one row: (θ, x, y) → ∇ℓ. It is called row by row, which is slow and safe.
 
+    It is tried on zeros before a fit is paid. A row at which it fails later counts as nothing, without a
+    word: the error would tell that there is such a row.
+
     >>> absolute = CustomLoss(lambda theta, x, y: np.sign(x @ theta - y) * x, lambda theta, X: X @ theta)
     >>> absolute.gradients(np.zeros(1), np.array([[2.0]]), np.array([1.0])).tolist()
     [[-2.0]]
@@ -157,12 +167,24 @@ class CustomLoss(Loss):
     gradient: Callable[[Floats, Floats, float], Floats]
     prediction: Callable[[Floats, Floats], NDArray[Any]]
 
+    def check(self, size: int) -> None:
+        """Try the gradient on zeros."""
+        tried = np.shape(self._quietly(np.zeros(size), np.zeros(size), 0.0))
+        rule = f"give one number for each of {size} parameters"
+        require(tried == (size,), "gradient", "CustomLoss", rule, f"shape {tried}")
+
     def gradients(self, theta: Floats, X: Floats, y: Floats) -> Floats:
-        """One call for each row."""
-        found = np.zeros((X.shape[0], theta.size))
+        """One call for each row; NaN where it fails."""
+        found = np.full((X.shape[0], theta.size), np.nan)
         for i in range(X.shape[0]):
-            found[i] = self.gradient(theta.copy(), X[i].copy(), float(y[i]))
+            with suppress(Exception):
+                found[i] = self._quietly(theta.copy(), X[i].copy(), float(y[i]))
         return found
+
+    def _quietly(self, theta: Floats, x: Floats, y: float) -> Floats:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.gradient(theta, x, y)
 
     def predict(self, theta: Floats, X: Floats) -> NDArray[Any]:
         """What the given function says."""
@@ -176,12 +198,3 @@ def _margins(theta: Floats, X: Floats) -> Floats:
 def _each_exp(values: Floats) -> Floats:
     flat = [math.exp(value) if value < 700.0 else math.inf for value in values.ravel().tolist()]
     return np.array(flat, dtype=np.float64).reshape(values.shape)
-
-
-def _codes(y: NDArray[Any], classes: Sequence[Any]) -> Floats:
-    if len(classes) < 2 or len(set(classes)) < len(classes):
-        raise InvalidParameter(f"`classes` of a loss must be different public labels. Got {classes!r}.")
-    codes = np.full(y.shape[0], np.nan)
-    for code, label in enumerate(classes):
-        codes[np.asarray(y == label, dtype=np.bool_)] = code
-    return codes

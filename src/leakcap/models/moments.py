@@ -30,8 +30,8 @@ from leakcap.errors import InvalidParameter
 from leakcap.ledger import Spend
 from leakcap.models.budget import gaussian_spend, pure_spend
 from leakcap.models.calibrate import gaussian_variance, largest_rho
-from leakcap.models.estimator import Floats
 from leakcap.models.integers import Axis
+from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter
 from leakcap.models.calibrate import gaussian_tail
-from leakcap.models.estimator import Floats
 from leakcap.models.lattice_noise import LatticeNoise
+from leakcap.models.values import Floats
 from leakcap.numeric import down, up
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 from leakcap.sampling.source import fair_bits

@@ -16,12 +16,13 @@ from leakcap.errors import require
 from leakcap.ledger import Entry, Ledger, Spend
 from leakcap.models.ball_ridge import BallRidge
 from leakcap.models.budget import Account, asked_of, check_epsilon, gaussian_spend, pure_spend
-from leakcap.models.estimator import Floats, numbers_of
 from leakcap.models.examples import Examples, Rows
 from leakcap.models.integers import ball_integers, exact_products
 from leakcap.models.lattice_noise import LatticeNoise
 from leakcap.models.private_model import PrivateModel
+from leakcap.models.reading import doubles_of
 from leakcap.models.scores import r_squared
+from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, system_bytes
@@ -85,6 +86,7 @@ class RidgeRegression(PrivateModel):
         target_bound: float = 1.0,
         radius: float = 1.0,
         penalty: float = 10.0,
+        n_features: int | None = None,
         analyst: str = "",
         source: ByteSource = system_bytes,
     ) -> None:
@@ -96,6 +98,7 @@ class RidgeRegression(PrivateModel):
         self.target_bound = target_bound
         self.radius = radius
         self.penalty = penalty
+        self.n_features = n_features
         self.analyst = analyst
         self.source = source
 
@@ -138,7 +141,7 @@ class RidgeRegression(PrivateModel):
         return self
 
     def _targets(self, y: NDArray[Any]) -> Floats:
-        return numbers_of(y, "RidgeRegression")
+        return doubles_of(y)
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
         noise = self.noise(examples.features, replace=account.replace, rows=examples.most)
@@ -210,7 +213,8 @@ class RidgeRegression(PrivateModel):
         """The problem in integers: x = M·z/S and y = N·w/S, so θ = (N/M)·φ with φ the integers' minimiser."""
         complete = np.isfinite(rows).all(axis=1) & np.isfinite(targets)
         z = ball_integers(rows[complete], norm=self.row_norm, steps=_STEPS)
-        w = np.trunc(np.clip(targets[complete] / self.target_bound, -1.0, 1.0) * _STEPS)
+        bound = self.target_bound
+        w = np.trunc(np.clip(targets[complete], -bound, bound) / bound * _STEPS)
         # Σ½(y − ⟨θ,x⟩)² + Λ/2·‖θ‖² = (N/S)²·[Σ½(w − ⟨φ,z⟩)² + Λ(S/M)²/2·‖φ‖²]
         norm, target = Fraction(self.row_norm), Fraction(self.target_bound)
         unit = target / norm

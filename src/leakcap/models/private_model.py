@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
+from leakcap.errors import require
 from leakcap.ledger import Ledger, Spend
 from leakcap.models.budget import Account, Answered
 from leakcap.models.estimator import Estimator
@@ -23,6 +24,7 @@ __all__ = ["PrivateModel"]
 class PrivateModel(Estimator, ABC):
     """An estimator whose fit is paid from a ledger. After it: `spend_`, `entry_`, `repeated_`."""
 
+    n_features: int | None
     policy: Policy | str | Path | Mapping[str, Any] | None
     ledger: Ledger | str | Path | None
     analyst: str
@@ -37,6 +39,9 @@ class PrivateModel(Estimator, ABC):
     ) -> Self:
         """Fit to arrays whose rows are the privacy units. Rows with NaN or ±∞ are left out, unseen.
 
+        `X` is a NumPy array of numbers or objects, a table of pandas, Polars or Arrow, or a list of rows, for
+        which the model must know `n_features`: the rows are no public fact. Each value is read by itself;
+        what is no number, or no label of the public classes, is missing.
         With `version`, a public name for the state of the arrays, the ledger repeats for free what it
         answered about them before, unless `fresh`.
         """
@@ -55,7 +60,16 @@ class PrivateModel(Estimator, ABC):
 
     def _read(self, X: ArrayLike, y: ArrayLike | None, version: str | None) -> Examples:
         """Arrays as examples; what cannot be read is refused here, before it costs."""
-        return of_arrays(X, y, type(self).__name__, version).with_targets(self._targets)
+        owner, labels = type(self).__name__, self._kind() == "classifier"
+        examples = of_arrays(X, y, owner, version, width=self._width(), labels=labels)
+        return examples.with_targets(self._targets)
+
+    def _width(self) -> int | None:
+        """How many features are declared."""
+        count = self.n_features
+        good = count is None or (isinstance(count, int) and not isinstance(count, bool) and count >= 1)
+        require(good, "n_features", type(self).__name__, "be a whole number from 1 on, or None", count)
+        return count
 
     def _targets(self, y: NDArray[Any]) -> NDArray[Any]:
         """Targets as the model wants them: here as they are."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.models.estimator import Floats
+from leakcap.models.values import Floats
 
 __all__ = ["accuracy", "r_squared"]
 
