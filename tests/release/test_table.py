@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
-import pandas
 import pyarrow
 import pytest
 
 from leakcap.errors import BudgetExceeded, DataError, InvalidPolicy, InvalidQuery, LeakcapError, LedgerError
 from leakcap.ledger import Caps, Ledger
-from leakcap.release import PrivateTable, Query, preview
+from leakcap.release import PrivateTable, Query, attach, preview
 from release.world import COLUMNS, policy_of
 from release.world import table as rows_table
 from seeded import SeededSource
@@ -201,8 +201,10 @@ class TestBadData:
         self.refused(pyarrow.table({"x": [[SECRET]]}), "cannot be read as number")
         self.refused(pyarrow.table({"x": [{"secret": SECRET}]}), "cannot be read as number")
 
-    def test_categories_are_not_quoted(self) -> None:
-        self.refused(pandas.DataFrame({"x": pandas.Categorical(["secret"])}), "ENUM, which")
+    def test_categories_are_not_quoted(self, tmp_path: Path) -> None:
+        with duckdb.connect(str(tmp_path / "t.duckdb")) as made:
+            made.execute("CREATE TABLE t AS SELECT 'secret'::ENUM ('secret') AS x")
+        self.refused(attach(tmp_path / "t.duckdb", table="t"), "ENUM, which")
 
     def test_the_wrong_number_of_units(self) -> None:
         self.refused(rows_table(ROWS), "so many", neighbours="replace-one", rows=4)

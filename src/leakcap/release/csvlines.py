@@ -4,7 +4,7 @@ Ordinary CSV readers guess types from the rows, let an open quote swallow the li
 first line that does not fit. Each of these lets one person move the answer by more than one person's worth.
 Here **a line is a row**: the file is cut at line feeds before anything else, each line is taken apart by
 itself, every field is text until the policy says otherwise, a field that is not there is missing, and fields
-too many are ignored. Bytes that are no UTF-8 become the replacement character. Empty lines are no rows,
+too many are ignored. Bytes that are no UTF-8 are written out (`readings.ESCAPED`). Empty lines are no rows,
 except in a file of one column, where an empty line is a row whose value is missing.
 A quoted value may hold the delimiter and doubled quotes, but no line break: use Parquet for such values.
 """
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from leakcap.errors import DataError
+from leakcap.release.readings import ESCAPED
 
 __all__ = ["chunks", "header", "view"]
 
@@ -48,7 +49,7 @@ def chunks(path: Path, delimiter: str) -> Iterator[list[str]]:
 
 
 def _text(line: bytes) -> str:
-    return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
+    return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", ESCAPED)
 
 
 def view(names: list[str], delimiter: str, lines: str) -> str:

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.release.engine import DuckDB
+from leakcap.release.engine import DuckDB, Origin
 from leakcap.release.engine.duck import connect
 from leakcap.release.policy import Column, Policy, Table
 from leakcap.release.queries import Query
@@ -66,7 +66,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
         keys = _keys(table, policy, columns)
         others = {one: _values(known, len(keys), generator) for one, known in table.columns.items()}
         _stored(connection, joined_source(name), {**others, table.key_column: keys})
-    return DuckDB(connection, tables=tuple(policy.tables))
+    return DuckDB(connection, origins=dict.fromkeys(policy.tables, Origin()))
 
 
 def _keys(table: Table, policy: Policy, columns: Mapping[str, NDArray[np.generic]]) -> NDArray[np.generic]:

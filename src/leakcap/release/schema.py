@@ -17,13 +17,15 @@ _INTEGERS = {
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL"}
 # TEXT is what servers call text that is read as text only: there, to read it as a number could fail.
 _TEXTS = {"VARCHAR", "ENUM", "TEXT"}
+# A pandas column's dtype hangs on its rows: it is read cell by cell, and never refused.
+_ANY = {"OBJECT"}
 _READABLE = {
-    "number": _NUMBERS | {"BOOLEAN", "VARCHAR"},
-    "integer": _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},
-    "text": _INTEGERS | _TEXTS | {"BOOLEAN", "DATE", "UUID"},
-    "boolean": _INTEGERS | {"BOOLEAN", "VARCHAR"},
+    "number": _ANY | _NUMBERS | {"BOOLEAN", "VARCHAR"},
+    "integer": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},
+    "text": _ANY | _INTEGERS | _TEXTS | {"BOOLEAN", "DATE", "UUID"},
+    "boolean": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR"},
 }
-_IDS = _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"}
+_IDS = _ANY | _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"}
 
 
 def check_schema(

@@ -94,7 +94,7 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
         chosen.append(aliased(number, rank))
         few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
         kept = exp.And(this=few, expression=kept)
-    known = exp.Not(this=exp.Is(this=column(policy.id_column), expression=exp.Null()))
+    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
     ranked = exp.Select(expressions=chosen).from_(source).where(known)
     return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
 

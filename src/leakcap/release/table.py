@@ -84,7 +84,7 @@ class PrivateTable(Asking):
         if version is not None and same_as is not None:
             raise InvalidQuery("`version` and `same_as` both name the table's state. Leave one out.")
         self._identities = _identities(data, table, others, version)
-        self._engine: Engine = attach(data, table=table, tables=others)
+        self._engine: Engine = attach(data, table=table, tables=others, wanted=_wanted(self.policy))
         self._tables = () if table is None else (table.rpartition(".")[2],)
         self.ledger = open_ledger(ledger, self.policy)
         self._state = None if same_as is None else self.ledger.state_of(same_as)
@@ -255,6 +255,12 @@ class PrivateTable(Asking):
     def _answer(self, plan: Plan, price: Price, found: Found) -> Release:
         noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
         return release_of(plan, price, noisy, found.codes)
+
+
+def _wanted(policy: Policy) -> dict[str, set[str]]:
+    """The columns that a policy can have read, of the data and of each table."""
+    own = {*policy.columns, *([] if policy.id_column is None else [policy.id_column])}
+    return {"": own, **{name: {*one.columns, one.key_column} for name, one in policy.tables.items()}}
 
 
 def _identities(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from leakcap.release.engine.attach import attach, is_database
 from leakcap.release.engine.base import Columns, Engine, Statement
-from leakcap.release.engine.duck import DuckDB
+from leakcap.release.engine.duck import DuckDB, Origin
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
 from leakcap.release.engine.lowering import Lowering
 
@@ -22,6 +22,7 @@ __all__ = [
     "Engine",
     "Integers",
     "Lowering",
+    "Origin",
     "Statement",
     "attach",
     "is_database",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,9 +13,9 @@ from sqlglot import exp
 from leakcap.errors import DataError
 from leakcap.release import csvlines
 from leakcap.release.engine.base import READING, Engine, foreign, withheld
-from leakcap.release.engine.duck import DuckDB, connect, quoted, session
+from leakcap.release.engine.duck import DuckDB, Origin, connect, quoted, session
 from leakcap.release.engine.spark import Spark, is_spark_frame, is_spark_url, spark_table
-from leakcap.release.frames import is_frame, readable
+from leakcap.release.frames import Readable, is_frame, readable
 from leakcap.release.typed import SOURCE, joined_source
 
 __all__ = ["attach", "is_database"]
@@ -29,12 +29,20 @@ def _safely(action: Callable[[], T], message: str = READING) -> T:
     return withheld(action, duckdb.Error, message)
 
 
-def attach(data: object, *, table: str | None = None, tables: Mapping[str, object] | None = None) -> Engine:
+def attach(
+    data: object,
+    *,
+    table: str | None = None,
+    tables: Mapping[str, object] | None = None,
+    wanted: Mapping[str, Collection[str]] | None = None,
+) -> Engine:
     """An engine over a file, a data frame, or the `table` of a DuckDB file or of a server.
 
     A file is Parquet or CSV, a data frame a pandas, Polars, Arrow or Spark table; a server's URL is
     `postgresql+psycopg://…`, `spark://…` or `sc://…`. `tables` are those that the policy joins, under its
-    names: stored ones beside `table` by their names there, else files or data frames like `data`.
+    names: stored ones beside `table` by their names there, else files or data frames like `data`. `wanted`
+    are the columns that will be read, of `data` under "" and of `tables` under their names: others of a
+    pandas table are not made ready.
 
     Raises `DataError` when there is no such file, table or kind of table.
 
@@ -53,23 +61,28 @@ def attach(data: object, *, table: str | None = None, tables: Mapping[str, objec
         if not all(map(is_spark_frame, others.values())):
             raise DataError("`tables` beside a Spark DataFrame must be Spark DataFrames.")
         return Spark(data, tables=others)
-    return _attach_duckdb(data, table, others)
+    return _attach_duckdb(data, table, others, wanted)
 
 
-def _attach_duckdb(data: object, table: str | None, others: Mapping[str, object]) -> DuckDB:
+def _attach_duckdb(
+    data: object,
+    table: str | None,
+    others: Mapping[str, object],
+    wanted: Mapping[str, Collection[str]] | None,
+) -> DuckDB:
     framed = not any(isinstance(one, str | Path) for one in (data, *others.values()))
     connection = session() if framed else connect()
-    files: dict[str, Path] = {}
+    origins: dict[str, Origin] = {}
     database = Path(data).resolve() if isinstance(data, str | Path) and is_database(data) else None
-    sources = [(SOURCE, data, table)]
+    sources: list[tuple[str, object, object]] = [("", data, table)]
     for name, other in others.items():
         stored = database is not None and isinstance(other, str)
-        sources.append((joined_source(name), *((database, other) if stored else (other, None))))
-    for relation, source, stored_table in sources:
-        path = _add(connection, relation, source, stored_table)
-        if path is not None:
-            files[relation] = path
-    return DuckDB(connection, readable=files, tables=tuple(others), locked=framed)
+        sources.append((name, *((database, other) if stored else (other, None))))
+    for name, source, stored_table in sources:
+        relation = joined_source(name) if name else SOURCE
+        columns = None if wanted is None else wanted.get(name, ())
+        origins[name] = _add(connection, relation, source, stored_table, columns)
+    return DuckDB(connection, origins=origins, locked=framed)
 
 
 def is_database(data: str | Path) -> bool:
@@ -81,8 +94,14 @@ def is_database(data: str | Path) -> bool:
     return Path(data).suffix.lower() in {".duckdb", ".db", ".ddb"}
 
 
-def _add(connection: duckdb.DuckDBPyConnection, relation: str, data: object, table: object) -> Path | None:
-    """Make `relation` stand for the data; the file that has to stay readable for it, if there is one."""
+def _add(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    data: object,
+    table: object,
+    columns: Collection[str] | None,
+) -> Origin:
+    """Make `relation` stand for the data."""
     if isinstance(data, str | Path):
         return _add_file(connection, relation, Path(data), table)
     if table is not None:
@@ -93,9 +112,22 @@ def _add(connection: duckdb.DuckDBPyConnection, relation: str, data: object, tab
             f"Got a {type(data).__name__}."
         )
     message = "The table could not be handed to the engine."
-    frame = foreign(lambda: readable(data), ("polars",), message)
-    _safely(lambda: connection.register(relation, frame), message)
-    return None
+    found = foreign(lambda: readable(data, columns), ("polars", "pandas", "pyarrow"), message)
+    _safely(lambda: _show(connection, relation, found), message)
+    return Origin(objects=found.columns is not None)
+
+
+def _show(connection: duckdb.DuckDBPyConnection, relation: str, found: Readable) -> None:
+    """Registered, or as a view, which this session alone sees too."""
+    if found.columns is None:
+        connection.register(relation, found.table)
+        return
+    connection.register(f"{relation}_frame", found.table)
+    names = [
+        f"{tree} AS {exp.Identifier(this=name, quoted=True).sql('duckdb')}" for name, tree in found.columns
+    ]
+    listed = ", ".join(names or ["rows"])
+    connection.execute(f"CREATE TEMP VIEW {relation} AS SELECT {listed} FROM {relation}_frame")
 
 
 def _attach_server(url: str, table: str | None, others: Mapping[str, object]) -> Engine:
@@ -112,25 +144,26 @@ def _attach_server(url: str, table: str | None, others: Mapping[str, object]) ->
     return PostgreSQL(url, table=table, tables=named)
 
 
-def _add_file(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, table: object) -> Path | None:
+def _add_file(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, table: object) -> Origin:
     if not path.is_file():
         raise DataError(f"`data` names no file: `{path}`.")
     path = path.resolve()
     suffix = path.suffix.lower()
     if is_database(path):
         _add_stored(connection, relation, path, table)
-        return None
+        return Origin()
     if table is not None:
         raise DataError("`table` goes with a DuckDB file only.")
     if suffix in {".parquet", ".pq"}:
-        return _add_parquet(connection, relation, path)
+        _add_parquet(connection, relation, path)
+        return Origin(path=path)
     if suffix in {".csv", ".tsv"}:
         _add_csv(connection, relation, path, "\t" if suffix == ".tsv" else ",")
-        return None
+        return Origin()
     raise DataError(f"`data` must end in .parquet, .pq, .csv, .tsv, .duckdb, .ddb or .db. Got `{path.name}`.")
 
 
-def _add_parquet(connection: duckdb.DuckDBPyConnection, relation: str, path: Path) -> Path:
+def _add_parquet(connection: duckdb.DuckDBPyConnection, relation: str, path: Path) -> None:
     if any(sign in str(path) for sign in "*?[]{}"):
         raise DataError(f"`data` may not have any of * ? [ ] {{ }} in its path: `{path}`.")
     source = f"read_parquet({quoted(str(path))}, hive_partitioning = false)"
@@ -138,7 +171,6 @@ def _add_parquet(connection: duckdb.DuckDBPyConnection, relation: str, path: Pat
         lambda: connection.execute(f"CREATE VIEW {relation} AS SELECT * FROM {source}"),
         f"`{path}` is not a Parquet file that can be read.",
     )
-    return path
 
 
 def _add_stored(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, table: object) -> None:
@@ -148,7 +180,10 @@ def _add_stored(connection: duckdb.DuckDBPyConnection, relation: str, path: Path
         lambda: connection.execute(f"ATTACH IF NOT EXISTS {quoted(str(path))} AS leakcap_file (READ_ONLY)"),
         f"`{path}` is not a DuckDB file that can be opened for reading.",
     )
-    made, computed = _safely(lambda: _inspect(connection, table))
+    made, computed = _safely(
+        lambda: _inspect(connection, table),
+        f"DuckDB cannot describe `{path}`: it is damaged, or an ENUM in it has a value that is no Unicode.",
+    )
     if made is None:
         raise DataError(f"`{path}` has no table `{table}`; a view does not count.")
     if "collate" in made.lower():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -21,10 +22,14 @@ from leakcap.release.engine.duckdb_sql import Doubles, Integers
 from leakcap.release.typed import SOURCE, Read, column, joined_source
 from leakcap.release.whole import objects
 
-__all__ = ["DuckDB", "connect", "quoted", "session"]
+__all__ = ["DuckDB", "Origin", "connect", "quoted", "session"]
 
 T = TypeVar("T")
 
+_DESCRIBE = """
+SELECT column_name, CASE WHEN starts_with(column_type, 'ENUM(') THEN 'ENUM' ELSE column_type END
+FROM (DESCRIBE {})
+"""
 # Of 128 bits, and of decimals, DuckDB would make doubles.
 _VECTORS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR"}
 
@@ -43,6 +48,18 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a table's rows come from, as far as it matters how they are read.
+
+    `path` is a Parquet file, which has to stay readable; `objects` says that it is a pandas table, whose
+    dtypes hang on its rows.
+    """
+
+    path: Path | None = None
+    objects: bool = False
+
+
 class DuckDB:
     """Embedded DuckDB over one table, locked against other files, extensions and settings."""
 
@@ -52,8 +69,7 @@ class DuckDB:
         self,
         connection: duckdb.DuckDBPyConnection,
         *,
-        readable: Mapping[str, Path] | None = None,
-        tables: Sequence[str] = (),
+        origins: Mapping[str, Origin] | None = None,
         locked: bool = False,
     ) -> None:
         self._connection = connection
@@ -61,22 +77,32 @@ class DuckDB:
         self._turn = Lock()
         # A view's columns are settled when it is made, a stored table is opened for reading only.
         self._types: dict[str, str] | None = None
-        self._relations = {"": SOURCE, **{name: joined_source(name) for name in tables}}
-        self._files = dict(readable or {})
+        self._origins = {"": Origin(), **(origins or {})}
+        self._relations = {name: joined_source(name) if name else SOURCE for name in self._origins}
         self._checked = set[str]()
         _require_arithmetic(connection)
-        if self._files:
-            paths = ", ".join(quoted(str(path)) for path in self._files.values())
+        files = [origin.path for origin in self._origins.values() if origin.path is not None]
+        if files:
+            paths = ", ".join(quoted(str(path)) for path in files)
             connection.execute(f"SET allowed_paths = [{paths}]")
         if not locked:
             _lock(connection)
 
     def columns(self) -> dict[str, str]:
-        """Column names and DuckDB types, from the schema alone."""
+        """Column names and DuckDB types, from the schema alone; those of a pandas table are OBJECT.
+
+        Of an ENUM's values, which may be read off the rows, none is listed.
+        """
+        return {
+            name: "OBJECT" if self._origin(name).objects else type_ for name, type_ in self._held().items()
+        }
+
+    def _held(self) -> dict[str, str]:
+        """The types that DuckDB has for the columns."""
         if self._types is None:
             types = {}
             for prefix, relation in self._relations.items():
-                for name, type_, *_ in self._fetch(f"DESCRIBE {relation}"):
+                for name, type_ in self._fetch(_DESCRIBE.format(relation)):
                     types[f"{prefix}.{name}" if prefix else str(name)] = str(type_)
             self._types = types
         return self._types
@@ -86,7 +112,10 @@ class DuckDB:
 
         Raises `DataError` where the file's text could not be read.
         """
-        types = self.columns()
+        types = {
+            name: f"OBJECT({type_})" if self._origin(name).objects else type_
+            for name, type_ in self._held().items()
+        }
         self._require_unicode({node.this.name for node in tree.find_all(Read)})
         return written(tree, Integers(types), Doubles(types))
 
@@ -96,7 +125,7 @@ class DuckDB:
         DuckDB stops at such a value, and the stop would tell. So does the refusal, but it is the same for
         every statement about the column, and meets the owner who tries the file before handing it on.
         """
-        stored = {name for name in names if self._relation(name)[0] in self._files}
+        stored = {name for name in names if self._origin(name).path is not None}
         texts = {name for name in stored if self.columns().get(name) == "VARCHAR"} - self._checked
         for name in sorted(texts):
             message = (
@@ -107,6 +136,10 @@ class DuckDB:
             lengths = exp.Max(this=exp.Length(this=column(own))).sql("duckdb")
             self._fetch(f"SELECT {lengths} FROM {relation}", message)
         self._checked |= texts
+
+    def _origin(self, name: str) -> Origin:
+        prefix, dot, _ = name.partition(".")
+        return self._origins[prefix if dot and prefix in self._origins else ""]
 
     def _relation(self, name: str) -> tuple[str, str]:
         """Where a column is, and what it is called there."""

@@ -6,11 +6,12 @@ again rounds to the nearest integer, halves to even, which is also what the cast
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
+from leakcap.release.engine import objects
 from leakcap.release.engine.doubles import DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, signed
 from leakcap.release.typed import Total, column, data_type
@@ -26,6 +27,23 @@ class Integers(Lowering):
 
     dialect = "duckdb"
 
+    def __init__(self, types: Mapping[str, str], sources: Mapping[str, exp.Expression] | None = None) -> None:
+        super().__init__(types, sources)
+        # What the columns of pandas tables come as; where there are any, ids are told apart as text.
+        self._objects = {
+            name: type_.removeprefix("OBJECT(").removesuffix(")")
+            for name, type_ in types.items()
+            if type_.startswith("OBJECT(")
+        }
+
+    def read(self, name: str, kind: str) -> exp.Expression:
+        """The column as `kind`; a pandas one cell by cell."""
+        if name not in self._objects:
+            return super().read(name, kind)
+        if kind in ("number", "double"):
+            return super().read(name, kind)
+        return objects.read(name, self._objects[name], "text" if kind == "id" else kind)
+
     def may_be_nan(self, name: str) -> bool:
         """Text and columns of unknown type can say NaN too."""
         return self.type_of(name) in FLOATS or not self._is_number(name)
@@ -36,6 +54,8 @@ class Integers(Lowering):
     def double(self, name: str) -> exp.Expression:
         """The column itself, a cast that cannot fail, or TRY_CAST."""
         type_ = self.type_of(name)
+        if name in self._objects:
+            return objects.read(name, self._objects[name], "number")
         if type_ == "DOUBLE":
             return column(name)
         return cast(column(name), "DOUBLE") if type_ in _NUMBERS else _tried(name, "DOUBLE")
@@ -60,9 +80,11 @@ class Integers(Lowering):
 
     def identity(self, name: str) -> exp.Expression:
         """An ENUM as its text: its hash is that of a place in a list, which in a data frame is made of
-        everybody's ids, so that one person more would choose anew among the rows of all others.
+        everybody's ids, so that one person more would choose anew among the rows of all others. Beside a
+        pandas table all ids are text, as that table's are.
         """
-        return self.words(name) if self.type_of(name) == "ENUM" else column(name)
+        as_text = self._objects or self.type_of(name) == "ENUM"
+        return self.words(name) if as_text else column(name)
 
     def number(self, value: float) -> exp.Expression:
         """With an exponent, which makes it a double without a cast to be read, bound and folded."""
