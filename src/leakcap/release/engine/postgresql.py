@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
+from leakcap.release.engine.encodings import read_plainly, require_sendable
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
 from leakcap.release.typed import SOURCE, joined_source
@@ -43,7 +44,6 @@ _TYPES = {
 # and the aggregate is one statement, so that it sees one state of the table.
 _SETTINGS = (
     "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
-    "SET client_encoding = 'UTF8'",
     "SET row_security = off",
     "SET search_path = pg_catalog",
     "SET datestyle = 'ISO'",
@@ -84,10 +84,17 @@ class PostgreSQL:
         parsed = _url(url)
         self._where = parsed.render_as_string(hide_password=True)
         self._pool = _safely(
-            lambda: create_engine(parsed, pool_pre_ping=True, hide_parameters=True),
+            lambda: create_engine(
+                parsed,
+                pool_pre_ping=True,
+                hide_parameters=True,
+                # Until the server has told its own.
+                connect_args={"client_encoding": "UTF8"},
+            ),
             f"`{self._where}` needs the driver psycopg: pip install 'leakcap[postgresql]'.",
         )
         weakref.finalize(self, self._pool.dispose)
+        self._codec = "ascii"
         self._found: dict[str, Cell] = {}
         self._sources: dict[str, exp.Expression] = {}
         for prefix, named in {"": table, **(tables or {})}.items():
@@ -104,6 +111,11 @@ class PostgreSQL:
         found = self._fetch(
             _FIND, (name, schema), message=f"`{self._where}` cannot be reached, or is no PostgreSQL server."
         )
+        if not self._codec:
+            raise DataError(
+                f"The text of `{self._where}` is in an encoding that Python does not have. Copy the table to "
+                "a database in UTF8."
+            )
         if not found:
             raise DataError(f"`{self._where}` has no table `{schema}.{name}`.")
         _, schema, name, kind, secured, foreign_part = found[0]
@@ -128,7 +140,9 @@ class PostgreSQL:
         """The statement for this table."""
         seed, width = seed_in(tree), len(tree.expressions)
         said = PostgreSQL15(self.columns(), self._sources)
-        return Statement(partial(said.text, tree), width, seed=seed)
+        statement = Statement(partial(said.text, tree), width, seed=seed)
+        require_sendable(statement.text, self._codec)
+        return statement
 
     def run(self, statement: Statement) -> Columns:
         """The result of an aggregate, with integers for numerics."""
@@ -156,10 +170,12 @@ class PostgreSQL:
             cursor = RawCursor(driver)
             for setting in _SETTINGS:
                 cursor.execute(setting)
-            connection.commit()
+            self._codec = read_plainly(cursor)
+            if not self._codec:
+                return []
             if not self._is_as_found(cursor):
                 return None
-            cursor.execute(statement, values)
+            cursor.execute(statement.encode(self._codec), values)
             return [tuple(row) for row in cursor.fetchall()]
         finally:
             connection.close()
@@ -174,7 +190,7 @@ class PostgreSQL:
         if not self._look(cursor):
             return False
         for hold in holds[: len(self._found)]:
-            cursor.execute(hold.sql(dialect=self.dialect))
+            cursor.execute(hold.sql(dialect=self.dialect).encode(self._codec))
         return self._look(cursor)
 
     def _look(self, cursor: Any) -> bool:

@@ -26,7 +26,7 @@ _SMALL = 2**20
 
 
 class SparkSQL(Lowering):
-    """Spark SQL from version 3.5 on."""
+    """Spark SQL from version 4 on."""
 
     dialect = "spark"
 
@@ -53,8 +53,21 @@ class SparkSQL(Lowering):
         return exp.Paren(this=exp.NEQ(this=column(name), expression=exp.Literal.number(0)))
 
     def words(self, name: str) -> exp.Expression:
-        """Text, which compares byte by byte: columns with a collation are refused by their type."""
-        return column(name) if self.type_of(name) == "TEXT" else cast(column(name), "TEXT")
+        """Text, which compares byte by byte: columns with a collation are refused by their type.
+
+        Spark reads any bytes as text. Those that are no UTF-8 are written out: Spark Connect stops at a group
+        that is called so, and a classic session makes one of two.
+        """
+        if self.type_of(name) != "TEXT":
+            return cast(column(name), "TEXT")
+        known = exp.Anonymous(this="TRY_VALIDATE_UTF8", expressions=[column(name)])
+        digits = exp.Anonymous(this="HEX", expressions=[cast(column(name), "BLOB")])
+        written = exp.Anonymous(this="CONCAT", expressions=[exp.Literal.string("\ufffd"), digits])
+        return exp.Coalesce(this=known, expressions=[written])
+
+    def identity(self, name: str) -> exp.Expression:
+        """Text with what is no Unicode written out; other ids as they are."""
+        return self.words(name) if self.type_of(name) == "TEXT" else column(name)
 
     def number(self, value: float) -> exp.Expression:
         """With a D, which makes it a double without a cast to be folded."""
