@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         EntropyFloor,
         GivenPrior,
         InputCost,
+        LimitedKnowledge,
         Neighbours,
         StrongAdversary,
     )
@@ -84,6 +85,7 @@ __all__ = [
     "InputCost",
     "LeakcapError",
     "LevelCapacity",
+    "LimitedKnowledge",
     "LocalInformationPrivacy",
     "MaximalLeakage",
     "Neighbourhood",
@@ -122,6 +124,7 @@ _HOMES = {
         "EntropyFloor",
         "GivenPrior",
         "InputCost",
+        "LimitedKnowledge",
         "Neighbours",
         "StrongAdversary",
     ),

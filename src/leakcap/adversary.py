@@ -2,8 +2,8 @@
 
 For any channel: `Neighbours`, `AllPriors`, `AllPriorsJoint`, `GivenPrior`, `EntropyFloor`, `InputCost`. For
 channels on databases, whose inputs are tuples with one entry a record: `StrongAdversary`,
-`BayesianAdversary`, `BayesianNeighbours`, `DependentRecords`; there `AllPriors` is free-lunch privacy and
-`GivenPrior` adversarial privacy.
+`BayesianAdversary`, `BayesianNeighbours`, `DependentRecords`, `LimitedKnowledge`; there `AllPriors` is
+free-lunch privacy and `GivenPrior` adversarial privacy.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
     "EntropyFloor",
     "GivenPrior",
     "InputCost",
+    "LimitedKnowledge",
     "Neighbours",
     "StrongAdversary",
 ]
@@ -171,6 +172,43 @@ class DependentRecords(Adversary):
     def __post_init__(self) -> None:
         require(self.records >= 1, "records", "DependentRecords", "be at least 1", self.records)
         require(self.extent >= 0, "extent", "DependentRecords", "be at least 0 nats (∞ allowed)", self.extent)
+
+
+@dataclass(frozen=True)
+class LimitedKnowledge(Adversary):
+    """Any belief about the database within four limits; what is measured is told about one record.
+
+    - `floor`: H(X) ≥ `floor` nats for the whole database (assumption 1).
+    - `dependents`: records fall into groups of at most so many, independent of each other; None is no limit.
+    - `extent`: I_∞(X_i; X_{−i}) ≤ `extent` nats for the record that is looked at.
+    - `unknown`, `uncertainty`: at least so many records have H(X_j) ≥ `uncertainty` nats each.
+
+    `EntropyFloor` measures what is told about the whole database instead.
+    Source: Wu, Xia & He 2017, assumption 1 and §4: k, the extent, ℓ and t.
+
+    >>> LimitedKnowledge(floor=1.5, dependents=2)
+    LimitedKnowledge(floor=1.5, dependents=2, extent=inf, unknown=0, uncertainty=0.0)
+    """
+
+    floor: float = 0.0
+    dependents: int | None = None
+    extent: float = math.inf
+    unknown: int = 0
+    uncertainty: float = 0.0
+
+    def __post_init__(self) -> None:
+        owner = "LimitedKnowledge"
+        for name in ("floor", "uncertainty"):
+            value = getattr(self, name)
+            require_number(name, owner, value)
+            require(value >= 0 and math.isfinite(value), name, owner, "be a finite number ≥ 0", value)
+        require_number("extent", owner, self.extent)
+        require(self.extent >= 0, "extent", owner, "be at least 0 nats (∞ allowed)", self.extent)
+        for name, least in (("dependents", 1), ("unknown", 0)):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
+            nothing = name == "dependents" and value is None
+            require(whole or nothing, name, owner, f"be an integer of at least {least}", value)
 
 
 def _vector(prior: ArrayLike) -> tuple[float, ...]:

@@ -17,8 +17,8 @@ NAMES = {
     "Adversary", "AllPriors", "AllPriorsJoint", "ApproxDP", "BatchBound", "BayesianAdversary",
     "BayesianNeighbours", "Bound", "Channel", "ChannelBatch", "Definition", "DeltaDP", "DependentRecords",
     "Divergence", "EntropyFloor", "GaussianDP", "GivenPrior", "HockeyStick", "InformationPrivacy",
-    "InputCost", "KLDP", "LeakcapError", "LevelCapacity", "LocalInformationPrivacy", "MIDP",
-    "MaximalLeakage", "Neighbourhood", "Neighbours", "PrivateTable", "PureDP", "Relation", "Renyi",
+    "InputCost", "KLDP", "LeakcapError", "LevelCapacity", "LimitedKnowledge", "LocalInformationPrivacy",
+    "MIDP", "MaximalLeakage", "Neighbourhood", "Neighbours", "PrivateTable", "PureDP", "Relation", "Renyi",
     "RenyiDP", "StrongAdversary", "TotalVariation", "ZeroConcentratedDP", "batch_capacity", "capacity",
     "convert", "definition", "gain", "implications", "leakage", "mechanism", "refines", "route", "utility",
 }  # fmt: skip

@@ -122,6 +122,12 @@ def thresholds() -> Iterator[Case]:
             yield f"{kind.__name__} {value}", lambda k=kind, v=value: k(v)
         yield f"HockeyStick {value}", lambda v=value: lc.HockeyStick(v)
         yield f"EntropyFloor {value}", lambda v=value: lc.EntropyFloor(v)
+        for limit in ("floor", "extent", "uncertainty", "dependents", "unknown"):
+            if (limit, value) not in (("extent", INF), ("dependents", None)):
+                yield (
+                    f"LimitedKnowledge {limit} {value}",
+                    lambda f=limit, v=value: lc.LimitedKnowledge(**{f: v}),
+                )
         yield (
             f"InputCost {value}",
             lambda v=value: lc.capacity(C, lc.Renyi(1.0), lc.InputCost((0.0, v), -2.0)),

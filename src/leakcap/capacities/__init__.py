@@ -3,7 +3,7 @@
 One solver a file, each registered with `solve` for the adversary that it answers.
 """
 
-from leakcap.capacities import cost, databases, dependence, diameter, floor, given, level, radius
+from leakcap.capacities import cost, databases, dependence, diameter, floor, given, knowledge, level, radius
 from leakcap.capacities.batch import BatchBound, batch_capacity
 from leakcap.capacities.databases import hamming_neighbours, personal_capacities
 from leakcap.capacities.geometric import geometric_capacity
@@ -22,6 +22,7 @@ __all__ = [
     "geometric_capacity",
     "given",
     "hamming_neighbours",
+    "knowledge",
     "level",
     "personal_capacities",
     "radius",
