@@ -11,6 +11,7 @@ averaging, differencing, ...         coin-flip games that win where a guard is m
 textbook_timing, published_timing, timing  what a sampler's work tells about its noise
 lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
 games                                each of these where leakcap's guard is missing, and where it is
+linkage                              a k-anonymous file beside a public register
 reconstruction                       a secret column from noisy counts of random subsets
 reused_noise, all_at_once, ...       attacks whose success is computed
 skew_curve, surprise                 how far outcomes are skewed, how often an output tells much
@@ -31,6 +32,7 @@ from leakcap.attack.guessing import Guess, guessing_game
 from leakcap.attack.knowledge import Unsure, knowledge_curve, unsure_of
 from leakcap.attack.lab import Transmission, transmit, transmit_adaptively
 from leakcap.attack.lecture import Misjudged, lecture_regression, ridge_regression
+from leakcap.attack.linkage import Linked, class_channel, generalise, linkage
 from leakcap.attack.matching import Matched, Span, match_posterior
 from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
 from leakcap.attack.pedigree import Pedigree, cousins, siblings
@@ -50,6 +52,7 @@ __all__ = [
     "Finding",
     "Floored",
     "Guess",
+    "Linked",
     "Matched",
     "Misjudged",
     "Pedigree",
@@ -66,6 +69,7 @@ __all__ = [
     "Use",
     "all_at_once",
     "averaging",
+    "class_channel",
     "copies_curve",
     "correlated_record",
     "cousins",
@@ -75,6 +79,7 @@ __all__ = [
     "finite_length_rate",
     "floor_curve",
     "games",
+    "generalise",
     "genomes",
     "guessing_game",
     "households",
@@ -82,6 +87,7 @@ __all__ = [
     "knowledge_curve",
     "least_uses",
     "lecture_regression",
+    "linkage",
     "low_bits",
     "markov_chain",
     "match_posterior",

@@ -9,7 +9,7 @@ import typer
 
 from leakcap.cli.attack_guards import delta, games, lecture, reused, surprise, timing
 from leakcap.cli.attack_printing import Epsilon, Page, Seed, belief, numbers, show
-from leakcap.cli.attack_records import chain, family, floor, households, knowledge, samples
+from leakcap.cli.attack_records import chain, family, floor, households, knowledge, linkage, samples
 from leakcap.cli.printing import Json
 from leakcap.errors import InvalidParameter
 
@@ -137,6 +137,7 @@ for command in (
     samples,
     knowledge,
     floor,
+    linkage,
     games,
     timing,
     lecture,

@@ -16,7 +16,7 @@ from leakcap.errors import InvalidParameter
 if TYPE_CHECKING:
     from leakcap.attack import Pedigree
 
-__all__ = ["chain", "family", "floor", "households", "knowledge", "samples"]
+__all__ = ["chain", "family", "floor", "households", "knowledge", "linkage", "samples"]
 
 
 def households(
@@ -158,6 +158,27 @@ def floor(
     top = records * math.log(2.0)
     floors = [top - known for known in numbers(missing, "--missing")]
     show(floor_curve(records, floors, epsilon), json_, report)
+
+
+def linkage(
+    k: Annotated[int, typer.Option("--k", help="The least number of people in a class of the file.")] = 5,
+    epsilon: Annotated[float, typer.Option(help="Of leakcap's counts by the same classes.")] = 1.0,
+    people: Annotated[int, typer.Option(help="In the town, and in its public register.")] = 5000,
+    shares: Annotated[str, typer.Option(help="How common each illness is, with commas.")] = "0.6,0.3,0.1",
+    seed: Seed = None,
+    report: Page = None,
+    json_: Json = False,
+) -> None:
+    """A k-anonymous file linked with a public register, and leakcap's noisy counts of the same classes.
+
+    Example: leakcap attack linkage --k 5 --epsilon 1
+    """
+    import numpy as np
+
+    from leakcap.attack import linkage as link
+
+    law, generator = numbers(shares, "--shares"), np.random.default_rng(seed)
+    show(link(k, epsilon, people=people, shares=law, generator=generator), json_, report)
 
 
 def _cells(file: Path) -> list[list[str]]:

@@ -145,7 +145,7 @@ class AttackRecord(Record):
         f"attack {name}"
         for name in (
             "guess", "wifi", "copies", "membership", "skew", "households", "chain", "family", "samples",
-            "knowledge", "floor", "games", "timing", "lecture", "reused", "delta", "surprise",
+            "knowledge", "floor", "games", "timing", "lecture", "linkage", "reused", "delta", "surprise",
         )
     )  # fmt: skip
 
