@@ -13,6 +13,10 @@ a = 1−q+qr and c = 1−q+q/r it is enough that a^α − a^{1−α} ≥ r(c^{1�
 r√c·sinh(β ln 1/c), β = α−½: equal at β = ½ because a + rc = 1 + r, and the quotient of the two grows with β
 because ac ≥ 1. Both for r ≥ 1, which with the swap is all. Mixing over the others' sample is quasi-convex.
 
+At order 1, with t = q(P/Q − 1), the divergence is E_Q[(1+t)ln(1+t)] ≤ E[t²]/2 − E[t³]/6 + E[t⁴]/3: what
+(1+t)ln(1+t) exceeds t + t²/2 − t³/6 by is t⁴ times something that falls from 1/3 at t = −1. The moments are
+exact by the same sum, and the bound grows with ‖Δ‖. Where everybody is in every step, αρ is all there is.
+
 Source: Mironov, Talwar & Zhang 2019, theorems 4, 5 and section 3.3; Canonne, Kamath & Steinke 2020.
 """
 
@@ -26,6 +30,7 @@ from functools import cached_property
 import numpy as np
 
 from leakcap.definition import ApproxDP, LevelCapacity, Neighbourhood, Relation, RenyiDP, convert
+from leakcap.definition.information import Centre
 from leakcap.errors import InvalidParameter, require
 from leakcap.numeric import up
 
@@ -71,6 +76,12 @@ class RenyiCurve:
         Between whole orders by the convexity of (α−1)·D_α.
         """
         require(alpha > 0, "alpha", "RenyiCurve", "be positive", alpha)
+        if self.rate == 1:
+            return up(max(alpha, 1.0) * self.steps / (2.0 * self.noise_multiplier**2), 8)
+        if alpha <= 1.0:
+            return min(
+                up(self.steps * _first_order(self.rate, self.noise_multiplier), 8), float(self._moments[0])
+            )
         if alpha <= 2.0:
             return float(self._moments[0])
         if alpha > ORDERS[-1]:
@@ -103,8 +114,15 @@ class RenyiCurve:
         return RenyiDP(alpha, self._value(alpha), neighbours=self.neighbours)
 
     def level(self, alpha: float) -> LevelCapacity:
-        """The level-α capacity from one person's data to everything released: at most the diameter."""
-        return LevelCapacity(alpha, self._value(alpha), neighbours=self.neighbours)
+        """The level-α capacity from one person's data to everything released, by Sibson's centre: at α = 1
+        Shannon's.
+
+        Whatever a person's content, and whichever of two relations counts, its answers are within
+        `presence(alpha)` of those without the person. With the output's own marginal as the centre the
+        capacity is the same at α = 1, and above it at most the Rényi divergence, `at(alpha)`.
+        Source: Csiszár 1995, equation 25.
+        """
+        return LevelCapacity(alpha, self.presence(alpha), centre=Centre.SIBSON, neighbours=self.neighbours)
 
     def epsilon(self, delta: float) -> float:
         """ε at this δ, from the best order. Source: Canonne, Kamath & Steinke 2020, proposition 12."""
@@ -122,6 +140,17 @@ class RenyiCurve:
             )
         tight = convert(RenyiDP(best, level), ApproxDP, delta=delta).epsilon
         return max(0.0, min(up(simple(best), 16, 1.0), up(tight, 16, 1.0)))
+
+
+def _first_order(rate: Fraction, noise: float) -> float:
+    """A bound on E_Q[r ln r], r = 1 − q + qP/Q, rounded up; ∞ where doubles do not hold it."""
+    q, rho = float(rate), 0.5 / noise**2
+    if rho > 1.0:
+        return math.inf
+    two, six, twelve = (math.expm1(k * rho) for k in (2.0, 6.0, 12.0))
+    # Σ C(k,j)(−1)^{k−j}(e^{j(j−1)ρ} − 1) for k = 2, 3, 4: ones add up to nothing.
+    bound = q**2 * two / 2 - q**3 * (six - 3 * two) / 6 + q**4 * (twelve - 4 * six + 6 * two) / 3
+    return bound + 2.0**-46 * (q**2 * two + q**3 * (six + two) + q**4 * (twelve + six + two))
 
 
 def _one_step(order: int, rate: Fraction, noise: float) -> float:

@@ -59,7 +59,7 @@ class PrivateGradientDescent(PrivateModel):
     length `clip`, rounded towards zero to 2¹⁶ steps of it, and the integers' exact sum gets discrete Gaussian
     noise of deviation `noise_multiplier`·clip. `expected_rows` stands for n where the policy has no public
     number. After `fit`: `coef_` (θ without the intercept), `intercept_`, `curve_` (the guarantee: Rényi
-    curve and level-α capacities), `spend_` (the ledger counts ε at `delta`), `entry_`.
+    curve and capacities), `spend_` (the ledger counts ε at `delta`), `entry_`.
 
     `progress(step, steps)` is called after each step. With `checkpoint`, a path, the state goes to the ledger
     and the file every `checkpoint_every` steps and on Ctrl-C, and `resume` goes on without paying again.
@@ -297,7 +297,7 @@ class PrivateGradientDescent(PrivateModel):
             epsilon=curve.epsilon(self.delta),
             delta=self.delta,
             # Any content's answers are within this divergence of the absent person's.
-            nats_person=curve.presence(2.0),
+            nats_person=curve.presence(1.0),
             nats_table=float("inf"),
             nats_level=level if level <= 1e6 else float("inf"),
         )

@@ -1,7 +1,8 @@
 """A fitted model in numbers: coefficients with intervals, noise, and the guarantee order by order.
 
-The guarantee is kept as it is: the Rényi divergence and the capacity of every level between what one unit
-could be. (ε, δ) is computed only where somebody asks for a δ.
+The guarantee is kept as it is: at every order the Rényi divergence between what one unit could be, and
+Sibson's capacity from the unit to what was released, which is Shannon's at order 1. (ε, δ) is computed only
+where somebody asks for a δ.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Order:
-    """At one order: (α, ε)-RDP and the level-α capacity, in nats; ∞ where no bound is known."""
+    """At one order: (α, ε)-RDP and Sibson's capacity of that order, in nats; ∞ where no bound is known."""
 
     alpha: float
     renyi: float

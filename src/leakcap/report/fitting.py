@@ -89,7 +89,7 @@ def fit_json(fit: Summary) -> dict[str, object]:
 
 
 def _orders(fit: Summary) -> Table:
-    table = _table("order α", "Rényi divergence, nats", "level-α capacity, nats")
+    table = _table("order α", "Rényi divergence, nats", "Sibson capacity, nats")
     for order in fit.orders:
         table.add_row(f"{order.alpha:g}", _nats(order.renyi), _nats(order.level))
     return table

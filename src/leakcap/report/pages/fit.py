@@ -25,7 +25,9 @@ from leakcap.report.wording import signed, sum_text
 __all__ = ["fit_page"]
 
 _RENYI = Note("max over neighbours of D_α(P‖P')", "Mironov 2017")
-_LEVEL = Note("sup over beliefs of Sibson's information of order α about one person", "docs/models.md")
+_LEVEL = Note(
+    "sup over beliefs of Sibson's information of order α about one person; Shannon's at 1", "docs/models.md"
+)
 
 
 def fit_page(record: FitRecord, audience: Audience) -> Document:
@@ -41,7 +43,7 @@ def fit_page(record: FitRecord, audience: Audience) -> Document:
             (f"{o.alpha:g}", Figure(_nats(o.renyi), _RENYI), Figure(_nats(o.level), _LEVEL))
             for o in fit.guarantee
         )
-        heads = ("order α", "Rényi divergence, nats", "level-α capacity, nats")
+        heads = ("order α", "Rényi divergence, nats", "Sibson capacity, nats")
         sections += [
             Section("The guarantee of this fit", (Grid(heads, orders, (0, 1, 2)), *_asked(fit))),
             Section("What it cost", (Grid(_PRICE, (price_cells(fit.price),), (0, 1, 2, 3)), *_entry(fit))),

@@ -147,7 +147,7 @@ class CoefficientRecord(Part):
 
 
 class OrderRecord(Part):
-    """At order α: the Rényi divergence between neighbours, and the level-α capacity."""
+    """At order α: the Rényi divergence between neighbours, and Sibson's capacity about one person."""
 
     alpha: float
     renyi: Nats
