@@ -153,7 +153,8 @@ def test_the_floor_at_its_ends() -> None:
         assert least.got >= copied.got * (1 - 1e-9)
         assert copied.got >= copies * (1 - 1e-9)
         fair = correlated_record(households(n, 1), 0.5).got
-        assert most.got == most.at_most == pytest.approx(fair, rel=1e-9)
+        assert most.got <= most.at_most <= most.got + 1e-13  # rounded to the side of the limit
+        assert most.got == pytest.approx(fair, rel=1e-9)
         assert most.got < most.independent_cap < copied.got
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from leakcap.attack.correlated import output_law
 from leakcap.attack.sums import binomial
-from leakcap.attack.value import Finding
+from leakcap.attack.value import Finding, outward
 from leakcap.capacities import geometric_capacity
 from leakcap.errors import require
 from leakcap.numeric import xlogx
@@ -66,10 +66,12 @@ def under_entropy_floor(records: int, floor: float, epsilon: float) -> Floored:
     return Floored(
         attack="an entropy floor on the table",
         got=scene.bound(0.0) if free else max(scene.climb(w, missing) for w in scene.starts(missing)),
-        at_most=min(
-            scene.bound(missing + (0.0 if free else records * 1e-14)),
-            math.log(2.0),
-            geometric_capacity(records, epsilon).upper,
+        at_most=outward(
+            min(
+                scene.bound(missing + (0.0 if free else records * 1e-14)),
+                math.log(2.0),
+                geometric_capacity(records, epsilon).upper,
+            )
         ),
         unit="nats",
         stopped_by="the cap on nats of the table; no cap on a person where records may depend on each other",

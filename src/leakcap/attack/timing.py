@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.attack.value import Finding
+from leakcap.attack.value import Finding, outward
 from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
 from leakcap.numeric import xlogx
@@ -269,7 +269,7 @@ def _timed(law: Work, epsilon: float, sampler: str, work: str, guard: str) -> Ti
     return Timed(
         attack="timing",
         got=min(float(np.maximum(zero, one).sum()) / 2.0, 1.0),
-        at_most=posterior_bound(epsilon, 0.5),
+        at_most=outward(posterior_bound(epsilon, 0.5), 1.0),
         unit="probability",
         stopped_by=guard,
         sampler=sampler,

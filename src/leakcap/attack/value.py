@@ -6,8 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 
 from leakcap.cards import bar, card, interval
+from leakcap.numeric.rounding import up
 
-__all__ = ["Finding"]
+__all__ = ["Finding", "outward"]
 
 _CHANCE = ("got_lower", "got_upper")
 
@@ -74,3 +75,12 @@ class Finding:
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in fields.items()
         }
+
+
+def outward(limit: float, top: float = math.inf) -> float:
+    """A limit that the roundings of what is held against it do not exceed: 10⁻¹⁴ higher, and at most `top`.
+
+    >>> 0.5 < outward(0.5) < 0.5 + 1e-13, outward(1.0, 1.0)
+    (True, 1.0)
+    """
+    return min(up(limit, 64, 1.0), top)
