@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ __all__ = [
     "AllPriorsJoint",
     "BayesianAdversary",
     "BayesianNeighbours",
+    "Centre",
     "DependentRecords",
     "EntropyFloor",
     "GivenPrior",
@@ -31,6 +33,18 @@ __all__ = [
     "Neighbours",
     "StrongAdversary",
 ]
+
+
+class Centre(StrEnum):
+    """Which Q stands in D_α(P_XY ‖ P_X × Q) for a capacity at level α.
+
+    The two agree at α = 1. `MARGINAL` is never smaller: at α = ∞ it is ε, and `SIBSON` maximal leakage.
+    """
+
+    MARGINAL = "marginal"
+    """The output's own distribution, Q = P_Y: ε-privacy at level α in the broken-wifi article."""
+    SIBSON = "sibson"
+    """The best Q: Sibson's information, whose capacity is the radius of the rows (Cuff & Yu 2016, §7)."""
 
 
 class Adversary(ABC):  # noqa: B024 — a name for a set of adversaries; the solvers in `capacities` do the work
@@ -118,15 +132,18 @@ class InputCost(Adversary):
 class StrongAdversary(Adversary):
     """Knows every record but `size` of them (one, when left out), with any belief about the rest.
 
-    At order one this is MI-DP, sup I(X_i; Y | X^{−i}) over all database distributions; `records` restricts
-    which records may be the unknown ones, for personal budgets. Source: Cuff & Yu 2016, definition 2, §6.1.
+    At order one this is MI-DP, sup I(X_i; Y | X^{−i}) over all database distributions, at order ∞ it is ε;
+    `centre` says what the joint law is compared with at the other orders. `records` restricts which records
+    may be the unknown ones, for personal budgets. Source: Cuff & Yu 2016, definition 2, §6.1.
     """
 
     size: int = 1
     records: tuple[int, ...] | None = None
+    centre: Centre = Centre.MARGINAL
 
     def __post_init__(self) -> None:
         require(self.size >= 1, "size", "StrongAdversary", "be at least 1", self.size)
+        object.__setattr__(self, "centre", Centre(self.centre))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +155,12 @@ class BayesianAdversary(Adversary):
     """
 
     prior: tuple[float, ...] | None
+    centre: Centre
 
-    def __init__(self, prior: ArrayLike | None = None) -> None:
+    def __init__(self, prior: ArrayLike | None = None, centre: Centre = Centre.MARGINAL) -> None:
         """Take any vector; it is checked against the channel when a capacity is asked."""
         object.__setattr__(self, "prior", None if prior is None else _vector(prior))
+        object.__setattr__(self, "centre", Centre(centre))
 
 
 @dataclass(frozen=True, eq=False)

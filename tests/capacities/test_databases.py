@@ -12,6 +12,7 @@ from leakcap.adversary import (
     AllPriors,
     BayesianAdversary,
     BayesianNeighbours,
+    Centre,
     DependentRecords,
     GivenPrior,
     InputCost,
@@ -132,7 +133,90 @@ def test_the_strong_adversary_at_other_orders_and_rulers():
             assert capacity(channel, ruler, StrongAdversary()).upper == capacity(channel, ruler, near).upper
         # Two values a record: maximal leakage of a pair of rows is ln(1 + TV).
         expected = math.log1p(capacity(channel, TotalVariation(), near).upper)
-        assert math.isclose(capacity(channel, WIDEST, StrongAdversary()).upper, expected, rel_tol=1e-13)
+        sibson = capacity(channel, WIDEST, StrongAdversary(centre=Centre.SIBSON))
+        assert math.isclose(sibson.upper, expected, rel_tol=1e-13)
+        # The level of order ∞ is ε between neighbours.
+        level, epsilon = capacity(channel, WIDEST, StrongAdversary()), capacity(channel, WIDEST, near)
+        assert math.isclose(level.upper, epsilon.upper, rel_tol=1e-15)
+        assert "hamming" not in level.method
+
+
+def rows_of_a_count(records, epsilon):
+    """Two-sided geometric noise, clamped to 0, …, n: by hand."""
+    s = math.exp(-epsilon)
+    rows = np.array(
+        [[(1 - s) / (1 + s) * s ** abs(y - x) for y in range(records + 1)] for x in range(records + 1)]
+    )
+    for x in range(records + 1):
+        rows[x, 0], rows[x, records] = s**x / (1 + s), s ** (records - x) / (1 + s)
+    return rows
+
+
+def test_one_of_three_people_at_every_order():
+    """The issue's count of three at ε = 1: ε with the others known, 3 with any belief, Sibson's .380."""
+    tables = list(product((0, 1), repeat=3))
+    count = Channel([rows_of_a_count(3, 1.0)[sum(table)] for table in tables], inputs=tables)
+    known, joint = StrongAdversary(), BayesianAdversary()
+    assert abs(capacity(count, WIDEST, known).upper - 1.0) < 1e-12
+    assert abs(capacity(count, WIDEST, joint).upper - 3.0) < 1e-12
+    sibson = capacity(count, WIDEST, StrongAdversary(centre="sibson"))
+    assert abs(sibson.upper - math.log1p(math.tanh(0.5))) < 1e-12
+    before = (0.0, 0.0)
+    for alpha in (0.3, 0.9, 1.0, 1.5, 2.0, 4.0, 30.0, math.inf):
+        ends = tuple(capacity(count, Renyi(alpha), who) for who in (known, joint))
+        assert all(end.width < 1e-7 for end in ends)
+        assert all(end.upper >= least for end, least in zip(ends, before, strict=True))
+        assert ends[0].lower <= ends[1].upper
+        before = tuple(end.lower for end in ends)
+
+
+def brute_level(channel, alpha, record, prior):
+    """D_α(P_{X_iY} ‖ P_{X_i} × P_Y), term by term."""
+    values = sorted({x[record] for x in channel.inputs})
+    total = 0.0
+    seen = prior @ channel.matrix
+    for value in values:
+        rows = [x for x, database in enumerate(channel.inputs) if database[record] == value]
+        mass, joint = prior[rows].sum(), prior[rows] @ channel.matrix[rows]
+        total += float((joint**alpha * (mass * seen) ** (1.0 - alpha)).sum())
+    return math.log(total) / (alpha - 1.0)
+
+
+@pytest.mark.parametrize("alpha", [0.4, 1.7, 3.0])
+def test_no_belief_about_the_database_tells_more_of_a_record(alpha):
+    rng, tested = np.random.default_rng(9), 0
+    for seed in range(3):
+        channel = random_channel(seed, values=2, records=3)
+        bound = capacity(channel, Renyi(alpha), BayesianAdversary())
+        for prior in rng.dirichlet(np.full(8, 0.15), size=60):
+            told = [brute_level(channel, alpha, record, prior) for record in range(3)]
+            assert max(told) <= bound.upper + 1e-12
+            given = capacity(channel, Renyi(alpha), BayesianAdversary(prior)).upper
+            assert max(told) - 1e-12 <= given <= bound.upper + 1e-12
+            tested += 1
+        known, prior = bound.witness, np.full(8, 0.0)
+        for database, belief in zip(known.databases, np.asarray(known.belief), strict=True):
+            prior[channel.inputs.index(database)] = belief
+        assert brute_level(channel, alpha, known.unknown[0], prior / prior.sum()) >= bound.lower - 1e-9
+    assert tested == 180
+
+
+def test_what_is_known_is_averaged_at_its_own_order():
+    """S known: (1/(α−1)) ln Σ p(s) e^{(α−1)D}, the divergence of the two joint laws, written out."""
+    channel = random_channel(4, values=2, records=2)
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    for alpha in (0.5, 2.0):
+        joint, apart = [], []
+        for a, b in product((0, 1), repeat=2):  # the record, what is known
+            mass = prior[[channel.inputs.index((x, b)) for x in (0, 1)]]
+            seen = (
+                sum(m * channel.matrix[channel.inputs.index((x, b))] for x, m in enumerate(mass)) / mass.sum()
+            )
+            joint.append(mass[a] * channel.matrix[channel.inputs.index((a, b))])
+            apart.append(mass[a] * seen)
+        total = sum(float((p**alpha * q ** (1 - alpha)).sum()) for p, q in zip(joint, apart, strict=True))
+        least = math.log(total) / (alpha - 1.0)
+        assert capacity(channel, Renyi(alpha), BayesianAdversary(prior)).upper >= least - 1e-12
 
 
 def test_radius_is_below_level_is_below_diameter():
@@ -391,7 +475,7 @@ def test_what_is_refused():
     with pytest.raises(InvalidParameter, match="4 or more"):
         capacity(channel, SHANNON, StrongAdversary(size=4))
     with pytest.raises(InvalidParameter, match="BayesianNeighbours"):
-        capacity(channel, WIDEST, BayesianAdversary([0.125] * 8))
+        capacity(channel, TotalVariation(), BayesianAdversary([0.125] * 8))
     with pytest.raises(InvalidParameter, match="log-lift"):
         capacity(channel, SHANNON, DependentRecords(2))
     with pytest.raises(InvalidParameter, match="no prior is allowed"):

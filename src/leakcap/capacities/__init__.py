@@ -3,7 +3,18 @@
 One solver a file, each registered with `solve` for the adversary that it answers.
 """
 
-from leakcap.capacities import cost, databases, dependence, diameter, floor, given, knowledge, level, radius
+from leakcap.capacities import (
+    bayesian,
+    cost,
+    databases,
+    dependence,
+    diameter,
+    floor,
+    given,
+    knowledge,
+    level,
+    radius,
+)
 from leakcap.capacities.batch import BatchBound, batch_capacity
 from leakcap.capacities.databases import hamming_neighbours, personal_capacities
 from leakcap.capacities.geometric import geometric_capacity
@@ -13,6 +24,7 @@ __all__ = [
     "BatchBound",
     "HasExact",
     "batch_capacity",
+    "bayesian",
     "capacity",
     "cost",
     "databases",

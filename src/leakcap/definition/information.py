@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import ClassVar, Self
 
-from leakcap.adversary import AllPriors, AllPriorsJoint, Neighbours
+from leakcap.adversary import AllPriors, AllPriorsJoint, Centre, Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact, capacity
 from leakcap.channel import Channel
@@ -71,18 +70,6 @@ class MIDP(Definition):
     def examples(cls) -> tuple[Self, ...]:
         """Small, middling, beyond one bit."""
         return tuple(cls(k) for k in (1e-9, 0.01, 0.1, 0.5, 1.0))
-
-
-class Centre(StrEnum):
-    """Which Q stands in D_α(P_XY ‖ P_X × Q) for a capacity at level α.
-
-    The two agree at α = 1. `MARGINAL` is never smaller: at α = ∞ it is ε, and `SIBSON` maximal leakage.
-    """
-
-    MARGINAL = "marginal"
-    """The output's own distribution, Q = P_Y: ε-privacy at level α in the broken-wifi article."""
-    SIBSON = "sibson"
-    """The best Q: Sibson's information, whose capacity is the radius of the rows (Cuff & Yu 2016, §7)."""
 
 
 @dataclass(frozen=True, repr=False)
