@@ -10,11 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from scipy.integrate import quad
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, preview, query_from
+from leakcap.release import PrivateTable, load_policy, preview, query_from
 from leakcap.release.dummy import dry_run
 from leakcap.release.fieller import fieller_ends, mixture_tail, noise_reach
 from leakcap.release.price import price_of
@@ -24,6 +25,7 @@ from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest
 from release.world import answers, planned, policy_of
 from release.world import table as arrow
+from seeded import SeededSource
 
 POSITIVE: dict[str, Any] = {"x": {"bounds": [0.0, 10.0]}, "y": {"bounds": [2.0, 8.0]}, "d": {"keys": ["a", "b", "c"]}, "f": {"keys": [True, False]}}  # fmt: skip # noqa: E501
 QUERIES: list[dict[str, Any]] = [
@@ -184,3 +186,24 @@ def test_repeats_refusals_previews_and_dry_runs() -> None:
         (release,) = dry_run([query], policy_of(columns=POSITIVE))
         truth = 0.5 if query.when else 1.0
         assert all(abs(row.value - truth) < 0.3 for row in release.rows)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize(
+    "over", [(0.0, 1e-80), (0.0, 1e-9), (0.5, 1.0), (0.0, 1e9), (0.0, 1e80), (1e80, 1.1e80)]
+)
+@pytest.mark.parametrize("column", [(0.0, 1e-80), (0.0, 1e-9), (-1.0, 1.0), (-1e80, 0.0), (-3e80, 1e80)])
+def test_no_ratio_warns_however_far_its_ends_are(
+    column: tuple[float, float], over: tuple[float, float], epsilon: float
+) -> None:
+    """Warnings are errors here. Scaled by powers of two, the interval is that of the numbers' own steps."""
+    policy = load_policy({
+        "dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1e6},
+        "columns": {"a": {"bounds": list(column)}, "b": {"bounds": list(over)}},
+    })  # fmt: skip
+    data = pyarrow.table({"a": [sum(column) / 2] * 40, "b": [over[1] / 2] * 40})
+    for seed in range(3):
+        table = PrivateTable(data, policy=policy, ledger="sqlite://", source=SeededSource(seed))
+        (row,) = table.ratio("a", over="b", epsilon=epsilon).rows
+        assert row.interval[0] <= row.value <= row.interval[1]
+        assert all(map(math.isfinite, (*row.interval, row.value)))

@@ -88,7 +88,7 @@ def fieller_ends(
 
     def excess(r: Floats) -> Floats:
         """The logarithm of how much likelier it is than `beyond` that the noise goes so far: < 0 outside."""
-        a, b = weights(r)
+        a, b = _of_size_one(*weights(r))
         far = np.abs(a * x + b * y) - np.abs(a) - np.abs(b)
         # As much as to ask whether it is beyond the reach of the noise, a hair more.
         tail = mixture_tail(np.abs(a) * scales[0], np.abs(b) * scales[1], far * (1 - 1e-9))
@@ -102,10 +102,14 @@ def quotients(
     scales: tuple[Fraction, Fraction],
     within: tuple[float, float],
     beyond: float = 0.05,
+    *,
+    step: float = 1.0,
 ) -> tuple[Floats, Floats, Floats]:
-    """The first number over the second, within what it can be, and the ends of its interval; all in steps.
+    """The first number over the second, within what it can be, and the ends of its interval.
 
-    Where the second is not positive it is as near to 0 as the interval goes.
+    Both numbers are in steps of their own; `step` is the first's over the second's, a power of two, and
+    `within` and the result count it. Where the second is not positive the value is as near to 0 as the
+    interval goes.
 
     >>> from leakcap.release.whole import whole
     >>> value, low, high = quotients((whole([50]), whole([100])), (Fraction(1), Fraction(1)), (0.0, 9.0))
@@ -113,11 +117,19 @@ def quotients(
     (0.5, True)
     """
     x, y = doubles(noisy[0]), doubles(noisy[1])
-    nearest = np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0), *within)
+    nearest = np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0) * step, *within)
     reach = (float(scales[0]), float(scales[1]))
     around = (within[0], nearest, within[1])
-    low, high = fieller_ends(lambda r: (np.ones(()), -r), (x, y), reach, around, beyond)
+    low, high = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond)
     return np.clip(np.where(y > 0.0, nearest, 0.0), low, high), low, high
+
+
+def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    """Both weights divided by a power of two, so that the larger is about 1: only their ratio counts, and
+    products with noisy numbers stay within the doubles, however far the ends are."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    size = -np.frexp(np.maximum(np.abs(a), np.abs(b)))[1]
+    return np.ldexp(a, size), np.ldexp(b, size)
 
 
 def _end(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:

@@ -113,8 +113,7 @@ class Ratio(Statistic):
         step = float(plan.parts[0].unit / plan.parts[1].unit)
         least, most = self._range(plan)
         scales = (plan.parts[0].scale, plan.parts[1].scale)
-        found = quotients((noisy[0], noisy[1]), scales, (least / step, most / step))
-        return Answers(*(np.clip(one * step, least, most) for one in found))
+        return Answers(*quotients((noisy[0], noisy[1]), scales, (least, most), step=step))
 
     def _shares(self, plan: Plan, hits: Floats, misses: Floats) -> Answers:
         """Hits over hits and misses, or a half where there are none."""
