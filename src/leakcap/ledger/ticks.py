@@ -19,6 +19,7 @@ __all__ = [
     "TICKS_PER_UNIT",
     "Ticks",
     "cap_ticks",
+    "countable",
     "decimal",
     "spend_ticks",
     "total",
@@ -54,6 +55,15 @@ def spend_ticks(amount: float) -> int | None:
     (100000000000, 1, None)
     """
     return None if math.isinf(amount) else math.ceil(_exact(amount))
+
+
+def countable(nats: float) -> float:
+    """A bound in nats as a spend may state it: one beyond what a ledger counts is none.
+
+    >>> countable(2.5), countable(2e6)
+    (2.5, inf)
+    """
+    return nats if nats <= LARGEST else math.inf
 
 
 def cap_ticks(amount: float | None) -> int | None:

@@ -14,7 +14,7 @@ import numpy as np
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, after_commit, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
-from leakcap.ledger.ticks import LARGEST
+from leakcap.ledger.ticks import countable
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
@@ -76,9 +76,8 @@ def gaussian_spend(
 
 
 def _spend(epsilon: float, delta: float, person: float, table: float, level: float) -> Spend:
-    """A bound beyond what a ledger counts is none."""
-    nats = [amount if amount <= LARGEST else math.inf for amount in (person, table, level)]
-    return Spend(epsilon=epsilon, delta=delta, nats_person=nats[0], nats_table=nats[1], nats_level=nats[2])
+    nats = map(countable, (person, table, level))
+    return Spend(epsilon, delta, *nats)
 
 
 def approximate_spend(epsilon: float, delta: float) -> Spend:

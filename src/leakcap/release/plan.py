@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import InvalidParameter, InvalidQuery
+from leakcap.ledger.ticks import LARGEST
 from leakcap.release.answers import Labels
 from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, named, to_text, to_tree
@@ -185,6 +186,11 @@ class Plan:
 
 def plan_query(query: Query, policy: Policy) -> Plan:
     """Check a query against the policy and plan it. Raises `InvalidQuery`; touches no data."""
+    if query.epsilon > LARGEST:
+        raise InvalidQuery(
+            f"`epsilon` of query `{query.name}` must be at most {LARGEST:,}, which is no protection at all. "
+            f"Got {query.epsilon!r}."[:200]
+        )
     policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
     condition = None if query.where is None else parse_where(query.where, policy)
     query = query.kind.completed(query)

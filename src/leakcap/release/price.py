@@ -9,6 +9,7 @@ from fractions import Fraction
 from leakcap.bound import Bound
 from leakcap.ledger import Spend
 from leakcap.ledger.implied import renyi_of_pure
+from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, up
 from leakcap.release.part import Part
 from leakcap.release.plan import Plan
@@ -52,9 +53,9 @@ class Price:
         return Spend(
             epsilon=self.epsilon,
             delta=self.delta,
-            nats_person=self.nats_person.upper,
-            nats_table=self.nats_table,
-            nats_level=self.nats_level,
+            nats_person=countable(self.nats_person.upper),
+            nats_table=countable(self.nats_table),
+            nats_level=countable(self.nats_level),
         )
 
 
