@@ -36,6 +36,7 @@ def case(statistic: str, **changes: Any) -> dict[str, Any]:
         (case("count", epsilon=1e7), "refused"),
         (case("count", by=("w",), delta=5e-324), "refused"),
         (case("count", by=("w",), delta=1e-100), "answered"),
+        (case("mean", by=("n",), delta=1e-6, epsilon=1e6), "answered"),
         (case("count", rows=0), "answered"),
     ],
     ids=lambda one: one if isinstance(one, str) else one["content"]["statistic"],

@@ -52,7 +52,7 @@ def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, Any]
 def _recorded(release: Release) -> Recorded:
     answers, drawn = release.rows.answers, release.drawn
     found: Recorded = {}
-    if release.price.delta > 0 or release.query.kind.told:
+    if release.query.delta is not None or release.query.kind.told:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
         found["keys"] = [words.tolist() for words in release.rows.labels.values()]
     elif drawn is not None and not _says_all(answers, drawn):

@@ -94,7 +94,8 @@ def delta_of(scale: Fraction, threshold: int, groups: int) -> float:
     4.096e-09
     """
     decay = float(1 / scale)
-    return up(-math.expm1(groups * math.log1p(-_alone(decay, threshold))), 16)
+    found = up(-math.expm1(groups * math.log1p(-_alone(decay, threshold))), 16)
+    return max(found, math.ulp(0.0))  # it may be too small for a double, and is never nothing
 
 
 def threshold_for(scale: Fraction, delta: float, groups: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Decimal
 
 from leakcap.numeric.rounding import ceil_to
 
@@ -12,8 +13,8 @@ __all__ = ["at_most", "percent", "times"]
 def at_most(value: float, digits: int = 3) -> str:
     """`value` rounded up to `digits` significant digits.
 
-    >>> at_most(0.123301), at_most(0.0012499), at_most(0.0)
-    ('0.124', '0.00125', '0')
+    >>> at_most(0.123301), at_most(0.0012499), at_most(0.0), at_most(5e-324)
+    ('0.124', '0.00125', '0', '4.95e-324')
     """
     if value == 0:
         return "0"
@@ -24,15 +25,20 @@ def at_most(value: float, digits: int = 3) -> str:
         return f"{_upward(value, digits - 1 - exponent):.{digits - 1}e}"
     decimals = max(digits - 1 - exponent, 0)
     if decimals > 12:
-        return f"{_upward(value, decimals):.{digits - 1}e}"
+        return f"{_small(value, decimals):.{digits - 1}e}"
     return f"{ceil_to(value * (1 - 1e-13), decimals):.{decimals}f}"
 
 
 def _upward(value: float, decimals: int) -> float:
-    # Only for display of the very large and very small: one part in 10^(digits) upward.
+    # Only for display of the very large: one part in 10^(digits) upward.
     exponent = math.floor(math.log10(abs(value)))
     mantissa = math.ceil(value / 10.0**exponent * 10.0 ** (decimals + exponent) * (1 - 1e-13))
     return float(mantissa * 10.0 ** (-decimals))
+
+
+def _small(value: float, decimals: int) -> Decimal:
+    # In decimals, because the powers of ten that the smallest doubles need are no doubles.
+    return (Decimal(value) * (1 - Decimal("1e-13"))).quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING)
 
 
 def percent(probability: float) -> str:
