@@ -14,14 +14,16 @@
     ├── LedgerError             the ledger cannot be used
     └── SourceError             the source of random bytes is broken; nothing was drawn
 
-A message names the value, the rule and the remedy, and never a value of private data. "Nothing was spent"
-stands only where nothing can have been committed before: see `after_commit`.
+A message names the value, the rule and the remedy, and never a value of private data, a password or a
+token. "Nothing was spent" stands only where nothing can have been committed before: see `after_commit`.
 The command line prints it as one line and exits with code 2.
 """
 
 from __future__ import annotations
 
 from numbers import Real
+
+from leakcap.credentials import without_credentials
 
 __all__ = [
     "BudgetExceeded",
@@ -44,7 +46,10 @@ __all__ = [
 
 
 class LeakcapError(Exception):
-    """Root of all errors that leakcap raises on purpose."""
+    """Root of all errors that leakcap raises on purpose. None of them repeats a password."""
+
+    def __init__(self, *told: object) -> None:
+        super().__init__(*(without_credentials(one) if isinstance(one, str) else one for one in told))
 
 
 class InvalidInput(LeakcapError, ValueError):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import typer
 
 from leakcap.cli.lazy import Home, LazyGroup
+from leakcap.credentials import without_credentials
 from leakcap.errors import LeakcapError
+from leakcap.plain import plain
 
 __all__ = ["app", "run"]
 
@@ -91,6 +95,26 @@ class _Commands(LazyGroup):
         ),
     }
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _careful():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:
+        with _careful():
+            return super().invoke(*args, **kwargs)
+
+
+@contextmanager
+def _careful() -> Iterator[None]:
+    """A word that is not understood is repeated without its password, and without steering the terminal."""
+    try:
+        yield
+    except Exception as error:
+        told: Any = error
+        if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
+            told.message = plain(without_credentials(told.message))
+        raise
+
 
 app = typer.Typer(
     name="leakcap",
@@ -161,9 +185,7 @@ def _interrupted(error: BaseException) -> bool:
 
 
 def _stop(message: str, code: int) -> None:
-    from leakcap.plain import plain
-
-    typer.echo(plain(f"leakcap: {' '.join(message.split())}"), err=True)
+    typer.echo(plain(f"leakcap: {' '.join(without_credentials(message).split())}"), err=True)
     sys.exit(code)
 
 

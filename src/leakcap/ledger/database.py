@@ -31,6 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
+from leakcap.credentials import shown_url, without_credentials
 from leakcap.errors import LedgerError
 from leakcap.ledger.place import READ_ONLY, Inode, Place
 
@@ -48,6 +49,8 @@ _SERVER_TURN = (
 )
 
 _FORMS = "Write `sqlite:///ledger.db` or `postgresql+psycopg://user@host/database`."
+
+_REFUSED = "cannot be used: the server or its driver refuses it. Check the URL and its parameters."
 
 _PLAIN = (
     ("file is not a database", "is not an SQLite file. Check the URL; nothing in it was changed."),
@@ -151,7 +154,7 @@ def connect(url: str, *, read_only: bool = False) -> Database:
     parsed = _parse(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed, read_only)
-    label = parsed.render_as_string(hide_password=True)
+    label = shown_url(url)
     try:
         # A connection that the server dropped while it lay idle is replaced before it is used.
         engine = create_engine(parsed, hide_parameters=True, pool_pre_ping=True)
@@ -161,6 +164,8 @@ def connect(url: str, *, read_only: bool = False) -> Database:
             f"The ledger `{label}` needs the driver `{driver}`, which is not installed. "
             "Run `pip install 'leakcap[postgresql]'` and write `postgresql+psycopg://`."
         ) from error
+    except (ArgumentError, TypeError, ValueError):
+        raise LedgerError(f"The URL of the ledger `{label}` has parameters that cannot be used.") from None
     return Database(engine, label, memory=False)
 
 
@@ -168,15 +173,18 @@ def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
-    except (ArgumentError, ValueError) as error:
-        # The text may hold a password, so it is not repeated.
-        raise LedgerError(f"The ledger's URL cannot be read. {_FORMS}") from error
+    except (ArgumentError, ValueError):
+        # The text may hold a password, so it is not repeated, nor is what SQLAlchemy says of it.
+        raise LedgerError(f"The ledger's URL cannot be read. {_FORMS}") from None
     if backend not in ("sqlite", "postgresql"):
         raise LedgerError(f"A ledger cannot live in `{backend}`. {_FORMS}")
     if backend == "sqlite" and (
         parsed.query or parsed.host or parsed.drivername not in ("sqlite", "sqlite+pysqlite")
     ):
         raise LedgerError("A ledger's SQLite URL is `sqlite:///` and a path, nothing else.")
+    if backend == "sqlite" and without_credentials(url) != url:
+        # A server's `host=… password=…` would become the name of a file.
+        raise LedgerError(f"A ledger is a file or a URL, not a list of parameters. {_FORMS}")
     return parsed
 
 
@@ -274,13 +282,15 @@ def translated(label: str) -> Iterator[None]:
     """Turn a database's errors into one plain line."""
     try:
         yield
-    except DBAPIError as error:
-        raise LedgerError(f"The ledger `{label}` {_plain(str(error.orig))}") from error
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise LedgerError(f"The ledger `{label}` {_plain(str(error))}") from error
+        told = str(error.orig if isinstance(error, DBAPIError) else error)
+        if label.startswith("sqlite"):
+            said = _plain(told, f"cannot be used: {told.partition(chr(10))[0]}.")
+            raise LedgerError(f"The ledger `{label}` {said}") from error
+        # A driver repeats what it cannot read, which may be the password.
+        raise LedgerError(f"The ledger `{label}` {_plain(told, _REFUSED)}") from None
 
 
-def _plain(message: str) -> str:
+def _plain(message: str, unknown: str) -> str:
     lowered = message.lower()
-    known = (sentence for sign, sentence in _PLAIN if sign in lowered)
-    return next(known, f"cannot be used: {message.partition(chr(10))[0]}.")
+    return next((sentence for sign, sentence in _PLAIN if sign in lowered), unknown)

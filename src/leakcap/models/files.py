@@ -12,7 +12,7 @@ Each kind has fields of its own, and any other is refused. Paths start at the fi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -178,9 +178,9 @@ class ModelFile:
     """A model file with its paths resolved; `data` is a path, or the URL of a server."""
 
     policy: Path
-    data: Path | str
+    data: Path | str = field(repr=False)
     table: str | None
-    ledger: str
+    ledger: str = field(repr=False)
     fit: Linear | Ridge | Logistic | Descent | Lecture
 
 

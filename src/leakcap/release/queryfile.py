@@ -68,12 +68,12 @@ class QueryFile:
     """
 
     policy: Path
-    data: Path | str
+    data: Path | str = field(repr=False)
     table: str | None
-    ledger: str
+    ledger: str = field(repr=False)
     report: Path | None
     queries: tuple[Query, ...]
-    tables: Mapping[str, Path | str] = field(default_factory=dict)
+    tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
     consistent: tuple[tuple[str, ...], ...] = ()
 
 

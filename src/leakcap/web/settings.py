@@ -41,10 +41,10 @@ class Settings:
     """
 
     policy: Path | None = None
-    ledger: str | None = None
-    data: Path | str | None = None
+    ledger: str | None = field(default=None, repr=False)
+    data: Path | str | None = field(default=None, repr=False)
     table: str | None = None
-    tables: Mapping[str, Path | str] = field(default_factory=dict)
+    tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
     analyst: str = ""
     allow_release: bool = False
     host: str = "127.0.0.1"

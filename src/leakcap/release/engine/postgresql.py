@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlglot import exp
 
+from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
 from leakcap.release.engine.encodings import read_plainly, require_sendable
@@ -82,7 +83,7 @@ class PostgreSQL:
 
     def __init__(self, url: str, *, table: str, tables: Mapping[str, str] | None = None) -> None:
         parsed = _url(url)
-        self._where = parsed.render_as_string(hide_password=True)
+        self._where = shown_url(url)
         self._pool = _safely(
             lambda: create_engine(
                 parsed,

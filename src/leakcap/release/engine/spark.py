@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 
 from sqlglot import exp
 
+from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
 from leakcap.release.engine.doubles import quick_or_sure, written
@@ -146,7 +147,8 @@ def _frame(session: Any, table: str) -> Any:
 
 
 def _unreachable(url: str) -> str:
-    return f"Spark at `{url}` cannot be used. Is it running, and is pip install 'leakcap[spark]' done?"
+    where = shown_url(url)
+    return f"Spark at `{where}` cannot be used. Is it running, and is pip install 'leakcap[spark]' done?"
 
 
 def local_session(cores: int) -> Any:
