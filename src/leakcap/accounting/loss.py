@@ -200,6 +200,8 @@ class PrivacyLoss:
         edge = self._edge(delta)
         if edge is not None:
             return edge
+        if self.queries == 1 and self.parts[0][0].hockey_stick(0.0) is not None:
+            return self._closed_epsilon(delta)
         start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
         near = min(start, self.largest - 1e-6 * abs(self.largest)) if math.isfinite(self.largest) else start
         found = _inverse(curve_near(self, near), delta, start, self._pure())
@@ -209,6 +211,13 @@ class PrivacyLoss:
             better = _inverse(curve_near(self, found.midpoint), delta, start, self._pure())
             found = _meet(found, better)
         return found
+
+    def _closed_epsilon(self, delta: float) -> Bound:
+        """Of one query with a closed form, which needs no saddle: its support, or a doubled ε, is enough."""
+        curve, start = Curve(_Closed(self.parts[0][0]), "closed form", self.infinite), 1.0
+        while start < self._pure() and curve.delta(start)[1] > delta:
+            start *= 2.0
+        return _inverse(curve, delta, min(start, self._pure()), self._pure())
 
     def epsilon_by_grid(self, delta: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """ε(δ) by the FFT alone, a certified bracket."""

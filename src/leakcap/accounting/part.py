@@ -88,6 +88,10 @@ class Part(ABC):
         """δ(ε) of this one query in closed form, enclosed, or None."""
         return None
 
+    def hockey_stick_back(self, epsilon: float) -> Ends | None:
+        """δ(ε) of the other direction."""
+        return None
+
     @property
     def reverse(self) -> Part:
         """The loss of the other direction, Q against P."""
@@ -160,6 +164,14 @@ class Reversed(Part):
         """Losses of positive probability."""
         losses, p, q = self.part.atoms()
         return Atoms(-losses[::-1], q[::-1], p[::-1])
+
+    def hockey_stick(self, epsilon: float) -> Ends | None:
+        """That of the other direction, the other way about."""
+        return self.part.hockey_stick_back(epsilon)
+
+    def hockey_stick_back(self, epsilon: float) -> Ends | None:
+        """δ(ε) of the other direction."""
+        return self.part.hockey_stick(epsilon)
 
     def renyi(self, alpha: float) -> Ends:
         """D_α in nats."""

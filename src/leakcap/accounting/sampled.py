@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from leakcap.accounting.normal import GaussianLoss, normal_cells
 from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
 from leakcap.accounting.sampled_renyi import sampled_gaussian_renyi, sampled_laplace_renyi
 from leakcap.errors import InvalidParameter, require
-from leakcap.numeric.enclosure import enclose
+from leakcap.mechanism.gaussian import gaussian_hockey_stick
+from leakcap.mechanism.laplace import laplace_hockey_stick
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["SampledGaussianLoss", "SampledLaplaceLoss", "sampled"]
@@ -22,6 +25,9 @@ __all__ = ["SampledGaussianLoss", "SampledLaplaceLoss", "sampled"]
 _BLOCK = 1 << 20
 _LOG_PRECISION = 42.0
 _MOST_PANELS = 2048
+_HEIGHTS = 28
+_QUADRATURE = 1e-6
+"""ln of what a quadrature of a positive and smooth integrand is surely right to."""
 
 
 def sampled(part: Part, rate: float) -> Part:
@@ -65,6 +71,36 @@ def unmixed(loss: Floats, rate: float) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         inner = np.log(np.expm1(np.minimum(above, 700.0)))
     return np.where(above > 700.0, above, inner) + floor - math.log(rate)
+
+
+Profile = Callable[[Interval], Interval]
+
+
+def mixed_profile(gamma: Interval, rate: Interval, profile: Profile) -> Interval:
+    """Σ((1−rate)·Q + rate·P − γQ)₊, from γ ↦ Σ(P − γQ)₊.
+
+    The difference is rate·(P − γ'Q) with γ' = 1 + (γ−1)/rate; 1 − γ where γ' is not positive.
+    """
+    within = 1 + (gamma - 1) / rate
+    certain = 1 - gamma
+    if within.high <= 0:
+        return certain
+    if within.low < 0:  # these digits do not tell on which side
+        return Interval(certain.positive_part().low, rate.high, rate.digits)
+    return profile(within) * rate
+
+
+def mixed_profile_back(gamma: Interval, rate: Interval, profile: Profile) -> Interval:
+    """Σ(Q − γ((1−rate)·Q + rate·P))₊ for noise whose two directions are alike, from γ ↦ Σ(P − γQ)₊.
+
+    The difference is rest·(Q − (γ·rate/rest)·P) with rest = 1 − γ(1−rate): nothing where that is ≤ 0.
+    """
+    rest = 1 - gamma * (1 - rate)
+    if rest.high <= 0:
+        return rest.digits.of(0)
+    if rest.low <= 0:
+        return Interval(rest.digits.of(0).low, rest.high, rest.digits)
+    return profile(gamma * rate / rest) * rest
 
 
 @dataclass(frozen=True)
@@ -155,13 +191,28 @@ class SampledGaussianLoss(Part):
 
     def support(self) -> tuple[float, float]:
         """Least and largest finite loss."""
-        return math.log1p(-self.rate), math.inf
+        return enclose(lambda d: (1 - d.of(self.rate)).log())[0], math.inf
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """The Gaussian's cells behind it, mixed."""
         u = (unmixed(edges, self.rate) + 0.5 * self.mu**2) / self.mu
         q, p = normal_cells(u), normal_cells(u - self.mu)
         return (1.0 - self.rate) * q + self.rate * p, q
+
+    def hockey_stick(self, epsilon: float) -> Ends:
+        """rate·δ of the noise alone, at another ε."""
+        return enclose(
+            lambda d: mixed_profile(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
+        )
+
+    def hockey_stick_back(self, epsilon: float) -> Ends:
+        """The same for the other direction, up to the edge of its support."""
+        return enclose(
+            lambda d: mixed_profile_back(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
+        )
+
+    def _profile(self, digits: Digits, gamma: Interval) -> Interval:
+        return gaussian_hockey_stick(gamma, digits.of(self.mu))
 
     def renyi(self, alpha: float) -> Ends:
         """D_α in nats."""
@@ -177,13 +228,14 @@ class SampledGaussianLoss(Part):
         return sampled_gaussian_renyi(self.mu, self.rate, alpha, back)
 
     def envelope(self, c: float, t: float) -> float:
-        """A scan with steps that the loss's spread allows, then an integration by parts."""
-        times, levels = _scan(self, c)
-        index = int(np.searchsorted(times, t, side="right")) - 1
-        if index < len(times) - 1:
-            return levels[max(index, 0)]
-        head, slope = _flat_left(self, c)
-        return min(levels[-1], math.log(head + math.exp(slope) / t))
+        """By moving the line of integration up, where the bound falls with t."""
+        constant, angle = _lifted(self, c)
+        exponents = constant - t * angle
+        top = exponents.max(axis=1)
+        with np.errstate(under="ignore"):
+            logs = top + np.log(np.exp(exponents - top[:, None]).sum(axis=1))
+        # What lies beyond the window does not fall.
+        return float(np.logaddexp(logs.min(), logs[0] - _LOG_PRECISION)) + _QUADRATURE
 
 
 def _grid(left: float, right: float, step: float) -> Floats:
@@ -192,51 +244,32 @@ def _grid(left: float, right: float, step: float) -> Floats:
     )
 
 
-def _flat_left(part: SampledGaussianLoss, c: float) -> tuple[float, float]:
-    """(a, ln b) with |M(c+it)| ≤ a + b/t: the tilted mass left of a cut, and twice the density's height.
-
-    Right of the cut ∫ G e^{itL} = ∫ (G/L') d(e^{itL})/(it) by parts, G/L' being bounded by its variation.
-    """
-    u = np.linspace(*part._window(c + 1.0, c + 1.0), 20001)
-    log_ratio = mixed_log(part.mu * u - 0.5 * part.mu**2, part.rate)
-    log_g = (c + 1.0) * log_ratio - 0.5 * u * u - 0.5 * math.log(2.0 * math.pi)
-    slope = math.log(part.mu) + math.log(part.rate) + part.mu * u - 0.5 * part.mu**2 - log_ratio
-    height = log_g - slope
-    mass = np.cumsum(np.exp(log_g)) * (u[1] - u[0])
-    cut = int(np.searchsorted(mass, 0.4 * mass[-1]))
-    variation = np.abs(np.diff(np.exp(height[cut:] - height[cut:].max()))).sum()
-    bound = math.exp(height[cut] - height[cut:].max()) + variation
-    return float(mass[cut]) * 1.01, float(height[cut:].max() + math.log(1.02 * bound))
-
-
 @lru_cache(maxsize=64)
-def _scan(part: SampledGaussianLoss, c: float) -> tuple[list[float], list[float]]:
-    """Times t_j and the ln of sup |M(c+it)| over t ≥ t_j, valid up to the last time and beyond it.
+def _lifted(part: SampledGaussianLoss, c: float) -> tuple[Floats, Floats]:
+    """What ln|M(c+it)| is bounded by at t = 0, place by place on lines x + iy, and how that falls with t.
 
-    |d/dt |M(c+it)|| is at most M(c) times the tilted standard deviation, so each value covers a stretch.
+    With w = c + 1 + it, M = ∫ φ(x+iy) R(x+iy)^w dx for every y below π/μ, where R has no zeros, so that
+
+        |M(c+it)| ≤ e^{y²/2} ∫ φ(x) |R(x+iy)|^{c+1} e^{−t·arg R(x+iy)} dx,
+
+    and arg R lies between 0 and π: the bound falls as t grows. Source: Cauchy's theorem.
     """
-    base = float(part.log_transform(np.array(c)))
-    wing = part.log_transform(np.array([c - 1e-3, c, c + 1e-3]))
-    spread = 1.05 * math.sqrt(max(float(wing[0] - 2 * wing[1] + wing[2]), 0.0) / 1e-6 + 1e-18)
-    head, slope = _flat_left(part, c)
-    peak = math.exp(base)
-    goal = 0.5 * (peak + head)
-    far = math.exp(slope - math.log(goal - head))
-    times: list[float] = []
-    tops: list[float] = []
-    t = 1e-2 / spread
-    while t < far and len(times) < 600:
-        size = math.exp(min(float(part.log_transform(np.array([complex(c, t)]))[0].real) - base, 0.0))
-        stride = max(0.5 * (1.0 - size), 1e-9) / spread
-        times.append(t)
-        tops.append(size + spread * stride)
-        t += stride
-    complete = t >= far
-    tops.append(goal / peak if complete else 1.0)
-    times.append(t)
-    levels = np.maximum.accumulate(np.array(tops)[::-1])[::-1]
-    levels = np.minimum(levels, 1.0)
-    return [0.0, *times], [base, *(base + np.log(levels)).tolist()]
+    left, right = part._window(c + 1.0, c + 1.0)
+    step = min(0.05, 0.2 / part.mu)
+    highest = min(0.98 * math.pi / part.mu, 30.0)
+    # Further by the height, so that e^{y²/2} does not lift what is left out.
+    x = np.arange(left - highest, right + highest, step)
+    heights = np.concatenate([[0.0], highest * np.geomspace(0.01, 1.0, _HEIGHTS - 1)])[:, None]
+    turn = part.mu * heights
+    # ln|1 − q + q·e^{s+i·turn}| without overflow: the larger of both is taken out.
+    s = part.mu * x - 0.5 * part.mu**2 + math.log(part.rate)
+    rest = math.log1p(-part.rate)
+    top = np.maximum(s, rest)
+    small, large = np.exp(rest - top), np.exp(s - top)
+    real, imaginary = small + large * np.cos(turn), large * np.sin(turn)
+    size = top + 0.5 * np.log(np.maximum(real**2 + imaginary**2, 1e-300))
+    weight = math.log(step / math.sqrt(2.0 * math.pi)) - 0.5 * x * x
+    return (c + 1.0) * size + weight + 0.5 * heights**2, np.arctan2(imaginary, real)
 
 
 @dataclass(frozen=True)
@@ -295,9 +328,11 @@ class SampledLaplaceLoss(Part):
         return np.asarray(UNIT * (48.0 + 16.0 * np.abs(z + 1.0) * reach) + lost)
 
     def support(self) -> tuple[float, float]:
-        """Least and largest finite loss."""
-        ends = mixed_log(np.array([-self.epsilon, self.epsilon]), self.rate)
-        return float(ends[0]), float(ends[1])
+        """The losses of the two atoms, rounded outward."""
+        return self._end(-1)[0], self._end(1)[1]
+
+    def _end(self, sign: int) -> Ends:
+        return enclose(lambda d: (1 + ((d.of(self.epsilon) * sign).exp() - 1) * self.rate).log())
 
     def atoms(self) -> Atoms:
         """The two ends."""
@@ -322,6 +357,21 @@ class SampledLaplaceLoss(Part):
         height = density * np.exp(log_ratio - losses) / self.rate
         variation = 1.02 * (float(height[0] + height[-1]) + float(np.abs(np.diff(height)).sum()))
         return min(trivial, float(top) + math.log(size + variation / t)) if t > 0.0 else trivial
+
+    def hockey_stick(self, epsilon: float) -> Ends:
+        """rate·δ of the noise alone, at another ε."""
+        return enclose(
+            lambda d: mixed_profile(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
+        )
+
+    def hockey_stick_back(self, epsilon: float) -> Ends:
+        """The same for the other direction, up to the edge of its support."""
+        return enclose(
+            lambda d: mixed_profile_back(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
+        )
+
+    def _profile(self, digits: Digits, gamma: Interval) -> Interval:
+        return laplace_hockey_stick(gamma, digits.of(self.epsilon))
 
     def renyi(self, alpha: float) -> Ends:
         """D_α in nats."""
