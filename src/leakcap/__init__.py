@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         InputCost,
         LimitedKnowledge,
         Neighbours,
+        PowerConstraint,
         StrongAdversary,
     )
     from leakcap.bound import Bound
@@ -90,6 +91,7 @@ __all__ = [
     "MaximalLeakage",
     "Neighbourhood",
     "Neighbours",
+    "PowerConstraint",
     "PrivateTable",
     "PureDP",
     "Relation",
@@ -126,6 +128,7 @@ _HOMES = {
         "InputCost",
         "LimitedKnowledge",
         "Neighbours",
+        "PowerConstraint",
         "StrongAdversary",
     ),
     "leakcap.bound": ("Bound",),

@@ -1,6 +1,7 @@
 """Who looks: the class of adversaries over which a leakage is maximised.
 
-For any channel: `Neighbours`, `AllPriors`, `AllPriorsJoint`, `GivenPrior`, `EntropyFloor`, `InputCost`. For
+For any channel: `Neighbours`, `AllPriors`, `AllPriorsJoint`, `GivenPrior`, `EntropyFloor`, `InputCost`,
+`PowerConstraint`. For
 channels on databases, whose inputs are tuples with one entry a record: `StrongAdversary`,
 `BayesianAdversary`, `BayesianNeighbours`, `DependentRecords`, `LimitedKnowledge`; there `AllPriors` is
 free-lunch privacy and `GivenPrior` adversarial privacy.
@@ -31,6 +32,7 @@ __all__ = [
     "InputCost",
     "LimitedKnowledge",
     "Neighbours",
+    "PowerConstraint",
     "StrongAdversary",
 ]
 
@@ -126,6 +128,28 @@ class InputCost(Adversary):
         finite = all(math.isfinite(c) for c in self.costs) and len(self.costs) > 0
         require(finite, "costs", "InputCost", "be finite numbers, one a secret", self.costs)
         require(math.isfinite(self.at_most), "at_most", "InputCost", "be a finite number", self.at_most)
+
+
+@dataclass(frozen=True)
+class PowerConstraint(Adversary):
+    """Any belief about a real secret, or a vector of `dimensions` of them, with E‖X‖² ≤ `power`.
+
+    Shannon's constraint on a transmitter. At order α it asks the information of Augustin and Csiszár,
+    min_Q E[D_α(W_X ‖ Q)]; Sibson's is infinite here for large α, because rare secrets may lie far out.
+    Source: Shannon 1949; Augustin 1978; Csiszár 1995; Nakiboğlu 2019.
+    """
+
+    power: float
+    dimensions: int = 1
+
+    def __post_init__(self) -> None:
+        owner = "PowerConstraint"
+        require_number("power", owner, self.power)
+        ok = self.power >= 0 and math.isfinite(self.power)
+        require(ok, "power", owner, "be a finite number ≥ 0", self.power)
+        whole = isinstance(self.dimensions, int) and not isinstance(self.dimensions, bool)
+        ok = whole and self.dimensions >= 1
+        require(ok, "dimensions", owner, "be an integer of at least 1", self.dimensions)
 
 
 @dataclass(frozen=True)

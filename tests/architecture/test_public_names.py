@@ -18,7 +18,8 @@ NAMES = {
     "BayesianNeighbours", "Bound", "Channel", "ChannelBatch", "Definition", "DeltaDP", "DependentRecords",
     "Divergence", "EntropyFloor", "GaussianDP", "GivenPrior", "HockeyStick", "InformationPrivacy",
     "InputCost", "KLDP", "LeakcapError", "LevelCapacity", "LimitedKnowledge", "LocalInformationPrivacy",
-    "MIDP", "MaximalLeakage", "Neighbourhood", "Neighbours", "PrivateTable", "PureDP", "Relation", "Renyi",
+    "MIDP", "MaximalLeakage", "Neighbourhood", "Neighbours", "PowerConstraint", "PrivateTable", "PureDP",
+    "Relation", "Renyi",
     "RenyiDP", "StrongAdversary", "TotalVariation", "ZeroConcentratedDP", "batch_capacity", "capacity",
     "convert", "definition", "gain", "implications", "leakage", "mechanism", "refines", "route", "utility",
 }  # fmt: skip

@@ -122,6 +122,7 @@ def thresholds() -> Iterator[Case]:
             yield f"{kind.__name__} {value}", lambda k=kind, v=value: k(v)
         yield f"HockeyStick {value}", lambda v=value: lc.HockeyStick(v)
         yield f"EntropyFloor {value}", lambda v=value: lc.EntropyFloor(v)
+        yield f"PowerConstraint {value}", lambda v=value: lc.PowerConstraint(v)
         for limit in ("floor", "extent", "uncertainty", "dependents", "unknown"):
             if (limit, value) not in (("extent", INF), ("dependents", None)):
                 yield (

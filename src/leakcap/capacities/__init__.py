@@ -13,11 +13,13 @@ from leakcap.capacities import (
     given,
     knowledge,
     level,
+    power,
     radius,
 )
 from leakcap.capacities.batch import BatchBound, batch_capacity
 from leakcap.capacities.databases import hamming_neighbours, personal_capacities
 from leakcap.capacities.geometric import geometric_capacity
+from leakcap.capacities.power import gaussian_power_capacity
 from leakcap.capacities.verb import HasExact, capacity, solve
 
 __all__ = [
@@ -31,12 +33,14 @@ __all__ = [
     "dependence",
     "diameter",
     "floor",
+    "gaussian_power_capacity",
     "geometric_capacity",
     "given",
     "hamming_neighbours",
     "knowledge",
     "level",
     "personal_capacities",
+    "power",
     "radius",
     "solve",
 ]

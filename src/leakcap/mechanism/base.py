@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leakcap.adversary import Adversary, AllPriors, Neighbours
+from leakcap.adversary import Adversary, AllPriors, AllPriorsJoint, Neighbours
 from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
@@ -164,12 +164,18 @@ class Mechanism(ABC):
 
         return self.closed_form(distance, order, self.best_prior())
 
+    def level(self, order: Renyi) -> Bound | None:
+        """The level-α capacity, `AllPriorsJoint`; None where the solver finds it from `channel`."""
+        return None
+
     def exact(self, divergence: Divergence, adversary: Adversary) -> Bound | None:
         """The capacity in closed form (or a certified interval of its own), None where there is none."""
         if isinstance(adversary, Neighbours):
             return self.diameter(divergence) if adversary.pairs is None else None
         if isinstance(adversary, AllPriors) and isinstance(divergence, Renyi):
             return self.radius(divergence)
+        if isinstance(adversary, AllPriorsJoint) and isinstance(divergence, Renyi):
+            return self.level(divergence)
         return None
 
     def closed_form(

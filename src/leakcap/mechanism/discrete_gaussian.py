@@ -19,6 +19,7 @@ from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets
 from leakcap.mechanism.coins import printed
+from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.orders import bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.rounding import down, up
@@ -95,6 +96,10 @@ class DiscreteGaussian(Mechanism):
         low, high = down(found.lower, 64), up(found.upper, 64)
         method = f"{found.method}, outputs beyond 12.5σ left out"
         return replace(found, lower=low, upper=high + 1e-30, method=method)
+
+    def level(self, order: Renyi) -> Bound:
+        """Between the radius of the same order and the least of the general bounds; ∞ at order ∞."""
+        return level_of_noise(self, order)
 
     def _bracket(self, order: Renyi) -> Bound:
         """Without a window: the best test of the ends from below, noise about the midpoint from above."""

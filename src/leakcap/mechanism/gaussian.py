@@ -11,13 +11,16 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.adversary import Adversary, PowerConstraint
 from leakcap.bound import Bound
 from leakcap.capacities.gaussian import gaussian_capacity
+from leakcap.capacities.power import gaussian_power_capacity, require_order
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
+from leakcap.mechanism.levels import gaussian_ranges, gaussian_rows, level_of_noise
 from leakcap.mechanism.orders import bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.special import erf, normal_tail, pi
@@ -102,6 +105,32 @@ class Gaussian(Mechanism):
             return bracket(order, [low, shannon.lower], uppers)
         return bracket(order, [low], [*uppers, shannon.upper])
 
+    def level(self, order: Renyi) -> Bound:
+        """Secrets in an interval: Shannon capacity, ∞ at order ∞, a bracket between."""
+        most = outward(Fraction(self.sensitivity) / Fraction(self.sigma))[1]
+        finite = math.isfinite(order.alpha) and order.alpha != 1.0
+        ranges = gaussian_ranges(order.alpha, most) if finite else math.inf
+        found = level_of_noise(self, order, gaussian_rows(self._least_mu()), ranges)
+        if order.alpha <= 2.0 or math.isinf(order.alpha):
+            return found
+        # A rare secret, p = e^{−αμ² + μ²/2}: q ≤ 2w where its own likelihood is likely.
+        rare = enclose(lambda d: _rare_secret(self._squared(d), order.alpha))[0]
+        return replace(found, lower=min(max(found.lower, rare), found.upper)) if rare > found.lower else found
+
+    def exact(self, divergence: Divergence, adversary: Adversary) -> Bound | None:
+        """Under a power constraint too: Shannon and Hartley's formula and its relatives of order α."""
+        if isinstance(adversary, PowerConstraint):
+            order = require_order(divergence)
+            low, high = outward(Fraction(adversary.power) / Fraction(self.sigma) ** 2)
+            most = gaussian_power_capacity(order, high, adversary.dimensions)
+            least = gaussian_power_capacity(order, low, adversary.dimensions)
+            return replace(most, lower=least.lower)
+        return super().exact(divergence, adversary)
+
+    def _least_mu(self) -> float:
+        """μ, not rounded up."""
+        return outward(Fraction(self.sensitivity) / Fraction(self.sigma))[0]
+
     def _two_ends(self, digits: Digits) -> Laws:
         """The secrets at the two ends, seen through cells about their middle."""
         half = self._mu(digits) / 2
@@ -125,6 +154,12 @@ class Gaussian(Mechanism):
     def examples(cls) -> tuple[Self, ...]:
         """Weak to strong, and one in other units."""
         return cls(1.0), cls(5.0), cls(0.5, 2.0), cls(100.0, 1.0)
+
+
+def _rare_secret(squared: Interval, alpha: float) -> Interval:
+    """αμ²/2 − (αμ² − μ²/2 + ln 2)/(α−1) − ln 2: at most the level-α capacity, by one rare secret."""
+    two = (squared * 0 + 2).log()
+    return squared * alpha / 2 - (squared * alpha - squared / 2 + two) / (squared * 0 + alpha - 1) - two
 
 
 def gaussian_hockey_stick(gamma: Interval, mu: Interval) -> Interval:

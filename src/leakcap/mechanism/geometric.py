@@ -30,6 +30,7 @@ from leakcap.mechanism.base import (
 )
 from leakcap.mechanism.coins import printed
 from leakcap.mechanism.geometric_sums import geometric_divergence
+from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.logspace import Floats
@@ -123,6 +124,15 @@ class _Geometric(Mechanism):
         if self.reach > _LARGEST_SOLVED:
             return self._bracket(order)
         return super().radius(order) if self.reach == 1 else None
+
+    def level(self, order: Renyi) -> Bound | None:
+        """Solved from the channel where it is small; else between the radius and the general bounds."""
+        if self.reach <= _LARGEST_SOLVED:
+            return None
+        digits = Digits(40)
+        sides = self._two_sides(digits)
+        rows = np.array([[mass.middle() for mass in law] for law in (sides.p, sides.q)])
+        return level_of_noise(self, order, lambda _: rows, counts=())
 
     def _maximal_leakage(self) -> Bound:
         def formula(digits: Digits) -> Interval:

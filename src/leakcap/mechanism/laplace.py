@@ -11,15 +11,19 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.adversary import Adversary, PowerConstraint
 from leakcap.bound import Bound
 from leakcap.capacities.laplace import laplace_capacity
+from leakcap.capacities.power import laplace_power_capacity, require_order
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
 from leakcap.mechanism.base import MAX_EPSILON, Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
+from leakcap.mechanism.levels import laplace_ranges, laplace_rows, level_of_noise
 from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
+from leakcap.numeric.rounding import down, up
 from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["Laplace", "laplace_hockey_stick", "laplace_renyi"]
@@ -102,6 +106,27 @@ class Laplace(Mechanism):
         if order.alpha > 1.0:
             return bracket(order, [*lowers, shannon.lower], uppers)
         return bracket(order, lowers, [*uppers, shannon.upper])
+
+    def level(self, order: Renyi) -> Bound:
+        """Secrets anywhere in an interval: Shannon capacity, ε at order ∞, a bracket between."""
+        least, most = self.promised()
+        finite = math.isfinite(order.alpha) and order.alpha != 1.0
+        ranges = laplace_ranges(order.alpha, most) if finite else math.inf
+        return level_of_noise(self, order, laplace_rows(least), ranges)
+
+    def exact(self, divergence: Divergence, adversary: Adversary) -> Bound | None:
+        """Under a power constraint too, where secrets may lie anywhere."""
+        if isinstance(adversary, PowerConstraint):
+            require_order(divergence, 1.0)
+            noise = Fraction(self.scale) ** 2 * 2 * adversary.dimensions
+            low, high = outward(Fraction(adversary.power) / noise)
+            least, most = laplace_power_capacity(low), laplace_power_capacity(high)
+            return replace(
+                most,
+                lower=down(adversary.dimensions * least.lower),
+                upper=up(adversary.dimensions * most.upper),
+            )
+        return super().exact(divergence, adversary)
 
     def _two_ends(self, digits: Digits) -> Laws:
         """The secrets at the two ends, seen through cells between them and one beyond each."""

@@ -16,6 +16,7 @@ from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
 from leakcap.mechanism.base import MAX_EPSILON, Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
+from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, outward
 from leakcap.numeric.logspace import Floats, logsumexp
@@ -101,6 +102,10 @@ class PlanarLaplace(Mechanism):
         test = digits.of(planar_hockey_stick(1.0, self.promised()[0])[0])
         right, wrong = (1 + test) / 2, (1 - test) / 2
         return Laws((right, wrong), (wrong, right))
+
+    def level(self, order: Renyi) -> Bound:
+        """Between the radius of the same order and the least of the general bounds; ε at order ∞."""
+        return level_of_noise(self, order)
 
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """For research, not for release: floats leak (Mironov 2012). Release with `PlanarGeometric`.

@@ -29,12 +29,16 @@ from functools import cached_property
 
 import numpy as np
 
+from leakcap.capacities import gaussian_power_capacity
 from leakcap.definition import ApproxDP, LevelCapacity, Neighbourhood, Relation, RenyiDP, convert
 from leakcap.definition.information import Centre
 from leakcap.errors import InvalidParameter, require
 from leakcap.numeric import up
 
 __all__ = ["RenyiCurve", "noise_multiplier_for"]
+
+_LATTICE = 1e-12
+"""Discrete Gaussian noise of two steps or more tells at most this part more than Gaussian noise."""
 
 ORDERS: tuple[int, ...] = (*range(2, 65), *range(72, 257, 8), *range(288, 1025, 32))
 
@@ -123,6 +127,23 @@ class RenyiCurve:
         Source: Csiszár 1995, equation 25.
         """
         return LevelCapacity(alpha, self.presence(alpha), centre=Centre.SIBSON, neighbours=self.neighbours)
+
+    def power_nats(self, dimensions: int) -> float:
+        """At most what all steps tell about one person's data at order one, in nats, by Shannon and Hartley.
+
+        In each step a person adds a vector of `dimensions` numbers no longer than the clip C, with
+        probability q, so of power qC² at most: steps·d/2·ln(1 + q/(dz²)), z the noise multiplier. It looks at
+        the length of what is added alone; `presence(1.0)` looks at how rarely, and is below it where q is
+        small. Noise on a lattice tells a rounding more than noise on the reals.
+        Source: Shannon 1949.
+
+        >>> curve = RenyiCurve(noise_multiplier=0.5, rate=Fraction(1), steps=1, replace=False)
+        >>> round(curve.power_nats(2), 6) == round(math.log(3.0), 6)
+        True
+        """
+        ratio = up(float(self.rate) / self.noise_multiplier**2, 8)
+        per_step = gaussian_power_capacity(1.0, ratio, dimensions).upper
+        return up(self.steps * per_step, 8) * (1.0 + _LATTICE)
 
     def epsilon(self, delta: float) -> float:
         """ε at this δ, from the best order. Source: Canonne, Kamath & Steinke 2020, proposition 12."""
