@@ -13,6 +13,7 @@ from leakcap.errors import BudgetExceeded, LeakcapError, LedgerError
 from leakcap.ledger import Charge, Ledger, Proposed, Spend
 from leakcap.models import (
     LinearRegression,
+    LinearSVC,
     LogisticRegression,
     PrivateGradientDescent,
     RidgeRegression,
@@ -126,6 +127,7 @@ MODELS: dict[type[PrivateModel], dict[str, Any]] = {
     LinearRegression: {"bounds": (-1.0, 1.0), "target_bounds": (-3.0, 3.0)},
     RidgeRegression: {},
     LogisticRegression: {},
+    LinearSVC: {},
     PrivateGradientDescent: {"steps": 10, "checkpoint_every": 5},
 }
 

@@ -20,7 +20,7 @@ from leakcap.models import PrivateGradientDescent, RenyiCurve, RidgeRegression, 
 from leakcap.models.descent import coins
 from leakcap.models.lattice_noise import LatticeNoise
 from leakcap.models.logistic import LogisticRegression
-from leakcap.models.logistic_loss import LogisticObjective
+from leakcap.models.margin_objective import MarginObjective
 from leakcap.models.objective_noise import ObjectiveNoise
 from models.world import ALARM
 from seeded import SeededSource
@@ -82,7 +82,7 @@ def logistic(noise: ObjectiveNoise, share: Fraction = Fraction(1)) -> Maker:
             slope = b + noise.penalty * theta - sum(w, np.zeros(runs))
             bend = noise.penalty + sum((w_ * (v - w_) for w_, v in zip(w, rows, strict=True)), np.zeros(runs))
             theta = theta - slope / (bend + 0.1)
-        one = LogisticObjective(np.array(rows).reshape(-1, 1) * STEPS, STEPS, noise.penalty, b[:1])
+        one = MarginObjective(np.array(rows).reshape(-1, 1) * STEPS, STEPS, noise.penalty, b[:1])
         assert abs(float(one.minimise(noise.gradient)[0]) - theta[0]) < 1e-6
         return replace(noise.output, size=runs).released(theta, source)
 

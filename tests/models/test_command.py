@@ -76,6 +76,15 @@ def test_classes_come_from_the_policy(place: Path) -> None:
     assert "Repeated from the ledger" in text
 
 
+def test_a_support_vector_machine(place: Path) -> None:
+    logistic = (place / "logistic.toml").read_text()
+    (place / "svm.toml").write_text(logistic.replace('kind = "logistic"', 'kind = "svm"\nsmoothing = 0.25'))
+    found = fitted(place / "svm.toml")["fit"]
+    assert found["model"] == "LinearSVC"
+    assert {one["name"] for one in found["coefficients"]} > {"intercept"}
+    assert fitted(place / "svm.toml")["fit"]["repeated"]
+
+
 def test_a_stopped_descent_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C after 120 of 200 steps: exit 130, a hint, and 80 steps more with --resume, paid once."""
     real, steps = PrivateGradientDescent._step, []

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from leakcap.errors import InvalidInput, NotFitted
 from leakcap.models import (
     LinearRegression,
+    LinearSVC,
     LogisticLoss,
     LogisticRegression,
     PrivateGradientDescent,
@@ -35,6 +36,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     ),
     "ridge": lambda **o: RidgeRegression(**o, epsilon=100.0),
     "logistic": lambda **o: LogisticRegression(**o, epsilon=100.0),
+    "svm": lambda **o: LinearSVC(**o, epsilon=100.0),
     "descent": lambda **o: PrivateGradientDescent(**o, expected_rows=50, steps=5),
     "classes": lambda **o: PrivateGradientDescent(**o, loss=LogisticLoss(), expected_rows=50, steps=5),
 }

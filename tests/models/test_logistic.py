@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from leakcap.errors import InvalidParameter
 from leakcap.models import LogisticRegression
-from leakcap.models.logistic_loss import LogisticObjective, grid_point
+from leakcap.models.margin_objective import MarginObjective, grid_point
 from leakcap.models.objective_noise import ObjectiveNoise, laplace_towards_zero
 from models.world import ALARM, broken, ledger_of, policy_of
 from seeded import SeededSource, discrete_gaussian_chi_square
@@ -23,16 +23,21 @@ from seeded import SeededSource, discrete_gaussian_chi_square
 STEPS = 2**20
 
 
-def objective(seed: int, n: int, k: int) -> LogisticObjective:
+def objective(seed: int, n: int, k: int, loss: tuple[float, float] = (0.0, 1.0)) -> MarginObjective:
     generator = np.random.default_rng(seed)
     z = generator.integers(-STEPS // 2, STEPS // 2, (n, k)).astype(float)
-    return LogisticObjective(z, STEPS, 0.7, generator.normal(0, 1, k))
+    return MarginObjective(z, STEPS, 0.7, generator.normal(0, 1, k), *loss)
 
 
+LOSSES = [(0.0, 1.0), (1.0, 0.5), (1.0, 1 / 16), (1.0, 16.0)]
+"""The logistic loss, and the hinge at its default and at both ends."""
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize(("n", "k"), [(0, 2), (1, 1), (63, 3), (200, 4), (5, 200)])
-def test_the_gradient_is_as_near_as_it_says(n: int, k: int) -> None:
+def test_the_gradient_is_as_near_as_it_says(n: int, k: int, loss: tuple[float, float]) -> None:
     """Against fifty digits, at points near and far."""
-    problem = objective(n + k, n, k)
+    problem, (shift, width) = objective(n + k, n, k, loss), loss
     for size in (0.0, 0.3, 30.0):
         theta = grid_point(np.full(k, size) + 0.1 * np.arange(k))
         found, error = problem.exact_gradient(theta)
@@ -43,11 +48,11 @@ def test_the_gradient_is_as_near_as_it_says(n: int, k: int) -> None:
             ]
             for row in problem.z:
                 margin = mpmath.fsum(mpmath.mpf(x) / STEPS * t for x, t in zip(row, theta, strict=True))
-                weight = 1 / (1 + mpmath.exp(margin))
+                weight = 1 / (1 + mpmath.exp((margin - shift) / width))
                 exact = [g - weight * mpmath.mpf(x) / STEPS for g, x in zip(exact, row, strict=True)]
             off = mpmath.sqrt(mpmath.fsum((f - g) ** 2 for f, g in zip(found, exact, strict=True)))
         assert off <= error
-        assert error < 1e-11 * (1 + n)
+        assert error < 1e-11 * (1 + n) * max(1.0, 1.0 / width)  # a steeper weight feels the margin more
         slow = problem.careful_gradient([Fraction(float(t)) for t in theta])
         assert np.allclose([float(g) for g in slow], [float(g) for g in exact], rtol=1e-14, atol=1e-14)
 
@@ -58,26 +63,28 @@ def test_grid_points_stay_where_they_are() -> None:
         assert (grid_point(point) == point).all()
 
 
-def test_the_minimum_is_proved_and_fractions_go_further() -> None:
-    problem = objective(5, 30, 2)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_the_minimum_is_proved_and_fractions_go_further(loss: tuple[float, float]) -> None:
+    problem = objective(5, 30, 2, loss)
     for goal in (1e-6, 1e-10, 1e-25):
         point = problem.minimise(goal)
         slope = problem.careful_gradient(point)
         assert math.sqrt(math.fsum(float(g) ** 2 for g in slope)) <= goal
 
 
-def test_determinants_of_neighbours_are_within_the_claimed_factor() -> None:
-    """det(∇²J) with a row and without, and with a row replaced, against 1 + B²/(4Λ)."""
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_determinants_of_neighbours_are_within_the_claimed_factor(loss: tuple[float, float]) -> None:
+    """det(∇²J) with a row and without, and with a row replaced, against 1 + B²/(4hΛ)."""
     generator = np.random.default_rng(6)
     for _ in range(200):
         z = generator.uniform(-1, 1, (4, 2)) * STEPS / math.sqrt(2)
         penalty = float(generator.choice([0.1, 1.0, 10.0]))
         theta = generator.normal(0, 1, 2)
         dets = [
-            float(np.linalg.det(LogisticObjective(rows, STEPS, penalty, np.zeros(2)).hessian(theta)))
+            float(np.linalg.det(MarginObjective(rows, STEPS, penalty, np.zeros(2), *loss).hessian(theta)))
             for rows in (z, z[:3], np.vstack([z[:3], -z[3:] / 2]))
         ]
-        factor = 1 + 1 / (4 * penalty) + 1e-12
+        factor = (1 + 1 / (4 * loss[1] * penalty)) * (1 + 1e-12)
         assert all(a <= factor * b for a in dets for b in dets)
 
 
@@ -142,7 +149,7 @@ def coefficients(present: bool, seed: int, share: Fraction) -> Any:
 def noise_of_one(noise: ObjectiveNoise, b: float, present: bool) -> float:
     """The package's own minimiser for one of them."""
     rows = np.full((int(present), 1), float(STEPS))
-    return float(LogisticObjective(rows, STEPS, noise.penalty, np.array([b])).minimise(noise.gradient)[0])
+    return float(MarginObjective(rows, STEPS, noise.penalty, np.array([b])).minimise(noise.gradient)[0])
 
 
 def test_neighbours_keep_epsilon_and_half_the_noise_does_not() -> None:

@@ -14,6 +14,7 @@ import pytest
 from leakcap.errors import DataError, InvalidQuery
 from leakcap.models import (
     LinearRegression,
+    LinearSVC,
     LogisticLoss,
     LogisticRegression,
     PrivateGradientDescent,
@@ -100,16 +101,28 @@ def test_classes_of_a_table() -> None:
             steps=100,
             learning_rate=3.0,
         )
+        by_vectors = LinearSVC(epsilon=200.0, penalty=1.0, classes=("no", "yes")).fit_table(table, **asked)
         assert by_objective.score(X, k) > 0.89  # the line that made them is right for 0.911
+        assert by_vectors.score(X, k) > 0.89
         assert by_descent.fit_table(table, **asked).score(X, k) > 0.89
 
 
-@pytest.mark.parametrize("name", [*MODELS, "logistic"])
+CLASSIFIERS: dict[str, Any] = {"logistic": LogisticRegression, "svm": LinearSVC}
+
+
+def maker(name: str) -> tuple[Any, str]:
+    """A model by its name, with the target that it is fitted to."""
+    if name in MODELS:
+        return MODELS[name]
+    return lambda **o: CLASSIFIERS[name](**o, classes=("no", "yes")), "k"
+
+
+@pytest.mark.parametrize("name", [*MODELS, *CLASSIFIERS])
 def test_the_same_fit_of_the_same_table_is_free(name: str, tmp_path: Path) -> None:
     """Unless the file changed, the settings, or fresh noise is asked for. Arrays need a version."""
     policy, file = policy_of(columns=COLUMNS, max_rows=50), tmp_path / "t.parquet"
     pyarrow.parquet.write_table(arrow(rows(3, 50)), file)
-    make, target = MODELS.get(name, (lambda **o: LogisticRegression(**o, classes=("no", "yes")), "k"))
+    make, target = maker(name)
     with ledger_of(policy) as ledger:
         asked: dict[str, Any] = {"features": ["x", "z"], "target": target}
         first = make().fit_table(PrivateTable(file, policy=policy, ledger=ledger), **asked)
@@ -128,14 +141,14 @@ def test_the_same_fit_of_the_same_table_is_free(name: str, tmp_path: Path) -> No
         assert len(ledger.entries()) == 5
 
 
-@pytest.mark.parametrize("name", ["linear", "ridge", "logistic"])
+@pytest.mark.parametrize("name", ["linear", "ridge", "logistic", "svm"])
 def test_arrays_are_remembered_by_their_version(name: str) -> None:
     policy = policy_of()
     X, y = np.array([[0.1], [0.4]]), np.array([0, 1])
     make: Any = {
         "linear": lambda **o: LinearRegression(**o, bounds=(0, 1), target_bounds=(0, 1)),
         "ridge": RidgeRegression,
-        "logistic": LogisticRegression,
+        **CLASSIFIERS,
     }[name]
     with ledger_of(policy) as ledger:
         fits = [
@@ -222,7 +235,7 @@ def test_what_no_model_reads_is_refused_before_it_costs() -> None:
 def test_a_table_of_which_no_row_counts_is_answered_like_any_other(name: str, changes: Any) -> None:
     """An error would tell that nobody is there."""
     policy = policy_of(columns=COLUMNS, max_rows=50, **changes)
-    make, target = MODELS.get(name, (lambda **o: LogisticRegression(**o, classes=("no", "yes")), "k"))
+    make, target = maker(name)
     with ledger_of(policy) as ledger:
         table = PrivateTable(arrow(rows(7, 20)), policy=policy, ledger=ledger)
         for where in ("x > 5", None):

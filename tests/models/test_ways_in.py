@@ -22,6 +22,7 @@ from leakcap.errors import InvalidInput
 from leakcap.models import (
     CustomLoss,
     LinearRegression,
+    LinearSVC,
     LogisticLoss,
     LogisticRegression,
     Loss,
@@ -34,6 +35,7 @@ from leakcap.models import (
     reading,
     values,
 )
+from leakcap.models.margin import MarginClassifier
 from leakcap.models.moments import Moments
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.values import label_codes
@@ -68,7 +70,7 @@ def products(model: RidgeRegression, rows: Any, targets: Any) -> Totals:
     return found / 2.0**40, math.sqrt(2.0)
 
 
-def signed(model: LogisticRegression, rows: Any, targets: Any) -> Totals:
+def signed(model: MarginClassifier, rows: Any, targets: Any) -> Totals:
     z = model._signed(rows, targets)
     return z.sum(axis=0) / 2.0**20, math.sqrt(2.0)
 
@@ -97,6 +99,7 @@ MODELS: dict[type[PrivateModel], tuple[list[dict[str, Any]], Callable[..., Total
     LinearRegression: ([{"bounds": (-1.0, 1.0), "target_bounds": (-3.0, 3.0)}], moments),
     RidgeRegression: ([{}], products),
     LogisticRegression: ([{}, {"classes": ("0", "1")}], signed),
+    LinearSVC: ([{}], signed),
     PrivateGradientDescent: ([{"steps": 3, "loss": loss} for loss in LOSSES.values()], gradients),
 }
 CASES = [(kind, options, exact) for kind, (some, exact) in MODELS.items() for options in some]
@@ -122,7 +125,7 @@ def seen(case: int, pair: Pair, *, lies: bool) -> tuple[str, Any]:
             rows, targets, _ = model._read(X, y, None).read()
         except InvalidInput as refusal:
             return f"{type(refusal).__name__}: {refusal}", None
-        numbers = label_codes(targets, model.classes) if kind is LogisticRegression else targets
+        numbers = label_codes(targets, model.classes) if issubclass(kind, MarginClassifier) else targets
         others = np.delete(np.column_stack([rows, numbers]), 3, axis=0)
         totals = exact(model, rows, targets)
         without = exact(model, np.where(np.arange(6) == 3, np.nan, rows.T).T, targets)

@@ -3,6 +3,7 @@
     LinearRegression            noisy second moments; a table's in one aggregate of its engine
     RidgeRegression             output perturbation with the right sensitivity
     LogisticRegression          objective perturbation, inexact minima accounted for
+    LinearSVC                   the same with a smooth hinge
     PrivateGradientDescent      clipped gradients on Poisson samples; its guarantee is a `RenyiCurve`
     SquaredLoss, LogisticLoss, SoftmaxLoss, CustomLoss      what it descends on
     noise_multiplier_for        from (ε, δ) to its noise
@@ -20,10 +21,12 @@ from leakcap.models.linear import LinearRegression
 from leakcap.models.logistic import LogisticRegression
 from leakcap.models.losses import CustomLoss, LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
+from leakcap.models.svm import LinearSVC
 
 __all__ = [
     "CustomLoss",
     "LinearRegression",
+    "LinearSVC",
     "LogisticLoss",
     "LogisticRegression",
     "Loss",

@@ -1,7 +1,7 @@
 """A model file: whose data, under which policy and ledger, and what to fit.
 
     [model]
-    kind = "linear"          noisy second moments; also ridge, logistic, descent, lecture
+    kind = "linear"          noisy second moments; also ridge, logistic, svm, descent, lecture
     features = ["age", "bmi"]
     target = "stay"
     epsilon = 1.0
@@ -25,13 +25,14 @@ from leakcap.models.linear import LinearRegression
 from leakcap.models.logistic import LogisticRegression
 from leakcap.models.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
+from leakcap.models.svm import LinearSVC
 from leakcap.release import Policy
 from leakcap.release.queries import places
 from leakcap.release.validation import read_checked
 
 __all__ = ["Lecture", "ModelFile", "load_model"]
 
-Model = LinearRegression | RidgeRegression | LogisticRegression | PrivateGradientDescent
+Model = LinearRegression | RidgeRegression | LogisticRegression | LinearSVC | PrivateGradientDescent
 
 
 class _Fit(BaseModel, ABC):
@@ -105,6 +106,32 @@ class Logistic(_Fit):
         )
 
 
+class SupportVectors(_Fit):
+    """Two classes by a smooth hinge, objective perturbation."""
+
+    kind: Literal["svm"]
+    epsilon: float
+    delta: float = 0.0
+    row_norm: float = 1.0
+    penalty: float | None = None
+    smoothing: float = 0.5
+    classes: list[bool | int | str] | None = None
+    fit_intercept: bool = True
+
+    def model(self, policy: Policy, analyst: str) -> LinearSVC:
+        """The estimator; the classes are the policy's keys of the target unless given."""
+        return LinearSVC(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            row_norm=self.row_norm,
+            penalty=self.penalty,
+            smoothing=self.smoothing,
+            classes=self.classes or _keys(policy, self.target) or (0, 1),
+            fit_intercept=self.fit_intercept,
+            analyst=analyst,
+        )
+
+
 class Descent(_Fit):
     """Private gradient descent: on classes where the target has public keys, else on squares."""
 
@@ -155,7 +182,7 @@ class Lecture(_Fit):
         )
 
 
-Fit = Annotated[Linear | Ridge | Logistic | Descent | Lecture, Field(discriminator="kind")]
+Fit = Annotated[Linear | Ridge | Logistic | SupportVectors | Descent | Lecture, Field(discriminator="kind")]
 
 
 def _keys(policy: Policy, target: str) -> tuple[Any, ...] | None:
@@ -181,7 +208,7 @@ class ModelFile:
     data: Path | str = field(repr=False)
     table: str | None
     ledger: str = field(repr=False)
-    fit: Linear | Ridge | Logistic | Descent | Lecture
+    fit: Linear | Ridge | Logistic | SupportVectors | Descent | Lecture
 
 
 def load_model(path: str | Path) -> ModelFile:

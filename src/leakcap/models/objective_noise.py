@@ -1,7 +1,8 @@
 """Objective perturbation: how much noise in the objective, how strong a ridge, how exact a solver.
 
-J(θ) = Σ ℓ(θ; row) + (Λ/2)‖θ‖² + ⟨b, θ⟩, with ℓ(θ; x, ±) = ln(1 + e^{−⟨v,θ⟩}), v = ±x, ‖v‖ ≤ B: gradient −w·v
-with 0 < w < 1, Hessian of rank one and norm at most β = B²/4. For *continuous* noise b the minimiser θ* has
+J(θ) = Σ ℓ(⟨v,θ⟩) + (Λ/2)‖θ‖² + ⟨b, θ⟩, v = ±x, ‖v‖ ≤ B, with ℓ(m) = h·ln(1 + e^{(s − m)/h}) as in
+`margin_objective.py`: gradient −w·v with 0 < w < 1, Hessian of rank one and norm at most β = B²/(4h), h being
+1 for the logistic loss. For *continuous* noise b the minimiser θ* has
 the density ν(b(θ))·det(∇²Σℓ + ΛI), b(θ) = −∇Σℓ(θ) − Λθ, and between neighbours
 
 - the determinants differ by a factor of at most 1 + β/Λ, by either relation (a rank-one update);
@@ -80,9 +81,14 @@ class ObjectiveNoise:
         replace: bool,
         penalty: float | None,
         rows: int,
+        width: float = 1.0,
+        owner: str = "LogisticRegression",
     ) -> ObjectiveNoise:
-        """Split ε between determinants, noise and solver; `rows` is the public number that may come."""
-        curvature, moves = up(norm * norm / 4.0), 2 if replace else 1
+        """Split ε between determinants, noise and solver; `rows` is the public number that may come.
+
+        `width` is h of the loss; `owner` is named in errors.
+        """
+        curvature, moves = up(norm * norm / (4.0 * width), 2), 2 if replace else 1
         solver = _SOLVER_SHARE * epsilon
         if penalty is None:
             ridge = max(curvature / math.expm1(min((epsilon - solver) / 4.0, 50.0)), norm * norm / 100.0)
@@ -92,11 +98,11 @@ class ObjectiveNoise:
         if left <= 0.0:
             least = curvature / math.expm1(epsilon - solver)
             raise InvalidParameter(
-                f"`penalty` of `LogisticRegression` must be above {least:.3g} at this ε, which pays for the "
+                f"`penalty` of `{owner}` must be above {least:.3g} at this ε, which pays for the "
                 f"curvature first. Got {penalty!r}."
             )
         if delta > 0:
-            scale = _deviation(left, delta, norm, replace=replace, epsilon=epsilon, size=size)
+            scale = _deviation(left, delta, norm, replace=replace, epsilon=epsilon, size=size, owner=owner)
             exponent = _GAUSSIAN_STEPS - math.floor(math.log2(scale))
             sampler = Fraction(math.ceil(Fraction(scale) ** 2 * Fraction(4) ** exponent))
         else:
@@ -105,8 +111,8 @@ class ObjectiveNoise:
             steps = math.ceil(Fraction(move) * Fraction(2) ** exponent)
             sampler = rational_scale(steps, Fraction(left))
             scale = float(sampler) * 2.0**-exponent
-        # What floating point leaves of a gradient of so many rows: see `logistic_loss.exact_gradient`.
-        wide = size * norm * 2.0**-53 if size > 128 else 0.0
+        # What floating point leaves of a gradient of so many rows: see `margin_objective.exact_gradient`.
+        wide = size * norm * 2.0**-53 * max(1.0, 1.0 / width) if size > 128 else 0.0
         slack = rows * norm * (2.0**-47 + wide) + scale * 2.0**-30
         gradient = up(2.0 * slack + 2.0 * math.sqrt(size) * 2.0**-exponent, 4)
         apart = up(2.0 * gradient / ridge, 4)
@@ -139,13 +145,15 @@ def laplace_towards_zero(scale: Fraction, size: int, source: ByteSource) -> NDAr
     return np.where(fair_bits(size, source), -magnitude, magnitude)
 
 
-def _deviation(left: float, delta: float, norm: float, *, replace: bool, epsilon: float, size: int) -> float:
+def _deviation(
+    left: float, delta: float, norm: float, *, replace: bool, epsilon: float, size: int, owner: str
+) -> float:
     """The least σ whose tail keeps δ, less what the grid takes of it, found from above."""
     grid = size / 8.0 * 4.0 ** -(_GAUSSIAN_STEPS - 1) * (1.0 + math.exp(min(epsilon, 700.0)))
     room = down(delta - grid, 8, delta)
     if room <= 0.0:
         raise InvalidParameter(
-            f"`delta` of `LogisticRegression` must be larger beside this ε. Got {delta!r}. The noise's grid "
+            f"`delta` of `{owner}` must be larger beside this ε. Got {delta!r}. The noise's grid "
             "alone takes as much."
         )
 

@@ -1,4 +1,9 @@
-"""The logistic objective, a minimiser for it, and a gradient that is known with its error."""
+"""The objective of a linear classifier, a minimiser for it, and a gradient that is known with its error.
+
+The loss of a margin m is width·ln(1 + e^{(shift − m)/width}): the logistic loss for (0, 1), and for (1, h)
+the hinge max(0, 1 − m) with its corner rounded, above it by h·ln 2 at most. Its slope lies between −1 and 0,
+its curvature is at most 1/(4·width).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ import numpy as np
 
 from leakcap.models.values import Floats
 
-__all__ = ["LogisticObjective", "grid_point"]
+__all__ = ["MarginObjective", "grid_point"]
 
 _HALF = 26
 _BLOCK = 64
@@ -21,24 +26,35 @@ _REFINED = 2**160
 
 
 @dataclass(frozen=True)
-class LogisticObjective:
-    """J(θ) = Σ ln(1 + e^{−⟨v,θ⟩}) + (Λ/2)‖θ‖² + ⟨b,θ⟩ over rows v = z/steps of integers z, |zᵢ| ≤ steps."""
+class MarginObjective:
+    """J(θ) = Σ ℓ(⟨v,θ⟩) + (Λ/2)‖θ‖² + ⟨b,θ⟩ over rows v = z/steps of integers z, |zᵢ| ≤ steps.
+
+    ℓ(m) = `width`·ln(1 + e^{(`shift` − m)/`width`}).
+    """
 
     z: Floats
     steps: int
     penalty: float
     linear: Floats
+    shift: float = 0.0
+    width: float = 1.0
 
     def value(self, theta: Floats) -> float:
         """J, in doubles."""
-        margins = self.z @ (theta / self.steps)
+        beyond = self._scaled(self.z @ (theta / self.steps))
         return float(
-            np.logaddexp(0.0, -margins).sum() + 0.5 * self.penalty * (theta @ theta) + self.linear @ theta
+            self.width * np.logaddexp(0.0, -beyond).sum()
+            + 0.5 * self.penalty * (theta @ theta)
+            + self.linear @ theta
         )
 
     def _weights(self, theta: Floats) -> Floats:
-        """w = 1/(1 + e^{⟨v,θ⟩}), accurate at both ends."""
-        return _weights(self.z @ (theta / self.steps))
+        """w = 1/(1 + e^{(⟨v,θ⟩ − shift)/width}), accurate at both ends."""
+        return _weights(self._scaled(self.z @ (theta / self.steps)))
+
+    def _scaled(self, margins: Floats) -> Floats:
+        """(m − shift)/width."""
+        return np.asarray((margins - self.shift) / self.width)
 
     def gradient(self, theta: Floats) -> Floats:
         """∇J, in doubles."""
@@ -48,14 +64,15 @@ class LogisticObjective:
     def hessian(self, theta: Floats) -> Floats:
         """∇²J, in doubles."""
         weights = self._weights(theta)
-        curved = self.z * (weights * (1.0 - weights))[:, None]
+        curved = self.z * (weights * (1.0 - weights) / self.width)[:, None]
         return np.asarray(curved.T @ self.z / self.steps**2 + self.penalty * np.eye(theta.size))
 
     def exact_gradient(self, theta: Floats) -> tuple[Floats, float]:
         """∇J at a `grid_point`, and a bound on the error of what is returned, in L2.
 
         Margins are sums of integer products that doubles hold, rounded once or twice: off by 2⁻⁵²|m|, which
-        at the weight's slope is 2⁻⁵³ at most, since |m|·w(1−w) < ½. The exponential and the quotient are
+        at the weight's slope is 2⁻⁵³ at most, since |m|·w(1−w) < ½; (m − shift)/width has two roundings more,
+        and what m is off by counts shift/width times as much. The exponential and the quotient are
         taken as off by 2⁻⁵⁰. Weights are cut to 52 binary digits in two halves, whose products with z are
         exact again, block by block.
         """
@@ -66,7 +83,8 @@ class LogisticObjective:
         for start in range(0, theta.size, _COLUMNS):
             part = slice(start, start + _COLUMNS)
             margins += (self.z[:, part] @ upper[part]) * 2.0**_HALF + self.z[:, part] @ lower[part]
-        weights = np.floor(_weights(margins * 2.0**-exponent / self.steps) * 2.0 ** (2 * _HALF))
+        scaled = self._scaled(margins * 2.0**-exponent / self.steps)
+        weights = np.floor(_weights(scaled) * 2.0 ** (2 * _HALF))
         first = np.floor(weights * 2.0**-_HALF)
         total = self._products(first) * (1 << _HALF) + self._products(weights - first * 2.0**_HALF)
         scale = Fraction(1, self.steps << (2 * _HALF))
@@ -75,10 +93,12 @@ class LogisticObjective:
             for t, b, s in zip(theta.tolist(), self.linear.tolist(), total, strict=True)
         ]
         squares = (self.z**2).sum(axis=1) / self.steps**2
-        error = 2.0**-49 * float(np.sqrt(squares).sum())
+        each = 2.0**-49 + 2.0**-53 * self.shift / self.width
+        error = each * float(np.sqrt(squares).sum())
         if theta.size > _COLUMNS:  # several sums of columns, each as large as ‖v‖·‖θ‖ at most
             blocks = -(-theta.size // _COLUMNS)
-            error += blocks * 2.0**-53 * float(squares.sum()) * float(np.linalg.norm(theta))
+            steep = max(1.0, 1.0 / self.width)
+            error += steep * blocks * 2.0**-53 * float(squares.sum()) * float(np.linalg.norm(theta))
         return np.array(found), 1.001 * error + 2.0**-52 * float(np.linalg.norm(found))
 
     def _products(self, whole: Floats) -> Floats:
@@ -94,7 +114,7 @@ class LogisticObjective:
 
         Newton's method in doubles; where those do not suffice, its steps on gradients of fifty digits.
 
-        >>> objective = LogisticObjective(np.array([[4.0], [-4.0]]), 4, 1.0, np.zeros(1))
+        >>> objective = MarginObjective(np.array([[4.0], [-4.0]]), 4, 1.0, np.zeros(1))
         >>> abs(float(objective.minimise(1e-9)[0])) < 1e-9
         True
         """
@@ -152,8 +172,9 @@ class LogisticObjective:
             context.prec = 60
             for row in self.z.astype(np.int64).tolist():
                 margin = sum((x * t for x, t in zip(row, point, strict=True)), Fraction(0)) / self.steps
-                small = (-abs(Decimal(margin.numerator) / Decimal(margin.denominator))).exp()
-                weight = Fraction((small if margin > 0 else 1) / (1 + small))
+                beyond = (margin - Fraction(self.shift)) / Fraction(self.width)
+                small = (-abs(Decimal(beyond.numerator) / Decimal(beyond.denominator))).exp()
+                weight = Fraction((small if beyond > 0 else 1) / (1 + small))
                 total = [
                     Fraction(round((g - weight * x / self.steps) * _REFINED), _REFINED)
                     for g, x in zip(total, row, strict=True)
