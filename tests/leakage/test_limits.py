@@ -143,7 +143,7 @@ def test_capacity_of_one_gain_encloses_every_prior_of_a_grid(
         assert truth <= bound.upper * (1 + 1e-9)
         assert g_leakage(channel, np.asarray(bound.witness), goal) == pytest.approx(bound.lower, rel=1e-9)
         assert bound.upper <= bayes_capacity(channel).upper * (1 + 1e-12)
-        assert bound.is_exact or not vertices
+        assert bound.is_sharp or not vertices
 
 
 def test_capacity_of_one_gain_between_two_secrets_is_exact() -> None:
@@ -151,7 +151,7 @@ def test_capacity_of_one_gain_between_two_secrets_is_exact() -> None:
         two = Channel(channel.matrix[:2])
         goal = gain.matrix([[1.0, 0.0], [0.0, 2.0], [0.6, 0.9]])
         bound = g_capacity(two, goal)
-        assert bound.is_exact
+        assert bound.is_sharp
         values = [g_leakage(two, [p, 1 - p], goal) for p in np.linspace(0, 1, 401)]
         assert max(values) <= bound.upper + 1e-12
         assert bound.upper - max(values) <= 0.02

@@ -14,6 +14,7 @@ from leakcap.accounting.loss import Curve, PrivacyLoss, curve_near
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down, up
 from leakcap.numeric.search import maximise
 
 __all__ = ["guess_success", "odds_quantile", "shannon_capacity", "trade_off"]
@@ -36,7 +37,10 @@ def guess_success(loss: PrivacyLoss, prior: float = 0.5) -> Bound:
         return Bound.exact(1.0, method="certain beforehand", unit="probability")
     found = loss.delta(math.log1p(-prior) - math.log(prior))
     low, high = (1.0 - prior + prior * value for value in (found.lower, found.upper))
-    return replace(found, lower=min(low, 1.0), upper=min(high, 1.0))
+    # The threshold's own rounding moves δ by its share of Q at most.
+    units = 8 + math.ceil(4.0 * abs(math.log1p(-prior) - math.log(prior)))
+    least = max(down(low, units, 1.0), prior, 1.0 - prior)
+    return replace(found, lower=min(least, 1.0), upper=min(max(up(high, units, 1.0), least), 1.0))
 
 
 def trade_off(loss: PrivacyLoss, level: float) -> Bound:
@@ -51,7 +55,7 @@ def trade_off(loss: PrivacyLoss, level: float) -> Bound:
     require(0 <= level <= 1, "level", "trade_off", "be a probability in [0, 1]", level)
     if level == 0.0:
         value = loss.infinite
-        return Bound(1.0 - value, 1.0 - value, "infinite losses alone", unit="probability")
+        return Bound.rounded(1.0 - value, 16, size=1.0, method="infinite losses alone", unit="probability")
     if level == 1.0:
         return Bound.exact(0.0, method="every output claims P", unit="probability")
     best = _middle(loss)
@@ -59,7 +63,8 @@ def trade_off(loss: PrivacyLoss, level: float) -> Bound:
         best = _peak(partial(_worst_power, curve_near(loss, best), level), best, _spread(loss))
     curve = curve_near(loss, best)
     low, high = _concave(lambda gamma: _power(curve, level, math.log(gamma)), math.exp(best), 1.0 / level)
-    low, high = max(low, 0.0), min(max(high, 0.0), 1.0 - level)
+    units = 16 + math.ceil(4.0 * abs(best))
+    low, high = max(down(low, units, 2.0), 0.0), min(max(up(high, units, 2.0), 0.0), up(1.0 - level))
     return Bound(min(low, high), high, f"dual of δ(ε): {curve.method}", unit="probability")
 
 
@@ -159,11 +164,12 @@ def _tail(curve: Curve, x: float) -> tuple[float, float]:
     """P(L > x) from below and P(L ≥ x) from above."""
     here = curve.delta(x)
     best = [here[0], 1.0]
+    blur = 2.0**-53 * (8.0 + 4.0 * abs(x))  # a threshold's rounding moves δ by its share of Q at most
     for gap in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
         right = curve.delta(x + math.log1p(gap))
         left = curve.delta(x + math.log1p(-gap))
-        best[0] = max(best[0], here[0] + (here[0] - right[1]) / gap)
-        best[1] = min(best[1], here[1] + (left[1] - here[0]) / gap)
+        best[0] = max(best[0], here[0] + (here[0] - right[1] - blur) / gap)
+        best[1] = min(best[1], here[1] + (left[1] - here[0] + blur) / gap)
     return best[0], best[1]
 
 

@@ -22,7 +22,7 @@ from leakcap.accounting.exact import Enumeration, enumerate_losses
 from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.lattice import Lattice, common_lattice
 from leakcap.accounting.pairs import loss_of
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import Ends, Part
 from leakcap.accounting.sampled import sampled
 from leakcap.bound import Bound
 from leakcap.channel import Channel
@@ -204,11 +204,11 @@ class PrivacyLoss:
             return self._closed_epsilon(delta)
         start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
         near = min(start, self.largest - 1e-6 * abs(self.largest)) if math.isfinite(self.largest) else start
-        found = _inverse(curve_near(self, near), delta, start, self._pure())
+        found = _inverse(curve_near(self, near), delta, start, self._pure()[1])
         for _ in range(2):
             if found.width <= _WIDE * min(1.0, found.upper):
                 break
-            better = _inverse(curve_near(self, found.midpoint), delta, start, self._pure())
+            better = _inverse(curve_near(self, found.midpoint), delta, start, self._pure()[1])
             found = _meet(found, better)
         return found
 
@@ -226,22 +226,26 @@ class PrivacyLoss:
             return edge
         bracket = bracket_around(self.parts, delta=delta - self.infinite, width=width, points=points)
         start = max(saddle_for_delta(self.parts, delta - self.infinite)[1], 0.0)
-        return _inverse(Curve(bracket, _GRID), delta, start, self._pure())
+        return _inverse(Curve(bracket, _GRID), delta, start, self._pure()[1])
 
     @property
     def largest(self) -> float:
         """The largest finite total loss, ∞ for noise without bounds."""
         return sum(count * part.support()[1] for part, count in self.parts)
 
-    def _pure(self) -> float:
-        return max(self.largest, 0.0)
+    def _pure(self) -> Ends:
+        """The largest finite total loss where it is positive, enclosed."""
+        if self.infinite == 0.0:
+            found = self.renyi(math.inf)
+            return found.lower, found.upper
+        return max(down(self.largest, 16), 0.0), max(up(self.largest, 16), 0.0)
 
     def _edge(self, delta: float) -> Bound | None:
         """Answers that need no integral: pure ε at δ = 0, ∞ below the infinite mass, 0 for a large δ."""
         require(0 <= delta <= 1, "delta", "PrivacyLoss", "be a probability in [0, 1]", delta)
         if self.infinite >= delta and (self.infinite > 0.0 or delta == 0.0):
-            pure = self._pure() if self.infinite == delta else math.inf
-            return Bound.exact(pure, method="support of the loss")
+            pure = self._pure() if self.infinite == delta else (math.inf, math.inf)
+            return Bound.enclosed(pure, method="support of the loss")
         if delta >= 1.0:
             return Bound.exact(0.0, method="support of the loss")
         return None

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
-from leakcap.accounting.loss import PrivacyLoss, curve_near
+from leakcap.accounting.loss import Curve, PrivacyLoss, curve_near
 from leakcap.bound import Bound
 from leakcap.errors import require
-from leakcap.numeric.rounding import up
+from leakcap.numeric.rounding import down, up
 from leakcap.numeric.search import maximise
 
 __all__ = ["guess_among", "most_telling"]
 
 _REACH = 690.0
 _ROUNDINGS = 32
+_TURNS = 6
 _SOURCE = "Neyman & Pearson 1933"
 
 
@@ -36,23 +38,25 @@ def most_telling(loss: PrivacyLoss, share: float = 0.05) -> Bound:
     if loss.infinite >= share:
         return Bound.exact(math.inf, method="infinite losses")
 
-    def delta(x: float) -> float:
-        return curve_near(loss, x).delta(x)[1]
-
-    def most(x: float) -> float:
-        rest = share - delta(x)
+    def most(curve: Curve, x: float) -> float:
+        rest = share - curve.delta(x)[1]
         return x + math.log(share) - math.log(rest) if rest > 0.0 else math.inf
 
-    low, high = -1.0, _end(loss)
-    while delta(low) <= share and low > -_REACH:
-        low *= 4.0
-    if delta(high) >= share:
+    end = _end(loss)
+    if curve_near(loss, end).delta(end)[1] >= share:
         return Bound(0.0, math.inf, "beyond the range of doubles")
-    start, end = low, high
-    for _ in range(40):
-        middle = 0.5 * (start + end)
-        start, end = (middle, end) if delta(middle) >= share else (start, middle)
-    found = _least(most, end, high)
+
+    def from_where(curve: Curve) -> float:
+        """The least x with δ(x) below the share, nearly."""
+        low, high = -1.0, end
+        while curve.delta(low)[1] <= share and low > -_REACH:
+            low *= 4.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if curve.delta(middle)[1] >= share else (low, middle)
+        return high
+
+    found = _least(loss, most, from_where, end)
     top = min(max(up(found, _ROUNDINGS, abs(found) + 2.0), 0.0), max(loss.largest, 0.0))
     return Bound(0.0, top, "dual of δ(ε)", _SOURCE)
 
@@ -62,7 +66,8 @@ def guess_among(loss: PrivacyLoss, values: int) -> Bound:
 
     Guesses are disjoint events E_i, and P_i(E) ≤ δ(ln γ) + γ·P_j(E) for every pair and every γ. Averaged over
     i and j ≠ i, the chance s of being right obeys s ≤ δ(ln γ) + γ(1−s)/(k−1); the least of these bounds is
-    the upper end, and 1/k the lower. Under ε-DP it is A/(A+k−1), which k-ary randomised response attains.
+    the upper end. The lower is that of the best test between two of the values, (1 + δ(0))/k. Under ε-DP the
+    upper end is A/(A+k−1), which k-ary randomised response attains.
 
     >>> loss = PrivacyLoss.of_rows([0.75, 0.25], [0.25, 0.75])
     >>> round(guess_among(loss, 2).upper, 9), round(guess_among(loss, 4).upper, 9)
@@ -71,12 +76,14 @@ def guess_among(loss: PrivacyLoss, values: int) -> Bound:
     whole = values == int(values) and values >= 2
     require(whole, "values", "guess_among", "be an integer ≥ 2", values)
 
-    def most(x: float) -> float:
+    def most(curve: Curve, x: float) -> float:
         weight = math.exp(x) / (values - 1)
-        return (curve_near(loss, x).delta(x)[1] + weight) / (1.0 + weight)
+        return (curve.delta(x)[1] + weight) / (1.0 + weight)
 
-    best = _least(most, -_REACH / 100, _end(loss))
-    return Bound(1.0 / values, min(max(up(best, _ROUNDINGS), 1.0 / values), 1.0), "dual of δ(ε)", _SOURCE)
+    found = _least(loss, most, lambda curve: -_REACH / 100, _end(loss))
+    lower = down((1.0 + loss.total_variation().lower) / values, 4)
+    upper = min(max(up(found, _ROUNDINGS), lower), 1.0)
+    return Bound(lower, upper, "dual of δ(ε)", _SOURCE, "probability")
 
 
 def _end(loss: PrivacyLoss) -> float:
@@ -85,6 +92,23 @@ def _end(loss: PrivacyLoss) -> float:
     return min(mean + 12.0 * math.sqrt(2.0 * mean) + 1.0, _REACH)
 
 
-def _least(value: Callable[[float], float], low: float, high: float) -> float:
-    """The least value found of a function with one minimum; every value is a bound."""
-    return value(maximise(lambda x: -value(x), low, high, steps=50))
+def _least(
+    loss: PrivacyLoss, value: Callable[[Curve, float], float], start: Callable[[Curve], float], end: float
+) -> float:
+    """The least value found of a function with one minimum; every value is a bound.
+
+    A curve of δ holds everywhere and is narrow near one place: it is made anew where the last one led.
+    """
+    place, best = 0.0, math.inf
+    for _ in range(_TURNS):
+        curve = curve_near(loss, place)
+        place = maximise(partial(_depth, value, curve), start(curve), end, steps=50)
+        found = value(curve_near(loss, place), place)
+        if found >= best * (1.0 - 1e-9):
+            return min(found, best)
+        best = found
+    return best
+
+
+def _depth(value: Callable[[Curve, float], float], curve: Curve, x: float) -> float:
+    return -value(curve, x)

@@ -18,18 +18,21 @@ import numpy as np
 
 from leakcap.adversary import BayesianAdversary, BayesianNeighbours, Centre, Neighbours
 from leakcap.bound import Bound
+from leakcap.capacities.columns import row_residue
 from leakcap.capacities.databases import Known, over_beliefs, record_codes, restricted
 from leakcap.capacities.diameter import diameter
-from leakcap.capacities.given import sibson_information
+from leakcap.capacities.given import information_ends
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidChannel, InvalidParameter
 from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.numeric.rounding import down, up
 from leakcap.progress import tracked
 
 __all__ = ["bayesian_adversary", "bayesian_neighbours"]
 
+_UNIT = 2.0**-53
 _SUBSETS = 1 << 16
 """Pairs of a record and a known subset that are tried; 13 records have 53,248 of them."""
 
@@ -60,27 +63,44 @@ def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergenc
     if adversary.prior is None:
         return _any_belief(adversary.centre, channel, divergence)
     prior = as_prior(adversary.prior, channel.shape[0])
-    best, where = 0.0, (0, frozenset[int]())
+    best, most, where = 0.0, 0.0, (0, frozenset[int]())
+    units = _units(channel)
     for record, known in tracked(_record_and_known(channel), "records and known subsets"):
         told = [
-            (mass, _told(adversary.centre, divergence, belief, rows))
+            (mass, *_told(adversary.centre, divergence, belief, rows, units))
             for mass, belief, rows in _conditionals(channel, prior, record, known)
         ]
-        total = _averaged(divergence.alpha, told)
-        if total > best:
-            best, where = total, (record, frozenset(known))
+        low = _averaged(divergence.alpha, [(mass, least) for mass, least, _ in told])
+        high = _averaged(divergence.alpha, [(mass, greatest) for mass, _, greatest in told])
+        size = 0.0 if divergence.alpha in (1.0, math.inf) else 1.0 / abs(divergence.alpha - 1.0)
+        low, high = down(low, len(told) + 16, size + abs(low)), up(high, len(told) + 16, size + abs(high))
+        if low > best:
+            best, where = low, (record, frozenset(known))
+        most = max(most, high)
     method = "largest conditional information over records and known subsets"
-    return Bound.exact(best, method=method, source="Cuff & Yu 2016, equation 61", witness=where)
+    ends = min(best, most), most
+    return Bound.enclosed(ends, method=method, source="Cuff & Yu 2016, equation 61", witness=where)
 
 
-def _told(centre: Centre, order: Renyi, belief: Floats, rows: Floats) -> float:
-    """The information of order α about one record, what is known held still."""
+def _units(channel: Channel) -> float:
+    """How many halves of a last place the average of rows can be off by."""
+    return 4.0 * channel.shape[0] + row_residue(channel) / _UNIT
+
+
+def _told(centre: Centre, order: Renyi, belief: Floats, rows: Floats, units: float) -> tuple[float, float]:
+    """The information of order α about one record, what is known held still: both ends."""
     if order.alpha == 1.0:
-        return float(belief @ order.between(rows, belief @ rows))
-    if centre is Centre.SIBSON:
-        return sibson_information(Channel(rows), belief, order.alpha)
+        mixed = belief @ rows
+        value = float(belief @ order.between(rows, mixed))
+        error = float(belief @ order.error(rows, mixed[None, :], units)) + units * _UNIT * value
+        return max(value - error, 0.0), value + error
     joint, product_law = belief[:, None] * rows, np.outer(belief, belief @ rows)
-    return max(float(order.between(joint.ravel(), product_law.ravel())), 0.0)
+    error = float(order.error(joint.ravel(), product_law.ravel(), units))
+    if centre is Centre.SIBSON:
+        low, high = information_ends(Channel(rows), belief, order.alpha)
+        return max(low - error, 0.0), high + error
+    value = max(float(order.between(joint.ravel(), product_law.ravel())), 0.0)
+    return max(value - error, 0.0), value + error
 
 
 def _averaged(alpha: float, told: list[tuple[float, float]]) -> float:
@@ -105,15 +125,21 @@ def _finite(alpha: float, masses: Floats, values: Floats) -> float:
 def bayesian_neighbours(adversary: BayesianNeighbours, channel: Channel, divergence: Divergence) -> Bound:
     """max over records i, known subsets S and values of D(P_{Y|x_i,x_S} ‖ P_{Y|x_i',x_S}); witness (i, S)."""
     prior = as_prior(adversary.prior, channel.shape[0])
-    best, where = 0.0, (0, frozenset[int]())
+    best, most, where = 0.0, 0.0, (0, frozenset[int]())
+    units = _units(channel)
     for record, known in tracked(_record_and_known(channel), "records and known subsets"):
         for _, _, rows in _conditionals(channel, prior, record, known):
-            value = diameter(Neighbours(), Channel(rows), divergence).upper
-            if value > best:
-                best, where = value, (record, frozenset(known))
+            found = diameter(Neighbours(), Channel(rows), divergence)
+            moved = 0.0
+            if math.isfinite(found.upper) and isinstance(found.witness, tuple):
+                p, q = (rows[place] for place in found.witness)
+                moved = 2.0 * max(float(divergence.error(*pair, units)) for pair in ((p, q), (q, p)))
+            if found.lower - moved > best:
+                best, where = found.lower - moved, (record, frozenset(known))
+            most = max(most, found.upper + moved)
     method = "diameter over records and known subsets, the others averaged by the prior"
     source = "Cuff & Yu 2016, equation 60"
-    return Bound.exact(best, method=method, source=source, unit=divergence.unit, witness=where)
+    return Bound.enclosed((best, up(most)), method=method, source=source, unit=divergence.unit, witness=where)
 
 
 def _any_belief(centre: Centre, channel: Channel, divergence: Renyi) -> Bound:

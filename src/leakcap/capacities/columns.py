@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["column_extremes", "column_tops", "log_quotient", "widest_column"]
+__all__ = ["column_extremes", "column_tops", "log_quotient", "row_residue", "widest_column"]
 
 _BLOCK = 1 << 18
 """Entries a block (2 MiB): it is still in the cache when it is read for the second time."""
 
 _CACHED = 1 << 21
 """Entries (16 MiB) up to which passes over the same matrix are bound by arithmetic, not by memory."""
+_ADDED = 1 << 16
+"""Entries up to which rows are added up without rounding."""
+
 _PROBE = 8
 _SAFE = 1e-290
 """Smallest entries from here on have quotients that cannot overflow."""
@@ -104,6 +108,24 @@ def log_quotient(top: ArrayLike, bottom: ArrayLike) -> Floats:
     near = np.log1p((high - low) / np.maximum(low, 0.5 * high))
     value = np.where(high < 2.0 * low, near, far)
     return np.asarray(np.where((bottom <= 0) & (top > 0), np.inf, value))
+
+
+def row_residue(channel: Channel) -> float:
+    """How far from one the sum of any row is at most: what lies between a table of doubles and a channel.
+
+    >>> row_residue(Channel([[0.5, 0.5], [0.25, 0.75]]))
+    0.0
+    """
+    if channel.exact is not None:
+        return 0.0
+    if channel.shape[0] * channel.shape[1] <= _ADDED and channel.sparse is None:
+        return max(abs(math.fsum([*row, -1.0])) for row in channel.matrix.tolist())
+    table = channel.matrix if channel.sparse is None else channel.sparse
+    longest = (
+        channel.shape[1] if channel.sparse is None else int(np.diff(channel.sparse.indptr).max(initial=0))
+    )
+    sums = np.asarray(table @ np.ones(channel.shape[1]))
+    return float(np.max(np.abs(sums - 1.0))) + longest * 2.0**-53
 
 
 def _sparse_extremes(csr: Any) -> tuple[Floats, Floats]:

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import DependentRecords
 from leakcap.bound import Bound
-from leakcap.capacities.columns import log_quotient
+from leakcap.capacities.columns import log_quotient, row_residue
 from leakcap.capacities.databases import record_codes
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["dependent_records"]
 
@@ -59,6 +60,9 @@ def dependent_records(adversary: DependentRecords, channel: Channel, divergence:
             low, high = _ends(row, rows, near, far, codes[:, record], adversary.extent)
             attained, limit = max(attained, low), max(limit, high)
     method = "log-lift with dependent records: worst pair of contexts"
+    # Roundings of the means and of the logarithm, and rows that do not sum to exactly one.
+    slack = 2.1 * row_residue(channel) + 2.0**-48 if limit > 0.0 else 0.0
+    attained, limit = max(down(attained, 16) - slack, 0.0), up(limit, 16) + slack
     return Bound(attained, max(limit, attained), method, "Wu, Xia & He 2017, theorem 1")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from leakcap.adversary import Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities import rational
-from leakcap.capacities.columns import widest_column
+from leakcap.capacities.columns import row_residue, widest_column
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidParameter
+from leakcap.numeric.enclosure import outward
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down, up
 from leakcap.progress import tracked
 
 __all__ = ["diameter"]
@@ -28,7 +31,14 @@ _SPARSE_SECRETS = 5000
 _CHUNK = 1 << 14
 """Pairs of sparse rows compared at once."""
 
+_QUOTIENT = 16
+"""Roundings of the logarithm of a quotient."""
+
+_NEARLY, _SMALL = 0.999, 1e-12
+"""Divergences below this share of the largest, and this much below, cannot be the largest."""
+
 Pair = tuple[int, int]
+Ends = tuple[float, float]
 
 
 @solve.register
@@ -36,30 +46,20 @@ def diameter(adversary: Neighbours, channel: Channel, divergence: Divergence) ->
     """max over neighbouring pairs, both directions, of D(row_x ‖ row_x'); the witness is the pair.
 
     The max-divergence over all pairs is one pass: the largest ratio within a column. For a channel of
-    fractions, max-divergence, total variation and hockey-stick are exact and rounded once.
+    fractions, max-divergence, total variation and hockey-stick are exact and rounded outward.
     """
     _check_pairs(adversary.pairs, channel.shape[0])
-    value, pair = _exactly(channel, divergence, adversary.pairs) or _in_doubles(
-        channel, divergence, adversary.pairs
-    )
-    method = f"diameter: closed form over {_which(adversary.pairs, channel)}"
-    return Bound.exact(value, method=method, unit=divergence.unit, witness=pair)
-
-
-def _which(pairs: tuple[Pair, ...] | None, channel: Channel) -> str:
-    """Which secrets are neighbours, in words."""
-    if pairs is not None:
-        return f"{len(pairs):,} listed pairs of rows"
-    if all(isinstance(label, tuple) and len(label) > 1 for label in channel.inputs):
-        return "all pairs of databases, not only those one record apart (`hamming_neighbours`)"
-    return "all pairs of rows"
+    found = _exactly(channel, divergence, adversary.pairs)
+    ends, pair = found or _in_doubles(channel, divergence, adversary.pairs)
+    method = "diameter: closed form over pairs of rows"
+    return Bound.enclosed(ends, method=method, unit=divergence.unit, witness=pair)
 
 
 def _in_doubles(
     channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...] | None
-) -> tuple[float, Pair]:
+) -> tuple[Ends, Pair]:
     if pairs is not None:
-        return _listed(channel, divergence, pairs)
+        return _listed(channel, divergence, pairs).told()
     if isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
         return _largest_ratio(channel)
     if channel.sparse is not None:
@@ -69,25 +69,27 @@ def _in_doubles(
 
 def _exactly(
     channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...] | None
-) -> tuple[float, Pair] | None:
+) -> tuple[Ends, Pair] | None:
     if channel.exact is None:
         return None
     if isinstance(divergence, Renyi) and math.isinf(divergence.alpha):
         ratio, pair = rational.ratio_and_pair(channel, pairs)
-        return rational.log_of(ratio), pair
+        return rational.log_ends(ratio), pair
     if isinstance(divergence, TotalVariation | HockeyStick):
         gamma = divergence.exp_epsilon if isinstance(divergence, HockeyStick) else 1
         delta, pair = rational.hockey_stick_and_pair(channel, gamma, pairs)
-        return float(delta), pair
+        return outward(delta), pair
     return None
 
 
-def _largest_ratio(channel: Channel) -> tuple[float, Pair]:
+def _largest_ratio(channel: Channel) -> tuple[Ends, Pair]:
     y, top, bottom = widest_column(channel)
     value = _log_quotient(top, bottom)
     table = channel.sparse
     column = channel.matrix[:, y] if table is None else table[:, [y]].toarray().ravel()
-    return value, (int(np.argmax(column)), int(np.argmin(column)))
+    missing = 0.0 if top == bottom else 2.0 * row_residue(channel)
+    ends = down(value, _QUOTIENT) - missing, up(value, _QUOTIENT) + missing
+    return ends, (int(np.argmax(column)), int(np.argmin(column)))
 
 
 def _log_quotient(top: float, bottom: float) -> float:
@@ -97,47 +99,73 @@ def _log_quotient(top: float, bottom: float) -> float:
     return math.log1p((top - bottom) / bottom) if top < 2.0 * bottom else math.log(top) - math.log(bottom)
 
 
-def _every_pair(rows: Floats, divergence: Divergence) -> tuple[float, Pair]:
-    best, pair = 0.0, (0, 0)
+@dataclass
+class _Largest:
+    """The largest divergence so far: what is certain, what is possible, and the pair."""
+
+    divergence: Divergence
+    low: float = 0.0
+    high: float = 0.0
+    pair: Pair = (0, 0)
+
+    def see(self, left: Any, right: Any, p: Floats, q: Floats) -> None:
+        """Compare with more pairs of rows; errors are found for those that can win."""
+        values = np.atleast_1d(self.divergence.between(p, q))
+        if math.isinf(self.low) or not values.size:
+            return
+        at = int(np.argmax(values))
+        if values[at] > self.low:
+            self.pair = (
+                int(np.broadcast_to(left, values.shape)[at]),
+                int(np.broadcast_to(right, values.shape)[at]),
+            )
+        near = np.flatnonzero(values >= _NEARLY * max(float(values[at]), self.low) - _SMALL)
+        p, q = np.broadcast_arrays(np.atleast_2d(p), np.atleast_2d(q))
+        errors = self.divergence.error(p[near], q[near])
+        self.low = max(self.low, float(np.max(values[near] - errors, initial=0.0)))
+        self.high = max(self.high, float(np.max(values[near] + errors, initial=0.0)))
+
+    def told(self) -> tuple[Ends, Pair]:
+        """Both ends, and the pair."""
+        return (min(self.low, self.high), up(self.high)), self.pair
+
+
+def _every_pair(rows: Floats, divergence: Divergence) -> tuple[Ends, Pair]:
+    best = _Largest(divergence)
     for x, row in enumerate(tracked(rows, "all pairs of secrets")):
-        values = divergence.between(row[None, :], rows)
-        other = int(np.argmax(values))
-        if values[other] > best:
-            best, pair = float(values[other]), (x, other)
-    return best, pair
+        best.see(x, np.arange(len(rows)), row[None, :], rows)
+    return best.told()
 
 
-def _every_sparse_pair(channel: Channel, divergence: Divergence) -> tuple[float, Pair]:
+def _every_sparse_pair(channel: Channel, divergence: Divergence) -> tuple[Ends, Pair]:
     if isinstance(divergence, Renyi) and divergence.alpha >= 1.0:
-        ratio, pair = _largest_ratio(channel)
-        if math.isinf(ratio):  # a secret rules the output out: infinite at every order from one on
-            return ratio, pair
+        ends, pair = _largest_ratio(channel)
+        if math.isinf(ends[0]):  # a secret rules the output out: infinite at every order from one on
+            return ends, pair
     count = channel.shape[0]
     if count > _SPARSE_SECRETS:
         raise InvalidParameter(
             "`pairs` of `Neighbours` must be listed for a sparse "
             f"channel of more than {_SPARSE_SECRETS} secrets. "
-            f"Got all pairs of {count}. List the neighbouring ones, or ask `Renyi(math.inf)`."
+            f"Got all pairs of {count}. List the neighbouring ones, for instance "
+            "`Neighbours(((0, 1), (1, 2)))`."
         )
-    best, pair = 0.0, (0, 0)
+    best = _Largest(divergence)
     for x in tracked(range(count), "all pairs of secrets"):
-        value, found = _listed(channel, divergence, tuple((x, other) for other in range(x + 1, count)))
-        if value > best:
-            best, pair = value, found
-    return best, pair
+        found = _listed(channel, divergence, tuple((x, other) for other in range(x + 1, count)))
+        if found.low > best.low:
+            best.pair = found.pair
+        best.low, best.high = max(best.low, found.low), max(best.high, found.high)
+    return best.told()
 
 
-def _listed(channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...]) -> tuple[float, Pair]:
-    best, pair = 0.0, (0, 0)
-    if not pairs:
-        return best, pair
-    index = np.array(pairs, dtype=np.int64)
-    for left, right, p, q in _pairs_of_rows(channel, np.concatenate([index, index[:, ::-1]])):
-        values = divergence.between(p, q)
-        at = int(np.argmax(values))
-        if values[at] > best:
-            best, pair = float(values[at]), (int(left[at]), int(right[at]))
-    return best, pair
+def _listed(channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...]) -> _Largest:
+    best = _Largest(divergence)
+    if pairs:
+        index = np.array(pairs, dtype=np.int64)
+        for left, right, p, q in _pairs_of_rows(channel, np.concatenate([index, index[:, ::-1]])):
+            best.see(left, right, p, q)
+    return best
 
 
 def _pairs_of_rows(channel: Channel, both: NDArray[np.int64]) -> Iterator[tuple[Any, Any, Floats, Floats]]:

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import EntropyFloor
 from leakcap.bound import Bound
-from leakcap.capacities.columns import column_extremes, log_quotient
+from leakcap.capacities.columns import column_extremes, log_quotient, row_residue
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["entropy_floor"]
 
@@ -86,8 +87,10 @@ def _solved(channel: Channel, deficit: float) -> Bound:
     gap = (rows[:, best] - bottom[best]) / max(top[best] - bottom[best], _LEAST)
     # The favoured secret only has to be possible: a mass of 10⁻³⁰⁰ changes nothing else.
     prior = np.maximum((gap == 0.0) * 1.0 if free[best] else np.exp(-slopes[best] * gap), 1e-300)
-    least = max(float(lower[best]), 0.0)
-    return Bound(least, max(float(np.max(upper)), least), _METHOD, _SOURCE, witness=prior / prior.sum())
+    slack = 2.1 * row_residue(channel)
+    least = max(down(float(lower[best]), 16) - slack, 0.0)
+    most = max(up(float(np.max(upper)), 16) + slack, least)
+    return Bound(least, most, _METHOD, _SOURCE, witness=prior / prior.sum())
 
 
 def _rules_out(csr: Any, deficit: float) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities import rational
-from leakcap.capacities.columns import column_tops
+from leakcap.capacities.columns import column_tops, row_residue
 from leakcap.capacities.shannon import shannon_capacity
 from leakcap.capacities.sibson import sibson_capacity
 from leakcap.capacities.sparse_rows import SparseRows
@@ -18,8 +18,12 @@ from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["radius"]
+
+_WRITTEN_OUT = 1 << 26
+"""Entries up to which a sparse channel is written out for an order between."""
 
 _DENSE = 1 << 22
 """Entries up to which a sparse channel is solved as a dense one, to 1e-9 nats instead of 1e-6."""
@@ -44,13 +48,23 @@ def radius(adversary: AllPriors, channel: Channel, divergence: Divergence) -> Bo
         return (
             large_shannon_capacity(SparseRows(channel.sparse)) if large else shannon_capacity(channel.matrix)
         )
+    if channel.sparse is not None and channel.shape[0] * channel.shape[1] > _WRITTEN_OUT:
+        raise InvalidParameter(
+            f"`divergence` over all priors of a sparse channel of more than {_WRITTEN_OUT} entries must be "
+            f"`Renyi(1)` or `Renyi(math.inf)`. Got {divergence!r}. The capacities at these two enclose those "
+            "of the orders between."
+        )
     return sibson_capacity(channel.matrix, divergence.alpha)
 
 
 def _maximal_leakage(channel: Channel) -> Bound:
-    exact = rational.bayes_capacity(channel) if channel.exact is not None else None
-    total = math.fsum(column_tops(channel)) if channel.shape[0] > 1 else 1.0
-    value = max(math.log(total) if exact is None else rational.log_of(exact), 0.0)
+    if channel.exact is not None:
+        ends = rational.log_ends(rational.bayes_capacity(channel))
+    else:
+        # One less than the sum, added up without rounding.
+        over = max(math.fsum([*column_tops(channel).tolist(), -1.0]), 0.0) if channel.shape[0] > 1 else 0.0
+        value, missing = math.log1p(over), 1.01 * row_residue(channel) if channel.shape[0] > 1 else 0.0
+        ends = down(value, 4) - missing, up(value, 4) + missing
     prior = np.full(channel.shape[0], 1.0 / channel.shape[0])
     source = "Issa, Wagner & Kamath 2020, theorem 1"
-    return Bound.exact(value, method="maximal leakage: ln Σ_y max_x", source=source, witness=prior)
+    return Bound.enclosed(ends, method="maximal leakage: ln Σ_y max_x", source=source, witness=prior)

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from leakcap.channel import Channel
 from leakcap.errors import InvalidChannel, InvalidParameter, InvalidPrior
+from leakcap.numeric.enclosure import enclose
 
 __all__ = [
     "bayes_capacity",
     "hockey_stick",
     "lift",
     "lift_capacity",
+    "log_ends",
     "log_of",
     "posterior_vulnerability",
     "total_variation",
@@ -129,6 +131,17 @@ def log_of(ratio: Fraction | float) -> float:
     near = len(str(ratio.denominator)) - len(str(abs(ratio.numerator - ratio.denominator)))
     context = Context(prec=40 + max(0, near))
     return float(context.ln(context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
+
+
+def log_ends(ratio: Fraction | float) -> tuple[float, float]:
+    """The doubles on both sides of that logarithm.
+
+    >>> log_ends(Fraction(1))
+    (0.0, 0.0)
+    """
+    if not isinstance(ratio, Fraction):
+        return math.log(ratio), math.log(ratio)
+    return enclose(lambda digits: digits.of(ratio).log())
 
 
 def ratio_and_pair(channel: Channel, pairs: Pairs) -> tuple[Fraction | float, tuple[int, int]]:

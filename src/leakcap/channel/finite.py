@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from leakcap.cards import card
 from leakcap.channel.checks import labels_of, probability_of, same_labels
-from leakcap.channel.entries import beside, both, is_exact, is_sparse, merged, product, to_exact, to_floats
+from leakcap.channel.entries import (
+    beside,
+    both,
+    is_exact,
+    is_sparse,
+    merged,
+    product,
+    scipy_sparse,
+    to_exact,
+    to_floats,
+)
 from leakcap.channel.merging import proportional, repeated
 from leakcap.channel.reading import entries_of, frame_of
 from leakcap.errors import InvalidChannel
@@ -22,6 +32,8 @@ from leakcap.numeric.logspace import Floats
 
 __all__ = ["Channel"]
 
+_DENSE_FUNCTION = 1 << 24
+"""Entries up to which a function is written out as a matrix (128 MiB)."""
 _DENSE_LIMIT = 1 << 28
 """Entries up to which a sparse channel gives a dense `matrix` (2 GiB of doubles)."""
 
@@ -72,14 +84,21 @@ class Channel:
     def of_function(function: Callable[[Hashable], Hashable], inputs: Iterable[Hashable]) -> Channel:
         """The deterministic channel x → f(x), its outputs in the order in which they first come.
 
+        Beyond 2^24 entries it is sparse, which needs SciPy.
+
         >>> Channel.of_function(lambda n: n % 2, [1, 2, 3]).matrix.tolist()
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
         """
         secrets = tuple(inputs)
         images = [function(secret) for secret in secrets]
         outputs = {image: y for y, image in enumerate(dict.fromkeys(images))}
-        rows = np.zeros((len(secrets), len(outputs)))
-        rows[np.arange(len(secrets)), [outputs[image] for image in images]] = 1.0
+        places = np.arange(len(secrets)), np.array([outputs[image] for image in images], dtype=np.intp)
+        shape = len(secrets), len(outputs)
+        if shape[0] * shape[1] > _DENSE_FUNCTION:
+            rows = scipy_sparse().csr_array((np.ones(shape[0]), places), shape=shape)
+        else:
+            rows = np.zeros(shape)
+            rows[places] = 1.0
         return Channel(rows, inputs=secrets, outputs=tuple(outputs))
 
     @staticmethod
@@ -112,7 +131,8 @@ class Channel:
         if is_sparse(entries) and len(self.inputs) * len(self.outputs) > _DENSE_LIMIT:
             raise InvalidChannel(
                 f"a dense matrix must have at most {_DENSE_LIMIT} entries. Got a sparse channel of shape "
-                f"{self.shape}. Use what keeps it sparse: `capacity`, or `channel.sparse`."
+                f"{self.shape}. Use `channel.sparse`, or a capacity that keeps it sparse: listed "
+                "`Neighbours`, `GivenPrior`, and `AllPriors` at `Renyi(1)` and `Renyi(math.inf)`."
             )
         rows = to_floats(entries)
         rows.setflags(write=False)

@@ -23,6 +23,7 @@ from leakcap.definition.bernoulli import (
     softplus,
 )
 from leakcap.definition.hyperbolic import log_sinhc
+from leakcap.numeric.enclosure import enclose
 
 __all__ = ["divergence_profile", "shannon_profile"]
 
@@ -66,7 +67,8 @@ def shannon_profile(nats: float, epsilon: float) -> Bound:
     # It never exceeds a, which grows with q; and it is concave, so it lies below its tangent at `low`.
     ceiling = _objective(high, boundary(1.0, nats, high), -math.inf, epsilon)[0] * (1.0 + _ULPS)
     upper = min(best[0] + _ULPS * best[1] + (high - low) * climb(low), ceiling, 1.0)
-    return Bound(min(best[0], upper), upper, method, source, "probability", best[2:])
+    lower = min(max(best[0] - _ULPS * best[1], 0.0), upper)
+    return Bound(lower, upper, method, source, "probability", best[2:])
 
 
 def _log_chord(u: float, d: float) -> float:
@@ -110,11 +112,11 @@ def divergence_profile(alpha: float, level: float, epsilon: float) -> Bound:
         value = 0.0 if level == 0.0 else 1.0
         return Bound.exact(value, method=method, source=source, unit="probability", witness=(value, 0.0))
     alpha, level = 1.0 if alpha < 1.0 + 1e-4 else alpha, max(level, _LEAST)
-    gap = -math.expm1(min(epsilon - level, 0.0)) / (1.0 + math.exp(-level))
+    gap = enclose(lambda d: (1 - (d.of(epsilon) - level).exp()).positive_part() / (1 + d.of(-level).exp()))
     if math.isinf(alpha):
-        return Bound.exact(gap, method="randomised response", source=source, unit="probability")
+        return Bound.enclosed(gap, method="randomised response", source=source, unit="probability")
     if level > _VACUOUS:
-        return Bound(gap, 1.0, "randomised response below, nothing above", source, "probability")
+        return Bound(gap[0], 1.0, "randomised response below, nothing above", source, "probability")
 
     def margin(u: float) -> float:
         d, forward = _step(alpha, level, u)
@@ -130,7 +132,8 @@ def divergence_profile(alpha: float, level: float, epsilon: float) -> Bound:
         margin(-FARTHEST / 2) <= 0.0
     ):  # the best q is below the range of doubles: p grows with q, so p bounds all
         upper = min(best[2] * (1.0 + _ULPS), 1.0)
-    return Bound(min(value, upper), upper, method, source, "probability", best[2:])
+    lower = min(max(value - _ULPS * best[1], 0.0), upper)
+    return Bound(lower, upper, method, source, "probability", best[2:])
 
 
 def _step(alpha: float, level: float, u: float) -> tuple[float, bool]:

@@ -67,8 +67,9 @@ class ZeroConcentratedDP(Definition):
     def measure(self, channel: Channel | HasExact) -> Bound:
         """sup over α > 1 of D_α/α, enclosed by the convexity of (α−1)·D_α."""
 
-        def diameter(alpha: float) -> float:
-            return capacity(channel, Renyi(alpha), Neighbours()).upper
+        def diameter(alpha: float) -> tuple[float, float]:
+            found = capacity(channel, Renyi(alpha), Neighbours())
+            return found.lower, found.upper
 
         return largest_slope(diameter)
 

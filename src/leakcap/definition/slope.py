@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from leakcap.bound import Bound
-from leakcap.numeric.rounding import up
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["largest_slope"]
 
@@ -16,24 +16,26 @@ _PRECISION = 1e-10
 _MOST = 400
 
 
-def largest_slope(diameter: Callable[[float], float]) -> Bound:
-    """sup_{α>1} D_α/α for α ↦ D_α given as a function, by branch and bound.
+def largest_slope(diameter: Callable[[float], tuple[float, float]]) -> Bound:
+    """sup_{α>1} D_α/α for α ↦ the two ends of D_α given as a function, by branch and bound.
 
     K(t) = t·D_{1+t} is convex and zero at zero, so it lies below its chords; the largest value of
     (chord)/(t(1+t)) bounds D_α/α from above on each interval. Beyond the last order D_α ≤ D_∞.
 
-    >>> largest_slope(lambda alpha: min(alpha, 4.0)).lower
+    >>> round(largest_slope(lambda alpha: (min(alpha, 4.0),) * 2).lower, 12)
     1.0
     """
-    at_one, at_infinity = diameter(1.0), diameter(math.inf)
-    if at_infinity == 0.0 or math.isinf(diameter(2.0)):
+    (at_one, _), (_, at_infinity) = diameter(1.0), diameter(math.inf)
+    if at_infinity == 0.0 or math.isinf(diameter(2.0)[0]):
         return Bound.exact(0.0 if at_infinity == 0.0 else math.inf, method="D_α/α over all orders")
     best, witness, tail, pieces = at_one, 1.0, 0.0, []
     knots = [0.0] + [10.0**e for e in range(-6, 7)]
-    values = [(t, diameter(1.0 + t)) for t in knots]
-    for t, value in values:
-        if value / (1.0 + t) > best:
-            best, witness = value / (1.0 + t), 1.0 + t
+    values = []
+    for t in knots:
+        low, high = diameter(1.0 + t)
+        values.append((t, high))
+        if down(low / (1.0 + t), 4) > best:
+            best, witness = down(low / (1.0 + t), 4), 1.0 + t
     for left, right in pairwise(values):
         pieces.append((-_ceiling(left, right), left, right))
     tail = at_infinity / (1.0 + knots[-1])
@@ -44,14 +46,18 @@ def largest_slope(diameter: Callable[[float], float]) -> Bound:
             break
         _, left, right = heapq.heappop(pieces)
         t = 0.5 * (left[0] + right[0]) if left[0] == 0.0 else math.sqrt(left[0] * right[0])
-        middle = (t, diameter(1.0 + t))
-        if middle[1] / (1.0 + t) > best:
-            best, witness = middle[1] / (1.0 + t), 1.0 + t
+        if not left[0] < t < right[0]:
+            heapq.heappush(pieces, (-ceiling, left, right))
+            break
+        low, high = diameter(1.0 + t)
+        middle = (t, high)
+        if down(low / (1.0 + t), 4) > best:
+            best, witness = down(low / (1.0 + t), 4), 1.0 + t
         for a, b in ((left, middle), (middle, right)):
             heapq.heappush(pieces, (-_ceiling(a, b), a, b))
     # Nothing exceeds randomised response of the same ε, which closes the interval where D_α/α is flat.
     response = at_infinity * math.tanh(0.5 * at_infinity)
-    upper = max(up(min(max(tail, -pieces[0][0]), response), operations=8), best)
+    upper = max(up(min(max(tail, -pieces[0][0]), response), operations=16), best)
     return Bound(best, upper, "D_α/α over all orders, chords of a convex function", witness=witness)
 
 

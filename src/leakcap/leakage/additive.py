@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from itertools import combinations
+
 import numpy as np
 
 from leakcap.bound import Bound
+from leakcap.capacities.columns import row_residue
 from leakcap.channel import Channel
+from leakcap.numeric.enclosure import outward
 from leakcap.numeric.logspace import Floats
-from leakcap.numeric.rounding import up
+from leakcap.numeric.rounding import down, up
 from leakcap.progress import tracked
 
 __all__ = ["additive_bayes_capacity"]
@@ -16,6 +22,9 @@ _ENUMERATED = 1 << 25
 """Work (subsets × outputs) up to which all sets of secrets are tried."""
 
 _SOURCE = "Alvim et al. 2014"
+_UNIT = 2.0**-53
+_FEW = 32
+"""Entries up to which all sets are compared as fractions."""
 
 
 def additive_bayes_capacity(channel: Channel) -> Bound:
@@ -35,18 +44,38 @@ def additive_bayes_capacity(channel: Channel) -> Bound:
     if count <= 24 and (1 << count) * rows.shape[1] <= _ENUMERATED:
         value, chosen = _every_set(rows)
         prior = chosen / chosen.sum()
-        return Bound.exact(
-            value, method="all sets of secrets", source=_SOURCE, unit="probability", witness=prior
+        ends = _exactly(rows, value, row_residue(channel))
+        return Bound.enclosed(
+            ends, method="all sets of secrets", source=_SOURCE, unit="probability", witness=prior
         )
     lower, upper, chosen = _greedy(rows)
+    units = 2 * rows.shape[1] + count + 8 + math.ceil(row_residue(channel) / _UNIT)
+    upper = min(up(upper, units, 2.0), 1.0)
     return Bound(
-        lower,
-        max(lower, up(upper, rows.shape[1])),
+        min(max(down(lower, units, 2.0), 0.0), upper),
+        upper,
         "greedy set of secrets, submodular upper bound (not exact: too many sets)",
         _SOURCE,
         "probability",
         chosen / chosen.sum(),
     )
+
+
+def _exactly(rows: Floats, found: float, missing: float) -> tuple[float, float]:
+    """Doubles on both sides of the capacity that was found in doubles.
+
+    The sums of doubles err by their roundings; where few entries leave no doubt, by fractions.
+    """
+    slack = 2.0 * (rows.shape[1] + 4) * _UNIT + 2.0 * missing
+    if rows.size > _FEW:
+        return (found, found) if found == 0.0 else (found - 2.0 * slack, found + 2.0 * slack)
+    table = [[Fraction(value) for value in row] for row in rows.tolist()]
+    table = [[value / sum(row) for value in row] for row in table]
+    best = Fraction(0)
+    for size in range(1, len(table) + 1):
+        for chosen in combinations(table, size):
+            best = max(best, (sum(map(max, zip(*chosen, strict=True))) - 1) / size)
+    return outward(best)
 
 
 def _every_set(rows: Floats) -> tuple[float, Floats]:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
 from leakcap.capacities import rational
-from leakcap.capacities.columns import column_tops, widest_column
+from leakcap.capacities.columns import column_tops, row_residue, widest_column
 from leakcap.channel import Channel, as_prior
 from leakcap.gain import distribution_reciprocal
 from leakcap.leakage.cells import allowed, cells_of, rows_of
 from leakcap.leakage.lifts import lift
+from leakcap.numeric.enclosure import outward
+from leakcap.numeric.rounding import down, up
 
-__all__ = ["additive_gain_capacity", "bayes_capacity", "gain_capacity", "lift_capacity"]
+__all__ = ["additive_gain_capacity", "bayes_capacity", "gain_capacity", "lift_capacity", "total_of_tops"]
+
+_UNIT = 2.0**-53
+_FEW = 4096
+"""Outputs whose largest masses are added up as fractions."""
 
 
 def bayes_capacity(channel: Channel) -> Bound:
@@ -28,11 +35,29 @@ def bayes_capacity(channel: Channel) -> Bound:
     >>> round(bayes_capacity(Channel([[2/3, 1/6, 1/6], [1/3, 1/3, 1/3], [1/6, 1/6, 2/3]])).upper, 12)
     1.666666666667
     """
-    exact = channel.exact is not None
-    value = float(rational.bayes_capacity(channel)) if exact else float(column_tops(channel).sum())
-    value = max(value, 1.0)
     uniform = np.full(channel.shape[0], 1.0 / channel.shape[0])
-    return Bound.exact(value, method="closed form", source="Alvim et al. 2012", unit="ratio", witness=uniform)
+    ends = outward(rational.bayes_capacity(channel)) if channel.exact is not None else total_of_tops(channel)
+    return Bound.enclosed(
+        ends, method="closed form", source="Alvim et al. 2012", unit="ratio", witness=uniform
+    )
+
+
+def total_of_tops(channel: Channel) -> tuple[float, float]:
+    """Doubles on both sides of Σ_y max_x C_xy.
+
+    >>> total_of_tops(Channel([[0.75, 0.25], [0.25, 0.75]]))
+    (1.5, 1.5)
+    """
+    if channel.shape[0] == 1:
+        return 1.0, 1.0
+    tops = column_tops(channel)
+    if tops.size <= _FEW:
+        low, high = outward(sum(map(Fraction, tops.tolist()), Fraction(0)))
+    else:
+        value = math.fsum(tops)
+        low, high = down(value), up(value)
+    missing = 1.01 * row_residue(channel) * high
+    return (low, high) if missing == 0.0 else (down(low - missing), up(high + missing))
 
 
 def lift_capacity(channel: Channel) -> Bound:
@@ -46,14 +71,24 @@ def lift_capacity(channel: Channel) -> Bound:
     """
     if channel.exact is not None:
         ratio, pair = rational.ratio_and_pair(channel, None)
-        value = float(ratio)
+        ends = outward(ratio) if isinstance(ratio, Fraction) else (ratio, ratio)
     else:
         y, top, bottom = widest_column(channel)
-        value = top / bottom if bottom > 0 else math.inf
+        ends = _quotient(top, bottom, row_residue(channel))
         column = rows_of(channel)[:, [y]]
         pair = (int(column.argmax()), int(column.argmin()))
     source = "Fernandes, McIver & Sadeghi 2022, corollary 2"
-    return Bound.exact(value, method="closed form", source=source, unit="ratio", witness=pair)
+    return Bound.enclosed(ends, method="closed form", source=source, unit="ratio", witness=pair)
+
+
+def _quotient(top: float, bottom: float, missing: float) -> tuple[float, float]:
+    """Doubles on both sides of top/bottom, each divided by the sum of its row."""
+    if bottom <= 0.0:
+        return math.inf, math.inf
+    low, high = outward(Fraction(top) / Fraction(bottom))
+    if missing == 0.0 or top == bottom:
+        return low, high
+    return down(low * (1.0 - 2.1 * missing), 2), up(high * (1.0 + 2.1 * missing), 2)
 
 
 def gain_capacity(channel: Channel, prior: ArrayLike, *, max_case: bool = False) -> Bound:
@@ -68,10 +103,15 @@ def gain_capacity(channel: Channel, prior: ArrayLike, *, max_case: bool = False)
     (1.7, 1.0)
     """
     live, weights = allowed(channel, prior)
-    value = lift(live, weights) if max_case else float(column_tops(live).sum())
+    if max_case:
+        value = lift(live, weights)
+        units = 2 * live.shape[0] + 8 + math.ceil(2.1 * row_residue(live) / _UNIT)
+        ends = (value, value) if live.shape[0] == 1 else (down(value, units), up(value, units))
+    else:
+        ends = total_of_tops(live)
     source = "Fernandes, McIver & Sadeghi 2022, theorem 2" if max_case else "Alvim et al. 2014"
     witness = distribution_reciprocal(as_prior(prior, channel.shape[0]))
-    return Bound.exact(max(value, 1.0), method="closed form", source=source, unit="ratio", witness=witness)
+    return Bound.enclosed(ends, method="closed form", source=source, unit="ratio", witness=witness)
 
 
 def additive_gain_capacity(channel: Channel, prior: ArrayLike) -> Bound:
@@ -80,11 +120,13 @@ def additive_gain_capacity(channel: Channel, prior: ArrayLike) -> Bound:
     Total variation between P_XY and P_X × P_Y: choosing for each output the event that it makes likelier.
     A probability. Source: Alvim et al. 2014 (capacity over 1-spanning gains).
 
-    >>> additive_gain_capacity(Channel([[1.0, 0.0], [0.0, 1.0]]), [0.5, 0.5]).upper
+    >>> round(additive_gain_capacity(Channel([[1.0, 0.0], [0.0, 1.0]]), [0.5, 0.5]).upper, 12)
     0.5
     """
     cells = cells_of(channel, prior)
     apart = cells.weight * cells.centre[cells.y]
     value = 0.5 * float(np.abs(cells.weight * cells.chance - apart).sum() + max(1.0 - math.fsum(apart), 0.0))
-    source = "Alvim et al. 2014"
-    return Bound.exact(value, method="closed form", source=source, unit="probability")
+    # Each product and each mean errs by its roundings; all of them together are probabilities.
+    units = channel.shape[0] + cells.weight.size + 8 + math.ceil(row_residue(channel) / _UNIT)
+    source, size = "Alvim et al. 2014", 1.0 if value > 0.0 else 0.0
+    return Bound.rounded(value, units, size=size, method="closed form", source=source, unit="probability")

@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.columns import column_tops
+from leakcap.capacities.columns import row_residue
 from leakcap.channel import Channel
 from leakcap.gain import Diagonal, Gain
 from leakcap.leakage.cells import rows_of
+from leakcap.leakage.limits import total_of_tops
 from leakcap.leakage.worst_priors import useful, worst_case, worst_guess
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.programs import minimise_linear
-from leakcap.numeric.rounding import up
+from leakcap.numeric.rounding import down, up
 from leakcap.progress import tracked
 
 __all__ = ["g_capacity"]
 
 _SOURCE = "Alvim et al. 2012, 2014"
+_UNIT = 2.0**-53
 _PRICED = 400
 """Pairs of action and output up to which each is bounded by a linear program of its own."""
 
@@ -64,23 +66,26 @@ def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound
     rows_live, table = rows[live], table[:, live]
     if math.comb(table.shape[0] + table.shape[1], table.shape[1]) <= _VERTICES:
         value, prior = _best_of(rows_live, table, _vertices(table))
-        return _answer(value, value, "all vertices", prior, live)
+        # A vertex is a solution of equations, and the ratio is the largest there: its error counts twice.
+        units = rows_live.size + 8 * table.size + 64 + math.ceil(row_residue(channel) / _UNIT)
+        return _answer(down(value, units), up(value, units), "all vertices", prior, live)
     lower, prior = _climb(rows_live, table)
-    upper = max(lower, _ceiling(rows_live, table))
+    units = rows_live.size + table.size + 16 + math.ceil(row_residue(channel) / _UNIT)
+    lower, upper = down(lower, units), up(_ceiling(rows_live, table), units)
+    upper = max(lower, upper)
     return _answer(lower, upper, "local maxima below, linear programs above", prior, live)
 
 
 def _one_guess(channel: Channel, gain: Diagonal) -> Bound:
     live = useful(np.asarray(gain.worth > 0))
     kept = channel if live.all() else Channel(rows_of(channel)[live])
-    value = max(float(column_tops(kept).sum()), 1.0)
-    return _answer(value, value, "closed form", 1.0 / gain.worth[live], live)
+    return _answer(*total_of_tops(kept), "closed form", 1.0 / gain.worth[live], live)
 
 
 def _answer(lower: float, upper: float, method: str, prior: Floats, live: NDArray[np.bool_]) -> Bound:
     whole = np.zeros(len(live))
     whole[live] = prior / prior.sum()
-    return Bound(lower, upper, method, _SOURCE, "ratio", whole)
+    return Bound.enclosed((lower, upper), method=method, source=_SOURCE, unit="ratio", witness=whole)
 
 
 def _ratio(rows: Floats, table: Floats, prior: Floats) -> float:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
+from leakcap.capacities.columns import row_residue
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter
 from leakcap.gain import Diagonal, Gain
 from leakcap.leakage.limits import lift_capacity
 from leakcap.leakage.vulnerability import g_leakage
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down
 from leakcap.progress import tracked
 
 __all__ = ["useful", "worst_case", "worst_guess"]
 
 _SOURCE = "Fernandes, McIver & Sadeghi 2022, corollary 2"
 _TRIED = 64
+_UNIT = 2.0**-53
 _ALL_PAIRS = 40
 """Secrets up to which every pair of them is tried."""
 
@@ -51,7 +56,19 @@ def worst_guess(rows: Floats, gain: Diagonal) -> Bound:
         value, chosen = _best_set(column, weights)
         if value > best:
             best, prior = value, chosen * weights
-    return Bound(best, best, "closed form over sets of secrets", _SOURCE, "ratio", prior / prior.sum())
+    units = 4 * len(rows) + 16 + math.ceil(2.1 * _residue(rows) / _UNIT) if best > 1.0 else 0
+    return Bound.rounded(
+        best,
+        units,
+        method="closed form over sets of secrets",
+        source=_SOURCE,
+        unit="ratio",
+        witness=prior / prior.sum(),
+    )
+
+
+def _residue(rows: Floats) -> float:
+    return row_residue(Channel(rows))
 
 
 def _best_set(column: Floats, weights: Floats) -> tuple[float, Floats]:
@@ -89,9 +106,11 @@ def worst_case(channel: Channel, gain: Gain) -> Bound:
     title = "g-leakage of the worst output"
     values = [g_leakage(channel, prior, gain, max_case=True) for prior in tracked(priors, title)]
     place = int(np.argmax(values))
-    upper = max(values[place], lift_capacity(channel).upper)
+    units = 4 * count + channel.shape[1] + 16 + math.ceil(2.1 * row_residue(channel) / _UNIT)
+    lower = max(down(values[place], units), 1.0)
+    upper = max(lower, lift_capacity(channel).upper)
     method = "best of many priors below, lift capacity above"
-    return Bound(values[place], upper, method, _SOURCE, "ratio", priors[place])
+    return Bound(lower, upper, method, _SOURCE, "ratio", priors[place])
 
 
 def _pairs(rows: Floats) -> Floats:

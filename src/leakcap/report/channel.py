@@ -129,6 +129,19 @@ def findings(
     return [finding for part in parts for finding in part]
 
 
+def evaluated(value: float, channel: Channel, unit: str = "nats", how: str = "") -> Bound:
+    """A measure that was evaluated in doubles by its definition: sums over rows and columns, each rounded.
+
+    >>> found = evaluated(0.5, Channel([[1.0]]))
+    >>> 0.5 in found, found.is_sharp
+    (True, True)
+    """
+    method = f"evaluated as defined{how}"
+    if value == 0.0 or math.isinf(value):
+        return Bound.exact(value, method=method, unit=unit)
+    return Bound.rounded(value, 2 * sum(channel.shape) + 32, size=1.0, method=method, unit=unit)
+
+
 def _between(channel: Channel, orders: Sequence[float], compared: Neighbours) -> Iterator[Finding]:
     where = "between any two secrets" if compared.pairs is None else "between neighbouring secrets"
     yield Finding(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf), compared))
@@ -166,7 +179,7 @@ def _of_people(channel: Channel, prior: ArrayLike) -> Iterator[Finding]:
             ("relative-entropy privacy", found.relative_entropy),
             ("mutual-information privacy", found.mutual_information),
         ):
-            bound = Bound.exact(value, method="evaluated as defined, the others averaged by the prior")
+            bound = evaluated(value, channel, how=", the others averaged by the prior")
             yield Finding(f"about person {person}, under the prior", name, bound)
 
 
@@ -186,7 +199,7 @@ def _under(channel: Channel, prior: ArrayLike, orders: Sequence[float]) -> Itera
     where = "under the prior"
 
     def plain(name: str, value: float, unit: str = "nats") -> Finding:
-        return Finding(where, name, Bound.exact(value, method="evaluated as defined", unit=unit))
+        return Finding(where, name, evaluated(value, channel, unit))
 
     yield plain("mutual information", leakage.mutual_information(channel, prior))
     for alpha in orders:
@@ -206,7 +219,7 @@ def _towards(channel: Channel, prior: ArrayLike, gain: Gain) -> Iterator[Finding
     where = "towards the gain"
 
     def plain(name: str, value: float, unit: str) -> Finding:
-        return Finding(where, name, Bound.exact(value, method="evaluated as defined", unit=unit))
+        return Finding(where, name, evaluated(value, channel, unit))
 
     yield plain("vulnerability before", leakage.g_vulnerability(prior, gain), "worth")
     for case, max_case in (("on average", False), ("worst output", True)):

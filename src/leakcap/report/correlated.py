@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from numpy.typing import ArrayLike
 
 from leakcap import leakage
-from leakcap.bound import Bound
 from leakcap.capacities import capacity
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.gain import Gain
-from leakcap.report.channel import Finding
+from leakcap.report.channel import Finding, evaluated
 
 __all__ = ["correlated_findings"]
 
@@ -49,22 +48,21 @@ def _under(cascade: Channel, prior: ArrayLike) -> Iterator[Finding]:
         ("lift", leakage.lift(cascade, prior), "ratio"),
         ("log-lift", leakage.log_lift(cascade, prior), "nats"),
     ):
-        yield Finding(UNDER, name, Bound.exact(value, method="evaluated as defined", unit=unit))
+        yield Finding(UNDER, name, evaluated(value, cascade, unit))
 
 
 def _towards(cascade: Channel, prior: ArrayLike, gain: Gain | None) -> Iterator[Finding]:
     if gain is None:
         return
     before = leakage.g_vulnerability(prior, gain)
-    method = "evaluated as defined"
-    yield Finding(UNDER, "vulnerability before", Bound.exact(before, method=method, unit="worth"))
+    yield Finding(UNDER, "vulnerability before", evaluated(before, cascade, "worth"))
     for case, max_case in (("on average", False), ("worst output", True)):
         after = leakage.posterior_vulnerability(cascade, prior, gain, max_case=max_case)
-        yield Finding(UNDER, f"vulnerability after, {case}", Bound.exact(after, method=method, unit="worth"))
+        yield Finding(UNDER, f"vulnerability after, {case}", evaluated(after, cascade, "worth"))
         if gain.nonnegative:
             ratio = leakage.g_leakage(cascade, prior, gain, max_case=max_case)
             name = f"multiplicative leakage, {case}"
-            yield Finding(UNDER, name, Bound.exact(ratio, method=method, unit="ratio"))
+            yield Finding(UNDER, name, evaluated(ratio, cascade, "ratio"))
 
 
 def _limits(channel: Channel, where: str) -> Iterator[Finding]:
