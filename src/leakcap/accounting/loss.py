@@ -214,10 +214,14 @@ class PrivacyLoss:
 
     def _closed_epsilon(self, delta: float) -> Bound:
         """Of one query with a closed form, which needs no saddle: its support, or a doubled ε, is enough."""
-        curve, start = Curve(_Closed(self.parts[0][0]), "closed form", self.infinite), 1.0
-        while start < self._pure() and curve.delta(start)[1] > delta:
+        curve, start, pure = (
+            Curve(_Closed(self.parts[0][0]), "closed form", self.infinite),
+            1.0,
+            self._pure()[1],
+        )
+        while start < pure and curve.delta(start)[1] > delta:
             start *= 2.0
-        return _inverse(curve, delta, min(start, self._pure()), self._pure())
+        return _inverse(curve, delta, min(start, pure), pure)
 
     def epsilon_by_grid(self, delta: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """ε(δ) by the FFT alone, a certified bracket."""
