@@ -166,3 +166,11 @@ def test_a_pandas_table_and_an_arrow_table_of_the_same_people_meet() -> None:
     for one in (pandas.DataFrame(visits), pyarrow.table(visits)):
         for other in (pandas.DataFrame(people), pandas.DataFrame({**people, "id": [1.0, "2", None]})):
             assert exact(plan, attach(one, tables={"people": other})) == [[1, 1]]
+
+
+def test_a_date_that_python_does_not_have_does_not_stop_the_opening() -> None:
+    """Arrow has days after the year 9999: one such day refused the table to everybody."""
+    days = pyarrow.array([1, 2**31 - 1, None, 1], pyarrow.int32()).cast(pyarrow.date32())
+    frame = pandas.DataFrame({"d": pandas.array(days, dtype=pandas.ArrowDtype(pyarrow.date32()))})
+    plan = planned(policy_of(columns={"d": {"keys": ["1970-01-02"]}}), statistic="count", by=("d",))
+    assert exact(plan, attach(frame)) == [[2]]

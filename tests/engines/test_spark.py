@@ -138,3 +138,22 @@ def test_what_spark_says_is_withheld(spark: Any) -> None:
     with pytest.raises(DataError, match="withheld") as caught:
         engine.aggregate(f"SELECT CAST(d AS INT) FROM {engine._names['']}")
     assert caught.value.__context__ is None
+
+
+def test_bytes_that_are_no_utf8_are_no_key_and_two_of_them_stay_two(spark: Any) -> None:
+    """A classic session made one group of two such names, and Spark Connect stopped at them."""
+    engine = attach(
+        spark.sql(
+            "SELECT CAST(b AS STRING) AS id, CAST(b AS STRING) AS d"
+            " FROM VALUES (X'61'), (X'FF'), (X'FE'), (X'FF'), (X'6181'), (CAST(NULL AS BINARY)) AS given (b)"
+        )
+    )
+    assert exact(
+        planned(policy_of(columns={"d": {"keys": ["a"]}}), statistic="count", by=("d",)), engine
+    ) == [[1]]
+    private = policy_of(columns={"d": {"keys": "private"}}, caps={"epsilon": 9.0, "delta": 0.5})
+    plan = planned(private, statistic="count", by=("d",), delta=0.1)
+    groups = engine.run(engine.write(plan.logical())).arrays[0].tolist()
+    assert sorted(groups) == ["a", "\ufffd6181", "\ufffdFE", "\ufffdFF"]
+    people = policy_of(unit={"id": "id", "max_rows": 1}, columns={"d": {"keys": ["a"]}})
+    assert exact(planned(people, statistic="distinct"), engine) == [[4]]

@@ -100,7 +100,7 @@ def _simple(one: Any) -> Any:
             return one.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind in ("i", "u"):
         return one.astype("UInt64" if kind == "u" else "Int64").array
-    arrow = getattr(one.array, "_pa_array", None)
+    arrow = _arrow(one)
     found = None if arrow is None else texts(arrow)
     if found is None:
         return None
@@ -118,10 +118,27 @@ def _kind(type_: Any) -> str:
     return "O" if held is None else np.dtype(held).kind
 
 
+def _arrow(one: Any) -> Any:
+    """What Arrow holds of the column; None where pandas holds it itself."""
+    return getattr(one.array, "_pa_array", None)
+
+
+def _one_by_one(values: Any) -> list[Any]:
+    """What each place holds; None where Python has no such value, like a date after the year 9999."""
+
+    def at(place: int) -> Any:
+        try:
+            return values[place]
+        except Exception:  # whatever Arrow says of one cell, the others must not be told of it
+            return None
+
+    return [at(place) for place in range(len(values))]
+
+
 def _cells(one: Any) -> tuple[Any, Any]:
     categories = getattr(one.dtype, "categories", None)
     if categories is None:
-        return cells(one.to_numpy(dtype=object))
+        return cells(one.to_numpy(dtype=object) if _arrow(one) is None else _one_by_one(one.array))
     numbers, words = cells(categories.to_numpy(dtype=object))
     codes = one.cat.codes.to_numpy()
     # Those of missing values are −1, the last place.
