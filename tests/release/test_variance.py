@@ -19,13 +19,14 @@ from leakcap.release import PrivateTable, Query, preview, query_from, table
 from leakcap.release.dummy import dry_run
 from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
-from leakcap.release.spread import SPREADS, spread_grid, spread_interval, spread_value, square_reach
+from leakcap.release.spread import SPREADS, spread_grid, spread_value, square_reach
 from leakcap.release.sql import sql_queries
 from leakcap.sampling import discrete_laplace
 from release.claims import Bits, beaten, covers, released
 from release.test_sensitivity import ROWS, distance, vectors, widest
 from release.world import answers, planned, policy_of
 from release.world import table as arrow
+from seeded import SeededSource
 
 QUERIES: list[dict[str, Any]] = [
     {"statistic": "variance", "column": "x"},
@@ -110,23 +111,64 @@ def test_grids_from_wide_to_narrow_leave_room_for_the_noise() -> None:
     assert spread_grid((0.0, 1.0), rows=1, epsilon=Fraction(1)).high < 2**25
 
 
-BOX = [(1, 1), (1, 6), (3, 9), (50, 60)]
+def drawn(
+    plan: Plan, values: list[int], runs: int, seed: int, widen: float = 1.0
+) -> tuple[float, float, float]:
+    """How often intervals hold the variance of these grid values, and their mean width over the least one."""
+    assert plan.grid is not None
+    middle = (plan.grid.low + plan.grid.high) // 2
+    centred = [value - middle for value in values]
+    less, _ = square_reach((plan.grid.low - middle, plan.grid.high - middle))
+    sums = [sum(centred), sum(v * v - less for v in centred), len(centred)][: len(plan.parts)]
+    source = SeededSource(seed)
+    noises = [discrete_laplace(part.scale * Fraction(widen), runs, source).tolist() for part in plan.parts]
+    truth = float(plan.grid.step) ** 2 * statistics.pvariance(centred)
+    held, widths, off = 0, [], []
+    for noise in zip(*noises, strict=True):
+        cell = [s + z for s, z in zip(sums, noise, strict=True)]
+        value, (low, high) = plan.statistic.cell(plan, cell)  # type: ignore[attr-defined]
+        held += low <= truth <= high
+        widths.append(high - low)
+        off.append(abs(value - truth))
+    least = 2.0 * sorted(off)[math.ceil(0.95 * runs) - 1]
+    return held / runs, sum(widths) / runs, least
 
 
-@pytest.mark.parametrize("total", [(-9, -2), (-3, 8), (5, 5), (40, 90)])
-@pytest.mark.parametrize("rows", BOX)
-def test_the_interval_holds_every_point_of_its_box(total: tuple[int, int], rows: tuple[int, int]) -> None:
-    grid = planned(policy_of(), statistic="variance", column="x").grid
-    assert grid is not None
-    unit = (grid.high - grid.low) // 20
-    reach = square_reach((grid.low - (grid.low + grid.high) // 2, grid.high - (grid.low + grid.high) // 2))[0]
-    totals = (total[0] * unit, total[1] * unit)
-    for squares in ((-reach // 2, reach // 3), (0, 3 * reach), (reach, reach)):
-        low, high = spread_interval("variance", grid, rows, totals, squares)
-        for n in range(rows[0], rows[1] + 1):
-            for s, q in itertools.product(np.linspace(*totals, 5), np.linspace(*squares, 5)):
-                value = spread_value("variance", grid, n, (int(s), int(q)))
-                assert low <= value <= high
+SHAPES = {
+    "even": lambda u: u,
+    "low": lambda u: u**6,
+    "two ends": lambda u: float(u > 0.5),
+    "narrow": lambda u: 0.5 + 0.05 * u,
+}
+DRAWS = 1_000
+# Below 0.95 − 4·√(0.95·0.05/1000), or above 0.97 + 4·√(0.97·0.03/1000), by chance once in 15,000 tries.
+LEAST, LARGEST = 0.9224, 0.9916
+
+
+def check_cover(rows: int, shape: str, everyone: bool) -> None:
+    changed: dict[str, Any] = {"neighbours": "replace-one", "rows": rows} if everyone else {}
+    plan = planned(policy_of(**changed), statistic="variance", column="x", epsilon=1.0)
+    assert plan.grid is not None
+    reach = plan.grid.high - plan.grid.low
+    values = [plan.grid.low + int(SHAPES[shape]((i + 0.5) / rows) * reach) for i in range(rows)]
+    share, width, least = drawn(plan, values, DRAWS, seed=rows)
+    assert LEAST <= share <= LARGEST, share
+    assert width <= 1.3 * least, (share, width / least)
+    # Where no end is what the bounds allow, half as much noise again is noticed.
+    if shape in ("even", "low"):
+        assert drawn(plan, values, DRAWS, seed=rows + 1, widen=1.5)[0] < LEAST
+
+
+def test_a_variance_covers_as_often_as_it_says_and_is_no_wider() -> None:
+    check_cover(1_000, "even", everyone=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("everyone", [False, True], ids=["noisy count", "public count"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rows", [400, 5_000])
+def test_variances_of_every_shape_cover_as_often_as_they_say(rows: int, shape: str, everyone: bool) -> None:
+    check_cover(rows, shape, everyone)
 
 
 EPSILON, RUNS = 1.5, 6_000

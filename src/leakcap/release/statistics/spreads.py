@@ -51,13 +51,13 @@ class Variance(CellStatistic):
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
 
     def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[float, Interval]:
-        """Within what the bounds allow; the extremes over the box of the noisy integers."""
+        """Within what the bounds allow, and what the noise of all numbers together may have done."""
         assert plan.grid is not None
         rows = plan.exact_count if plan.exact_count is not None else noisy[2]
-        ends = [(total - error, total + error) for total, error in zip(noisy, plan.errors, strict=True)]
-        counts = ends[2] if len(ends) > 2 else (rows, rows)
         value = spread_value(self.name, plan.grid, rows, (noisy[0], noisy[1]))
-        return value, spread_interval(self.name, plan.grid, counts, ends[0], ends[1])
+        scales = [part.scale for part in plan.parts]
+        low, high = spread_interval(self.name, plan.grid, noisy, scales, plan.exact_count)
+        return min(max(value, low), high), (low, high)
 
     def expected(self, plan: Plan) -> Expected:
         """At worst, where so many rows count."""
