@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from leakcap.accounting import PrivacyLoss, gaussian_sigma, guess_among, most_telling
-from leakcap.errors import InvalidParameter
+from leakcap.errors import InvalidChannel, InvalidParameter
 from leakcap.mechanism import Gaussian, RandomisedResponse
 
 mp = mpmath.mp.clone()
@@ -94,3 +94,21 @@ def test_the_least_sigma(epsilon: float, delta: float) -> None:
 def test_what_sigma_refuses(epsilon: float, delta: float) -> None:
     with pytest.raises(InvalidParameter):
         gaussian_sigma(epsilon, delta)
+
+
+def test_a_guess_is_a_probability_that_a_test_between_two_values_attains() -> None:
+    loss = PrivacyLoss.of_rows([0.75, 0.25], [0.25, 0.75])
+    found = guess_among(loss, 2)
+    assert found.unit == "probability"
+    assert found.lower <= 0.75 <= found.upper
+    assert found.width < 1e-12
+    assert guess_among(loss, 4).lower == pytest.approx(1.5 / 4)
+
+
+def test_rows_are_refused_for_what_is_wrong_with_them() -> None:
+    with pytest.raises(InvalidChannel, match=r"must not be negative\. Got -1\.8e-17"):
+        PrivacyLoss.of_rows([1.0, -1.8e-17], [0.5, 0.5])
+    with pytest.raises(InvalidChannel, match="must be finite"):
+        PrivacyLoss.of_rows([math.nan, 1.0], [0.5, 0.5])
+    with pytest.raises(InvalidChannel, match="must sum to 1"):
+        PrivacyLoss.of_rows([0.5, 0.6], [0.5, 0.5])

@@ -15,6 +15,7 @@ from leakcap.capacities.sparse_rows import SparseRows
 from leakcap.capacities.sparse_shannon import large_shannon_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
+from leakcap.errors import InvalidParameter
 
 
 def random_rows(seed):
@@ -103,3 +104,11 @@ def test_a_random_sparse_channel_to_a_millionth(size):
     live = prior[x] > 0
     terms = (prior[x] * table.data)[live] * np.log(table.data[live] / centre[table.indices[live]])
     assert math.fsum(terms) >= bound.lower - 1e-12
+
+
+def test_an_order_between_one_and_infinity_is_told_what_can_be_asked():
+    size = 20_000
+    channel = Channel(sparse.csr_array(sparse.eye(size)))
+    with pytest.raises(InvalidParameter, match=r"must be `Renyi\(1\)` or `Renyi\(math.inf\)`"):
+        capacity(channel, Renyi(2.0), AllPriors())
+    assert capacity(channel, Renyi(np.inf), AllPriors()).upper == pytest.approx(np.log(size))

@@ -353,3 +353,11 @@ def test_a_batch_is_its_channels():
 def test_bad_batches(given, message):
     with pytest.raises(InvalidChannel, match=message):
         ChannelBatch(given)
+
+
+def test_a_function_of_a_hundred_thousand_secrets_is_sparse():
+    names = Channel.of_function(lambda x: x, range(100_000))
+    assert names.sparse is not None
+    assert names.shape == (100_000, 100_000)
+    assert names.sparse.nnz == 100_000
+    assert Channel.of_function(lambda x: x % 7, range(100)).sparse is None

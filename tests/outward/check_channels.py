@@ -229,6 +229,7 @@ def level_capacities(full: bool) -> Iterator[Case]:
 
 
 @checks(
+    "leakcap.leakage.correlated.dalenius_capacity",
     "leakcap.leakage.limits.bayes_capacity",
     "leakcap.leakage.limits.lift_capacity",
     "leakcap.leakage.limits.gain_capacity",
@@ -251,6 +252,11 @@ def leakages(full: bool) -> Iterator[Case]:
             yield Case(f"{name} worst guess", worst, worst_of_sets(exact), 1e-12)
             any_gain = leakage.g_capacity(channel, k_guesses(count, 2), max_case=True)
             yield Case(f"{name} worst case", type(worst)(0.0, any_gain.upper, "m"), arb(1), math.inf)
+        mixing = np.full((2, count), 1.0 / count)
+        mixing[0] = [0.9, *[0.1 / (count - 1)] * (count - 1)]
+        cascade = [mix(exact, weights) for weights in exact_rows(mixing)]
+        told = sum((largest(list(column)) for column in zip(*cascade, strict=True)), arb(0))
+        yield Case(f"{name} Dalenius", leakage.dalenius_capacity(channel, Channel(mixing)), told, 1e-13)
         sets = [s for size in range(1, count + 1) for s in combinations(exact, size)]
         gains = [(sum((largest(list(c)) for c in zip(*s, strict=True)), arb(0)) - 1) / len(s) for s in sets]
         yield Case(f"{name} additive", leakage.additive_bayes_capacity(channel), largest(gains), 1e-12, 1e-13)
@@ -381,8 +387,8 @@ def database(rows: np.ndarray) -> Channel:
 
 
 @checks(
-    "leakcap.capacities.databases.bayesian_adversary",
-    "leakcap.capacities.databases.bayesian_neighbours",
+    "leakcap.capacities.bayesian.bayesian_adversary",
+    "leakcap.capacities.bayesian.bayesian_neighbours",
     "leakcap.capacities.databases.strong_adversary",
     "leakcap.capacities.databases.personal_capacities",
     "leakcap.capacities.dependence.dependent_records",

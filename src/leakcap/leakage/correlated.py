@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
+from leakcap.capacities.columns import row_residue
 from leakcap.channel import Channel, as_prior
 from leakcap.errors import InvalidPrior
 from leakcap.gain import Gain
@@ -16,6 +19,7 @@ from leakcap.leakage.lifts import lift
 from leakcap.leakage.limits import bayes_capacity, lift_capacity
 from leakcap.leakage.vulnerability import g_leakage
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import down, up
 
 __all__ = ["dalenius", "dalenius_capacity", "dalenius_g_leakage", "dalenius_lift", "factorise"]
 
@@ -90,7 +94,13 @@ def dalenius_capacity(
     [1.677419355, 8.0]
     """
     cascade = channel if correlation is None else correlation >> channel
-    return lift_capacity(cascade) if max_case else bayes_capacity(cascade)
+    found = lift_capacity(cascade) if max_case else bayes_capacity(cascade)
+    if correlation is None or cascade.exact is not None or math.isinf(found.upper):
+        return found
+    # Each mass of the cascade is a sum of products, of rows that need not sum to exactly one.
+    missing = row_residue(channel) + row_residue(correlation)
+    units = 2 * channel.shape[0] + 4 + math.ceil(4.0 * missing * 2.0**53)
+    return replace(found, lower=max(down(found.lower, units), 1.0), upper=up(found.upper, units))
 
 
 def factorise(

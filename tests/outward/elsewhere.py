@@ -1,0 +1,85 @@
+"""Bounds that have no closed truth, and which test encloses or attains each by another route."""
+
+from __future__ import annotations
+
+_PRICE = "tests/release/test_price.py::test_the_tight_bound_against_fifty_digits"
+_LEVELS = (
+    "tests/mechanism/test_levels.py"
+    "::test_the_witness_attains_the_lower_end_and_no_other_prior_beats_the_upper"
+)
+_NOISE = "tests/web/test_real_noise.py::test_no_sentence_is_false"
+_POWER = "tests/capacities/test_power.py::test_shannon_and_hartley_at_fifty_digits"
+_LEAST = "tests/utility/test_least.py::test_least_guessing_is_certified_on_random_losses"
+
+ELSEWHERE = {
+    "leakcap.bound.Bound.bits": "tests/numeric/test_bound.py::test_bits_are_rounded_outward",
+    "leakcap.capacities.gaussian.gaussian_capacity": (
+        "tests/capacities/test_gaussian.py::test_two_atoms_at_forty_digits"
+    ),
+    "leakcap.capacities.geometric.geometric_capacity": (
+        "tests/capacities/test_geometric.py::test_value_at_forty_digits"
+    ),
+    "leakcap.capacities.laplace.laplace_capacity": (
+        "tests/capacities/test_laplace.py::test_two_ends_at_fifty_digits"
+    ),
+    "leakcap.capacities.knowledge.limited_knowledge": (
+        "tests/capacities/test_knowledge.py::test_another_optimiser_comes_as_far_and_no_further"
+    ),
+    "leakcap.capacities.power.gaussian_power_capacity": _POWER,
+    "leakcap.capacities.power.power_constraint": _POWER,
+    "leakcap.capacities.power.laplace_power_capacity": (
+        "tests/capacities/test_power.py::test_laplace_noise_by_the_information_of_a_gaussian_secret"
+    ),
+    "leakcap.definition.binary.divergence_profile": (
+        "tests/definition/test_binary_optima.py::test_one_order_profile_against_brute_force"
+    ),
+    "leakcap.definition.binary.shannon_profile": (
+        "tests/definition/test_binary_optima.py::test_capacity_profile_is_enclosed_by_its_dual"
+    ),
+    "leakcap.definition.skewing.outcome_skew": (
+        "tests/definition/test_skewing.py::test_the_channel_keeps_the_cap_and_a_little_more_breaks_it"
+    ),
+    "leakcap.leakage.augustin.csiszar": (
+        "tests/leakage/test_information.py::test_csiszar_against_a_fine_search_over_two_outputs"
+    ),
+    "leakcap.mechanism.base.Mechanism.level": _LEVELS,
+    "leakcap.mechanism.discrete_gaussian.DiscreteGaussian.level": _LEVELS,
+    "leakcap.mechanism.gaussian.Gaussian.exact": _POWER,
+    "leakcap.mechanism.gaussian.Gaussian.level": _LEVELS,
+    "leakcap.mechanism.laplace.Laplace.exact": _POWER,
+    "leakcap.mechanism.laplace.Laplace.level": _LEVELS,
+    "leakcap.mechanism.levels.level_of_noise": _LEVELS,
+    "leakcap.mechanism.planar_laplace.PlanarLaplace.level": _LEVELS,
+    "leakcap.mechanism.staircase.Staircase.level": _LEVELS,
+    "leakcap.mechanism.orders.bracket": (
+        "tests/laws/test_mechanism_laws.py::test_radii_lie_above_those_of_a_few_secrets_seen_through_cells"
+    ),
+    "leakcap.release.one_hot.one_hot_capacity": (
+        "tests/release/test_price.py::test_grouped_counts_against_blahut_arimoto"
+    ),
+    "leakcap.release.part.NoisyPart.capacity": _PRICE,
+    "leakcap.release.part.Part.capacity": _PRICE,
+    "leakcap.release.picks.PickPart.capacity": _PRICE,
+    "leakcap.release.ranks.RankPart.capacity": _PRICE,
+    "leakcap.release.statistics.matrices.JointPart.capacity": _PRICE,
+    "leakcap.release.thresholds.ThresholdPart.capacity": (
+        "tests/release/test_thresholds.py::test_no_person_tells_more_than_the_nats_that_are_charged"
+    ),
+    "leakcap.release.trees.TreePart.capacity": _PRICE,
+    "leakcap.report.channel.evaluated": (
+        "tests/leakage/test_information.py::test_every_order_is_right_to_the_last_digits"
+    ),
+    "leakcap.utility.least.least_bayes_capacity": _LEAST,
+    "leakcap.utility.least.least_bayes_vulnerability": _LEAST,
+    "leakcap.utility.rate.least_mutual_information": (
+        "tests/utility/test_least.py::test_rate_distortion_is_certified_on_random_losses"
+    ),
+    "leakcap.utility.synthesis.least_epsilon": (
+        "tests/utility/test_synthesis.py::test_least_epsilon_inverts_the_optimum"
+    ),
+    "leakcap.web.epsilon.Meaning.guess": _NOISE,
+    "leakcap.web.epsilon.Meaning.orders": _NOISE,
+    "leakcap.web.epsilon.of_so_many_values": _NOISE,
+    "leakcap.web.epsilon_gaussian.GaussianMeaning.beyond": _NOISE,
+    "leakcap.web.epsilon_gaussian.GaussianMeaning.orders": _NOISE,
+}
