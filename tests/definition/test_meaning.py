@@ -75,8 +75,9 @@ def test_odds_and_semantics() -> None:
     assert meaning.odds_factor(math.log(3.0)) == pytest.approx(3.0, rel=1e-15)
     assert meaning.odds_factor(800.0) == math.inf
     assert meaning.semantic_privacy(0.0) == 0.0
-    assert meaning.semantic_privacy(1e-12) == pytest.approx(2e-12, rel=1e-11)
-    assert meaning.semantic_privacy(0.4) == 1.0
+    for epsilon in (1e-12, 0.1, 1.0, 30.0, 800.0):
+        truth = mp.tanh(mp.mpf(epsilon) / 2)
+        assert truth <= meaning.semantic_privacy(epsilon) <= truth * (1 + mp.mpf(10) ** -14)
     assert meaning.two_way_guess(0.0) == 0.5
 
 

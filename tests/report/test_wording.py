@@ -136,6 +136,18 @@ def _epsilon(s: Statement, m: Sequence[str], e: mpmath.mpf, d: mpmath.mpf) -> No
             covers(m[6], d)
 
 
+def _joining(s: Statement, m: Sequence[str], e: mpmath.mpf, d: mpmath.mpf) -> None:
+    x = s.exposure
+    e, d = mp.mpf(x.epsilon), mp.mpf(x.delta)
+    assert (m[2] == "without it") == (x.relation == "add-remove-one")
+    root = mp.sqrt(rare(e, d))
+    value, chance = mp.tanh(e if d else e / 2) + 2 * root, root * (1 + mp.exp(e)) + d
+    assert bool(m[1]) == bool(d and float(m[0]) < 100)
+    per_cent(m[0], value if chance < 1 else mp.mpf(1))
+    if m[1]:
+        covers(m[1], chance)
+
+
 def _own(s: Statement, m: Sequence[str], e: mpmath.mpf, d: mpmath.mpf) -> None:
     nats_and_bits(m, mp.mpf(s.exposure.nats.upper))
 
@@ -189,6 +201,14 @@ PATTERNS: dict[str, list[tuple[str, Check]]] = {
     "odds": [
         (rf"The odds .* at most {NUMBER}(?:, except with probability {NUMBER} at most)?\.", _odds),
         (r"The odds .* may move by any factor\.", _any_factor),
+    ],
+    "joining": [
+        (
+            rf"Joining changes any belief by at most {NUMBER} percentage points"
+            rf"(?:, except with probability {NUMBER} at most)?: .* with this person's record and "
+            rf"(without it|with another in its place)\.",
+            _joining,
+        )
     ],
     "epsilon": [
         (

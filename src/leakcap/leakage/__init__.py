@@ -33,6 +33,7 @@ from leakcap.leakage.individuals import (
     worst_individual,
 )
 from leakcap.leakage.information import arimoto, joint_renyi, mutual_information, sibson
+from leakcap.leakage.joining import belief_change, joining_change
 from leakcap.leakage.lifts import lift, local_information_privacy, log_lift, pointwise_maximal_leakage
 from leakcap.leakage.limits import additive_gain_capacity, bayes_capacity, gain_capacity, lift_capacity
 from leakcap.leakage.over_priors import g_capacity
@@ -47,6 +48,7 @@ __all__ = [
     "bayes_capacity",
     "bayes_risk",
     "bayes_vulnerability",
+    "belief_change",
     "csiszar",
     "dalenius",
     "dalenius_capacity",
@@ -62,6 +64,7 @@ __all__ = [
     "individual",
     "inferential_privacy",
     "information_privacy",
+    "joining_change",
     "joint_renyi",
     "lift",
     "lift_capacity",

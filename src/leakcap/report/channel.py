@@ -44,6 +44,10 @@ _FORMULAS = {
     "Bayes risk": ("1 − Σ_y max over x of π_x C_xy", "Chatzikokolakis, Palamidessi & Panangaden 2008"),
     "guessing entropy before": ("the mean number of guesses in the best order", "Massey 1994"),
     "guessing entropy after": ("the same, the output known", "Massey 1994"),
+    "change of a belief by joining": (
+        "max over y, i of TV of the beliefs with and without record i; tanh(ε/2) at most",
+        "Ganta, Kasiviswanathan & Smith 2008",
+    ),
     "capacity": ("the supremum over the beliefs of this adversary", "docs/theory/channels.md"),
     "inferential privacy": ("max over x, x', y of ln P(y|x)/P(y|x')", "Ghosh & Kleinberg 2016"),
     "information privacy": ("max over x, y of ln p(x|y)/p(x)", "Wu, Xia & He 2017, definition 4"),
@@ -171,6 +175,8 @@ def _seen_by(channel: Channel, name: str, who: Adversary, orders: Sequence[float
 
 
 def _of_people(channel: Channel, prior: ArrayLike) -> Iterator[Finding]:
+    joining = leakage.joining_change(channel)
+    yield Finding("about any person, whatever is believed", "change of a belief by joining", joining)
     people = leakage.each_individual(leakage.privacies, channel, prior)
     for person, found in enumerate(people):
         for name, value in (

@@ -10,7 +10,7 @@ import math
 
 from leakcap.definition import MIDP, ApproxDP, DeltaDP, PureDP, convert
 from leakcap.statement.exposure import Exposure
-from leakcap.statement.guessing import exception, group_delta, success
+from leakcap.statement.guessing import exception, group_delta, joining, success
 from leakcap.statement.reading import Reading
 from leakcap.statement.wording import at_most, percent, times
 
@@ -25,6 +25,7 @@ def readings(exposure: Exposure, *, family: int, guesses: int, more: int) -> tup
         _coin_flip(exposure),
         _one_in_k(exposure, guesses),
         _odds(exposure),
+        _joining(exposure),
         _epsilon(exposure),
         _own_information(exposure),
         _tight_information(exposure),
@@ -150,6 +151,24 @@ def _odds(e: Exposure) -> Reading:
         else "The odds between any two things that may be true of one person may move by any factor.",
         "posterior odds / prior odds ≤ e^ε; with δ > 0 ≤ e^{2ε} but for δ(1+e^{−2ε})/(1−e^{−ε})",
         "Bayes' rule; Dwork et al. 2006; Kasiviswanathan & Smith 2014",
+        exception=rare,
+    )
+
+
+def _joining(e: Exposure) -> Reading:
+    value, rare = joining(e.epsilon, e.delta)
+    without = "without it" if e.relation == "add-remove-one" else "with another in its place"
+    tail = f", except with probability {at_most(rare)} at most" if e.delta > 0.0 and value < 1.0 else ""
+    return _exact(
+        "joining",
+        "how far joining changes a belief",
+        value,
+        "probability",
+        f"Joining changes any belief by at most {percent(value).removesuffix(' %')} percentage points{tail}: "
+        "so far apart is, for every fact and whatever is believed beforehand, what these answers make of "
+        f"it with this person's record and {without}.",
+        "tanh(ε/2); with δ > 0 tanh ε + 2√η but for √η(1+e^ε) + δ, η = δ(1+e^{−2ε})/(1−e^{−ε})",
+        "Ganta, Kasiviswanathan & Smith 2008; Tu 2013, theorem 3, sharpened; Kasiviswanathan & Smith 2014",
         exception=rare,
     )
 

@@ -150,14 +150,17 @@ class StatementRecord(Part):
         )
         asked = {name: int(detail.get(key, {}).get(field, 0)) for name, key, field in _ASKED}
         made = statement_of(exposure, **asked)
-        told = [line.sentence for line in self.lines]
-        if not alike(told, [line.sentence for line in made.lines]):
+        told, keys = [line.sentence for line in self.lines], {line.key for line in self.lines}
+        if not alike(told, [one.sentence for one in made.lines if one.key in keys or one.key not in _LATER]):
             raise InvalidParameter(
                 f"The sentences about `{self.title}` do not follow from its numbers: the file was edited, or "
                 "another version of leakcap wrote it. Make it anew."
             )
         return made
 
+
+_LATER = {"joining"}
+"""Lines that records of earlier versions do not have."""
 
 _ASKED = (("family", "family", "k"), ("guesses", "one_in_k", "k"), ("more", "more", "more"))
 
