@@ -21,7 +21,11 @@ The command line prints it as one line and exits with code 2.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
+from typing import Self
 
 from leakcap.credentials import without_credentials
 
@@ -38,6 +42,7 @@ __all__ = [
     "LedgerError",
     "NoRoute",
     "NotFitted",
+    "Passed",
     "SourceError",
     "after_commit",
     "require",
@@ -46,10 +51,28 @@ __all__ = [
 
 
 class LeakcapError(Exception):
-    """Root of all errors that leakcap raises on purpose. None of them repeats a password."""
+    """Root of all errors that leakcap raises on purpose. None of them repeats a password.
+
+    `committed` says whether a spend was committed before it, which stays in the ledger.
+    """
+
+    committed: bool = False
 
     def __init__(self, *told: object) -> None:
         super().__init__(*(without_credentials(one) if isinstance(one, str) else one for one in told))
+
+    def saying(self, text: str) -> Self:
+        """The same error, with its fields, in other words.
+
+        >>> error = InvalidQuery("No such column.")
+        >>> error.start = 4
+        >>> again = error.saying("No such column. Declare it.")
+        >>> again.start, str(again)
+        (4, 'No such column. Declare it.')
+        """
+        said = copy.copy(self)
+        said.args = (without_credentials(text),)
+        return said
 
 
 class InvalidInput(LeakcapError, ValueError):
@@ -93,8 +116,63 @@ class DataError(LeakcapError):
     """A table that cannot be read as the policy says."""
 
 
+@dataclass(frozen=True)
+class Passed:
+    """A cap that a spend would pass, in the unit of the cap.
+
+    `cap` is the ledger's currency (`epsilon`, `delta`, `nats_person`, `nats_table`, `nats_level`, `queries`),
+    or the definition that a `Filter` caps, such as `PureDP`; `limit` what it allows in all; `left` what may
+    still be asked, rounded down; `asked` what was, None where no bound on it is known. `analyst` or `period`
+    is the account where it is the cap of one, None where it is that of everything.
+    """
+
+    cap: str
+    limit: float
+    left: float
+    asked: float | None
+    analyst: str | None = None
+    period: str | None = None
+
+
 class BudgetExceeded(LeakcapError):
-    """A spend that would pass a cap. Nothing was spent and no noise was drawn."""
+    """A spend that would pass a cap. Nothing was spent and no noise was drawn.
+
+    `passed` are all caps that it would pass, at least one; `cap`, `left`, `asked`, `analyst` and `period` are
+    the first one's: see `Passed`.
+
+    >>> error = BudgetExceeded("Too much.", passed=[Passed("epsilon", limit=0.5, left=0.25, asked=0.3)])
+    >>> error.cap, error.left, error.asked, error.analyst
+    ('epsilon', 0.25, 0.3, None)
+    """
+
+    def __init__(self, *told: object, passed: Sequence[Passed] = ()) -> None:
+        super().__init__(*told)
+        self.passed = tuple(passed)
+
+    @property
+    def cap(self) -> str:
+        """The first cap that would be passed."""
+        return self.passed[0].cap
+
+    @property
+    def left(self) -> float:
+        """What is left under it, rounded down."""
+        return self.passed[0].left
+
+    @property
+    def asked(self) -> float | None:
+        """What was asked of it; None where no bound is known."""
+        return self.passed[0].asked
+
+    @property
+    def analyst(self) -> str | None:
+        """The analyst whose cap it is."""
+        return self.passed[0].analyst
+
+    @property
+    def period(self) -> str | None:
+        """The calendar period whose cap it is, such as `2026-11`."""
+        return self.passed[0].period
 
 
 class LedgerError(LeakcapError):
@@ -106,12 +184,15 @@ class SourceError(LeakcapError):
 
 
 def after_commit(error: LeakcapError) -> LeakcapError:
-    """The same error where the spend was committed before it, which its message then says.
+    """The same error where the spend was committed before it, which its message and `committed` then say.
 
-    >>> str(after_commit(LedgerError("The disk is full.")))
-    'The disk is full. The spend was committed before and stays in the ledger.'
+    >>> error = after_commit(LedgerError("The disk is full."))
+    >>> str(error), error.committed
+    ('The disk is full. The spend was committed before and stays in the ledger.', True)
     """
-    return type(error)(f"{error} The spend was committed before and stays in the ledger.")
+    said = error.saying(f"{error} The spend was committed before and stays in the ledger.")
+    said.committed = True
+    return said
 
 
 def require(holds: bool, name: str, owner: str, rule: str, got: object, remedy: str = "") -> None:

@@ -27,7 +27,7 @@ from leakcap.definition import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from leakcap.errors import BudgetExceeded, InvalidParameter, NoRoute, require
+from leakcap.errors import BudgetExceeded, InvalidParameter, NoRoute, Passed, require
 from leakcap.numeric.rounding import float_down, hypot_up, product_up, sum_up
 
 __all__ = ["Filter", "Odometer", "PersonalBudgets", "cost"]
@@ -88,6 +88,11 @@ def _exact(definition: Definition) -> Fraction:
     return Fraction(definition.mu) ** 2 if isinstance(definition, GaussianDP) else Fraction(cost(definition))
 
 
+def _priced(price: Definition) -> float | None:
+    asked = cost(price)
+    return asked if math.isfinite(asked) else None
+
+
 def _same_scale(cap: Definition, price: Definition) -> None:
     one_kind([cap, price], "Filter")
     least, order = getattr(cap, "alpha", 0.0), getattr(price, "alpha", 0.0)
@@ -101,8 +106,8 @@ def _same_scale(cap: Definition, price: Definition) -> None:
 class Filter:
     """A cap on an adaptive sequence of queries; the next price may depend on all earlier answers.
 
-    A value: `after` returns the next one, or raises `BudgetExceeded` and nothing was spent. Sums are
-    rounded up.
+    A value: `after` returns the next one, or raises `BudgetExceeded` and nothing was spent: its `cap` is the
+    definition's name, `left` and `asked` are in units of `cost`. Sums are rounded up.
 
     >>> Filter(PureDP(1.0)).after(PureDP(0.75)).left
     0.25
@@ -137,7 +142,8 @@ class Filter:
         if not self.allows(price):
             raise BudgetExceeded(
                 f"a query at {price!r} would pass the cap {self.cap!r}: {self.spent!r} is spent. Nothing "
-                f"was spent."
+                f"was spent.",
+                passed=[Passed(type(self.cap).__name__, cost(self.cap), self.left, _priced(price))],
             )
         return replace(self, spent=self._total(price))
 

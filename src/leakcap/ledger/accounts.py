@@ -41,7 +41,7 @@ def book(
     """The new totals and accounts, none written yet; `BudgetExceeded` naming every cap that any would
     pass."""
     whole = total(asked)
-    sentences = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
+    passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
     for charge, ticks in zip(charges, asked, strict=True):
         for place in places(state.rules, charge.analyst, time):
@@ -52,7 +52,8 @@ def book(
         mine = total(amounts)
         caps = state.rules.of_analyst(name) if scope == "analyst" else state.rules.each_period
         assert caps is not None
-        sentences += excess(spent, mine, caps, f"{scope} `{name}`")
+        whose = {"analyst" if scope == "analyst" else "period": name}
+        passed += excess(spent, mine, caps, f"{scope} `{name}`", **whose)
         booked.append(Booked(scope, name, total([spent, mine]), stands))
-    refuse(sentences)
+    refuse(passed)
     return total([state.spent, whole]), booked

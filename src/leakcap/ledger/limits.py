@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from leakcap.errors import BudgetExceeded
-from leakcap.ledger.ticks import Ticks, decimal, total, units
+from leakcap.errors import BudgetExceeded, Passed
+from leakcap.ledger.ticks import Ticks, decimal, spend_ticks, total, units
 from leakcap.ledger.values import Balance
 
 __all__ = ["UNITS", "balances", "excess", "refuse"]
@@ -25,30 +25,44 @@ _ALWAYS = ("epsilon", "delta", "nats_person", "nats_table")
 _COLUMN = 2**63 - 1
 
 
-def excess(spent: Ticks, asked: Ticks, caps: Ticks, owner: str) -> list[str]:
-    """A sentence for each cap that would be passed.
+def excess(
+    spent: Ticks,
+    asked: Ticks,
+    caps: Ticks,
+    owner: str,
+    *,
+    analyst: str | None = None,
+    period: str | None = None,
+) -> list[tuple[Passed, str]]:
+    """Each cap that would be passed, and a sentence that says so. The account is that of `owner`, an analyst
+    or a period among them.
 
     >>> tenth = Ticks(100_000_000_000, 0, 0, 0)
-    >>> excess(tenth, tenth, Ticks(150_000_000_000, None, None, None), "dataset `patients`")
-    ['`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.']
+    >>> caps = Ticks(150_000_000_000, None, None, None)
+    >>> (passed, sentence), = excess(tenth, tenth, caps, "dataset `patients`")
+    >>> passed
+    Passed(cap='epsilon', limit=0.15, left=0.05, asked=0.1, analyst=None, period=None)
+    >>> sentence
+    '`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.'
     """
     return [
-        _sentence(name, before, ask, cap, owner)
+        (_passed(name, before, ask, cap, analyst, period), _sentence(name, before, ask, cap, owner))
         for name, before, ask, cap, sum_ in zip(UNITS, spent, asked, caps, total([spent, asked]), strict=True)
         if _passes(sum_, cap)
     ]
 
 
-def refuse(sentences: Sequence[str]) -> None:
-    """Raise `BudgetExceeded` if there is any sentence.
+def refuse(found: Sequence[tuple[Passed, str]]) -> None:
+    """Raise `BudgetExceeded` if any cap would be passed.
 
     >>> refuse([])
     """
-    if sentences:
-        text = " ".join(sentences)
+    if found:
+        text = " ".join(sentence for _, sentence in found)
         raise BudgetExceeded(
             f"{text} Nothing was spent. Ask for less. The data's owner may raise a "
-            "cap: `leakcap ledger amend`."
+            "cap: `leakcap ledger amend`.",
+            passed=[passed for passed, _ in found],
         )
 
 
@@ -82,6 +96,29 @@ def _passes(sum_: int | None, cap: int | None) -> bool:
         return cap is not None
     # Without a cap the column's width is one: a sum that does not fit must not wrap around.
     return sum_ > (_COLUMN if cap is None else cap)
+
+
+def _passed(
+    name: str,
+    spent: int | None,
+    asked: int | None,
+    cap: int | None,
+    analyst: str | None,
+    period: str | None,
+) -> Passed:
+    ceiling = _COLUMN if cap is None else cap
+    left = 0 if spent is None else max(0, ceiling - spent)
+    return Passed(
+        name, _within(name, ceiling), _within(name, left), _shown(name, asked), analyst=analyst, period=period
+    )
+
+
+def _within(name: str, amount: int) -> float:
+    """The amount as a double that, asked for, is no more than it."""
+    if name == "queries":
+        return float(amount)
+    found = units(amount)
+    return found if (spend_ticks(found) or 0) <= amount else math.nextafter(found, 0.0)
 
 
 def _sentence(name: str, spent: int | None, asked: int | None, cap: int | None, owner: str) -> str:

@@ -208,7 +208,7 @@ class PrivateTable(Asking):
                 self._check_units()
             ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
         except BudgetExceeded as error:
-            raise BudgetExceeded(f"{error}{self._asked_before(charges, data)}") from None
+            raise error.saying(f"{error}{self._asked_before(charges, data)}") from None
         try:
             totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
             releases = [self._answer(*step, totals[place]) for place, step in enumerate(steps)]
