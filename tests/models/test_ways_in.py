@@ -162,9 +162,11 @@ def differing(chosen: list[tuple[int, Pair]]) -> tuple[Counter[str], list[Any]]:
     return tried, told
 
 
-def chosen(share: float, seed: int) -> list[tuple[int, Pair]]:
+def chosen(share: float, seed: int, *, missing: float = 0.0) -> list[tuple[int, Pair]]:
+    """A share of all pairs, and at least a share of those of a missing value, which every way takes."""
     picks = random.Random(seed)
-    return [(picks.randrange(len(CASES)), pair) for pair in pairs() if picks.random() < share]
+    likely = ((pair, max(share, missing) if pair.value is None else share) for pair in pairs())
+    return [(picks.randrange(len(CASES)), pair) for pair, chance in likely if picks.random() < chance]
 
 
 def test_no_row_changes_how_another_is_read() -> None:
@@ -177,7 +179,7 @@ def test_no_row_changes_how_another_is_read() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_no_row_changes_how_another_is_read_in_ten_thousands(part: int) -> None:
-    tried, told = differing(chosen(0.125, 100 + part))
+    tried, told = differing(chosen(0.125, 100 + part, missing=1.0))
     assert not told, told[:5]
     assert set(tried) == set(WAYS)
     assert tried.total() > 15_000
@@ -238,4 +240,4 @@ def test_whole_fits_beside_a_row_that_lies() -> None:
 
 @pytest.mark.slow
 def test_hundreds_of_whole_fits_beside_a_row_that_lies() -> None:
-    assert fits(0.008, 6) > 800
+    assert fits(0.004, 6) > 400

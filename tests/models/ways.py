@@ -227,9 +227,9 @@ def _deep(value: Any) -> bool:
 
 def _panics(value: Any) -> bool:
     """At what Polars' own constructors panic, before leakcap sees anything."""
-    return type(value).__module__ == "hostile" or (
-        isinstance(value, Decimal) and not (value.is_finite() and abs(value.adjusted()) < 50)
-    )
+    if isinstance(value, Decimal):
+        return not (value.is_finite() and abs(value.adjusted()) < 50)
+    return type(value).__module__ == "hostile" or (isinstance(value, int) and abs(value) > 10**400)
 
 
 def pairs() -> Iterator[Pair]:
