@@ -15,6 +15,7 @@ from leakcap.models import (
     LinearRegression,
     LinearSVC,
     LogisticRegression,
+    PrivateDecisionTree,
     PrivateGradientDescent,
     RidgeRegression,
 )
@@ -128,6 +129,7 @@ MODELS: dict[type[PrivateModel], dict[str, Any]] = {
     RidgeRegression: {},
     LogisticRegression: {},
     LinearSVC: {},
+    PrivateDecisionTree: {},
     PrivateGradientDescent: {"steps": 10, "checkpoint_every": 5},
 }
 

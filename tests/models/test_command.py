@@ -85,6 +85,18 @@ def test_a_support_vector_machine(place: Path) -> None:
     assert fitted(place / "svm.toml")["fit"]["repeated"]
 
 
+def test_a_tree(place: Path) -> None:
+    logistic = (place / "logistic.toml").read_text()
+    (place / "tree.toml").write_text(logistic.replace('kind = "logistic"', 'kind = "tree"\ndepth = 1'))
+    found = fitted(place / "tree.toml")["fit"]
+    assert found["model"] == "PrivateDecisionTree"
+    for one in found["coefficients"]:
+        low, high = one["interval"]
+        assert low < one["value"] < high
+    assert "rows in the leaf" in found["intervals"]
+    assert fitted(place / "tree.toml")["fit"]["repeated"]
+
+
 def test_a_stopped_descent_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C after 120 of 200 steps: exit 130, a hint, and 80 steps more with --resume, paid once."""
     real, steps = PrivateGradientDescent._step, []

@@ -23,6 +23,7 @@ from leakcap.models import (
     LinearSVC,
     LogisticLoss,
     LogisticRegression,
+    PrivateDecisionTree,
     PrivateGradientDescent,
     RidgeRegression,
 )
@@ -36,6 +37,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     ),
     "ridge": lambda **o: RidgeRegression(**o, epsilon=100.0),
     "logistic": lambda **o: LogisticRegression(**o, epsilon=100.0),
+    "tree": lambda **o: PrivateDecisionTree(**o, epsilon=100.0, bounds=(-10.0, 10.0)),
     "svm": lambda **o: LinearSVC(**o, epsilon=100.0),
     "descent": lambda **o: PrivateGradientDescent(**o, expected_rows=50, steps=5),
     "classes": lambda **o: PrivateGradientDescent(**o, loss=LogisticLoss(), expected_rows=50, steps=5),

@@ -26,6 +26,7 @@ from leakcap.models import (
     LogisticLoss,
     LogisticRegression,
     Loss,
+    PrivateDecisionTree,
     PrivateGradientDescent,
     RidgeRegression,
     SoftmaxLoss,
@@ -35,6 +36,7 @@ from leakcap.models import (
     reading,
     values,
 )
+from leakcap.models.growing import level_counts
 from leakcap.models.margin import MarginClassifier
 from leakcap.models.moments import Moments
 from leakcap.models.private_model import PrivateModel
@@ -75,6 +77,12 @@ def signed(model: MarginClassifier, rows: Any, targets: Any) -> Totals:
     return z.sum(axis=0) / 2.0**20, math.sqrt(2.0)
 
 
+def by_class(model: PrivateDecisionTree, rows: Any, targets: Any) -> Totals:
+    bins, codes = model._counted(rows, targets)
+    counts = level_counts(np.zeros_like(codes), bins, codes, nodes=1, bins_=model.bins, classes=2)
+    return counts.ravel().astype(float), math.sqrt(2.0)
+
+
 def gradients(model: PrivateGradientDescent, rows: Any, targets: Any) -> Totals:
     data = model._data(examples_like(rows, targets))
     theta = np.linspace(-0.5, 0.5, model._loss.size(3))
@@ -100,6 +108,7 @@ MODELS: dict[type[PrivateModel], tuple[list[dict[str, Any]], Callable[..., Total
     RidgeRegression: ([{}], products),
     LogisticRegression: ([{}, {"classes": ("0", "1")}], signed),
     LinearSVC: ([{}], signed),
+    PrivateDecisionTree: ([{}, {"bounds": [(-1.0, 1.0), (0.0, 1e300)]}], by_class),
     PrivateGradientDescent: ([{"steps": 3, "loss": loss} for loss in LOSSES.values()], gradients),
 }
 CASES = [(kind, options, exact) for kind, (some, exact) in MODELS.items() for options in some]
@@ -125,7 +134,8 @@ def seen(case: int, pair: Pair, *, lies: bool) -> tuple[str, Any]:
             rows, targets, _ = model._read(X, y, None).read()
         except InvalidInput as refusal:
             return f"{type(refusal).__name__}: {refusal}", None
-        numbers = label_codes(targets, model.classes) if issubclass(kind, MarginClassifier) else targets
+        labelled = issubclass(kind, MarginClassifier | PrivateDecisionTree)
+        numbers = label_codes(targets, model.classes) if labelled else targets
         others = np.delete(np.column_stack([rows, numbers]), 3, axis=0)
         totals = exact(model, rows, targets)
         without = exact(model, np.where(np.arange(6) == 3, np.nan, rows.T).T, targets)

@@ -4,6 +4,7 @@
     RidgeRegression             output perturbation with the right sensitivity
     LogisticRegression          objective perturbation, inexact minima accounted for
     LinearSVC                   the same with a smooth hinge
+    PrivateDecisionTree         thresholds chosen from noisy counts
     PrivateGradientDescent      clipped gradients on Poisson samples; its guarantee is a `RenyiCurve`
     SquaredLoss, LogisticLoss, SoftmaxLoss, CustomLoss      what it descends on
     noise_multiplier_for        from (ε, δ) to its noise
@@ -22,6 +23,7 @@ from leakcap.models.logistic import LogisticRegression
 from leakcap.models.losses import CustomLoss, LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
 from leakcap.models.svm import LinearSVC
+from leakcap.models.tree import PrivateDecisionTree
 
 __all__ = [
     "CustomLoss",
@@ -30,6 +32,7 @@ __all__ = [
     "LogisticLoss",
     "LogisticRegression",
     "Loss",
+    "PrivateDecisionTree",
     "PrivateGradientDescent",
     "RenyiCurve",
     "RidgeRegression",

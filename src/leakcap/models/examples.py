@@ -76,8 +76,10 @@ class Scaling:
 
 
 def _clamped(values: Floats, middle: Floats | float, half: Floats | float) -> Floats:
-    """(values − middle)/half within [−1, 1]. Beyond the doubles is beyond the bounds, without a word."""
-    with np.errstate(over="ignore"):
+    """(values − middle)/half within [−1, 1], without a word about any of them: not that one is beyond the
+    doubles, nor that one is a NaN which signals.
+    """
+    with np.errstate(all="ignore"):
         return np.asarray(np.clip((values - middle) / half, -1.0, 1.0))
 
 

@@ -1,7 +1,7 @@
 """A model file: whose data, under which policy and ledger, and what to fit.
 
     [model]
-    kind = "linear"          noisy second moments; also ridge, logistic, svm, descent, lecture
+    kind = "linear"          noisy second moments; also ridge, logistic, svm, tree, descent, lecture
     features = ["age", "bmi"]
     target = "stay"
     epsilon = 1.0
@@ -26,13 +26,21 @@ from leakcap.models.logistic import LogisticRegression
 from leakcap.models.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
 from leakcap.models.svm import LinearSVC
+from leakcap.models.tree import PrivateDecisionTree
 from leakcap.release import Policy
 from leakcap.release.queries import places
 from leakcap.release.validation import read_checked
 
 __all__ = ["Lecture", "ModelFile", "load_model"]
 
-Model = LinearRegression | RidgeRegression | LogisticRegression | LinearSVC | PrivateGradientDescent
+Model = (
+    LinearRegression
+    | RidgeRegression
+    | LogisticRegression
+    | LinearSVC
+    | PrivateDecisionTree
+    | PrivateGradientDescent
+)
 
 
 class _Fit(BaseModel, ABC):
@@ -132,6 +140,26 @@ class SupportVectors(_Fit):
         )
 
 
+class Tree(_Fit):
+    """A decision tree from noisy counts."""
+
+    kind: Literal["tree"]
+    epsilon: float
+    depth: int = 3
+    bins: int = 16
+    classes: list[bool | int | str] | None = None
+
+    def model(self, policy: Policy, analyst: str) -> PrivateDecisionTree:
+        """The estimator; the classes are the policy's keys of the target unless given."""
+        return PrivateDecisionTree(
+            epsilon=self.epsilon,
+            depth=self.depth,
+            bins=self.bins,
+            classes=self.classes or _keys(policy, self.target) or (0, 1),
+            analyst=analyst,
+        )
+
+
 class Descent(_Fit):
     """Private gradient descent: on classes where the target has public keys, else on squares."""
 
@@ -182,7 +210,8 @@ class Lecture(_Fit):
         )
 
 
-Fit = Annotated[Linear | Ridge | Logistic | SupportVectors | Descent | Lecture, Field(discriminator="kind")]
+Kind = Linear | Ridge | Logistic | SupportVectors | Tree | Descent | Lecture
+Fit = Annotated[Kind, Field(discriminator="kind")]
 
 
 def _keys(policy: Policy, target: str) -> tuple[Any, ...] | None:
@@ -208,7 +237,7 @@ class ModelFile:
     data: Path | str = field(repr=False)
     table: str | None
     ledger: str = field(repr=False)
-    fit: Linear | Ridge | Logistic | SupportVectors | Descent | Lecture
+    fit: Kind
 
 
 def load_model(path: str | Path) -> ModelFile:

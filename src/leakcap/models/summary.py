@@ -28,7 +28,11 @@ from leakcap.models.curve import RenyiCurve
 from leakcap.models.descent import PrivateGradientDescent
 from leakcap.models.files import Model
 from leakcap.models.linear import LinearRegression
+from leakcap.models.margin import MarginClassifier
 from leakcap.models.output import RidgeRegression
+from leakcap.models.tree import PrivateDecisionTree
+
+Linear = LinearRegression | RidgeRegression | MarginClassifier | PrivateGradientDescent
 
 __all__ = ["Coefficient", "Order", "Summary", "summary_of"]
 
@@ -73,8 +77,10 @@ def summary_of(
 ) -> Summary:
     """The summary of a fitted model, under the neighbours of its policy."""
     values, about = _intervals(model)
-    names = _names(model, features)
-    numbers = _numbers(model)
+    if isinstance(model, PrivateDecisionTree):
+        names, numbers = _leaves(model, features)
+    else:
+        names, numbers = _names(model, features), _numbers(model)
     intervals = [None] * len(names) if values is None else [(float(a), float(b)) for a, b in values]
     guarantee = _Guarantee.of(model, replace=neighbours == "replace-one")
     return Summary(
@@ -90,14 +96,24 @@ def summary_of(
     )
 
 
-def _numbers(model: Model) -> list[float]:
+def _leaves(model: PrivateDecisionTree, features: Sequence[str]) -> tuple[list[str], list[float]]:
+    """How many rows of each class are in each leaf."""
+    found = [
+        (f"{leaf}: {label}", float(count))
+        for leaf, counts in model.leaves(features)
+        for label, count in zip(model.classes_.tolist(), counts.tolist(), strict=True)
+    ]
+    return [name for name, _ in found], [count for _, count in found]
+
+
+def _numbers(model: Linear) -> list[float]:
     """Intercept and coefficients, class by class."""
     coef = np.atleast_2d(np.asarray(model.coef_))
     first = np.atleast_1d(np.asarray(model.intercept_))
     return [float(x) for x in np.column_stack([first, coef]).ravel()]
 
 
-def _names(model: Model, features: Sequence[str]) -> list[str]:
+def _names(model: Linear, features: Sequence[str]) -> list[str]:
     own = ["intercept", *features]
     classes = np.atleast_2d(np.asarray(model.coef_)).shape[0]
     if classes == 1:
@@ -111,6 +127,10 @@ def _intervals(model: Model) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.fl
         return ends, "95 %, of the best linear prediction in the population: noise and sampling error"
     if isinstance(model, RidgeRegression):
         return model.table_intervals(), "95 %, of the ridge minimiser on this table: noise alone"
+    if isinstance(model, PrivateDecisionTree):
+        error = model.count_error()
+        counts = np.array([count for _, leaf in model.leaves() for count in leaf.tolist()])
+        return np.column_stack([counts - error, counts + error]), "95 %, of rows in the leaf: noise alone"
     return None, "none: no interval is known that covers"
 
 
