@@ -51,8 +51,17 @@ def diameter(adversary: Neighbours, channel: Channel, divergence: Divergence) ->
     _check_pairs(adversary.pairs, channel.shape[0])
     found = _exactly(channel, divergence, adversary.pairs)
     ends, pair = found or _in_doubles(channel, divergence, adversary.pairs)
-    method = "diameter: closed form over pairs of rows"
+    method = f"diameter: closed form over {_which(adversary.pairs, channel)}"
     return Bound.enclosed(ends, method=method, unit=divergence.unit, witness=pair)
+
+
+def _which(pairs: tuple[Pair, ...] | None, channel: Channel) -> str:
+    """Which secrets are neighbours, in words."""
+    if pairs is not None:
+        return f"{len(pairs):,} listed pairs of rows"
+    if all(isinstance(label, tuple) and len(label) > 1 for label in channel.inputs):
+        return "all pairs of databases, not only those one record apart (`hamming_neighbours`)"
+    return "all pairs of rows"
 
 
 def _in_doubles(
