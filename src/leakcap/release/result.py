@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
+from leakcap.release.tables import arrow_of, pandas_of
 from leakcap.release.thresholds import appearing
 from leakcap.release.whole import Whole
 from leakcap.statement import Statement, statement_of
@@ -97,6 +99,42 @@ class Release:
     def statement(self) -> Statement:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
+
+    def to_dict(self) -> dict[str, object]:
+        """The release as JSON has it, and as `leakcap release --json` prints it: values with their keys and
+        95 % intervals, noise, price and statement. Information is in nats; None stands for no bound."""
+        price = self.price
+        rows = [
+            ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": list(row.interval)}
+            for row in self.rows
+        ]
+        return {
+            "name": self.name,
+            "query": self.text,
+            "values": rows,
+            "confidence": 0.95,
+            **({} if self.processed is None else {"post_processed": self.processed}),
+            "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)},
+            "price": {
+                "epsilon": price.epsilon,
+                "delta": price.delta,
+                "nats_person": price.nats_person.upper,
+                "nats_table": price.nats_table if math.isfinite(price.nats_table) else None,
+            },
+            "repeated": self.repeated,
+            "statement": self.statement().to_dict(),
+        }
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each group: the keys' columns, then `value`, `lower`, `upper`.
+
+        A name that a column of keys bears gets an underscore. Raises `InvalidParameter` without pandas.
+        """
+        return pandas_of(self.rows)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table` of the columns of `to_pandas`. Raises `InvalidParameter` without PyArrow."""
+        return arrow_of(self.rows)
 
     def __repr__(self) -> str:
         """As in a list of releases: the name, the statistic and what it cost; no numbers."""

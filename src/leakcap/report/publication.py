@@ -82,7 +82,7 @@ class Publication:
 
     def values(self) -> list[dict[str, object]]:
         """Each release as JSON: values, interval, price, statement."""
-        return [_release(r, s) for r, s in zip(self.releases, self.statements, strict=True)]
+        return [release.to_dict() for release in self.releases]
 
     def to_dict(self) -> dict[str, object]:
         """The publication as JSON: values, intervals, prices, statements, balances."""
@@ -112,30 +112,6 @@ def amendment_dict(amendment: Amendment) -> dict[str, object]:
         "policy": amendment.policy,
         "changes": [{name: getattr(change, name) for name in names} for change in amendment.changes],
         "carried": amendment.carried,
-    }
-
-
-def _release(release: Release, statement: Statement) -> dict[str, object]:
-    rows = [
-        ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": list(row.interval)}
-        for row in release.rows
-    ]
-    price = release.price
-    return {
-        "name": release.name,
-        "query": release.text,
-        "values": rows,
-        "confidence": 0.95,
-        **({} if release.processed is None else {"post_processed": release.processed}),
-        "noise": {"mechanism": price.mechanism, "scales": price.noise_scales},
-        "price": {
-            "epsilon": price.epsilon,
-            "delta": price.delta,
-            "nats_person": price.nats_person.upper,
-            "nats_table": _finite(price.nats_table),
-        },
-        "repeated": release.repeated,
-        "statement": statement.to_dict(),
     }
 
 
