@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ from leakcap.accounting.convolve import GridSum, bracket_around
 from leakcap.accounting.loss import Curve, PrivacyLoss, curve_near
 from leakcap.bound import Bound
 from leakcap.errors import require
+from leakcap.numeric.enclosure import outward
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import down, up
 from leakcap.numeric.search import maximise
@@ -39,7 +41,7 @@ def guess_success(loss: PrivacyLoss, prior: float = 0.5) -> Bound:
     low, high = (1.0 - prior + prior * value for value in (found.lower, found.upper))
     # The threshold's own rounding moves δ by its share of Q at most.
     units = 8 + math.ceil(4.0 * abs(math.log1p(-prior) - math.log(prior)))
-    least = max(down(low, units, 1.0), prior, 1.0 - prior)
+    least = max(down(low, units, 1.0), prior, outward(1 - Fraction(prior))[0])
     return replace(found, lower=min(least, 1.0), upper=min(max(up(high, units, 1.0), least), 1.0))
 
 
