@@ -140,7 +140,7 @@ def test_coefficients_of_a_fit_are_not_shown_as_a_number_with_its_interval(tmp_p
     table.count(epsilon=1.0)
     settings = Settings(policy=policy, ledger=url)
     with Ledger.read(url) as book:
-        assert [len(answer_of(settings, entry)) for entry in book.entries()] == [0, 1]
+        assert [answer_of(settings, entry).count for entry in book.entries()] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -53,3 +53,17 @@ def test_groups_are_shown_as_released(tmp_path: Path) -> None:
     page = web.get("/release/entry/1").text
     assert len(values) == 2
     assert all(f'<td class="num">{value}<' in page for value in values)
+
+
+def test_a_large_table_is_counted_whole_and_shown_in_part(tmp_path: Path) -> None:
+    """The page shows two hundred numbers of a table of 429, and says so."""
+    keys = Keys(None, "c")
+    settings = hospital(tmp_path, allow_release=True)
+    web = opened(settings, keys)
+    ask = {"statistic": "histogram", "column": "mean_radius", "bins": "429", "epsilon": "0.1"}
+    answer = web.post("/release", data=promised(web, keys, ask), headers=ORIGIN)
+    assert answer.status_code == 200, answer.text
+    assert "429 numbers" in web.get("/release").text
+    page = web.get("/release/entry/1").text
+    assert page.count('<tr><th scope="row">') == 200
+    assert "and 229 more" in page

@@ -145,6 +145,29 @@ def test_counts_that_chose_themselves_would_not_be_covered(monkeypatch: pytest.M
     assert not covers(hits(7), 2 * RUNS)
 
 
+@pytest.mark.parametrize("huge", [False, True])
+def test_rows_come_in_the_order_of_the_noisy_counts(huge: bool) -> None:
+    """Of each group; equal counts in the order of the keys. The choice has noise and an order of its own."""
+    plan = planned(policy_of(), statistic="top", column="d", top=3, by=("f",), epsilon=1.0)
+    generator, moved = np.random.default_rng(17), 0
+    for _ in range(200):
+        picks = np.concatenate([generator.permutation(3) for _ in range(2)])
+        counts = generator.integers(-2, 3, 6)
+        if huge:
+            counts = np.array([int(count) * 2**70 for count in counts], dtype=object)
+        told = plan.statistic.labelled(plan, [picks, counts])
+        values = plan.statistic.answers(plan, [picks, counts]).values
+        rows = list(zip(told["f"], told["rank"], told["d"], values, strict=True))
+        assert rows == sorted(rows, key=lambda row: (list(told["f"]).index(row[0]), -row[3], row[2]))
+        assert [rank for _, rank, _, _ in rows] == [1, 2, 3] * 2
+        groups = list(dict.fromkeys(told["f"]))
+        keys = list(plan.cells.axes[-1].labels.values())
+        for flag, _, key, value in rows:
+            assert value == float(counts[groups.index(flag) * 3 + keys.index(key)])
+        moved += [row[2] for row in rows] != [keys[pick] for pick in picks]
+    assert moved > 100
+
+
 def test_answers_repeats_and_refusals() -> None:
     data = arrow(
         [{"d": d, "f": f} for d, f in (("b", True),) * 50 + (("a", True),) * 20 + (("c", False),) * 40]

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,59 @@ def error_of(epsilon: float) -> int:
 def test_count_error_by_adding_up_masses() -> None:
     for eps in (0.05, 0.0982, 0.1, 0.5, 1.0, 3.0, 10.0):
         assert count_error(eps) == error_of(eps)
+
+
+LAWS = {
+    # What a person's rows add up to moves one number, or a table of them, by so many.
+    ("all", "replace-one"): (lambda r, g: r, 1.0),
+    ("all", "add-remove-one"): (lambda r, g: r, 1.0),
+    ("by", "replace-one"): (lambda r, g: 2 * r, 1.0),
+    ("by", "add-remove-one"): (lambda r, g: r, 2.0),
+    ("people", "replace-one"): (lambda r, g: 2 * min(r, g), 1.0),
+    ("people", "add-remove-one"): (lambda r, g: min(r, g), 2.0),
+}
+
+
+@pytest.mark.parametrize(("counts", "neighbours"), LAWS)
+@pytest.mark.parametrize(("rows", "groups"), [(1, 1), (10, 1), (10, 3), (3, 10), (1000, 20)])
+def test_the_choice_knows_how_much_one_person_is(
+    counts: str, neighbours: str, rows: int, groups: int, web: TestClient
+) -> None:
+    """Noise for so many rows is noise for one row at a smaller ε; contents of a person may be 2ε apart."""
+    assert {(one, other) for one in needs.COUNTS for other in needs.NEIGHBOURS} == set(LAWS)
+    moved, apart = LAWS[counts, neighbours][0](rows, groups), LAWS[counts, neighbours][1]
+    need = Need("accuracy", 300.0, 3, 5, rows, groups, counts, neighbours)
+    found = choice(need)
+    if found.met:
+        assert found.error == error_of(found.epsilon / moved) <= 300
+        step = 10.0 ** (math.floor(math.log10(found.epsilon)) - 3)
+        assert error_of((found.epsilon - step) / moved) > 300
+    contents = 3 * found.epsilon * apart
+    assert found.guess == pytest.approx(sigmoid(contents), rel=1e-9)
+    assert found.shared == pytest.approx(sigmoid(5 * contents), rel=1e-9)
+    page = web.get(need.address()).text
+    assert f"ε = {found.epsilon:g}" in page
+    assert f"± {found.error}" in page
+
+
+def test_the_figure_of_ten_rows_a_person() -> None:
+    """A count at ε = 0.1 is off by 300, not by 30."""
+    ten = Need("accuracy", 30.0, 1, 5, rows=10)
+    assert (needs.Choice(replace(ten, rows=1), 0.1).error, needs.Choice(ten, 0.1).error) == (30, 300)
+
+
+def test_it_starts_with_the_policys_people(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        'dataset = "d"\nneighbours = "add-remove-one"\ncaps.epsilon = 1.0\ncolumns.x.bounds = [0.0, 1.0]\n'
+        'unit = { id = "person", max_rows = 10, max_groups = 4 }\n'
+    )
+    app = TestClient(create_app(Settings(policy=policy)), base_url=HOME)
+    page = app.get("/choose", params={"error": "300"}).text
+    assert "ε = 0.09985" not in page
+    assert 'name="rows" value="10"' in page
+    assert 'name="groups" value="4"' in page
+    assert 'name="neighbours" value="add-remove-one"' in page
 
 
 def test_a_tenth_of_a_bit_over_two_hundred_queries() -> None:

@@ -298,11 +298,14 @@ def worst(path: str) -> list[str]:
     if path.startswith("/epsilon"):
         sliders, kinds, name = epsilon.SLIDERS, [*epsilon.MECHANISMS], "mechanism"
     elif path == "/choose":
-        sliders, kinds, name = (*needs.SLIDERS.values(), needs.QUERIES, needs.PEOPLE), [*needs.NEEDS], "need"
+        further = (needs.QUERIES, needs.PEOPLE, needs.ROWS, needs.GROUPS)
+        sliders, kinds, name = (*needs.SLIDERS.values(), *further), [*needs.NEEDS], "need"
     else:
         return [f"{path}?x={'9' * 4000}"]
     ends = ["&".join(f"{s.name}={end(s.least, s.most)}" for s in sliders) for end in (min, max)]
-    return [f"{path}?{name}={kind}&{end}" for kind in kinds for end in ends]
+    found = [f"{path}?{name}={kind}&{end}" for kind in kinds for end in ends]
+    dear = "&counts=people&neighbours=add-remove-one"
+    return found + [one + dear for one in found if path == "/choose"]
 
 
 def test_no_route_is_long_without_a_token() -> None:

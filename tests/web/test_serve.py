@@ -63,8 +63,13 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        done = leakcap("serve", "--port", str(taken.getsockname()[1]))
+        port = taken.getsockname()[1]
+        done = leakcap("serve", "--port", str(port))
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"another program uses 127.0.0.1:{port}" in done.stderr
+    for host in ("192.0.2.1", "no.such.host.invalid", "a..b", "2001:db8::1"):
+        done = leakcap("serve", "--host", host, "--port", "0")
+        assert (done.returncode, f"Got `{host}`" in done.stderr) == (2, True), done
     for words in (["--allow-release"], ["--ledger", "x.db"], ["--policy", "missing.toml"], ["missing.toml"]):
         done = leakcap("serve", *words, cwd=tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), words

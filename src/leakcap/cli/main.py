@@ -160,7 +160,8 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        _stop(f"`{error.filename or 'a file'}` cannot be used: {error.strerror or type(error).__name__}.", 2)
+        what = f"`{error.filename}` cannot be used" if error.filename else "the operating system refuses"
+        _stop(f"{what}: {error.strerror or type(error).__name__}.", 2)
     except Exception as error:
         if _interrupted(error):
             _stop(_STOPPED, 130)

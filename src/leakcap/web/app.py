@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -62,7 +62,7 @@ def create_app(settings: Settings | None = None, *, keys: Keys | None = None) ->
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, title="leakcap explorer")
     _entrance(app, pages, keys)
     _meaning(app, pages)
-    _choosing(app, pages)
+    _choosing(app, pages, settings)
     _mechanism(app, pages, keys)
     _release(app, pages, keys, settings)
     _faults(app, pages)
@@ -134,21 +134,29 @@ def _values(asked: epsilon.Asked) -> tuple[float, ...]:
     return asked.epsilon, asked.delta, asked.queries, asked.family, prior, asked.values
 
 
-def _choosing(app: FastAPI, pages: Pages) -> None:
+def _choosing(app: FastAPI, pages: Pages, settings: Settings) -> None:
     @app.get("/choose")
     def choose(request: Request) -> Response:
-        need = needs.needed(request.query_params)
-        moved = [needs.SLIDERS[need.kind], needs.QUERIES, needs.PEOPLE]
+        given = dict(request.query_params)
+        with suppress(LeakcapError):
+            # Without a sound policy the page starts with one row a person.
+            given = needs.of_policy(policy_of(settings)) | given
+        need = needs.needed(given)
+        moved = [needs.SLIDERS[need.kind], needs.QUERIES, needs.PEOPLE, needs.ROWS, needs.GROUPS]
+        values = (need.amount, need.queries, need.people, need.rows, need.groups)
         with _turn():
             choice = needs.choice(need)
             content = {
-                "complaints": complaints(request.query_params, moved, "need", list(needs.NEEDS)),
-                "need": need,
-                "needs": needs.NEEDS,
-                "sliders": [
-                    slider.shown(value)
-                    for slider, value in zip(moved, (need.amount, need.queries, need.people), strict=True)
+                "complaints": [
+                    *complaints(given, moved, "need", list(needs.NEEDS)),
+                    *complaints(given, [], "counts", list(needs.COUNTS)),
+                    *complaints(given, [], "neighbours", list(needs.NEIGHBOURS)),
                 ],
+                "need": need,
+                "counts": needs.COUNTS,
+                "neighbours": needs.NEIGHBOURS,
+                "needs": needs.NEEDS,
+                "sliders": [slider.shown(value) for slider, value in zip(moved, values, strict=True)],
                 "c": choice,
                 "figures": needs_plots.figures(choice),
                 "deployments": DEPLOYMENTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
@@ -21,6 +22,7 @@ __all__ = ["Books", "Told", "answer_of", "books", "entry_lines", "policy_of"]
 
 _MOST_POINTS = 400
 _MOST_ENTRIES = 200
+_MOST_NUMBERS = 200
 _MOST_ANSWERS = 40
 
 
@@ -34,7 +36,7 @@ class Books:
     assumptions: list[str]
     accounts: list[dict[str, object]]
     entries: list[Entry]
-    answers: dict[int, list[Told]]
+    answers: dict[int, Answered]
     earlier: int
     lines: tuple[Reading, ...]
     figures: list[Figure]
@@ -87,16 +89,16 @@ def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, 
     return found, statement_of(exposure_so_far([found], policy)).lines
 
 
-def answer_of(settings: Settings, entry: Entry) -> list[Told]:
+def answer_of(settings: Settings, entry: Entry) -> Answered:
     """What was released under an entry, as the ledger remembers it; nothing where it does not.
 
     Where analysts have caps of their own an answer is shown only to the one who paid for it: to the others it
     would be an answer off their account.
     """
-    return _answers(settings, policy_of(settings), [entry]).get(entry.id, [])
+    return _answers(settings, policy_of(settings), [entry]).get(entry.id, Answered())
 
 
-def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, list[Told]]:
+def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, Answered]:
     """What is remembered, and may be shown, by entry."""
     separate = policy.caps.each_analyst is not None or bool(policy.caps.analysts)
     mine = [
@@ -112,17 +114,29 @@ def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[i
     return {id_: _rows(answer) for id_, answer in found.items()}
 
 
-def _rows(answer: Answer) -> list[Told]:
+def _rows(answer: Answer) -> Answered:
     known = told(answer.values)
     if known is None:
-        return []
+        return Answered()
     size = len(known.values)
     keys = list(zip(*known.keys, strict=True)) if known.keys else [()] * size
     numbers = zip(known.values, known.lower, known.upper, strict=True)
-    return [
-        Told(", ".join(map(str, key)) or f"{place}", *three)
-        for place, (key, three) in enumerate(zip(keys, numbers, strict=True), start=1)
-    ][:_MOST_ENTRIES]
+    places = enumerate(islice(zip(keys, numbers, strict=True), _MOST_NUMBERS), start=1)
+    rows = (Told(", ".join(map(str, key)) or f"{place}", *three) for place, (key, three) in places)
+    return Answered(size, tuple(rows))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the ledger remembers of an entry: how many numbers, and those that a page shows."""
+
+    count: int = 0
+    rows: tuple[Told, ...] = ()
+
+    @property
+    def alone(self) -> Told | None:
+        """The one number of an answer that is one."""
+        return self.rows[0] if self.count == 1 and self.rows[0].group == "1" else None
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlencode
 
 from leakcap.definition import MIDP, PureDP, convert
+from leakcap.release import Policy, Preview, Query, load_policy, preview
 from leakcap.statement.guessing import success
-from leakcap.web.epsilon import count_error, one_query
 from leakcap.web.reading import Slider, chosen, plain_number
 
-__all__ = ["NEEDS", "SLIDERS", "Choice", "Need", "choice", "nearest", "needed"]
+__all__ = [
+    "COUNTS",
+    "NEEDS",
+    "NEIGHBOURS",
+    "SLIDERS",
+    "Choice",
+    "Need",
+    "choice",
+    "nearest",
+    "needed",
+    "of_policy",
+]
 
 BITS = math.log2(math.e)
 _LEAST, _MOST = 1e-6, 100.0
@@ -33,6 +46,23 @@ QUERIES = Slider(
     "queries", "Queries on these people", 1, 1000, 1, log=True, whole=True, help="each costs its own ε"
 )
 PEOPLE = Slider("people", "People in the family", 2, 20, 5, whole=True, help="whose records move together")
+ROWS = Slider(
+    "rows", "Rows of one person", 1, 10**6, 1, log=True, whole=True, help="that are used (max_rows)"
+)
+GROUPS = Slider(
+    "groups", "Groups of one person", 1, 1000, 1, log=True, whole=True, help="that count (max_groups)"
+)
+COUNTS: Mapping[str, str] = {
+    "all": "One count of rows",
+    "by": "Counts of rows in groups",
+    "people": "Counts of people in groups",
+}
+"""What is counted."""
+NEIGHBOURS: Mapping[str, str] = {
+    "replace-one": "one person's data replaced",
+    "add-remove-one": "one person more or less",
+}
+"""Which tables are neighbours."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +73,10 @@ class Need:
     amount: float
     queries: int
     people: int
+    rows: int = 1
+    groups: int = 1
+    counts: str = "all"
+    neighbours: str = "replace-one"
 
     @property
     def query(self) -> dict[str, str]:
@@ -52,7 +86,43 @@ class Need:
             SLIDERS[self.kind].name: plain_number(self.amount),
             "queries": str(self.queries),
             "people": str(self.people),
+            "rows": str(self.rows),
+            "groups": str(self.groups),
+            "counts": self.counts,
+            "neighbours": self.neighbours,
         }
+
+    def address(self, **other: str) -> str:
+        """Where the page shows this need, but for what is given; another kind of need starts afresh."""
+        given = {name: value for name, value in self.query.items() if name != SLIDERS[self.kind].name}
+        return "/choose?" + urlencode((given if "need" in other else self.query) | other)
+
+    def previewed(self, epsilon: float) -> Preview:
+        """What the engine says of one such count, or table of counts, at this ε."""
+        policy = _policy(self.rows, self.groups, self.neighbours)
+        statistic = "distinct" if self.counts == "people" else "count"
+        by = () if self.counts == "all" else ("group",)
+        (found,) = preview([Query(name="n", statistic=statistic, by=by, epsilon=epsilon)], policy=policy)
+        return found
+
+    def contents(self, epsilon: float) -> float:
+        """ε between any two contents of one person's data after all queries."""
+        return self.queries * self.previewed(epsilon).price.epsilon_contents
+
+
+@lru_cache(maxsize=64)
+def _policy(rows: int, groups: int, neighbours: str) -> Policy:
+    """That of a table in which a person has so many rows, in so many groups at most."""
+    return load_policy(
+        {
+            "dataset": "choice",
+            "neighbours": neighbours,
+            "unit": {"id": "person", "max_rows": rows, "max_groups": min(groups, rows)},
+            "max_rows" if neighbours == "add-remove-one" else "rows": 10**6,
+            "caps": {"epsilon": 1.0},
+            "columns": {"group": {"keys": list(range(2 * groups + 1))}},
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -80,22 +150,22 @@ class Choice:
     @property
     def error(self) -> int:
         """How far each count is off, with 95 % probability at most."""
-        return count_error(self.epsilon)
+        return round(self.need.previewed(self.epsilon).error)
 
     @property
     def guess(self) -> float:
         """How often a fifty-fifty guess about one person is right, at most."""
-        return success(self.total, 0.0)
+        return success(self.need.contents(self.epsilon), 0.0)
 
     @property
     def shared(self) -> float:
         """The same for what the family shares."""
-        return success(self.need.people * self.total, 0.0)
+        return success(self.need.people * self.need.contents(self.epsilon), 0.0)
 
     @property
     def bits(self) -> float:
         """What all counts together tell about one person on average, at most, in bits."""
-        return told(self.epsilon, self.need.queries)
+        return told(self.epsilon, self.need)
 
 
 def needed(query: Mapping[str, str]) -> Need:
@@ -105,17 +175,32 @@ def needed(query: Mapping[str, str]) -> Need:
     (55.0, 'accuracy')
     """
     kind = chosen(query, "need", list(NEEDS))
-    return Need(kind, SLIDERS[kind].read(query), int(QUERIES.read(query)), int(PEOPLE.read(query)))
+    return Need(
+        kind,
+        SLIDERS[kind].read(query),
+        queries=int(QUERIES.read(query)),
+        people=int(PEOPLE.read(query)),
+        rows=int(ROWS.read(query)),
+        groups=int(GROUPS.read(query)),
+        counts=chosen(query, "counts", list(COUNTS)),
+        neighbours=chosen(query, "neighbours", list(NEIGHBOURS)),
+    )
 
 
-def told(epsilon: float, queries: int) -> float:
-    """Bits about one person from so many counts: the sum of their capacities, or what any such ε allows.
+def of_policy(policy: Policy) -> dict[str, str]:
+    """What a policy says of its people, as a query string would: where the page starts."""
+    rows, groups = policy.rows_per_unit, policy.groups_per_unit
+    return {"rows": str(rows), "groups": str(min(groups, rows)), "neighbours": policy.neighbours}
 
-    >>> round(told(1.0, 1), 4)
+
+def told(epsilon: float, need: Need) -> float:
+    """Bits about one person from all counts: the sum of their capacities, or what any such ε allows.
+
+    >>> round(told(1.0, Need("bits", 0.1, 1, 5)), 4)
     0.1601
     """
-    total = one_query("laplace", epsilon, 2).repeated(queries)
-    return min(total.nats.upper, convert(PureDP(total.epsilon), MIDP).nats) * BITS
+    most = need.previewed(epsilon).price.nats_person.upper
+    return min(need.queries * most, convert(PureDP(need.contents(epsilon)), MIDP).nats) * BITS
 
 
 def choice(need: Need) -> Choice:
@@ -125,17 +210,20 @@ def choice(need: Need) -> Choice:
     0.09819
     >>> choice(Need("guess", 55.0, 1, 5)).epsilon
     0.2006
+    >>> ten = Need("accuracy", 30.0, 1, 5, rows=10)
+    >>> choice(ten).epsilon, Choice(ten, 0.1).error
+    (0.9819, 300)
     """
     return Choice(need, nearest(_test(need), least=need.kind == "accuracy"))
 
 
 def _test(need: Need) -> Callable[[float], bool]:
-    n, amount = need.queries, need.amount
+    amount = need.amount
     tests: Mapping[str, Callable[[float], bool]] = {
-        "accuracy": lambda e: count_error(e) <= amount,
-        "guess": lambda e: success(n * e, 0.0) * 100 <= amount,
-        "bits": lambda e: told(e, n) <= amount,
-        "family": lambda e: success(need.people * n * e, 0.0) * 100 <= amount,
+        "accuracy": lambda e: need.previewed(e).error <= amount,
+        "guess": lambda e: success(need.contents(e), 0.0) * 100 <= amount,
+        "bits": lambda e: told(e, need) <= amount,
+        "family": lambda e: success(need.people * need.contents(e), 0.0) * 100 <= amount,
     }
     return tests[need.kind]
 

@@ -7,7 +7,6 @@ import math
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import percent
 from leakcap.web.deployments import DEPLOYMENTS
-from leakcap.web.epsilon import count_error
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.needs import Choice
 from leakcap.web.reading import plain_number
@@ -27,7 +26,11 @@ def _ladder(centre: float) -> list[float]:
 def _sides(c: Choice) -> Figure:
     n = c.need.queries
     rows = [
-        {"eps": e, "error": max(count_error(e), 0.5), "guess": success(n * e, 0.0)}
+        {
+            "eps": e,
+            "error": max(c.need.previewed(e).error, 0.5),
+            "guess": success(c.need.contents(e), 0.0),
+        }
         for e in _ladder(c.epsilon)
         if 1e-6 <= e <= 100
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import secrets
 import socket
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 import uvicorn
 
+from leakcap.errors import InvalidParameter
 from leakcap.web.app import create_app
 from leakcap.web.patience import PatientProtocol
 from leakcap.web.settings import Settings
@@ -30,6 +32,20 @@ def address(settings: Settings, port: int) -> str:
     return f"http://{shown}:{port}/{path}"
 
 
+def _bind(listener: socket.socket, settings: Settings) -> None:
+    """Take the address. Raises `InvalidParameter`, which says why it cannot be had."""
+    where = f"{settings.host}:{settings.port}"
+    try:
+        listener.bind((settings.host, settings.port))
+    except (OSError, UnicodeError) as error:
+        remedies = {
+            errno.EADDRINUSE: f"`--port` must be free, and another program uses {where}. Take another, or 0.",
+            errno.EACCES: f"`--port` must be one that you may use. Got {settings.port}. Take one above 1023.",
+        }
+        unknown = f"`--host` must be an address of this machine. Got `{settings.host}`."
+        raise InvalidParameter(remedies.get(getattr(error, "errno", None) or 0, unknown)) from None
+
+
 def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
     """Listen until interrupted; `ready` is told the address once the socket is bound.
 
@@ -40,7 +56,7 @@ def serve(settings: Settings, *, ready: Callable[[str], None]) -> None:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((settings.host, settings.port))
+        _bind(listener, settings)
         # From here on a browser's request waits instead of being refused.
         listener.listen(128)
         ready(address(settings, listener.getsockname()[1]))

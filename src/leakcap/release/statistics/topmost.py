@@ -29,7 +29,7 @@ __all__ = ["Top"]
 
 
 class Top(Statistic):
-    """The keys of a column that most rows have, in the order in which they were chosen, with noisy counts."""
+    """The keys of a column that most rows have, in the order of their noisy counts."""
 
     name: ClassVar[str] = "top"
     fields: ClassVar[frozenset[str]] = frozenset({"column", "top"})
@@ -84,24 +84,40 @@ class Top(Statistic):
 
     def labels(self, plan: Plan) -> Labels:
         """The keys of `by` and the ranks; which key has a rank is told by the answer."""
-        return self.labelled(plan, [np.zeros(self.groups(plan).size * (plan.query.top or 1), np.int64)])
+        picks = np.zeros(self.groups(plan).size * (plan.query.top or 1), np.int64)
+        return self.labelled(plan, [picks, np.zeros(plan.cells.size, np.int64)])
 
     def labelled(self, plan: Plan, noisy: Sequence[Whole]) -> Labels:
-        """The keys of `by`, the rank, and the key that was chosen for it."""
+        """The keys of `by`, the rank by noisy count, and the key that has it."""
         top, groups = plan.query.top or 1, self.groups(plan)
+        picks, _ = _ranked(plan, noisy)
         names = objects(list(plan.cells.axes[-1].labels.values()))
         ranks = {"rank": objects(range(1, top + 1))}
         found = nested(groups.labels(), groups.size, ranks, top)
-        return {**found, plan.query.column or "": names[noisy[0]]}
+        return {**found, plan.query.column or "": names[picks]}
 
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """The noisy counts of the chosen keys, whose noise knows nothing of the choice."""
-        picks, counts = noisy
-        top, keys = plan.query.top or 1, len(plan.cells.axes[-1].labels)
-        places = np.arange(len(picks)) // top * keys + picks
-        return around(counts[places], plan.parts[1].error(0.05))
+        _, counts = _ranked(plan, noisy)
+        return around(counts, plan.parts[1].error(0.05))
 
     def expected(self, plan: Plan) -> Expected:
         """Of the counts; and how close two categories may be that change places."""
         apart = plan.parts[0].error(0.05)
         return Expected(float(plan.parts[1].error(0.05)), remark=f"each; told apart from {apart:,} rows on")
+
+
+def _ranked(plan: Plan, noisy: Sequence[Whole]) -> tuple[Whole, Whole]:
+    """The chosen keys of each group and their noisy counts, the largest first.
+
+    They were chosen in the order of other noise, which beside the counts would look like a mistake. Where
+    counts are equal the order is that of the policy's keys.
+    """
+    picks, counts = noisy
+    top, keys = plan.query.top or 1, len(plan.cells.axes[-1].labels)
+    groups = np.arange(len(picks)) // top
+    found = counts[groups * keys + picks]
+    # The counts may be integers of any size, which NumPy does not sort by several columns.
+    places = zip(groups.tolist(), (-found).tolist(), picks.tolist(), range(len(picks)), strict=True)
+    order = [place for *_, place in sorted(places)]
+    return picks[order], found[order]
