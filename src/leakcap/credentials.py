@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["shown_url", "without_credentials"]
+__all__ = ["may_hold_secret", "shown_url", "without_credentials"]
 
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}"
 _FILES = ("sqlite", "file", "http")
@@ -21,6 +21,26 @@ _PARTS = re.compile(
     r"([\w.,-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?(/[\w.$/=-]*)?(?:[?;][^@]*)?",
     re.DOTALL,
 )
+
+_PUBLIC = {
+    *("application_name", "connect_timeout", "host", "port", "service"),
+    *("sslmode", "sslrootcert", "target_session_attrs", "use_ssl", "user"),
+}
+"""Parameters of a URL that let nobody in."""
+
+
+def may_hold_secret(url: str) -> bool:
+    """Whether a URL holds more than where it leads: a password, or a parameter that could be one.
+
+    >>> may_hold_secret("postgresql://ann@db/x?sslmode=require"), may_hold_secret("postgresql://ann:pw@db/x")
+    (False, True)
+    >>> may_hold_secret("sc://h:1/;token=t")
+    True
+    """
+    base, *parameters = re.split(r"[?;&]", url)
+    pairs = [one.partition("=") for one in parameters if one]
+    plain = all(name.lower() in _PUBLIC and re.fullmatch(r"[\w./:,%-]*", value) for name, _, value in pairs)
+    return shown_url(base) != base or not plain
 
 
 def without_credentials(text: str) -> str:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from leakcap.credentials import shown_url, without_credentials
+from leakcap.credentials import may_hold_secret, shown_url, without_credentials
 from leakcap.errors import LedgerError
 from leakcap.ledger.place import READ_ONLY, Inode, Place
 
@@ -114,6 +114,29 @@ class Database:
         """Raise `LedgerError` where a renamed file's log has rows after the row with this hash."""
         if self._place is not None:
             self._place.require_no_lost_log(head)
+
+    def address(self) -> str:
+        """The URL by which another process on this machine finds it, a file by its absolute path.
+
+        Raises `LedgerError` where there is none, or where it would hold a password.
+        """
+        if self._memory:
+            raise LedgerError(
+                "A ledger in memory cannot be pickled: every copy would be money again. Open a file: "
+                "`sqlite:///ledger.db`."
+            )
+        if self._place is not None:
+            url = f"sqlite:///{self._place.path}"
+            if make_url(url).database != str(self._place.path):
+                raise LedgerError(f"The ledger `{self.label}` lies at a path that is no URL. Rename it.")
+            return url
+        url = self._engine.url.render_as_string(hide_password=False)
+        if may_hold_secret(url):
+            raise LedgerError(
+                f"The URL of the ledger `{self.label}` holds a password, or a parameter that may be one, and "
+                "a pickle would carry it. Leave it to `~/.pgpass` or the environment (`PGPASSWORD`)."
+            )
+        return url
 
     def close(self) -> None:
         """Let go of the file or the server. What was in memory is gone."""

@@ -153,6 +153,30 @@ class Ledger(Book):
             amending.commit(connection, before, amending.plan(connection, proposed, self._clock, self.url))
         return type(self)(self._database, proposed.policy, read_only=False, clock=self._clock)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Where it is and what it was, for a pickle: no password, no seed, no number of it."""
+        if self._clock is not _now:
+            raise LedgerError("A ledger with a clock of its own cannot be pickled. Open it without `clock`.")
+        return {
+            "url": self._database.address(),
+            "policy": self._own,
+            "read_only": self._read_only,
+            "head": self._state().head,
+        }
+
+    def __setstate__(self, told: Mapping[str, Any]) -> None:
+        """Open the same ledger. One that is not there is not made: it would be a fresh budget."""
+        database, _ = _existing(told["url"], read_only=told["read_only"])
+        Ledger.__init__(self, database, told["policy"], read_only=told["read_only"])
+        with database.reading() as connection:
+            known = connection.execute(select(EVENT.c.seq).where(EVENT.c.hash == told["head"])).first()
+        if known is None:
+            database.close()
+            raise LedgerError(
+                f"The ledger `{database.label}` lacks the last entry of when it was pickled: it is another, "
+                "or an older copy. Bring back the one that was."
+            )
+
     @cached_property
     def seed(self) -> str:
         """The ledger's secret, 128 bits in hex. It chooses among the rows of people who have too many."""

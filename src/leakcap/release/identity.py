@@ -33,6 +33,11 @@ class Identity:
         # Data frames, servers: this object is all that is known to stay the same.
         self._name = self._attached or secrets.token_hex(32)
 
+    @property
+    def of_object(self) -> bool:
+        """Whether it names a data frame, or is a name that was given: a file is known by what it is now."""
+        return self._path is None
+
     def now(self) -> str:
         """The name of the state that a query asked now would see.
 

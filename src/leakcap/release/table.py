@@ -13,18 +13,20 @@ from leakcap.errors import (
     InvalidQuery,
     LeakcapError,
     after_commit,
+    require,
 )
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger
 from leakcap.ledger.chain import text_hash
 from leakcap.release.accuracy import Preview, preview_of
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
-from leakcap.release.engine import Engine, attach, is_database
+from leakcap.release.engine import Engine, attach, is_database, is_server
 from leakcap.release.exposure import exposure_so_far
 from leakcap.release.identity import Identity, together
 from leakcap.release.part import as_printed
 from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
+from leakcap.release.portable import portable, portable_tables
 from leakcap.release.price import Price, price_of
 from leakcap.release.queries import Query
 from leakcap.release.recorded import recalled, values_of
@@ -52,6 +54,7 @@ class PrivateTable(Asking):
     ledger repeats its answer for free, unless fresh noise is asked for. `version` is a public name for the
     state of a table that is no file (or is better known by it); it must not be read off the data. `same_as`
     is the number of a version that the ledger knows: the owner's word that the table is the one of then.
+    A table can be pickled, and every process that has it spends from the same ledger.
 
     >>> import pyarrow
     >>> ages = pyarrow.table({"age": [31.0, 45.0, 72.0]})
@@ -83,6 +86,7 @@ class PrivateTable(Asking):
             raise DataError(f"`tables` has one that the policy does not declare: {', '.join(others)}.")
         if version is not None and same_as is not None:
             raise InvalidQuery("`version` and `same_as` both name the table's state. Leave one out.")
+        self._given = (data, table, others, version)
         self._identities = _identities(data, table, others, version)
         self._engine: Engine = attach(data, table=table, tables=others, wanted=_wanted(self.policy))
         self._tables = () if table is None else (table.rpartition(".")[2],)
@@ -92,6 +96,43 @@ class PrivateTable(Asking):
         self._source = source
         given = (data, policy, *others.values())
         self._files = [one for one in given if isinstance(one, str | Path)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a pickle: where data and ledger are, a data frame itself, policy and analyst.
+
+        No password, and nothing secret of the ledger. Raises `DataError`, `LedgerError` or `InvalidParameter`
+        for what another process could not open, or should not: see `docs/security.md`.
+        """
+        data, table, others, version = self._given
+        rule = "be the system's in a table that is pickled: a copy would draw the same noise"
+        require(self._source is system_bytes, "source", "PrivateTable", rule, type(self._source).__name__)
+        return {
+            "given": (portable(data), table, portable_tables(data, others), version),
+            "policy": self._policy,
+            "fingerprint": self._fingerprint,
+            "ledger": self.ledger,
+            "analyst": self._analyst,
+            "state": self._state,
+            "identities": [one if one.of_object else None for one in self._identities],
+            "files": [one if is_server(str(one)) else Path(one).absolute() for one in self._files],
+        }
+
+    def __setstate__(self, told: Mapping[str, Any]) -> None:
+        """Open data and ledger again. The ledger has to be there, with all that it had."""
+        data, table, tables, version = told["given"]
+        PrivateTable.__init__(
+            self,
+            data,
+            policy=told["policy"],
+            ledger=told["ledger"],
+            table=table,
+            tables=tables,
+            analyst=told["analyst"],
+            version=version,
+        )
+        self._fingerprint, self._state, self._files = told["fingerprint"], told["state"], told["files"]
+        pairs = zip(told["identities"], self._identities, strict=True)
+        self._identities = [fresh if before is None else before for before, fresh in pairs]
 
     @property
     def policy(self) -> Policy:

@@ -9,7 +9,7 @@ attach                  from a path, a data frame or a URL to an engine
 
 from __future__ import annotations
 
-from leakcap.release.engine.attach import attach, is_database
+from leakcap.release.engine.attach import attach, is_database, is_server
 from leakcap.release.engine.base import Columns, Engine, Statement
 from leakcap.release.engine.duck import DuckDB, Origin
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
@@ -26,4 +26,5 @@ __all__ = [
     "Statement",
     "attach",
     "is_database",
+    "is_server",
 ]

@@ -18,7 +18,7 @@ from leakcap.release.engine.spark import Spark, is_spark_frame, is_spark_url, sp
 from leakcap.release.frames import Readable, is_frame, readable
 from leakcap.release.typed import SOURCE, joined_source
 
-__all__ = ["attach", "is_database"]
+__all__ = ["attach", "is_database", "is_server"]
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def attach(
     others = dict(tables or {})
     if isinstance(data, DuckDB | Spark):
         return data
-    if isinstance(data, str) and (is_spark_url(data) or data.startswith(_POSTGRESQL)):
+    if isinstance(data, str) and is_server(data):
         return _attach_server(data, table, others)
     if is_spark_frame(data):
         if table is not None:
@@ -83,6 +83,15 @@ def _attach_duckdb(
         columns = None if wanted is None else wanted.get(name, ())
         origins[name] = _add(connection, relation, source, stored_table, columns)
     return DuckDB(connection, origins=origins, locked=framed)
+
+
+def is_server(data: str) -> bool:
+    """Whether this is the URL of a server.
+
+    >>> is_server("postgresql://ann@db/x"), is_server("visits.parquet")
+    (True, False)
+    """
+    return is_spark_url(data) or data.startswith(_POSTGRESQL)
 
 
 def is_database(data: str | Path) -> bool:
