@@ -20,7 +20,7 @@ from leakcap.release import PrivateTable, preview, query_from, table
 from leakcap.release.dummy import dry_run
 from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
-from leakcap.release.products import correlation_ends, covariance_ends, joint_diameter, joint_norm
+from leakcap.release.products import joint_diameter, joint_norm
 from leakcap.release.sql import sql_queries
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
@@ -124,31 +124,6 @@ def test_prices_and_grids_from_wide_to_narrow() -> None:
         assert math.isfinite(price.nats_table)
     public = planned(policy_of(neighbours="replace-one", rows=9, columns={"x": {**COLUMNS["x"], "fill": 0.0}, "y": COLUMNS["y"]}), **QUERY)  # fmt: skip # noqa: E501
     assert (public.exact_count, len(public.parts)) == (9, 5)
-
-
-@given(st.data())
-@settings(max_examples=100, deadline=None)
-def test_ends_hold_every_point_of_the_box(data: Any) -> None:
-    def pair(low: int, high: int) -> tuple[Fraction, Fraction]:
-        a, b = sorted(data.draw(st.tuples(st.integers(low, high), st.integers(low, high))))
-        return Fraction(a), Fraction(b)
-
-    rows = tuple(sorted(data.draw(st.tuples(st.integers(1, 20), st.integers(1, 20)))))
-    products, first, second = pair(-50, 50), pair(-20, 20), pair(-20, 20)
-    low, high = covariance_ends(rows, products, (first, second), square=False)
-    inner, outer = covariance_ends(rows, products, (first, first), square=True)
-    for n in range(rows[0], rows[1] + 1):
-        for p, a, b in itertools.product(products, first, second):
-            assert low <= p / n - a * b / n**2 <= high
-            assert inner <= p / n - a * a / n**2 <= outer
-        if first[0] <= 0 <= first[1]:
-            assert products[1] / n <= outer
-    variances = [tuple(sorted((float(abs(a)), float(abs(b) + 1)))) for a, b in (first, second)]
-    c = (float(products[0]), float(products[1]))
-    bottom, top = correlation_ends(c, variances[0], variances[1])
-    for value, v, w in itertools.product(c, *variances):
-        if v * w > 0:
-            assert bottom <= max(-1.0, min(1.0, value / math.sqrt(v * w))) <= top
 
 
 EPSILON, RUNS = 1.5, 4_000

@@ -23,7 +23,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.release.whole import Whole, doubles
 
-__all__ = ["Floats", "fieller_ends", "laplace_sum_tail", "mixture_tail", "noise_reach", "quotients"]
+__all__ = [
+    "Floats",
+    "crossing",
+    "fieller_ends",
+    "laplace_sum_tail",
+    "mixture_tail",
+    "noise_reach",
+    "quotients",
+]
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +39,8 @@ Floats = NDArray[np.float64]
 _LEAST = 1e-300
 _STEPS = 200
 _CLOSE = 1e-11
+# Equal scales have no partial fractions.
+_APART = 1.003
 
 
 def mixture_tail(first: ArrayLike, second: ArrayLike, at: ArrayLike) -> Floats:
@@ -50,25 +60,26 @@ def mixture_tail(first: ArrayLike, second: ArrayLike, at: ArrayLike) -> Floats:
     return np.asarray(np.where(far <= 0.0, 1.0, np.where(wide > 0.0, tail, 0.0)), dtype=np.float64)
 
 
-def laplace_sum_tail(scales: Sequence[float], at: float) -> float:
-    """P(|ΣL| > at) for independent Laplace variables of these scales, rounded up by the ones that are alike.
+def laplace_sum_tail(scales: Sequence[ArrayLike], at: ArrayLike) -> Floats:
+    """P(|ΣL| > at) for independent Laplace variables of these scales, place by place.
 
     By partial fractions of Π 1/(1 − s²t²); scales closer than 0.3 % are moved apart, the wider ones up, which
-    makes the tail heavier (Anderson 1955).
+    makes the tail heavier (Anderson 1955), never lighter.
 
-    >>> round(laplace_sum_tail([1.0, 0.0], 2.0), 12) == round(math.exp(-2.0), 12)
+    >>> round(float(laplace_sum_tail([1.0, 0.0], 2.0)), 12) == round(math.exp(-2.0), 12)
     True
     """
-    if at <= 0.0:
-        return 1.0
-    apart: list[float] = []
-    for scale in sorted(s for s in scales if s > 0.0):
-        apart.append(max(scale, 1.003 * apart[-1]) if apart else scale)
-    found = 0.0
-    for i, own in enumerate(apart):
-        share = math.prod(1.0 / (1.0 - (other / own) ** 2) for j, other in enumerate(apart) if j != i)
-        found += share * math.exp(-at / own)
-    return min(max(found, 0.0), 1.0)
+    *given, far = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (*scales, at)))
+    apart = np.sort(np.array(given), axis=0)
+    for place in range(1, len(apart)):
+        apart[place] = np.maximum(apart[place], _APART * apart[place - 1])
+    found = np.zeros(far.shape)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        for place, own in enumerate(apart):
+            others = np.delete(apart, place, axis=0)
+            share = np.prod(1.0 / (1.0 - (others / own) ** 2), axis=0)
+            found = found + np.where(own > 0.0, share * np.exp(-np.maximum(far, 0.0) / own), 0.0)
+    return np.where(far <= 0.0, 1.0, np.clip(found, 0.0, 1.0))
 
 
 def noise_reach(first: ArrayLike, second: ArrayLike, beyond: float) -> Floats:
@@ -115,7 +126,7 @@ def fieller_ends(
         tail = mixture_tail(np.abs(a) * scales[0], np.abs(b) * scales[1], far * (1 - 1e-9))
         return np.asarray(np.log(np.maximum(tail, _LEAST) / beyond), dtype=np.float64)
 
-    return _end(excess, middle, least), _end(excess, middle, most)
+    return crossing(excess, middle, least), crossing(excess, middle, most)
 
 
 def quotients(
@@ -153,7 +164,7 @@ def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     return np.ldexp(a, size), np.ldexp(b, size)
 
 
-def _end(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:
+def crossing(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:
     """Outside, next to where that begins on the way from `start` to `far`; one of these where it is there.
 
     A bracket narrowed by the Illinois rule and by halving in turn; what is returned is its outer end.

@@ -14,7 +14,7 @@ of one row. Two rows are T + T apart at most where both count, T + 1 where one d
 where both do, which gives m·2T in one cell under replace-one, and 2m(T + 1) in several.
 
 Cov_ij = P_ij/n − S_i·S_j/n², Var_i = h_i² − Q_i/n − (S_i/n)²; the matrix is then moved to the nearest one
-without negative eigenvalues. Intervals are those of the box of the integers, before that.
+without negative eigenvalues. Intervals, in `release/moments.py`, are those of the entries before that.
 
 Source: Dwork, McSherry, Nissim & Smith 2006, definition 3; Higham 1988 for the nearest matrix.
 """
@@ -23,21 +23,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "as_correlations",
-    "correlation_ends",
-    "covariance_ends",
     "joint_diameter",
     "joint_norm",
     "nearest_positive",
 ]
-
-Ends = tuple[Fraction, Fraction]
 
 
 def joint_norm(columns: int, rows: int, *, counted: bool) -> int:
@@ -56,49 +51,6 @@ def joint_diameter(columns: int, rows: int, cells: int, *, counted: bool) -> int
     (6, 8)
     """
     return 2 * joint_norm(columns, rows, counted=counted and cells > 1)
-
-
-def covariance_ends(rows: tuple[int, int], products: Ends, means: tuple[Ends, Ends], *, square: bool) -> Ends:
-    """The smallest and largest P·u − A·u² over u = 1/n, P, and A, a product of two numbers of the box.
-
-    `square` says that the two are the same number. For each u the ends of P and A are the extremes;
-    along u it is a parabola.
-    """
-    (a, b), (c, d) = means
-    corners = [a * c, a * d, b * c, b * d]
-    least = min(corners) if not square else (Fraction(0) if a <= 0 <= b else min(a * a, b * b))
-    most = max(corners)
-    low, high = (Fraction(1, max(count, 1)) for count in reversed(rows))
-    return (
-        min(_parabola(products[0], most, low, high)),
-        max(_parabola(products[1], least, low, high)),
-    )
-
-
-def _parabola(slope: Fraction, bend: Fraction, low: Fraction, high: Fraction) -> list[Fraction]:
-    places = [low, high]
-    if bend != 0:
-        places.append(max(low, min(high, slope / (2 * bend))))
-    return [slope * u - bend * u * u for u in places]
-
-
-def correlation_ends(
-    covariance: tuple[float, float], first: tuple[float, float], second: tuple[float, float]
-) -> tuple[float, float]:
-    """Between which numbers c/√(v·w) lies, for c, v, w between their ends; within [−1, 1].
-
-    >>> correlation_ends((1.0, 2.0), (4.0, 4.0), (1.0, 4.0))
-    (0.24999999999975, 1.0)
-    """
-
-    def extreme(value: float, up: bool) -> float:
-        outward = (value > 0) == up
-        scale = math.sqrt(max(0.0, first[not outward] * second[not outward]))
-        if scale == 0.0:
-            return 0.0 if value == 0.0 else math.copysign(1.0, value)
-        return max(-1.0, min(1.0, value / scale * (1 + 1e-12 if outward else 1 - 1e-12)))
-
-    return extreme(covariance[0], False), extreme(covariance[1], True)
 
 
 def nearest_positive(matrix: Sequence[Sequence[float]]) -> NDArray[np.float64]:

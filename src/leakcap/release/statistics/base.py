@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.answers import Answers, Interval, Labels, Number
+from leakcap.release.answers import Answers, Labels
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.condition import named
 from leakcap.release.policy import Policy
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REFERENCE_ROWS",
-    "CellStatistic",
     "Expected",
     "Statistic",
     "assumed_rows",
@@ -129,19 +128,6 @@ class Statistic(ABC):
         known. A number between L and U is guessed in the middle.
         """
         return None
-
-
-class CellStatistic(Statistic):
-    """A statistic each of whose values is made of one cell's noisy integers."""
-
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
-        """Cell by cell."""
-        cells = zip(*(numbers.tolist() for numbers in noisy[: len(plan.parts)]), strict=True)
-        return Answers.of(self.cell(plan, totals) for totals in cells)
-
-    @abstractmethod
-    def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[Number, Interval]:
-        """Value and interval of one cell from its noisy integers, one a part."""
 
 
 def require(holds: bool, field: str, name: str, rule: str, remedy: str = "") -> None:

@@ -92,9 +92,9 @@ class Cumulative(Statistic):
         weights = [Fraction(1, count) for count in terms]
         found: list[tuple[int, Interval]] = []
         nodes = noisy[0].tolist()
-        size = len(nodes) // self.groups(plan).size
-        for start in range(0, len(nodes), size):
-            raw = prefixes(nodes[start : start + size], part.bins, part.branching)
+        per_group = sum(-(-part.bins // width) for width in levels_of(part.bins, part.branching))
+        for start in range(0, len(nodes), per_group):
+            raw = prefixes(nodes[start : start + per_group], part.bins, part.branching)
             for fitted, value, error in zip(monotone(raw, weights), raw, errors, strict=True):
                 low, high = float(value - error), float(value + error)
                 found.append((fitted, (min(low, float(fitted)), max(high, float(fitted)))))

@@ -13,14 +13,13 @@ import numpy as np
 
 from leakcap.bound import Bound
 from leakcap.release.aggregates import Aggregate, Joint
-from leakcap.release.answers import Answers, Interval, Labels, listed, nested
+from leakcap.release.answers import Answers, Labels, listed, nested
+from leakcap.release.fieller import Floats
 from leakcap.release.grid import Grid
-from leakcap.release.part import NoisyPart, laplace_error, noisy_part
+from leakcap.release.moments import Column, Product, Rows, correlation_ends, covariance_ends
+from leakcap.release.part import NoisyPart, noisy_part
 from leakcap.release.products import (
-    Ends,
     as_correlations,
-    correlation_ends,
-    covariance_ends,
     joint_diameter,
     joint_norm,
     nearest_positive,
@@ -28,7 +27,7 @@ from leakcap.release.products import (
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.spread import spread_grid
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
-from leakcap.release.whole import Whole
+from leakcap.release.whole import Whole, doubles, whole
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ __all__ = ["Correlation", "Covariance", "JointPart"]
 
 _MOST_COLUMNS = 20
 Pair = tuple[int, int]
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,32 +168,32 @@ class Covariance(Statistic):
 
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """The matrix of each group, and the interval of each entry for itself."""
-        found: list[tuple[float, Interval]] = []
-        for numbers in zip(*(one.tolist() for one in noisy), strict=True):
-            box = _Box(plan, numbers)
-            matrix = self.matrix(box)
-            for i, j in self.pairs(box.columns):
-                low, high = self.ends(box, i, j)
-                value = float(matrix[i, j])
-                found.append((value, (min(low, value), max(high, value))))
-        return Answers.of(found)
+        table = _Table(plan, noisy)
+        pairs = self.pairs(table.columns)
+        first, second = np.array(pairs).T
+        values = np.stack([self.matrix(table, cell)[first, second] for cell in range(table.cells)])
+        ends = [self.ends(table, i, j) for i, j in pairs]
+        low, high = (np.stack([end[side] for end in ends], axis=1) for side in (0, 1))
+        # The projection may have moved a value.
+        low, high = np.minimum(low, values), np.maximum(high, values)
+        return Answers(values.ravel(), low.ravel(), high.ravel())
 
-    def matrix(self, box: _Box) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    def matrix(self, table: _Table, cell: int) -> Matrix:
         """The nearest covariance matrix."""
-        d = box.columns
-        plain = [[float(box.covariance(min(i, j), max(i, j))) for j in range(d)] for i in range(d)]
+        d = table.columns
+        plain = [[float(table.covariance(min(i, j), max(i, j), cell)) for j in range(d)] for i in range(d)]
         return nearest_positive(plain)
 
-    def ends(self, box: _Box, i: int, j: int) -> tuple[float, float]:
-        """The interval of one entry."""
-        return box.ends(i, j, 3 if i == j else 4)
+    def ends(self, table: _Table, i: int, j: int) -> tuple[Floats, Floats]:
+        """The intervals of one entry."""
+        return table.covariances(i, j)
 
     def expected(self, plan: Plan) -> Expected:
         """The widest half-width of an interval, where the columns fill their bounds evenly."""
         rows = plan.exact_count or assumed_rows(plan)
-        box = _Box(plan, [_typical(part, rows) for part in plan.parts])
-        widths = [self.ends(box, i, j) for i, j in self.pairs(box.columns)]
-        error = max((high - low) / 2 for low, high in widths)
+        table = _Table(plan, [whole([_typical(part, rows)]) for part in plan.parts])
+        widths = [self.ends(table, i, j) for i, j in self.pairs(table.columns)]
+        error = max(float(high[0] - low[0]) / 2 for low, high in widths)
         remark = f"for the worst entry, where {rows:,} rows count and fill their bounds evenly"
         return Expected(error, None if plan.exact_count else rows, remark=remark)
 
@@ -208,64 +208,72 @@ class Correlation(Covariance):
         """The upper triangle without its diagonal, which is 1."""
         return list(itertools.combinations(range(columns), 2))
 
-    def matrix(self, box: _Box) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    def matrix(self, table: _Table, cell: int) -> Matrix:
         """The correlations of the nearest covariance matrix."""
-        return as_correlations(super().matrix(box))
+        return as_correlations(super().matrix(table, cell))
 
-    def ends(self, box: _Box, i: int, j: int) -> tuple[float, float]:
-        """Of the covariance over both deviations, six numbers at once."""
-        return correlation_ends(box.ends(i, j, 6), box.ends(i, i, 6), box.ends(j, j, 6))
+    def ends(self, table: _Table, i: int, j: int) -> tuple[Floats, Floats]:
+        """Of the covariance over both deviations, six noises together."""
+        return table.correlations(i, j)
 
 
-class _Box:
-    """The noisy integers of one group, and how far each may be off."""
+class _Table:
+    """The noisy integers of all groups."""
 
-    def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, noisy: Sequence[Whole]) -> None:
         parts = [part for part in plan.parts if isinstance(part, JointPart)]
         self.columns = len(plan.query.columns or ())
+        self.cells = len(noisy[0])
         self._parts = {part.places: part for part in parts}
-        self._numbers = {part.places: numbers[index] for index, part in enumerate(parts)}
+        self._numbers = {part.places: one for part, one in zip(parts, noisy, strict=True)}
         self._exact = plan.exact_count
-        self._half = {(i, i): self._parts[(i, i)].contribution.high for i in range(self.columns)}
-        self._step = {i: self._parts[(i,)].unit for i in range(self.columns)}
-        self._width = {i: self._parts[(i,)].contribution.high for i in range(self.columns)}
+        self._half = [self._parts[(i, i)].contribution.high for i in range(self.columns)]
+        self._step = [self._parts[(i,)].unit for i in range(self.columns)]
+        self._reach = [self._parts[(i,)].contribution.high for i in range(self.columns)]
+        count = np.full(self.cells, float(self._exact or 0))
+        self._rows = (
+            Rows(count, 0.0)
+            if self._exact is not None
+            else Rows(doubles(self._numbers[()]), float(self._parts[()].scale))
+        )
+        self._sums = [self._column(i) for i in range(self.columns)]
 
-    def _ends(self, places: tuple[int, ...], share: int) -> Ends:
-        part, number = self._parts[places], self._numbers[places]
-        error = laplace_error(part.scale, beyond=0.05 / share)
-        return Fraction(number - error), Fraction(number + error)
+    def _column(self, i: int) -> Column:
+        reach = float(self._reach[i])
+        return Column(doubles(self._numbers[(i,)]), float(self._parts[(i,)].scale), -reach, reach)
 
-    def _rows(self, share: int) -> tuple[int, int]:
-        if self._exact is not None:
-            return self._exact, self._exact
-        low, high = self._ends((), share)
-        return int(low), int(high)
+    def _product(self, i: int, j: int) -> Product:
+        base, sign = (float(self._half[i]), -1.0) if i == j else (0.0, 1.0)
+        number, part = self._numbers[(i, j)], self._parts[(i, j)]
+        return Product(doubles(number), float(part.scale), self._sums[i], self._sums[j], base, sign)
 
-    def covariance(self, i: int, j: int) -> Fraction:
-        """From the noisy numbers themselves."""
-        n = max(self._exact if self._exact is not None else self._numbers[()], 1)
-        product = Fraction(self._numbers[(i, j)], n)
-        if i == j:
-            product = self._half[(i, i)] - product
-        steps = product - Fraction(self._numbers[(i,)] * self._numbers[(j,)], n * n)
-        return steps * self._step[i] * self._step[j]
+    def _rounded(self, i: int, j: int) -> float:
+        """Half a step for each value: |cov| moves by half a step of one times the other's deviation."""
+        return (self._reach[i] + self._reach[j]) / 2 + 0.25
 
-    def ends(self, i: int, j: int, share: int) -> tuple[float, float]:
-        """Over the box, within what the bounds allow, widened by what the grid rounds."""
-        means = (self._ends((i,), share), self._ends((j,), share))
-        low, high = self._ends((i, j), share)
-        less = Fraction(0)
-        if i == j:
-            less, low, high = Fraction(self._half[(i, i)]), -high, -low
-        least, most = covariance_ends(self._rows(share), (low, high), means, square=i == j)
-        bound = Fraction(self._width[i] * self._width[j])
-        # A value is rounded by half a step: |cov| moves by half a step of one times the other's deviation.
-        slack = Fraction(self._width[i] + self._width[j], 2) + Fraction(1, 4)
-        bottom = Fraction(0) if i == j else -bound
-        ends = (max(bottom, less + least) - slack, min(bound, less + most) + slack)
-        unit = self._step[i] * self._step[j]
-        inner = max(0.0, float(ends[0] * unit)) if i == j else float(ends[0] * unit)
-        return inner - abs(inner) * 1e-15, float(ends[1] * unit) * (1 + 1e-15)
+    def covariance(self, i: int, j: int, cell: int) -> Fraction:
+        """From the noisy numbers of one group themselves."""
+        count = self._exact if self._exact is not None else int(self._numbers[()][cell])
+        n, number = max(count, 1), int(self._numbers[(i, j)][cell])
+        product = self._half[i] - Fraction(number, n) if i == j else Fraction(number, n)
+        sums = int(self._numbers[(i,)][cell]) * int(self._numbers[(j,)][cell])
+        return (product - Fraction(sums, n * n)) * self._step[i] * self._step[j]
+
+    def covariances(self, i: int, j: int) -> tuple[Floats, Floats]:
+        """The ends of each group's interval, within what the bounds allow, and what the grid rounds."""
+        most = float(self._reach[i]) * float(self._reach[j])
+        low, high = covariance_ends(self._product(i, j), self._rows, (0.0 if i == j else -most, most))
+        slack = self._rounded(i, j)
+        low, high = low - slack, high + slack
+        unit = float(self._step[i]) * float(self._step[j])
+        low, high = (np.maximum(low, 0.0) if i == j else low) * unit, high * unit
+        return low - np.abs(low) * 1e-15, high + np.abs(high) * 1e-15
+
+    def correlations(self, i: int, j: int) -> tuple[Floats, Floats]:
+        """The ends of each group's interval."""
+        rounded = (self._rounded(i, j), self._rounded(i, i), self._rounded(j, j))
+        squares = (self._product(i, i), self._product(j, j))
+        return correlation_ends(self._product(i, j), squares, self._rows, rounded)
 
 
 def _centre(grid: Grid) -> int:

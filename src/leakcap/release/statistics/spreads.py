@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from leakcap.release.aggregates import Squares
-from leakcap.release.answers import Interval
+from leakcap.release.answers import Answers
 from leakcap.release.part import Part, noisy_part
 from leakcap.release.sensitivity import Contribution
-from leakcap.release.spread import spread_error, spread_grid, spread_interval, spread_value, square_reach
-from leakcap.release.statistics.base import CellStatistic, Expected, assumed_rows, column_bounds
+from leakcap.release.spread import spread_grid, spread_intervals, spread_value, square_reach
+from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds
 from leakcap.release.statistics.sums import count_part, sum_part
+from leakcap.release.whole import Whole, doubles, whole
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["StandardDeviation", "Variance"]
 
 
-class Variance(CellStatistic):
+class Variance(Statistic):
     """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
 
     name: ClassVar[str] = "variance"
@@ -50,21 +53,28 @@ class Variance(CellStatistic):
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
 
-    def cell(self, plan: Plan, noisy: Sequence[int]) -> tuple[float, Interval]:
+    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Within what the bounds allow, and what the noise of all numbers together may have done."""
-        assert plan.grid is not None
-        rows = plan.exact_count if plan.exact_count is not None else noisy[2]
-        value = spread_value(self.name, plan.grid, rows, (noisy[0], noisy[1]))
+        grid, exact = plan.grid, plan.exact_count
+        assert grid is not None
         scales = [part.scale for part in plan.parts]
-        low, high = spread_interval(self.name, plan.grid, noisy, scales, plan.exact_count)
-        return min(max(value, low), high), (low, high)
+        low, high = spread_intervals(self.name, grid, [*map(doubles, noisy)], scales, exact)
+        cells = zip(*(one.tolist() for one in noisy), strict=True)
+        values = [
+            spread_value(self.name, grid, exact if exact is not None else cell[2], (cell[0], cell[1]))
+            for cell in cells
+        ]
+        return Answers(np.clip(values, low, high), low, high)
 
     def expected(self, plan: Plan) -> Expected:
-        """At worst, where so many rows count."""
-        assert plan.grid is not None
-        exact = plan.exact_count
-        error = spread_error(self.name, plan.grid, exact or assumed_rows(plan), plan.errors)
-        return Expected(error, assumed_rows(plan) if exact is None else None)
+        """Half an interval's width, where the column fills its bounds evenly."""
+        rows = plan.exact_count or assumed_rows(plan)
+        reach = plan.parts[1].contribution
+        # A third of the largest square, less what each row's is counted from.
+        typical = [0, rows * ((reach.high - reach.low) // 3 + reach.low), rows]
+        ((_, (low, high)),) = self.answers(plan, [whole([n]) for n in typical[: len(plan.parts)]]).pairs()
+        remark = f"where {rows:,} rows count and fill their bounds evenly"
+        return Expected((high - low) / 2, None if plan.exact_count else rows, remark=remark)
 
     def guessed(self, plan: Plan) -> float | None:
         """Half of the most that it can be, which is a quarter of the squared width (Popoviciu 1935)."""
