@@ -6,139 +6,90 @@ stops, and the exact totals move by no more than one unit may move them.
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Iterator, Sequence
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
-import hostile
-import leakcap.release.statistics.cumulative as cumulative_room
-import leakcap.release.statistics.ranges as ranges_room
-import leakcap.release.statistics.ranks as ranks_room
 from hostile_rows import ways
-from hostile_rows.asked import allowed, asked, moved, outcome, plans
-from hostile_rows.ways import DRESSED, FLAVOURS, PLAIN, SLOTS, Typed, frames
+from hostile_rows.asked import UNITS
+from hostile_rows.pairs import cases_of, of_pandas, of_typed, rows_of
 from leakcap.errors import DataError
-from leakcap.release import Engine, attach
+from leakcap.release import attach
 from leakcap.release.frames import Readable
-from leakcap.release.plan import Plan
 
-
-class Answers:
-    """What a table answers to every query, and whether a neighbour's answers are a neighbour's."""
-
-    def __init__(self, engine: Engine, wanted: Sequence[Plan]) -> None:
-        self._wanted, self._columns = wanted, engine.columns()
-        self._refusals = [outcome(engine, plan) for plan in wanted]
-        self._heard = [plan for plan, refusal in zip(wanted, self._refusals, strict=True) if not refusal]
-        self._totals = {id(plan): found[0] for plan, found in asked(engine, self._heard, 1)}
-
-    def compared(self, engine: Engine, copies: int, what: Any) -> int:
-        """How many pairs these are, each copy in the engine's table being a neighbour."""
-        assert engine.columns() == self._columns, what
-        assert [outcome(engine, plan) for plan in self._wanted] == self._refusals, what
-        for plan, found in asked(engine, self._heard, copies):
-            for copy, totals in enumerate(found):
-                for part, far in moved(plan, self._totals[id(plan)], totals):
-                    assert far <= allowed(part, plan), (what, copy, plan.text, part.role, far)
-        return copies * len(self._wanted)
-
-
-def of_typed(way: Typed, unit: str, few: bool, source: random.Random, share: float) -> int:
-    """A share of all types in all columns, each with all hostile values, whose tables are copies in one."""
-    wanted, tried = plans(unit, few), 0
-    cases = list(itertools.product(SLOTS, way.types))
-    for slot, type_ in source.sample(cases, max(1, round(share * len(cases)))):
-        others, values = way.others(type_), way.hostile(type_)
-        what = (way.name, unit, slot, str(type_))
-        answers = Answers(way.engine(_rows(slot, others, [], 0, unit), slot, type_), wanted)
-        if unit == "people" and slot == "id":
-            # Whose ids are tried cannot have them as copies.
-            for value in [one for one in values if not _among(one, others)][:3]:
-                engine = way.engine(_rows(slot, others, [value], 0, unit), slot, type_)
-                tried += answers.compared(engine, 1, (*what, value))
-            continue
-        tables = [
-            _rows(slot, others, mine, copy, unit)
-            for copy, mine in enumerate([[], *([one] for one in values)])
-        ]
-        rows = list(itertools.chain.from_iterable(tables))
-        tried += answers.compared(way.engine(rows, slot, type_), len(tables), (*what, values))
-    return tried
-
-
-def _among(value: Any, others: Sequence[Any]) -> bool:
-    """Whether somebody has this id already; what cannot be compared is nobody's."""
-    try:
-        return value in others
-    except Exception:
-        return False
-
-
-def _rows(
-    slot: str, others: Sequence[Any], mine: Sequence[Any], copy: int, unit: str, each: int = 2
-) -> list[dict[str, Any]]:
-    """Others with so many rows each, and one row; of a person two, which are alike.
-
-    Two rows are used of a person: which ones of three would hang on the copy, whose people have other ids.
-    """
-    start, both = 1000 * copy, [*others, *others]
-    rows = [{**PLAIN, "id": start + place // each, slot: value} for place, value in enumerate(both)]
-    rows += [{**PLAIN, "id": start + 999, slot: one} for one in mine for _ in range(1 + (unit == "people"))]
-    return [{**row, "copy": copy} for row in rows]
-
-
-def of_pandas(unit: str, few: bool, source: random.Random, tables: int) -> int:
-    """So many neighbours of pandas tables, each of which chooses its dtypes anew."""
-    wanted, tried = plans(unit, few), 0
-    cases = list(itertools.product(SLOTS, FLAVOURS, DRESSED))
-    kept: dict[tuple[str, str, str], Answers] = {}
-    for _ in range(tables):
-        case, value = source.choice(cases), source.choice(hostile.everything())
-        pair = frames(*case, value)
-        if pair is None:
-            continue  # pandas itself makes no such column
-        without, with_ = pair
-        if case not in kept:
-            kept[case] = Answers(attach(without), wanted)
-        tried += kept[case].compared(attach(with_), 1, (unit, *case, _shown(value)))
-    return tried
-
-
-def _shown(value: Any) -> str:
-    try:
-        return f"{type(value).__name__} {ascii(value)[:60]}"
-    except Exception:
-        return type(value).__name__
-
-
-@pytest.fixture(autouse=True)
-def few_cells(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two bins and three powers where there are hundreds: how a cell is read does not hang on them."""
-    monkeypatch.setattr(cumulative_room, "branching_for", lambda bins: 2)
-    monkeypatch.setattr(ranks_room, "BINS", 2)
-    monkeypatch.setattr(ranges_room, "EDGES", (-4.0, 0.0, 1.0, 4.0))
-    plans.cache_clear()
-    yield
-    plans.cache_clear()
+LOCAL = ways.every({"nothing", "a folder"})
+# How many pairs each slow test tries at least: of declared types, and of those that pandas chooses.
+LEAST, LEAST_OF_PANDAS = 7_200, 1_500
 
 
 def test_a_few_ways(tmp_path: Path) -> None:
-    source, tried = random.Random(12), {}
+    tried = {}
     for way, unit in zip([ways.Arrow(), ways.Csv(tmp_path)], ["rows", "people"], strict=True):
-        tried[way.name] = of_typed(way, unit, True, source, 0.0)
-    tried["pandas"] = of_pandas("rows", True, source, 3) + of_pandas("people", True, source, 3)
+        tried[way.name] = of_typed(way, unit, [("s", pyarrow.string())])
+    source = random.Random(12)
+    tried["pandas"] = of_pandas("rows", source, 3) + of_pandas("people", source, 3)
     assert min(tried.values()) >= 10, tried
     assert sum(tried.values()) >= 500, tried
 
 
+def test_the_slow_suite_tries_a_hundred_thousand_pairs() -> None:
+    assert len(UNITS) * (len(LOCAL) * LEAST + LEAST_OF_PANDAS) >= 100_000
+
+
 @pytest.mark.slow
-def test_arrow_types_in_all_columns() -> None:
-    assert of_typed(ways.Arrow(), "rows", True, random.Random(5), 0.25) >= 1_000
+@pytest.mark.parametrize("unit", list(UNITS))
+@pytest.mark.parametrize("place", range(len(LOCAL)), ids=[kind.name for kind in LOCAL])
+def test_types_in_columns(place: int, unit: str, tmp_path: Path) -> None:
+    """Each type in a column: in another one in the next way, so that all are in all of them by some way."""
+    way = LOCAL[place](tmp_path)
+    tried = of_typed(way, unit, cases_of(way, place + 3 * list(UNITS).index(unit)))
+    print(f"{way.name}, {unit}: {tried} pairs")
+    assert tried >= LEAST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", list(UNITS))
+def test_every_object_in_every_column_of_pandas(unit: str) -> None:
+    tried = of_pandas(unit, random.Random(7), 120)
+    print(f"pandas, {unit}: {tried} pairs")
+    assert tried >= LEAST_OF_PANDAS
+
+
+def test_every_way_in_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `attach` says that it takes, and each of its own functions that brings a table in."""
+    import hostile_rows.served as served
+
+    room, called = import_module("leakcap.release.engine.attach"), set[str]()
+    bringing = [name for name in vars(room) if name.startswith(("_add", "_attach"))]
+
+    def recorded(name: str, function: Any) -> Any:
+        return lambda *given: (called.add(name), function(*given))[1]
+
+    for name in bringing:
+        monkeypatch.setattr(room, name, recorded(name, getattr(room, name)))
+    for kind in LOCAL:
+        way, type_ = kind(tmp_path), kind.types[0]
+        for _ in kind.takes:
+            assert way.engine(rows_of("d", way.others(type_), [], 0, "rows"), "d", type_).columns()
+    assert set(bringing) - called == {"_attach_server"}
+
+    said = []
+    for data in (object(), str(tmp_path / "t.none")):
+        Path(tmp_path / "t.none").touch()
+        with pytest.raises(DataError) as caught:
+            attach(data)
+        said.append(str(caught.value))
+    frames = re.findall(r"[A-Z]?\w+", re.findall(r"or a (.*) table", said[0])[0].replace(" or ", " "))
+    suffixes = re.findall(r"\.\w+", said[1].partition("Got")[0])
+    urls = re.findall(r"`(\w+)[+\w]*://…`", str(attach.__doc__))
+    assert min(map(len, (frames, suffixes, urls))) >= 3
+    taken = {word for kind in ways.every({"nothing", "a folder", *served.NEEDS}) for word in kind.takes}
+    assert taken == {*frames, *suffixes, *urls}
 
 
 def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,4 +98,4 @@ def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         import_module("leakcap.release.engine.attach"), "readable", lambda data, wanted: Readable(data)
     )
     with pytest.raises((AssertionError, DataError)):
-        of_pandas("rows", True, random.Random(7), 20)
+        of_pandas("rows", random.Random(7), 20)

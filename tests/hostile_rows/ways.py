@@ -8,9 +8,10 @@ existing.
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,11 @@ import duckdb
 import numpy as np
 import pandas
 import polars
-import psycopg
 import pyarrow
 import pyarrow.parquet
 
 import hostile
 from leakcap.release import Engine, attach
-from ledger.server import execute
 
 SLOTS = ("x", "d", "k", "f", "s", "id")
 # Of the columns that are not tried a row has these; nobody else is called like a hostile row.
@@ -43,33 +42,6 @@ ARROW: list[Any] = [
     *(pyarrow.binary(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())),
     *(pyarrow.dictionary(pyarrow.int32(), pyarrow.int64()), pyarrow.list_(pyarrow.float64())),
 ]
-# What PostgreSQL's types can hold, from the plainest; of text, whatever the encoding accepts.
-SQL: dict[str, list[str] | None] = {
-    "smallint": ["1", "2", "0", "1", "32767", "-32768"],
-    "bigint": ["1", "2", "0", "7", "9223372036854775807", "-9223372036854775808", "9007199254740993"],
-    "numeric": [
-        "1",
-        "2",
-        "0.5",
-        "1.0",
-        *(str(one) for one in hostile.DECIMALS if one.is_finite()),
-        "NaN",
-        "Infinity",
-    ],
-    "real": ["1", "2", "0.5", "1", "NaN", "Infinity", "-Infinity", "1e-45", "3.4e38", "-0"],
-    "float8": ["1", "2", "0.5", "1", *(repr(one) for one in hostile.FLOATS if one == one), "NaN"],
-    "boolean": ["true", "false", "true", "true"],
-    "text": None,
-    "varchar": None,
-    "date": ["2020-01-01", "2020-01-02", "infinity", "-infinity", "4713-01-01 BC", "5874897-12-31"],
-    "uuid": ["00000000-0000-0000-0000-000000000001", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
-    "timestamp": ["2020-01-01", "infinity"],
-    "bytea": ["a", "b"],
-}
-PLAIN_SQL = {
-    **dict.fromkeys(("x", "y", "z"), "float8"),
-    **{"d": "text", "k": "bigint", "f": "boolean", "s": "text", "id": "bigint", "copy": "bigint"},
-}
 # Others of each type, so that the hostile row is never alone.
 OTHERS: list[Any] = [1, 2, 2, 0, "a", "b", "1", 1.0, 2.5, True, False, Decimal(1), b"a", b"\xff", [1.0]]
 OTHERS += [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)]
@@ -105,14 +77,23 @@ def holds(values: Sequence[Any], type_: Any) -> list[Any]:
 
 
 class Typed:
-    """Columns with types that are declared: what they can hold follows from the type alone."""
+    """Columns with types that are declared: what they can hold follows from the type alone.
+
+    `needs` says what its tables are kept in, which it is given: nothing, a folder, or a server. `takes` are
+    the product's own words for what comes in this way: suffixes, libraries, kinds of URL.
+    """
 
     name: str
+    needs: str = "nothing"
+    takes: tuple[str, ...] = ()
     types: Sequence[Any] = ARROW
+
+    def __init__(self, place: Any = None) -> None:
+        self._place, self._number = place, itertools.count()
 
     def hostile(self, type_: Any) -> list[Any]:
         """The hostile values that this type can hold, and none."""
-        return [None, *holds([one for one in hostile.everything() if one is not None], type_)]
+        return [None, *_held(type_)]
 
     def others(self, type_: Any) -> list[Any]:
         """What other people have."""
@@ -120,40 +101,65 @@ class Typed:
 
     def engine(self, rows: Sequence[dict[str, Any]], slot: str, type_: Any) -> Engine:
         """An engine over these rows, whose column `slot` has this type."""
+        data, stored = self.data(rows, slot, type_)
+        return attach(data, table=stored)
+
+    def data(self, rows: Sequence[dict[str, Any]], slot: str, type_: Any) -> tuple[Any, str | None]:
+        """The rows as they are handed in, and where it is one of several, the name of the stored table."""
         types = {**TYPES, slot: type_}
         table = {name: arrow_array([row[name] for row in rows], one) for name, one in types.items()}
-        return self.opened(pyarrow.table(table))
+        return self.handed(pyarrow.table(table), next(self._number))
 
-    def opened(self, table: pyarrow.Table) -> Engine:
-        """An engine over the table."""
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        """The same table as it comes in this way; by turns in each form that there is of it."""
         raise NotImplementedError
+
+    def path(self, number: int) -> Path:
+        """A new file, whose name ends in each suffix by turns."""
+        return Path(self._place) / f"{type(self).__name__}{number}{self.takes[number % len(self.takes)]}"
+
+
+@functools.cache
+def _held(type_: Any) -> list[Any]:
+    return holds([one for one in hostile.everything() if one is not None], type_)
+
+
+def every(needs: Collection[str]) -> list[type[Typed]]:
+    """Every way that needs one of these, by its name."""
+    found, waiting = [], list(Typed.__subclasses__())
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if "name" in vars(kind) and kind.needs in needs:
+            found.append(kind)
+    return sorted(found, key=lambda kind: kind.name)
 
 
 class Arrow(Typed):
-    name = "Arrow"
+    name, takes = "Arrow", ("Arrow",)
 
-    def opened(self, table: pyarrow.Table) -> Engine:
-        return attach(table)
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        return table, None
 
 
 class Batch(Typed):
-    name = "Arrow batch"
+    name, takes = "Arrow batch", ("Arrow",)
     types = (pyarrow.string(), pyarrow.float64())
 
-    def opened(self, table: pyarrow.Table) -> Engine:
-        return attach(table.combine_chunks().to_batches()[0])
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        return table.combine_chunks().to_batches()[0], None
 
 
 class PandasOfArrow(Typed):
     """Columns of ArrowDtype; what it cannot hold is none."""
 
-    name = "pandas ArrowDtype"
+    name, takes = "pandas ArrowDtype", ("pandas",)
     types = tuple(one for one in ARROW if one not in (pyarrow.string_view(), pyarrow.null()))
 
-    def opened(self, table: pyarrow.Table) -> Engine:
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
         columns = {name: pandas.Series(pandas.array(table[name], dtype=pandas.ArrowDtype(table[name].type)))
                    for name in table.column_names}  # fmt: skip
-        return attach(pandas.DataFrame(columns))
+        return pandas.DataFrame(columns), None
 
 
 class Valid(Typed):
@@ -174,118 +180,66 @@ def _is_unicode(value: Any) -> bool:
 
 
 class Polars(Valid):
-    name = "Polars"
+    """Lazy by turns."""
+
+    name, takes = "Polars", ("Polars",)
     types = tuple(one for one in ARROW if not pyarrow.types.is_dictionary(one))
 
-    def opened(self, table: pyarrow.Table) -> Engine:
-        return attach(polars.from_arrow(table))
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        frame = polars.from_arrow(table)
+        assert isinstance(frame, polars.DataFrame)
+        return frame.lazy() if number % 2 else frame, None
 
 
 class Parquet(Valid):
-    name = "Parquet"
+    name, needs, takes = "Parquet", "a folder", (".parquet", ".pq")
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._number = folder, itertools.count()
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        write_parquet(table, self.path(number))
+        return self.path(number), None
 
-    def opened(self, table: pyarrow.Table) -> Engine:
-        path = self._folder / f"{next(self._number)}.parquet"
-        views = [pyarrow.string() if one == pyarrow.string_view() else one for one in table.schema.types]
-        pyarrow.parquet.write_table(
-            table.cast(pyarrow.schema(list(zip(table.column_names, views, strict=True)))), path
-        )
-        return attach(path)
+
+def write_parquet(table: pyarrow.Table, path: Path) -> None:
+    """Text is written as it is, whether it is Unicode or not."""
+    views = [pyarrow.string() if one == pyarrow.string_view() else one for one in table.schema.types]
+    named = pyarrow.schema(list(zip(table.column_names, views, strict=True)))
+    pyarrow.parquet.write_table(table.cast(named), path)
 
 
 class DuckFile(Valid):
-    name = "DuckDB file"
+    name, needs, takes = "DuckDB file", "a folder", (".duckdb", ".ddb", ".db")
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._number = folder, itertools.count()
-
-    def opened(self, table: pyarrow.Table) -> Engine:
-        path = self._folder / f"{next(self._number)}.duckdb"
-        with duckdb.connect(str(path)) as stored:
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        with duckdb.connect(str(self.path(number))) as stored:
             stored.register("given", table)
             stored.execute("CREATE TABLE t AS SELECT * FROM given")
-        return attach(path, table="t")
+        return self.path(number), "t"
 
 
 class Csv(Typed):
     """Every field is bytes."""
 
-    name = "CSV"
+    name, needs, takes = "CSV", "a folder", (".csv", ".tsv")
     types = (pyarrow.string(),)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._number = folder, itertools.count()
-
-    def opened(self, table: pyarrow.Table) -> Engine:
-        path = self._folder / f"{next(self._number)}.csv"
-        columns = [_bytes(table[name]) for name in table.column_names]
-        lines = [",".join(table.column_names).encode(), *map(b",".join, zip(*columns, strict=True))]
-        path.write_bytes(b"\n".join(lines) + b"\n")
-        return attach(path)
+    def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
+        path = self.path(number)
+        sign = b"\t" if path.suffix == ".tsv" else b","
+        columns = [_bytes(table[name], sign) for name in table.column_names]
+        header = sign.join(name.encode() for name in table.column_names)
+        path.write_bytes(b"\n".join([header, *map(sign.join, zip(*columns, strict=True))]) + b"\n")
+        return path, None
 
 
-def _bytes(column: pyarrow.ChunkedArray) -> list[bytes]:
+def _bytes(column: pyarrow.ChunkedArray, sign: bytes) -> list[bytes]:
     """As fields: what has a delimiter or a line break in it is quoted, or cut."""
     text = column.cast(pyarrow.binary() if column.type == pyarrow.string() else pyarrow.string())
     fields = [
         b"" if one is None else one if isinstance(one, bytes) else one.encode() for one in text.to_pylist()
     ]
     return [
-        b'"' + one.replace(b'"', b'""') + b'"' if b"," in one else one.replace(b"\n", b" ") for one in fields
+        b'"' + one.replace(b'"', b'""') + b'"' if sign in one else one.replace(b"\n", b" ") for one in fields
     ]
-
-
-class PostgreSQL(Typed):
-    """A server whose encoding is this one: its text is any bytes that it accepts. Values are SQL."""
-
-    types = tuple(SQL)
-
-    def __init__(self, server: str, encoding: str) -> None:
-        self.name, self._encoding = f"PostgreSQL {encoding}", encoding
-        name = f"hostile_{encoding.lower()}"
-        execute(
-            server,
-            f"DROP DATABASE IF EXISTS {name}",
-            f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
-        )
-        self._url = f"{server.removesuffix('/postgres')}/{name}"
-        texts = [one.encode("utf-8", "surrogatepass") for one in hostile.TEXTS if len(one) < 1000]
-        self._texts = [one for one in [*texts, *hostile.BYTES] if self._accepts(one)]
-
-    def _accepts(self, text: bytes) -> bool:
-        try:
-            execute(self._url, f"SELECT length({self._literal(text)})")
-        except psycopg.Error:
-            return False
-        return True
-
-    def _literal(self, text: bytes) -> str:
-        return f"convert_from('\\x{text.hex()}'::bytea, '{self._encoding}')"
-
-    def hostile(self, type_: Any) -> list[Any]:
-        return [None, *(self._texts if SQL[type_] is None else SQL[type_])]
-
-    def others(self, type_: Any) -> list[Any]:
-        return [b"a", b"b", b"1"] if SQL[type_] is None else SQL[type_][:4]
-
-    def engine(self, rows: Sequence[dict[str, Any]], slot: str, type_: Any) -> Engine:
-        types = {**PLAIN_SQL, slot: type_}
-        tuples = [", ".join(self._sql(row[name], one) for name, one in types.items()) for row in rows]
-        columns = ", ".join(f"{name} {one}" for name, one in types.items())
-        execute(self._url, "DROP TABLE IF EXISTS t", f"CREATE TABLE t ({columns})")
-        if tuples:
-            execute(self._url, f"INSERT INTO t VALUES ({'), ('.join(tuples)})")
-        return attach(self._url, table="t")
-
-    def _sql(self, value: Any, type_: str) -> str:
-        if value is None:
-            return "NULL"
-        text = value if isinstance(value, bytes) else str(value).encode()
-        # A cast from text is a conversion that the server would have to fold into the statement's encoding.
-        return f"CAST({self._literal(text)} AS {type_})"
 
 
 # Columns of which pandas chooses the dtype, and what can be made of them without saying which.
