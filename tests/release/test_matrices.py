@@ -215,6 +215,15 @@ def test_matrices_have_no_negative_eigenvalues_even_where_noise_drowns_them() ->
     assert not private.covariance(["x", "y"], epsilon=0.5).repeated
 
 
+@pytest.mark.parametrize("statistic", ["covariance", "correlation"])
+def test_a_cell_with_all_its_rows_drowned_has_an_answer(statistic: str) -> None:
+    """Columns that do not vary, few rows, small ε: noisy variances may be negative in one cell or in all."""
+    rows = [{"x": 0.5, "y": 5.0}] * 40
+    found = released(rows, runs=200, seed=8, statistic=statistic, columns=("x", "y"), epsilon=0.2).rows
+    assert all(math.isfinite(end) for row in found for end in row.interval)
+    assert all(row.interval[0] <= row.value <= row.interval[1] for row in found)
+
+
 def test_previews_refusals_and_dry_runs() -> None:
     for bad in (("x",), ("x", "x"), ("x", "d"), ("x", "zz"), None):
         with pytest.raises(InvalidQuery):

@@ -181,7 +181,7 @@ def correlation_ends(
         """As for a covariance, at the likeliest quotient of the deviations."""
         half, size = r / 2.0, np.abs(r) / 2.0
         joint = [spreads[0] / cut + spreads[1] * cut for cut in (left, right)]
-        turn = np.sqrt(np.clip(spreads[0], _LEAST, None) / np.clip(spreads[1], _LEAST, None))
+        turn = np.sqrt(np.clip(spreads[0], 1.0, None) / np.clip(spreads[1], 1.0, None))
         turn = np.clip(turn, left, right)
         joint.append(spreads[0] / turn + spreads[1] * turn)
         values = [about - half * value for value in joint]
