@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leakcap.bound import Bound
@@ -402,6 +402,7 @@ def test_the_four_sentences_of_the_terminal(exposure: Exposure, family: int) -> 
             covers(odds[2], rare(e, d))
 
 
+@example(value=5e-324, below=0.0, above=0.0)
 @given(
     value=st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6)),
     below=st.floats(0, 1e7),

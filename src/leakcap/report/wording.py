@@ -216,22 +216,23 @@ def _cut(value: float, digits: int, *, upward: bool) -> str:
     if value == 0.0:
         return "0"
     exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-    step = Fraction(10) ** (math.floor(math.log10(value)) + 1 - digits)
-    if exact / step < 10 ** (digits - 1):  # log10 was rounded up to a whole number
-        step /= 10
+    place = math.floor(math.log10(value)) + 1 - digits
+    if exact / Fraction(10) ** place < 10 ** (digits - 1):  # log10 was rounded up to a whole number
+        place -= 1
+    step = Fraction(10) ** place  # below the least double it is no double itself
     # One part in 10¹², the ledger's tick, so that sums of decimals stay decimals: 0.1 + 0.2 shows as 0.3.
     exact *= 1 - _TICK if upward else 1 + _TICK
     count = math.ceil(exact / step) if upward else math.floor(exact / step)
     result = count * step
     if 1e-6 <= result < 10**12:
-        decimals = max(0, -math.floor(math.log10(step)))
+        decimals = max(0, -place)
         text = f"{int(result * 10**decimals):0{decimals + 1}d}"
         if not decimals:
             return text
         return f"{text[:-decimals]}.{text[-decimals:]}".rstrip("0").rstrip(".")
     power = len(str(count)) - 1
     mantissa = f"{str(count)[0]}.{str(count)[1:]}".rstrip("0").rstrip(".")
-    return f"{mantissa}e{power + round(math.log10(step)):+d}"
+    return f"{mantissa}e{power + place:+d}"
 
 
 def quantity(lower: float, upper: float, unit: str) -> str:
