@@ -119,7 +119,7 @@ def test_epsilon_of_one_query_is_where_delta_falls(kind: str, rate: float, delta
         for back, loss in ((False, forward), (True, forward.reverse)):
             found = loss.epsilon(delta)
             assert 0.0 <= found.lower <= found.upper
-            assert found.upper <= loss.largest * (1 + 1e-15)
+            assert found.upper <= loss.largest * (1 + max(1e-15, slack))
             assert not truth(tail(), rate, back, found.upper) > delta + slack
             if found.lower > 0.0:
                 assert not truth(tail(), rate, back, found.lower) < delta - slack

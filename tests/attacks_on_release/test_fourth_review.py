@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.errors import BudgetExceeded, InvalidInput, LedgerError
 from leakcap.ledger import Charge, Ledger, Spend
 from leakcap.models import PrivateGradientDescent
 from leakcap.models.examples import of_table
@@ -165,9 +165,12 @@ def test_a_target_that_is_no_number_counts_as_missing(value: object, tmp_path: P
     policy = load_policy(POLICY | {"caps": {"epsilon": 99.0, "delta": 0.1}})
     ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
     targets = np.array([1.0, value], dtype=object)
-    for y in (targets, targets.astype(str)):
-        model = PrivateGradientDescent(policy=policy, ledger=ledger, steps=1, noise_multiplier=9.0)
-        assert model.fit([[0.5], [0.2]], y).coef_.shape == (1,)
+    model = PrivateGradientDescent(policy=policy, ledger=ledger, steps=1, noise_multiplier=9.0)
+    rows = np.array([[0.5], [0.2]])
+    assert model.fit(rows, targets).coef_.shape == (1,)
+    with pytest.raises(InvalidInput, match="dtype float64") as refused:  # for its type, whatever is in it
+        model.fit(rows, targets.astype(str))
+    assert str(value)[:9] not in str(refused.value)
 
 
 def test_a_run_is_resumed_by_whoever_paid_for_it(tmp_path: Path) -> None:
