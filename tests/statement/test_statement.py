@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -192,3 +194,17 @@ def test_slacks_of_groups_and_sums() -> None:
     assert statement_of(with_slack(0.5, 1e-6))["everybody"].upper == 1.0
     with pytest.raises(InvalidParameter, match="delta"):
         Exposure("x", 0.1, 0.1, Bound.exact(0.0, method="m"), 0.0, "replace-one", delta=0.1)
+
+
+@pytest.mark.parametrize("amounts", [[0.1] * 3, [0.1, 1e-18], [0.7, 0.1, 0.3, 2.0**-60], [0.25, 0.5]])
+def test_what_is_seen_together_is_never_below_the_exact_sum(amounts: list[float]) -> None:
+    parts = [
+        replace(exposure(a), delta=a / 32, delta_contents=a / 16, table_nats=a, epsilon_contents=a * 1.5)
+        for a in amounts
+    ]
+    both = compose(parts, "together")
+    for name in ("epsilon", "epsilon_contents", "table_nats", "delta", "delta_contents"):
+        exact = sum((Fraction(getattr(part, name)) for part in parts), start=Fraction(0))
+        assert math.nextafter(getattr(both, name), 0.0) < exact <= Fraction(getattr(both, name)), name
+    told = sum((Fraction(part.nats.upper) for part in parts), start=Fraction(0))
+    assert Fraction(both.nats.upper) >= told

@@ -41,7 +41,13 @@ _FORGIVEN = math.log(1e3)
 _MANY_NODES = 1 << 10
 _FEW_NODES = 1 << 6
 _MOST_NODES = 1 << 16
+_FEWEST_NODES = 8
 _MOST_VALUES = 3 << 20
+_MOST_WORK = 3 << 22
+"""Values of the transforms' integrands that one contour may cost: beyond it the grid is cheaper."""
+_BACK = (1.0, 0.95, 0.85, 0.7, 0.5)
+_GIVEN_UP = math.log(100.0)
+"""What moving the line off the saddle may cost in relative accuracy."""
 _LOG_C = (math.log(1e-7), math.log(1e7))
 
 
@@ -183,10 +189,7 @@ def make_contour(parts: Parts, c: float, epsilon: float, lattice: Lattice | None
     """
     estimate = _log_estimate(parts, c, epsilon)
     goal = estimate + _TOLERANCE
-    others = [(s, log_mean(parts, s)) for s in (c + d for d in _beyond(parts, c))]
-    period = max(-goal / c, 1e-6)
-    lefts = [(k - s * epsilon + log_kernel_peak(s) - goal) / (s - c) for s, k in others if math.isfinite(k)]
-    period = max(period, min(lefts, default=period))
+    c, period, others = _shortest(parts, c, epsilon, goal)
     if lattice is not None:
         return _on_lattice(parts, c, period, others, lattice)
     step = 2.0 * math.pi / period
@@ -207,17 +210,53 @@ def _on_lattice(
     return Contour(c, step, nodes, values, errors, -math.inf, tuple(others), lattice)
 
 
-def _beyond(parts: Parts, c: float) -> list[float]:
-    curve = _curvature(parts, c)
-    spread = math.sqrt(curve) if curve > 0.0 else 1.0
-    return [f * max(c, 1.0 / spread, 1e-9) for f in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)]
+def _shortest(
+    parts: Parts, c: float, epsilon: float, goal: float
+) -> tuple[float, float, list[tuple[float, float]]]:
+    """(abscissa, period, (s, K(s)) to its right): the saddle, or a line left of it with a shorter period.
+
+    Where K turns steep, as that of a sampled query does once single large losses prevail, the saddle lies
+    at the turn; just left of it the aliases vanish sooner, and the integrand is hardly larger.
+    """
+    spread = 1.0 / math.sqrt(_curvature(parts, c))
+    lines = [c * f for f in _BACK]
+    widest = max(c, spread, 1e-9)
+    rights = [c + widest * 2.0**k for k in range(-10, 6)]
+    logs = _log_means(parts, [*lines, *rights])
+    known = [(s, k) for s, k in zip([*lines, *rights], logs, strict=True) if math.isfinite(k)]
+    sizes = [k - s * epsilon - math.log(s) - math.log1p(s) for s, k in zip(lines, logs, strict=False)]
+    found = []
+    for line, size in zip(lines, sizes, strict=True):
+        if line < c and not size <= sizes[0] + _GIVEN_UP:
+            continue
+        lefts = [
+            (k - s * epsilon + log_kernel_peak(s) - goal) / (s - line)
+            for s, k in known
+            if s - line > 1e-6 * line
+        ]
+        found.append((max(-goal / line, min(lefts, default=0.0), 1e-6), line))
+    (period, line), at_saddle = min(found), found[0]
+    if at_saddle[0] <= 2.0 * period:
+        period, line = at_saddle
+    return line, period, [(s, k) for s, k in known if s > line]
+
+
+def _log_means(parts: Parts, places: Sequence[float]) -> list[float]:
+    """K at many real places, +∞ where it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = total_transform(parts, np.array(places))[0].tolist()
+    return [value if not math.isnan(value) else math.inf for value in values]
 
 
 def _curvature(parts: Parts, c: float) -> float:
-    gap = 0.05 * c
-    z = np.array([c - gap, c, c + gap])
-    low, middle, high = total_transform(parts, z)[0].tolist()
-    return max(float(low - 2.0 * middle + high) / gap**2, 1e-30)
+    """K'' at c, from second differences over a gap that is small against K's own turns."""
+    gaps = [0.05 * c * 4.0**-k for k in range(9)]
+    around = _log_means(parts, [c, *(c - g for g in gaps), *(c + g for g in gaps)])
+    rises = [low - 2.0 * around[0] + high for low, high in zip(around[1:10], around[10:], strict=True)]
+    rise, gap = next(
+        (pair for pair in zip(rises, gaps, strict=True) if pair[0] <= 1.0), (rises[-1], gaps[-1])
+    )
+    return max(rise / gap**2, 1e-30) if math.isfinite(rise) else 1e30
 
 
 def _log_estimate(parts: Parts, c: float, epsilon: float) -> float:
@@ -236,15 +275,17 @@ def _log_tail(parts: Parts, c: float, t: float) -> float:
 
 def _last(parts: Parts, c: float, step: float, goal: float, loose: float) -> int:
     """The last node: where the tail is below a goal, by doubling and bisection; few nodes if it never is."""
-    most = max(_MANY_NODES, min(_MOST_NODES, _MOST_VALUES // len(parts)))
+    most = min(_MOST_NODES, max(_MANY_NODES, _MOST_VALUES // len(parts)))
+    while most > _FEWEST_NODES and most * sum(part.work(c, step * most) for part, _ in parts) > _MOST_WORK:
+        most //= 2
 
     def enough(nodes: int, level: float) -> bool:
         return _log_tail(parts, c, step * nodes) <= level
 
     if not enough(most, loose):
-        return most if enough(most, loose + _FORGIVEN) else _FEW_NODES
-    goal = goal if enough(_MANY_NODES, goal) else loose
-    low, high = 8, 16
+        return most if enough(most, loose + _FORGIVEN) else min(_FEW_NODES, most)
+    goal = goal if enough(min(_MANY_NODES, most), goal) else loose
+    low, high = _FEWEST_NODES, min(2 * _FEWEST_NODES, most)
     while high < most and not enough(high, goal):
         low, high = high, min(2 * high, most)
     while high - low > max(1, high // 16):

@@ -102,7 +102,7 @@ def bracket_around(
     right, left = _reach(parts, c, goal)
     total = sum(count for _, count in parts)
     step = _fit(parts, _step(parts, c, total, width, right - left, points))
-    low, high = _single_reach(parts, c, goal - c * epsilon - math.log(total))
+    low, high = _single_reach(parts, c, goal, goal - c * epsilon, total)
     widths = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in _dense(parts)]
     step = max(step, 2.0 * sum(widths) / points, (high - low) / points)
     slack = 0.0
@@ -110,7 +110,7 @@ def bracket_around(
         grouped = [item for part, count in parts for item in blocks(part, count)]
         slack = BLOCK_ERROR * sum(count for part, count in grouped) * (list(parts) != grouped)
         low, high = (
-            (low, high) if slack == 0.0 else _single_reach(grouped, c, goal - c * epsilon - math.log(total))
+            (low, high) if slack == 0.0 else _single_reach(grouped, c, goal, goal - c * epsilon, total)
         )
         parts = grouped
     uppers = [(above(part, step, low, high).scaled(1.0 + slack), count) for part, count in parts]
@@ -131,7 +131,7 @@ def _tilts(c: float) -> list[float]:
 
 def _falls(c: float) -> list[float]:
     """Orders c − s outside (−1, 0): there the loss above has the larger transform of the two."""
-    return [c * f for f in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0) if c] + [(c + 1.0) * 2.0**k for k in range(7)]
+    return [c * f for f in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0) if c] + [c + 2.0**k for k in range(8)]
 
 
 def _reach(parts: Parts, c: float, goal: float) -> tuple[float, float]:
@@ -156,16 +156,24 @@ def _widened(
     return left, right
 
 
-def _single_reach(parts: Parts, c: float, goal: float) -> tuple[float, float]:
-    """Ends beyond which no single loss matters."""
+def _single_reach(parts: Parts, c: float, goal: float, log_least: float, total: int) -> tuple[float, float]:
+    """Ends beyond which no single loss matters.
+
+    On the right as P's mass, below e^`log_least` for all; on the left where either that is so, or all the
+    mass there, if it stood at the end, would weigh less than e^goal of the tilted mean.
+    """
+    level = log_least - math.log(total)
+    lost = goal - log_mean(parts, c) - math.log(total)
     lows, highs = [], []
     for part, _ in parts:
         bottom, top = part.support()
         single = [(part, 1)]
         if math.isinf(top):
-            top = min((log_mean(single, s) - goal) / s for s in _ORDERS)
+            top = min((log_mean(single, s) - level) / s for s in _ORDERS)
         if math.isinf(bottom):
-            bottom = max((goal - log_mean(single, -s)) / s for s in _ORDERS)
+            bottom = max((level - log_mean(single, -s)) / s for s in _ORDERS)
+            if c > 0.0:
+                bottom = max(bottom, (log_mean(single, c) + lost) / c)
         lows.append(bottom)
         highs.append(top)
     return min(lows), max(highs)

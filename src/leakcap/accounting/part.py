@@ -64,6 +64,10 @@ class Part(ABC):
     def envelope(self, c: float, t: float) -> float:
         """ln of a bound on |M(c + iu)| over all |u| ≥ t."""
 
+    def work(self, c: float, t: float) -> float:
+        """How many values of an integrand K(c + it) costs, 0 for a closed form."""
+        return 0.0
+
     @abstractmethod
     def support(self) -> tuple[float, float]:
         """The least and the largest finite loss; ±∞ where there is none."""
@@ -104,8 +108,16 @@ class Part(ABC):
         for part, count in zip(parts, counts.tolist(), strict=True):
             log_value = part.log_transform(z)
             total = total + count * log_value
-            error = error + count * relative_error(part.error(z), log_value, part.log_transform(z.real))
+            error = error + count * relative_error(part.error(z), log_value, _peak(part, z, log_value))
         return total, error
+
+
+def _peak(part: Part, z: Numbers, log_value: Numbers) -> Numbers:
+    """K(Re z), each real part once: a contour has only one."""
+    if not np.iscomplexobj(z):
+        return log_value
+    places, where = np.unique(z.real, return_inverse=True)
+    return np.asarray(part.log_transform(places)[where.reshape(z.shape)])
 
 
 def relative_error(error: Floats, log_value: Numbers, log_peak: Numbers) -> Floats:
@@ -149,6 +161,10 @@ class Reversed(Part):
     def envelope(self, c: float, t: float) -> float:
         """At the mirrored abscissa."""
         return self.part.envelope(-1.0 - c, t)
+
+    def work(self, c: float, t: float) -> float:
+        """At the mirrored abscissa."""
+        return self.part.work(-1.0 - c, t)
 
     def support(self) -> tuple[float, float]:
         """Least and largest finite loss."""

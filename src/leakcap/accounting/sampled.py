@@ -162,27 +162,36 @@ class SampledGaussianLoss(Part):
         return result
 
     def _window(self, low: float, high: float) -> tuple[float, float]:
-        """Beyond it the integrand is below e^{−42}: R ≤ e^{μu−μ²/2} to the right of μ/2, R ≥ 1−rate."""
+        """Beyond it the integrand is below e^{−42} of all: R ≤ e^{μu−μ²/2} to the right of μ/2, R ≥ 1−rate.
+
+        For w < 0 that is R^w ≤ (1−rate)^w, which R^w keeps to within a factor e left of some −a:
+        M ≥ (1−rate)^w·Φ(−a)/e, with Φ(−a) ≥ φ(a)/(1+a).
+        """
         base = math.sqrt(2.0 * _LOG_PRECISION + 8.0)
         right = max(high, 0.0) * self.mu + base
-        grow = max(-low, 0.0) * -math.log1p(-self.rate)
-        return -math.sqrt(base * base + 2.0 * grow), max(right, math.sqrt(base * base + 2.0 * grow))
+        down = max(-low, 0.0)
+        grow = 2.0 * down * -math.log1p(-self.rate)
+        if down > 0.0:
+            turn = math.log(down) + math.log(self.rate) - math.log1p(-self.rate) - 0.5 * self.mu**2
+            a = max(turn / self.mu, 0.0)
+            grow = min(grow, a * a + 2.0 * math.log1p(a))
+        return -math.sqrt(base * base + grow), max(right, math.sqrt(base * base + grow))
 
     def _step(self, low: float, high: float, t: float) -> float:
-        """The largest step for which `_aliasing` is below e^{−42}, by halving in the frequency."""
-        frequency = 8.0
-        while self._aliasing(frequency, low, t) > -_LOG_PRECISION:
-            frequency *= 1.1
-        return 2.0 * math.pi / frequency
+        """The largest step whose aliases are below e^{−42} of M(Re z), on the best of many lines u + id.
 
-    def _aliasing(self, frequency: float, low: float, t: float) -> float:
-        """ln of the error relative to M(Re z): |R(u+id)^w| ≤ R(u)^{Re w}·e^{t·dμ}, and e^{d²/2}."""
-        best = math.inf
-        for d in np.linspace(0.05, min(0.999 * math.pi / self.mu, max(frequency, 0.1)), 40).tolist():
-            angle = d * self.mu
-            shrink = max(-low, 0.0) * -math.log(max(math.cos(angle / 2), 1e-300))
-            best = min(best, 0.7 + t * angle + d * d / 2 + shrink - frequency * d)
-        return best
+        There |R(u+id)^w| ≤ R(u)^{Re w}·e^{t·dμ}, over cos(dμ/2) to the power −Re w where that is
+        positive, and φ grows by e^{d²/2}; the aliases fall as e^{−2πd/step}.
+        """
+        d = _lines(self.mu)
+        shrink = max(-low, 0.0) * -np.log(np.maximum(np.cos(0.5 * d * self.mu), 1e-300))
+        frequency = (_LOG_PRECISION + 0.7 + t * d * self.mu + 0.5 * d * d + shrink) / d
+        return 2.0 * math.pi / max(float(frequency.min()), 8.0)
+
+    def work(self, c: float, t: float) -> float:
+        """The points of the trapezoid rule at c + it."""
+        left, right = self._window(c + 1.0, c + 1.0)
+        return (right - left) / self._step(c + 1.0, c + 1.0, t)
 
     def error(self, z: Numbers) -> Floats:
         """Rounding of each term, and the tails and aliases left out."""
@@ -238,10 +247,11 @@ class SampledGaussianLoss(Part):
         return float(np.logaddexp(logs.min(), logs[0] - _LOG_PRECISION)) + _QUADRATURE
 
 
-def _grid(left: float, right: float, step: float) -> Floats:
-    return np.asarray(
-        np.arange(math.floor(left / step), math.ceil(right / step) + 1) * step, dtype=np.float64
-    )
+@lru_cache(maxsize=64)
+def _lines(mu: float) -> Floats:
+    """Heights up to the first zero of R."""
+    highest = min(0.999 * math.pi / mu, 30.0)
+    return np.asarray(highest * np.geomspace(1e-8, 1.0, 400), dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
@@ -320,6 +330,10 @@ class SampledLaplaceLoss(Part):
         weights = (half[:, None] * w).reshape(-1) * 0.25 * np.exp(-0.5 * (self.epsilon + losses))
         ends = np.array([-self.epsilon, self.epsilon])
         return np.concatenate([losses, ends]), np.concatenate([weights, [0.5, 0.5 * math.exp(-self.epsilon)]])
+
+    def work(self, c: float, t: float) -> float:
+        """The points of Gauss's rule at c + it."""
+        return 24.0 * min(self.epsilon * (math.hypot(c, t) + 2.0) / 4.0 + self.epsilon + 1.0, _MOST_PANELS)
 
     def error(self, z: Numbers) -> Floats:
         """Relative rounding of M."""

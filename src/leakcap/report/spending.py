@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leakcap.ledger import Account, Amendment, Balance, Entry
+from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
 from leakcap.report.publication import CAPS
 from leakcap.report.wording import at_least, sum_text
@@ -121,7 +122,7 @@ def _bars(
     sums: dict[str, list[float]] = {name: [] for name in every}
     for entry in entries:
         sums.setdefault(group(entry), []).append(entry.spend.epsilon)
-    rows = [(name, math.fsum(amounts), len(amounts)) for name, amounts in sums.items()]
+    rows = [(name, sum_up(amounts), len(amounts)) for name, amounts in sums.items()]
     rows = rows[-_MOST:] if every else sorted(rows, key=lambda row: -row[1])[:_MOST]
     largest = max(amount for _, amount, _ in rows)
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from leakcap.bound import Bound
 from leakcap.errors import require
-from leakcap.numeric.rounding import up
+from leakcap.numeric.rounding import sum_up, up
 
 __all__ = ["Exposure", "compose"]
 
@@ -103,20 +103,20 @@ def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
     for name in ("relation", "unit", "units"):
         kinds = {getattr(e, name) for e in exposures}
         require(len(kinds) == 1, name, "compose", "be the same for all queries", sorted(map(str, kinds)))
-    total = math.fsum(e.nats.upper for e in exposures)
+    total = sum_up(e.nats.upper for e in exposures)
     return replace(
         first,
         title=title,
-        epsilon=math.fsum(e.epsilon for e in exposures),
-        epsilon_contents=math.fsum(e.epsilon_contents for e in exposures),
+        epsilon=sum_up(e.epsilon for e in exposures),
+        epsilon_contents=sum_up(e.epsilon_contents for e in exposures),
         nats=Bound(
             max(e.nats.lower for e in exposures),
-            total if len(exposures) == 1 else up(total),
+            total,
             method=first.nats.method if len(exposures) == 1 else "sum over the queries",
             source=first.nats.source,
         ),
-        table_nats=math.fsum(e.table_nats for e in exposures),
-        delta=min(math.fsum(e.delta for e in exposures), 1.0),
-        delta_contents=min(math.fsum(e.delta_contents for e in exposures), 1.0),
+        table_nats=sum_up(e.table_nats for e in exposures),
+        delta=min(sum_up(e.delta for e in exposures), 1.0),
+        delta_contents=min(sum_up(e.delta_contents for e in exposures), 1.0),
         queries=sum(e.queries for e in exposures),
     )
