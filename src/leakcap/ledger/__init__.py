@@ -11,6 +11,8 @@ Importing this room imports SQLAlchemy.
 
 from __future__ import annotations
 
+import logging
+
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.caps import Caps, Limits
 from leakcap.ledger.export import export
@@ -48,3 +50,6 @@ __all__ = [
     "Totals",
     "export",
 ]
+
+# What a library logs is shown where the program says so, and nowhere else.
+logging.getLogger("leakcap").addHandler(logging.NullHandler())

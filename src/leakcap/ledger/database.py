@@ -7,6 +7,7 @@ PostgreSQL gets the same from a lock on the state's row.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -39,6 +40,10 @@ __all__ = ["BUSY_SECONDS", "Database", "connect", "translated"]
 
 BUSY_SECONDS = 60
 """How long a writer waits for its turn."""
+
+# SQLAlchemy logs the rows that it reads, answers and the seed among them, where a program has it log all.
+_QUIET = "leakcap"
+logging.getLogger(f"sqlalchemy.engine.Engine.{_QUIET}").setLevel(logging.WARNING)
 
 _PAUSE_SECONDS = 0.002
 
@@ -180,7 +185,7 @@ def connect(url: str, *, read_only: bool = False) -> Database:
     label = shown_url(url)
     try:
         # A connection that the server dropped while it lay idle is replaced before it is used.
-        engine = create_engine(parsed, hide_parameters=True, pool_pre_ping=True)
+        engine = create_engine(parsed, hide_parameters=True, pool_pre_ping=True, logging_name=_QUIET)
     except (ImportError, NoSuchModuleError) as error:
         driver = getattr(error, "name", None) or parsed.drivername.partition("+")[2]
         raise LedgerError(
@@ -251,7 +256,12 @@ def _sqlite_engine(pool: type[Pool], url: URL, uri: str, place: Place | None = N
     dialect, compiled = _sqlite_dialect()
     options = {"compiled_cache": compiled}
     return Engine(
-        pool(opened, dialect=dialect), dialect, url, execution_options=options, hide_parameters=True
+        pool(opened, dialect=dialect),
+        dialect,
+        url,
+        execution_options=options,
+        hide_parameters=True,
+        logging_name=_QUIET,
     )
 
 

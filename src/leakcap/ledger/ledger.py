@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, select
 
-from leakcap.errors import LedgerError, require
+from leakcap.errors import BudgetExceeded, LedgerError, require
 from leakcap.ledger import amending, events, memo
 from leakcap.ledger.accounts import book
 from leakcap.ledger.amending import Proposed
@@ -30,6 +32,7 @@ from leakcap.ledger.values import Answer, Charge, Entry
 
 __all__ = ["Ledger"]
 
+_log = logging.getLogger(__name__)
 _HEX = re.compile(r"[0-9a-f]{8,128}")
 # Old SQLites take no more than 999 values with a statement.
 _AT_ONCE = 500
@@ -189,7 +192,7 @@ class Ledger(Book):
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
         batch = _batch(charges)
-        with self._database.reading() as connection:
+        with _refusals_logged(batch), self._database.reading() as connection:
             state = self._governed(connection)
             time = events.stamp(self._clock, state.time, self.url)
             book(connection, state, batch, _asked(batch, state), time, self.url)
@@ -205,7 +208,7 @@ class Ledger(Book):
         batch = _batch(charges)
         require_text(data, "data", "reserve")
         self._require_writable()
-        with self._database.writing() as connection:
+        with _refusals_logged(batch), self._database.writing() as connection:
             state = self._governed(connection, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
             asked = _asked(batch, state)
@@ -217,7 +220,10 @@ class Ledger(Book):
                 account.save(connection)
             versions = max(version, state.data_versions)
             _append(connection, state, rows, time, spent=spent, data_versions=versions)
-        return [events.entry_of(row) for row in rows]
+        entries = [events.entry_of(row) for row in rows]
+        for entry in entries:
+            _log.info("charged: entry %d, %a, epsilon %r", entry.id, entry.query, entry.spend.epsilon)
+        return entries
 
     def mark_released(
         self, ids: Iterable[int], *, answers: Mapping[int, Sequence[Sequence[float | str]]] | None = None
@@ -310,7 +316,10 @@ class Ledger(Book):
                 )
             return events.note_row("repeat", place, time, entry, analyst=analyst)
 
-        self._note(tuple(ids), note, governed=True)
+        repeated = tuple(ids)
+        self._note(repeated, note, governed=True)
+        for id_ in repeated:
+            _log.info("repeated: entry %d, for free", id_)
 
     def acknowledge(self, ids: Iterable[int], *, note: str = "", analyst: str = "") -> None:
         """Record that somebody looked into these reserved entries and that no answer of theirs left.
@@ -393,6 +402,17 @@ class Ledger(Book):
             raise LedgerError(
                 f"Ledger `{self.url}` was opened for reading. Use `Ledger.open` to spend from it."
             )
+
+
+@contextmanager
+def _refusals_logged(batch: Sequence[Charge]) -> Iterator[None]:
+    """Log which caps refuse the batch."""
+    try:
+        yield
+    except BudgetExceeded as error:
+        caps, names = ", ".join(one.cap for one in error.passed), [charge.query for charge in batch]
+        _log.info("refused: %a, cap %s", names, caps)
+        raise
 
 
 def _batch(charges: Iterable[Charge]) -> tuple[Charge, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ from leakcap.sampling import ByteSource, system_bytes
 from leakcap.statement import Statement, statement_of
 
 __all__ = ["PrivateTable", "open_ledger", "preview"]
+
+_log = logging.getLogger(__name__)
 
 
 class PrivateTable(Asking):
@@ -213,6 +216,8 @@ class PrivateTable(Asking):
                 "The policy was changed after the table was opened under it. Open the table anew."
             )
         plans = [plan_query(query, self.policy) for query in queries]
+        for query in queries:
+            _log.info("asked: %a, epsilon %r", query.name, query.epsilon)
         prices = [price_of(plan) for plan in plans]
         columns = self._engine.columns()
         for plan in plans:
