@@ -123,7 +123,8 @@ class Passed:
     `cap` is the ledger's currency (`epsilon`, `delta`, `nats_person`, `nats_table`, `nats_level`, `queries`),
     or the definition that a `Filter` caps, such as `PureDP`; `limit` what it allows in all; `left` what may
     still be asked, rounded down; `asked` what was, None where no bound on it is known. `analyst` or `period`
-    is the account where it is the cap of one, None where it is that of everything.
+    is the account where it is the cap of one, `people` the level where people set it themselves; all three
+    are None where it is the cap on everything.
     """
 
     cap: str
@@ -132,6 +133,7 @@ class Passed:
     asked: float | None
     analyst: str | None = None
     period: str | None = None
+    people: str | None = None
 
 
 class BudgetExceeded(LeakcapError):

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -193,3 +194,32 @@ def test_no_person_moves_the_integers_of_a_server_by_more(
             found.append(scans_of([plan], engine, seed)[0].run(engine)[0].totals)
     for part, before, after in zip(plan.parts, *found, strict=True):
         assert sum(abs(a - b) for a, b in zip(before, after, strict=True)) <= part.sensitivity
+
+
+@pytest.mark.parametrize("by_person", [True, False])
+@pytest.mark.parametrize("kind", ENGINES)
+def test_people_whose_own_cap_is_too_small_are_left_out_with_all_their_rows(
+    kind: str, by_person: bool, request: Any
+) -> None:
+    """A cap that is missing or NaN in one row leaves the person out; an infinite one is above every level."""
+    levels = [5e-9, 1.0, 1.5, 2.0]
+    unit = {"id": "id", "max_rows": 10, "caps": "x"} if by_person else {"caps": "x"}
+    given = policy(10, None).model_dump(exclude={"unit", "caps"}, exclude_defaults=True)
+    checked = load_policy({**given, "unit": unit, "caps": {"epsilon": 1e6, "each_person": levels}})
+    rows = [
+        (person, d, [1.5, float("inf"), 5e-324, 2.0, x][person % 5] if by_person else x)
+        for person, d, x in rows_of_people(3)
+    ]
+    counted = 0
+    with holding(kind, rows, request) as engine:
+        for least in levels:
+            mine = [row for row in rows if row[2] is not None and row[2] >= least]
+            if by_person:
+                short = {row[0] for row in rows if row not in mine}
+                mine = [row for row in mine if row[0] not in short]
+            plan = plan_query(Query(name="n", statistic="count", by=("d",), epsilon=1.0), checked)
+            (scan,) = scans_of([replace(plan, people_from=least)], engine, "00")
+            seen = Counter(d for _, d, _ in mine)
+            assert scan.run(engine)[0].totals[0].tolist() == [seen[key] for key in KEYS]
+            counted += len(mine)
+    assert 0 < counted < 4 * len(rows)

@@ -99,7 +99,7 @@ def test_the_test_would_notice_an_answer_without_its_spend(folder: Path) -> None
     """Planted: nothing is written."""
     early = """
 class Early:
-    id = 1
+    id, people_from = 1, None
 Ledger.reserve = lambda self, charges, data="": [Early()] * len(tuple(charges))
 Ledger.mark_released = lambda self, ids, answers=None: None
 """

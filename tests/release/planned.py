@@ -43,6 +43,8 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"id": "id", "max_rows": 3, "max_groups": 2},
         {"id": "id", "max_rows": 10**6},
         {"id": "id", "max_rows": 10**6, "max_groups": 10**6},
+        {"id": "id", "max_rows": 3, "caps": "y"},
+        {"caps": "y"},
     ),
     "units": (None, 1, 4, 2_000_000, 10**12),
     "bounds": tuple(BOUNDS),
@@ -112,6 +114,8 @@ def policy_of(case: dict[str, Any]) -> Any:
     content: dict[str, Any] = {
         "dataset": "t", "neighbours": case["relation"], "unit": case["unit"], "columns": columns, "caps": caps
     }  # fmt: skip
+    if "caps" in case["unit"]:
+        caps["each_person"] = [3.0, 5.0, 1e6]
     if case["relation"] == "replace-one":
         rows = case["rows"] if case["unit"] == "row" else -(-case["rows"] // 2)
         content["rows"] = max(1, rows if case["units"] in (None, 1, 4) else case["units"])

@@ -121,6 +121,10 @@ def test_no_sentence_is_false(query: dict[str, str]) -> None:
     yes_no = a.delta * mp.log(2) + (1 - a.delta) * (mp.log(2) - h)
     most = min(told(mu, values), mp.log(values), a.queries * told(mu / mp.sqrt(a.queries), 2))
     rare = min(a.delta * (1 + mp.exp(-2 * epsilon)) / -mp.expm1(-epsilon), mp.mpf(1))
+    # tanh ε and 2√η, η = `rare`, unless more than √η(1 + e^ε) + δ is left out: then any belief may change.
+    joining = mp.tanh(epsilon) + 2 * mp.sqrt(rare)
+    if joining >= 1 or mp.sqrt(rare) * (1 + mp.exp(epsilon)) + a.delta >= 1:
+        joining = mp.mpf(1)
     checked: dict[str, tuple[str, Callable[[re.Match[str]], object]]] = {
         "coin_flip": (rf"probability {NUMBER} % at most", lambda f: per_cent(f[1], phi(mu / 2))),
         "one_in_k": (rf"probability {NUMBER} % at most", lambda f: per_cent(f[1], among)),
@@ -143,6 +147,10 @@ def test_no_sentence_is_false(query: dict[str, str]) -> None:
         "information_tight": (
             rf"than {NUMBER} nats \({NUMBER} bits\)",
             lambda f: [covers(f[1], yes_no), covers(f[2], yes_no * BITS)],
+        ),
+        "joining": (
+            rf"by at most {NUMBER} percentage points",
+            lambda f: per_cent(f[1], joining),
         ),
         "average_and_worst": (
             rf"than {NUMBER} nats \({NUMBER} bits\) for the true one with probability {NUMBER} at most",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 
 from leakcap.ledger.amending import Planned, Proposed
-from leakcap.ledger.caps import Caps, Limits
+from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
 from leakcap.ledger.export import export
 from leakcap.ledger.ledger import Ledger
 from leakcap.ledger.values import (
@@ -32,6 +32,7 @@ from leakcap.ledger.values import (
 )
 
 __all__ = [
+    "MOST_LEVELS",
     "Account",
     "Amendment",
     "Answer",

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from leakcap.errors import Passed
 from leakcap.ledger.limits import excess, refuse
+from leakcap.ledger.people import SCOPE, Levels, require_room_asked
 from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.sums import places
-from leakcap.ledger.ticks import Ticks, total
+from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge
 
-__all__ = ["Booked", "book"]
+__all__ = ["Batch", "Booked", "book"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,16 @@ class Booked:
         save_account(connection, self.scope, self.name, self.spent, stands=self.stands)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """A batch as it would be booked: the new totals and accounts, and from which level of people's own caps
+    on each charge counts people (None where people have none)."""
+
+    spent: Ticks
+    accounts: list[Booked]
+    floors: list[int | None]
+
+
 def book(
     connection: Connection,
     state: State,
@@ -37,9 +49,8 @@ def book(
     asked: Sequence[Ticks],
     time: str,
     label: str,
-) -> tuple[Ticks, list[Booked]]:
-    """The new totals and accounts, none written yet; `BudgetExceeded` naming every cap that any would
-    pass."""
+) -> Batch:
+    """The batch, nothing of it written yet; `BudgetExceeded` naming every cap that any would pass."""
     whole = total(asked)
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
@@ -55,5 +66,25 @@ def book(
         whose = {"analyst" if scope == "analyst" else "period": name}
         passed += excess(spent, mine, caps, f"{scope} `{name}`", **whose)
         booked.append(Booked(scope, name, total([spent, mine]), stands))
-    refuse(passed)
-    return total([state.spent, whole]), booked
+    floors, levels, more = _people(connection, state, charges, asked, label)
+    refuse(passed, more)
+    return Batch(total([state.spent, whole]), [*booked, *levels], floors)
+
+
+def _people(
+    connection: Connection, state: State, charges: Sequence[Charge], asked: Sequence[Ticks], label: str
+) -> tuple[list[int | None], list[Booked], list[tuple[Passed, str]]]:
+    """Whom each charge counts, the accounts of the levels of people's own caps, and what has no room."""
+    rules = state.rules.each_person
+    if not rules:
+        return [None] * len(charges), [], []
+    loaded = {level: load_account(connection, SCOPE, decimal(level), label) for level in rules}
+    levels = Levels(rules, {level: spent for level, (spent, _) in loaded.items()})
+    floors: list[int | None] = []
+    for charge, ticks in zip(charges, asked, strict=True):
+        require_room_asked(ticks, counts_by_cap=charge.counts_by_cap, label=label)
+        floors.append(levels.charge(ticks))
+        if floors[-1] is None:
+            return floors, [], levels.excess(ticks)
+    booked = [Booked(SCOPE, decimal(one), levels.of(one), stands) for one, (_, stands) in loaded.items()]
+    return floors, booked, []

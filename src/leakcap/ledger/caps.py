@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from numbers import Real
 from typing import Literal, TypeAlias
 
 from leakcap.errors import require
 from leakcap.ledger.text import require_text
-from leakcap.ledger.ticks import LARGEST
+from leakcap.ledger.ticks import LARGEST, cap_ticks
 
-__all__ = ["Caps", "Limits", "Period"]
+__all__ = ["MOST_LEVELS", "Caps", "Limits", "Period"]
 
 Period: TypeAlias = Literal["day", "week", "month", "year"]
+MOST_LEVELS = 100
+"""Every spend is booked on each level of people's own caps."""
 _REMEDY = "Leave the cap out where there is none."
 
 
@@ -59,6 +62,7 @@ class Caps(Limits):
     `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead, and
     `each_period` what is spent within one calendar `period` (UTC). A period's account starts afresh with
     the next: only the caps on everything limit what a person risks in the end.
+    `each_person` are the levels, rising, of the caps on ε that people set themselves: see `docs/ledger.md`.
 
     >>> monthly = Caps(epsilon=1.0, period="month", each_period=Limits(epsilon=0.2))
     >>> monthly.epsilon, monthly.each_analyst
@@ -70,6 +74,7 @@ class Caps(Limits):
     analysts: Mapping[str, Limits] = field(default_factory=dict)
     each_period: Limits | None = None
     period: Period | None = None
+    each_person: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,7 +85,18 @@ class Caps(Limits):
         require(known, "period", "Caps", "be day, week, month or year", self.period)
         both = (self.period is None) == (self.each_period is None)
         require(both, "period", "Caps", "be given together with `each_period`", self.period)
+        self._check_people()
         self._check_level()
+
+    def _check_people(self) -> None:
+        levels = tuple(self.each_person)
+        numbers = all(isinstance(one, Real) and not isinstance(one, bool) for one in levels)
+        rule = f"be rising numbers above 0 and up to {LARGEST:,}, {MOST_LEVELS} at most"
+        fits = numbers and len(levels) <= MOST_LEVELS and all(0 < one <= LARGEST for one in levels)
+        ticks = [cap_ticks(float(one)) or 0 for one in levels] if fits else []
+        rising = fits and all(one < other for one, other in pairwise([0, *ticks]))
+        require(rising, "each_person", "Caps", rule, list(levels), _REMEDY)
+        object.__setattr__(self, "each_person", tuple(map(float, levels)))
 
     def _check_level(self) -> None:
         parts = [self, *self.analysts.values()]

@@ -100,6 +100,7 @@ def require_continuing(earlier: Sequence[Mapping[str, Any]], new: Mapping[str, A
                 "number of units as public, and bounded nothing of what they told about who is in the table. "
                 + _KEEP.format("`neighbours`")
             )
+        _require_same_people(old, new)
         _require_same_owners(old.get("tables", {}), new.get("tables", {}))
 
 
@@ -116,6 +117,33 @@ def _require_same_unit(old: Any, new: Any) -> None:
         why = "earlier answers used any number of rows with one id of the new column"
     remedy = _KEEP.format("`unit`")
     raise LedgerError(f"`unit` may not change from {says[0]} to {says[1]}: {why}. {remedy}")
+
+
+def _require_same_people(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Nothing may change of that under which people set caps of their own."""
+    (was, before), (is_, after) = _own_caps(old), _own_caps(new)
+    if not alike(before, after):
+        raise LedgerError(
+            f"`caps.each_person` may not change from {before} to {after}: what was spent is counted for "
+            f"people by these levels. {_KEEP.format('`caps.each_person`')}"
+        )
+    if before and was != is_:
+        raise LedgerError(
+            f"`unit.caps` may not change from `{was}` to `{is_}`: what was spent was counted for people by "
+            f"the caps in that column. {_KEEP.format('`unit.caps`')}"
+        )
+    if before and old.get("neighbours") != new.get("neighbours"):
+        raise LedgerError(
+            "`neighbours` may not change where people have caps of their own (`caps.each_person`): whoever "
+            f"is replaced may bring another cap. {_KEEP.format('`neighbours`')}"
+        )
+
+
+def _own_caps(document: Mapping[str, Any]) -> tuple[str, list[float]]:
+    """The column of people's own caps and its levels."""
+    unit = document.get("unit")
+    column = unit.get("caps") if isinstance(unit, Mapping) else None
+    return str(column), document.get("caps", {}).get("each_person") or []
 
 
 def _require_same_owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:

@@ -14,12 +14,13 @@ from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, link
+from leakcap.ledger.details import FROM
 from leakcap.ledger.rules import Rules, rules_read
 from leakcap.ledger.sameness import memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import Regime
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, units
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, decimal, units
 from leakcap.ledger.values import Charge, Entry, Spend
 
 __all__ = [
@@ -98,8 +99,10 @@ def reserve_rows(
     data: Version,
     *,
     meaning: str = "",
+    floors: Sequence[int | None] = (),
 ) -> list[dict[str, Any]]:
-    """One linked row for each charge, after the state's last."""
+    """One linked row for each charge, after the state's last; `floors` are from which level of people's own
+    caps on each counts people."""
     rows: list[dict[str, Any]] = []
     head, batch = state.head, state.entries + 1
     for step, (charge, ticks) in enumerate(zip(charges, asked, strict=True), 1):
@@ -107,7 +110,7 @@ def reserve_rows(
             "query": charge.query,
             "text": charge.text,
             "analyst": charge.analyst,
-            "details": charge.details_json,
+            "details": _details(charge, floors[step - 1] if floors else None),
             "data": data[0],
             "data_version": data[1],
             "memo": memo_key(charge, data[0], state.rules, meaning),
@@ -116,6 +119,12 @@ def reserve_rows(
         rows.append(link(row, head))
         head = rows[-1]["hash"]
     return rows
+
+
+def _details(charge: Charge, floor: int | None) -> str:
+    if floor is None:
+        return charge.details_json
+    return _json({**charge.details, FROM: decimal(floor)})
 
 
 def note_row(

@@ -212,14 +212,17 @@ class Ledger(Book):
             state = self._governed(connection, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
             asked = _asked(batch, state)
-            spent, accounts = book(connection, state, batch, asked, time, self.url)
+            booked = book(connection, state, batch, asked, time, self.url)
             version = memo.version_of(connection, state, data)
             meaning = self._tags(connection, state)[0]
-            rows = events.reserve_rows(batch, asked, state, time, (data, version), meaning=meaning)
-            for account in accounts:
+            table = (data, version)
+            rows = events.reserve_rows(
+                batch, asked, state, time, table, meaning=meaning, floors=booked.floors
+            )
+            for account in booked.accounts:
                 account.save(connection)
             versions = max(version, state.data_versions)
-            _append(connection, state, rows, time, spent=spent, data_versions=versions)
+            _append(connection, state, rows, time, spent=booked.spent, data_versions=versions)
         entries = [events.entry_of(row) for row in rows]
         for entry in entries:
             _log.info("charged: entry %d, %a, epsilon %r", entry.id, entry.query, entry.spend.epsilon)

@@ -41,7 +41,7 @@ def excess(
     >>> caps = Ticks(150_000_000_000, None, None, None)
     >>> (passed, sentence), = excess(tenth, tenth, caps, "dataset `patients`")
     >>> passed
-    Passed(cap='epsilon', limit=0.15, left=0.05, asked=0.1, analyst=None, period=None)
+    Passed(cap='epsilon', limit=0.15, left=0.05, asked=0.1, analyst=None, period=None, people=None)
     >>> sentence
     '`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.'
     """
@@ -52,17 +52,18 @@ def excess(
     ]
 
 
-def refuse(found: Sequence[tuple[Passed, str]]) -> None:
-    """Raise `BudgetExceeded` if any cap would be passed.
+def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:
+    """Raise `BudgetExceeded` if any cap would be passed; `own` are those that people set themselves.
 
     >>> refuse([])
     """
-    if found:
-        text = " ".join(sentence for _, sentence in found)
+    if found or own:
+        text = " ".join(sentence for _, sentence in (*found, *own))
+        may = " The data's owner may raise a cap: `leakcap ledger amend`." if found else ""
+        set_ = " What people set themselves nobody may raise." if own else ""
         raise BudgetExceeded(
-            f"{text} Nothing was spent. Ask for less. The data's owner may raise a "
-            "cap: `leakcap ledger amend`.",
-            passed=[passed for passed, _ in found],
+            f"{text} Nothing was spent. Ask for less.{may}{set_}",
+            passed=[passed for passed, _ in (*found, *own)],
         )
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import row_hash
+from leakcap.ledger.details import people_from
 from leakcap.ledger.sameness import ASKED, agree, asked_before, memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
@@ -33,6 +34,7 @@ _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
 _BEFORE = _ASKED.where(
     EVENT.c.data == bindparam("table"), EVENT.c.text == bindparam("words"), EVENT.c.format < ASKED
 )
+_RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
 _FIRST = select(EVENT.c.format).where(EVENT.c.seq == 1)
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
@@ -82,7 +84,7 @@ def find(
         # The row that says what was asked counts as much as the one that says what left.
         for seen in (asked, row):
             _require_unedited(seen, label)
-        return Answer(entry=row["entry"], values=json.loads(row["answer"]))
+        return Answer(row["entry"], json.loads(row["answer"]), people_from(json.loads(asked["details"])))
     return None
 
 
@@ -107,8 +109,10 @@ def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
     found = connection.execute(query).mappings().one_or_none()
     if found is None:
         return None
-    _require_unedited(dict(found), label)
-    return Answer(entry=entry, values=json.loads(found["answer"]))
+    asked = connection.execute(_RESERVED, {"entry": entry}).mappings().one()
+    for seen in (asked, found):
+        _require_unedited(dict(seen), label)
+    return Answer(entry, json.loads(found["answer"]), people_from(json.loads(asked["details"])))
 
 
 def steps_of(connection: Connection, entry: int, label: str) -> dict[int, Step]:

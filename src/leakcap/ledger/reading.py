@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from leakcap.cards import bar, card
 from leakcap.ledger import amending, memo
@@ -15,11 +16,12 @@ from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balances
+from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of
-from leakcap.ledger.rules import period_label
+from leakcap.ledger.rules import Rules, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, units
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units
 from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Totals
 from leakcap.ledger.walk import walk
 
@@ -108,7 +110,8 @@ class Book:
         return balances(state.spent, state.rules.whole, state.rules.alpha)
 
     def accounts(self) -> list[Account]:
-        """Every account: everything, then each analyst's with caps of its own, then the present period's."""
+        """Every account: everything, then each analyst's with caps of its own, the present period's, and
+        those of the levels of people's own caps."""
         with self._database.reading() as connection:
             state = load_state(connection, self.url)
             rules, spent = state.rules, {("everything", ""): state.spent}
@@ -126,9 +129,27 @@ class Book:
                 place = (rules.period, period_label(rules.period, now))
                 caps[place] = rules.each_period
                 spent[place] = load_account(connection, *place, self.url)[0]
+            people = self._people(connection, rules)
         return [
-            Account(scope, name, tuple(balances(spent.get((scope, name), NOTHING), limits, rules.alpha)))
-            for (scope, name), limits in caps.items()
+            *(
+                Account(scope, name, tuple(balances(spent.get((scope, name), NOTHING), limits, rules.alpha)))
+                for (scope, name), limits in caps.items()
+            ),
+            *people,
+        ]
+
+    def _people(self, connection: Connection, rules: Rules) -> list[Account]:
+        """The accounts of the levels of people's own caps, in ε; what is left must be left above too."""
+        names = {level: decimal(level) for level in rules.each_person}
+        spent = {l: load_account(connection, SCOPE, name, self.url)[0] for l, name in names.items()}
+        levels = Levels(rules.each_person, spent)
+        return [
+            Account(
+                SCOPE,
+                name,
+                (replace(balances(spent[level], cap_of(level))[0], left=units(levels.left(level))),),
+            )
+            for level, name in names.items()
         ]
 
     def head(self) -> Head:

@@ -16,7 +16,7 @@ __all__ = ["Rules", "period_label", "rules_of", "rules_read"]
 
 @dataclass(frozen=True)
 class Rules:
-    """Caps in ticks: on everything, on each analyst's account, on a period's."""
+    """Caps in ticks: on everything, on each analyst's account, on a period's; the levels of people's own."""
 
     whole: Ticks
     alpha: float | None
@@ -24,6 +24,7 @@ class Rules:
     analysts: Mapping[str, Ticks]
     each_period: Ticks | None
     period: Period | None
+    each_person: tuple[int, ...] = ()
 
     @property
     def by_analyst(self) -> bool:
@@ -46,6 +47,8 @@ class Rules:
             content["analysts"] = {name: _content(caps) for name, caps in self.analysts.items()}
         if self.each_period is not None:
             content |= {"period": self.period, "each_period": _content(self.each_period)}
+        if self.each_person:
+            content["each_person"] = list(self.each_person)
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
@@ -62,6 +65,7 @@ def rules_of(caps: Caps) -> Rules:
         analysts={name: _ticks(limits) for name, limits in caps.analysts.items()},
         each_period=None if caps.each_period is None else _ticks(caps.each_period),
         period=caps.period,
+        each_person=tuple(cap_ticks(level) or 0 for level in caps.each_person),
     )
 
 
@@ -80,6 +84,7 @@ def rules_read(text: str) -> Rules:
         analysts={name: _read(caps) for name, caps in content.get("analysts", {}).items()},
         each_period=None if period is None else _read(period),
         period=content.get("period"),
+        each_person=tuple(content.get("each_person", ())),
     )
 
 

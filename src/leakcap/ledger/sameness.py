@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leakcap.ledger.chain import fingerprint
+from leakcap.ledger.details import without_floor
 from leakcap.ledger.rules import Rules
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.values import Charge
@@ -76,7 +77,8 @@ def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:
     >>> agree(row, one, price), agree(row | {"details": '{"scale":11.0}'}, one, price)
     (True, False)
     """
-    found = json.loads(row["details"])
+    # Whom an answer counts is the ledger's to say, and no part of the question.
+    found = without_floor(json.loads(row["details"]))
     amounts = zip((row[name] for name in AMOUNTS), price, strict=False)
     return (
         found.keys() == charge.details.keys()

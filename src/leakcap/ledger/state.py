@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
+from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import Rules, period_label, rules_read
 from leakcap.ledger.schema import ACCOUNT, EVENT, STATE
 from leakcap.ledger.ticks import NOTHING, Ticks
@@ -100,6 +101,9 @@ def load_account(connection: Connection, scope: str, name: str, label: str) -> t
 def _has_spent(connection: Connection, scope: str, name: str) -> bool:
     """Whether entries say that an account without a row must have one."""
     spends = select(EVENT.c.seq).where(EVENT.c.kind == "reserve").limit(1)
+    if scope == SCOPE:
+        # With the first spend every level has its account.
+        return connection.execute(spends).scalar() is not None
     if scope == "analyst":
         return connection.execute(spends.where(EVENT.c.analyst == name)).scalar() is not None
     # Time only rises, so a period that has begun would hold the last spend.

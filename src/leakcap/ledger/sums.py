@@ -9,8 +9,9 @@ from typing import Any
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.continuing import Terms, counted, document_of, require_continuing, terms_of
+from leakcap.ledger.people import SCOPE, Levels
 from leakcap.ledger.rules import Rules, period_label
-from leakcap.ledger.ticks import NOTHING, Ticks, total
+from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
 __all__ = ["Regime", "Sums", "documents_of", "places", "terms_of_all"]
 
@@ -32,8 +33,9 @@ class Sums:
     regimes: list[Regime] = field(default_factory=list)
     spent: Ticks = NOTHING
     accounts: dict[tuple[str, str], Ticks] = field(default_factory=dict)
-    spends: list[tuple[str, str, Ticks, int]] = field(default_factory=list)
-    """Of each its analyst, time, what was charged, and in which regime."""
+    spends: list[tuple[str, str, Ticks, int, int | None]] = field(default_factory=list)
+    """Of each its analyst, time, what was charged, in which regime, and from which level of people's own caps
+    on it counted people."""
     repeats: set[tuple[str, int]] = field(default_factory=set)
     """Who was told the answer of which entry for free."""
 
@@ -41,10 +43,21 @@ class Sums:
         """The first policy."""
         self.regimes.append(regime)
 
-    def spend(self, analyst: str, time: str, ticks: Ticks) -> None:
+    def spend(self, analyst: str, time: str, ticks: Ticks, floor: int | None = None) -> None:
         """One more spend under the present policy."""
-        self.spends.append((analyst, time, ticks, len(self.regimes) - 1))
-        self._book(analyst, time, ticks)
+        self.spends.append((analyst, time, ticks, len(self.regimes) - 1, floor))
+        self._book(analyst, time, ticks, floor)
+
+    def floor(self, ticks: Ticks) -> int | None:
+        """From which level of people's own caps on a spend counts people; None where people have none, or
+        where no level has room."""
+        spent = {level: self.accounts.get((SCOPE, decimal(level)), NOTHING) for level in self.levels}
+        return Levels(self.levels, spent).floor(ticks)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels of people's own caps."""
+        return self.regimes[-1].rules.each_person
 
     def repeat(self, analyst: str, entry: int) -> None:
         """An answer of before left once more. It is on the account of whoever paid, as long as the same
@@ -62,19 +75,23 @@ class Sums:
         self.regimes.append(regime)
         terms = terms_of_all(self.regimes, texts)
         self.spent, self.accounts = NOTHING, {}
-        for analyst, time, ticks, when in self.spends:
-            self._book(analyst, time, counted(ticks, terms[when], terms[-1]))
+        for analyst, time, ticks, when, floor in self.spends:
+            self._book(analyst, time, counted(ticks, terms[when], terms[-1]), floor)
         for analyst, entry in self.repeats:
-            payer, time, ticks, when = self.spends[entry - 1]
+            payer, _, ticks, when, _ = self.spends[entry - 1]
             if analyst != payer and regime.rules.of_analyst(analyst) is not None:
                 self._add(("analyst", analyst), counted(ticks, terms[when], terms[-1]))
         if any(amount is not None and amount > _COLUMN for amount in self.spent):
             raise LedgerError("What was spent before is too large to be counted under the new policy.")
 
-    def _book(self, analyst: str, time: str, ticks: Ticks) -> None:
+    def _book(self, analyst: str, time: str, ticks: Ticks, floor: int | None) -> None:
+        rules = self.regimes[-1].rules
         self.spent = total([self.spent, ticks])
-        for place in places(self.regimes[-1].rules, analyst, time):
+        for place in places(rules, analyst, time):
             self._add(place, ticks)
+        for level in rules.each_person:
+            counted_here = floor is not None and level >= floor
+            self._add((SCOPE, decimal(level)), ticks if counted_here else NOTHING)
 
     def _add(self, place: tuple[str, str], ticks: Ticks) -> None:
         self.accounts[place] = total([self.accounts.get(place, NOTHING), ticks])

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
+from leakcap.ledger.details import FROM, people_from
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.text import require_detail, require_text
 from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
@@ -93,6 +94,9 @@ class Charge:
     `asked` is what else was asked, in exact numbers as somebody gave them (``"ε 1/10"``): a charge with the
     same text that asks the same is the same query. Where it is empty, ε and δ of the spend say it.
 
+    `counts_by_cap` is the word of whoever asks that only those people are counted whose own caps have room,
+    as the entry says (`Entry.people_from`). A ledger in which people have caps takes no other charge.
+
     >>> Charge("malignant", "count where diagnosis = 'malignant'", Spend(epsilon=0.1)).analyst
     ''
     """
@@ -103,6 +107,7 @@ class Charge:
     analyst: str = ""
     details: Mapping[str, str | float | int] = field(default_factory=dict)
     asked: str = ""
+    counts_by_cap: bool = False
 
     def __post_init__(self) -> None:
         require(bool(self.query), "query", "Charge", "be a name", self.query)
@@ -112,6 +117,7 @@ class Charge:
         for key, value in self.details.items():
             require_text(key, "details", "Charge")
             require_detail(key, value)
+        require(FROM not in self.details, "details", "Charge", f"leave `{FROM}` to the ledger", FROM)
 
     @property
     def details_json(self) -> str:
@@ -142,13 +148,20 @@ class Entry:
     details: Mapping[str, str | float | int] = field(default_factory=dict)
     data_version: int = 1
 
+    @property
+    def people_from(self) -> float | None:
+        """From which cap of their own on people were counted; None where people have none."""
+        return people_from(self.details)
+
 
 @dataclass(frozen=True)
 class Answer:
-    """A recorded answer: whose entry it was, and the released values."""
+    """A recorded answer: whose entry it was, the released values, and from which cap of their own on people
+    were counted in it (None where people have none)."""
 
     entry: int
     values: list[list[float | str]]
+    people_from: float | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +197,9 @@ class Balance:
 
 @dataclass(frozen=True)
 class Account:
-    """All balances of one account. `scope` is ``everything``, ``analyst`` or a period such as ``month``."""
+    """All balances of one account. `scope` is ``everything``, ``analyst``, a period such as ``month``, or
+    ``people with a cap of`` for a level of the caps that people set themselves; there `left` is what still
+    counts them, for which every level above needs room too."""
 
     scope: str
     name: str

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, row_hash
+from leakcap.ledger.details import floor_read
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import ACCOUNT, EVENT
@@ -46,7 +47,8 @@ def proven_sums(connection: Connection, label: str, anchor: str | None = None) -
     accounts = connection.execute(select(ACCOUNT)).mappings().all()
     if seen.sums.accounts != {(row["scope"], row["name"]): _amounts(dict(row)) for row in accounts}:
         raise LedgerError(
-            f"The accounts of analysts or periods in ledger `{label}` do not add up: they were edited."
+            f"The accounts of analysts, periods or people's own caps in ledger `{label}` do not add up: they "
+            "were edited."
         )
     if anchor is not None:
         raise LedgerError(
@@ -102,11 +104,17 @@ class _Seen:
         elif row["kind"] == "amend":
             self._amend(row)
         elif row["kind"] == "reserve":
-            self.sums.spend(row["analyst"], row["time"], ticks_of(row))
+            self._spend(row)
         elif ticks_of(row) != NOTHING:
             self._refuse(self.seq + 1, "spends, and is no spend")
         elif row["kind"] == "repeat":
             self.sums.repeat(row["analyst"], row["entry"])
+
+    def _spend(self, row: Mapping[str, Any]) -> None:
+        floor, ticks = floor_read(row["details"]), ticks_of(row)
+        if floor != self.sums.floor(ticks) or (self.sums.levels and floor is None):
+            self._refuse(self.seq + 1, "counts people whose own caps have no room")
+        self.sums.spend(row["analyst"], row["time"], ticks, floor)
 
     def _amend(self, row: Mapping[str, Any]) -> None:
         told, now = json.loads(row["details"]), self.sums.regimes[-1].policy

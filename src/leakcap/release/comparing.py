@@ -118,6 +118,11 @@ def _both(first: Release, second: Release) -> tuple[Drawn, Drawn]:
     kinds = {_KINDS.get(release.query.statistic) for release in (first, second)}
     if len(kinds) > 1 or None in kinds:
         raise InvalidQuery("Only two counts, two sums or two means can be compared.")
+    if first.people_from != second.people_from:
+        raise InvalidQuery(
+            f"`{first.name}` and `{second.name}` count different people: between them, people's own caps "
+            "ran out."
+        )
     same = (first.text, first.rows[0].keys) == (second.text, second.rows[0].keys)
     if same and found[0].parts == found[1].parts:
         raise InvalidQuery("These are the same answer twice: its noise is not independent of itself.")

@@ -98,6 +98,11 @@ def _check(releases: Sequence[Release]) -> None:
             f"`releases` of `consistent` must be of {', '.join(_ADDITIVE)}: other statistics do not add up."
         )
     first = releases[0]
+    if any(release.people_from != first.people_from for release in releases):
+        raise InvalidQuery(
+            "`releases` of `consistent` must count the same people: between these, people's own caps ran "
+            "out. The answers stay as they are."
+        )
     for release in releases:
         query = release.query
         same = (_ADDITIVE[query.statistic], query.where) == (

@@ -60,6 +60,10 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
         ids = np.arange(size) % units
         as_text = known is not None and known.kind == "text"
         columns[policy.id_column] = np.array([str(i) for i in ids], object) if as_text else ids
+    if policy.caps_column is not None:
+        # One cap for each unit, so that a dry run counts as many people at each level.
+        levels = np.array(policy.caps.each_person or (), dtype=np.float64)
+        columns[policy.caps_column] = levels[np.arange(size) % units % len(levels)]
     connection = connect()
     _stored(connection, SOURCE, columns)
     for name, table in policy.tables.items():

@@ -20,10 +20,11 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidQuery
+from leakcap.release.people import counted_people
 from leakcap.release.policy import Column, Policy, Table
-from leakcap.release.typed import SOURCE, Read, aliased, column, identifier, joined_source
+from leakcap.release.typed import Read, aliased, column, identifier, joined_source
 
-__all__ = ["check_joins", "joined_policy", "joined_tree", "source_of"]
+__all__ = ["check_joins", "joined_policy", "joined_tree"]
 
 # Integers of these types compare as integers whatever their widths; other ids must be of one type.
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
@@ -50,23 +51,22 @@ def joined_policy(policy: Policy, tables: Sequence[str], *, owner: str = "query"
     return policy.model_copy(update={"columns": {**policy.columns, **added}})
 
 
-def source_of() -> exp.Table:
-    """The data itself."""
-    return exp.Table(this=identifier(SOURCE))
-
-
-def joined_tree(policy: Policy, tables: Sequence[str], read: Sequence[str]) -> exp.Expression:
+def joined_tree(
+    policy: Policy, tables: Sequence[str], read: Sequence[str], people_from: float | None = None
+) -> exp.Expression:
     """The data with these tables beside it: its columns of `read`, the id, and all of the tables' columns.
 
-    Every column has a name of its own, so that none can be taken for another.
+    Every column has a name of its own, so that none can be taken for another. With `people_from` the data are
+    those of the people whose own cap is that or more, from before they meet any table.
     """
     if not tables:
-        return source_of()
+        return counted_people(policy, read, people_from)
     theirs = {f"{name}.{key}" for name in tables for key in policy.tables[name].columns}
     met = [on for name in tables if (on := policy.tables[name].on) is not None]
     own = [name for name in (policy.id_column, *read, *met) if name is not None and name not in theirs]
     # With nothing to read of the data there is still the id or the key by which it is met.
-    mine = exp.Select(expressions=[column(name) for name in dict.fromkeys(own)]).from_(source_of())
+    own = list(dict.fromkeys(own))
+    mine = exp.Select(expressions=[*map(column, own)]).from_(counted_people(policy, own, people_from))
     rows = exp.Select(expressions=[exp.Star()]).from_(mine.subquery("own"))
     for index, name in enumerate(tables):
         table = policy.tables[name]

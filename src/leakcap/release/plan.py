@@ -25,6 +25,7 @@ from leakcap.release.engine import Columns, Integers
 from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
 from leakcap.release.part import Part, as_printed
+from leakcap.release.people import require_no_delta
 from leakcap.release.policy import Column, Policy
 from leakcap.release.statements import columns_in, statement_of, units_statement
 from leakcap.release.thresholds import plan_with_threshold
@@ -116,7 +117,8 @@ class Plan:
 
     `values` are what each row becomes, in our own words: integers, or an id; NULL where it has none. `grid`
     and `centre` are those of the first value. `exact_count` is the public number of rows, where it is public.
-    `bounded` says whether only `max_rows` rows of a unit are used.
+    `bounded` says whether only `max_rows` rows of a unit are used, `people_from` from which cap of their own
+    on people are counted (None: all are).
     """
 
     query: Query
@@ -129,6 +131,7 @@ class Plan:
     centre: int
     exact_count: int | None
     bounded: bool
+    people_from: float | None = None
 
     @property
     def statistic(self) -> Statistic:
@@ -192,6 +195,7 @@ def plan_query(query: Query, policy: Policy) -> Plan:
             f"Got {query.epsilon!r}."[:200]
         )
     policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
+    require_no_delta(policy, query.name, query.delta)
     condition = None if query.where is None else parse_where(query.where, policy)
     query = query.kind.completed(query)
     cells = cells_of(query, policy)

@@ -9,13 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from leakcap.errors import InvalidPolicy
-from leakcap.ledger import Caps, Limits
+from leakcap.ledger import MOST_LEVELS, Caps, Limits
 from leakcap.ledger.chain import text_hash
 from leakcap.release.validation import complaints, read_toml
 
@@ -27,6 +37,7 @@ __all__ = [
     "Policy",
     "PolicyCaps",
     "PolicyLimits",
+    "RowUnit",
     "Table",
     "coin_flip_epsilon",
     "load_policy",
@@ -146,12 +157,33 @@ def _storable(text: str) -> bool:
 class IdUnit(_Strict):
     """The unit is a person with an id: all rows that carry it, of which at most `max_rows` are used.
 
-    With `max_groups` they are used in that many groups of a `by` at most.
+    With `max_groups` they are used in that many groups of a `by` at most. `caps` names the column in which
+    each person has a cap of their own, if there is one: see `PolicyCaps.each_person`.
     """
 
     id: str = Field(min_length=1)
     max_rows: int = Field(default=1, ge=1, le=10**6)
     max_groups: int | None = Field(default=None, ge=1, le=10**6)
+    caps: str | None = Field(default=None, min_length=1)
+
+
+class RowUnit(_Strict):
+    """The unit is a row, with a cap of its own in the column `caps`."""
+
+    caps: str = Field(min_length=1)
+
+
+def _told(unit: object) -> str:
+    """Which of the two a unit is that is more than a word: a person with an id, unless it has only caps."""
+    alone = (
+        isinstance(unit, Mapping) and "caps" in unit and not {"id", "max_rows", "max_groups"} & unit.keys()
+    )
+    return "RowUnit" if alone or isinstance(unit, RowUnit) else "IdUnit"
+
+
+_PersonOrRow = Annotated[
+    Annotated[IdUnit, Tag("IdUnit")] | Annotated[RowUnit, Tag("RowUnit")], Discriminator(_told)
+]
 
 
 class Table(_Strict):
@@ -225,6 +257,8 @@ class PolicyCaps(PolicyLimits):
     `nats_level` caps the level-α capacity about one person at order `alpha`.
     `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead,
     `each_period` what is spent within a day, week, month or year. All hold at once.
+    `each_person` are the public levels, rising, of the caps on ε that people bring themselves, in the column
+    that `unit.caps` names. A cap is worth the largest level that is not above it.
     """
 
     epsilon: float = Field(gt=0.0, le=1e6)
@@ -233,6 +267,7 @@ class PolicyCaps(PolicyLimits):
     each_analyst: PolicyLimits | None = None
     analysts: dict[str, PolicyLimits] = Field(default_factory=dict)
     each_period: EachPeriod | None = None
+    each_person: tuple[float, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -247,6 +282,23 @@ class PolicyCaps(PolicyLimits):
                 "`epsilon` in place of `coin_flip`"
             )
         return {**content, "delta": 0.0} if delta is None else content
+
+    @field_validator("each_person", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("each_person")
+    @classmethod
+    def _check_people(cls, levels: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if levels is None:
+            return None
+        fits = 0 < len(levels) <= MOST_LEVELS and all(1e-9 <= one <= 1e6 for one in levels)
+        if not fits or any(two - one < 1e-9 for one, two in pairwise(levels)):
+            raise ValueError(
+                f"give 1 to {MOST_LEVELS} rising levels of ε from 1e-9 to 1e6, at least 1e-9 apart"
+            )
+        return levels
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
@@ -266,6 +318,7 @@ class PolicyCaps(PolicyLimits):
             analysts={name: Limits(**part.limits) for name, part in self.analysts.items()},
             each_period=None if period is None else Limits(**period.limits),
             period=None if period is None else period.length,
+            each_person=self.each_person or (),
         )
 
 
@@ -303,7 +356,7 @@ class Policy(_Strict):
     """
 
     dataset: str = Field(min_length=1)
-    unit: Literal["row"] | IdUnit = "row"
+    unit: Literal["row"] | _PersonOrRow = "row"
     neighbours: Literal["replace-one", "add-remove-one"]
     rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
     max_rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
@@ -333,8 +386,26 @@ class Policy(_Strict):
     def _consistent(self) -> Self:
         _check_names(self.columns)
         self._check_units()
+        self._check_people()
         self._check_tables()
         return self
+
+    def _check_people(self) -> None:
+        """People's own caps need a column and levels, and neighbours that keep a person's cap."""
+        if self.caps_column is None and self.caps.each_person is None:
+            return
+        if self.caps_column is None:
+            raise ValueError("`unit.caps`, the column of the caps in `caps.each_person`, is missing")
+        if self.caps.each_person is None:
+            raise ValueError("`caps.each_person`, the levels of the caps in `unit.caps`, is missing")
+        if self.neighbours == "replace-one":
+            raise ValueError(
+                "`unit.caps` goes with add-remove-one neighbours only: under replace-one whoever takes a "
+                "person's place may bring another cap, and would be counted where the person is not"
+            )
+        _check_names(
+            dict.fromkeys((*self.columns, *([self.id_column] if self.id_column else []), self.caps_column))
+        )
 
     def _check_tables(self) -> None:
         """Names of tables are plain words, so that `people.sex` can mean one thing only."""
@@ -377,18 +448,23 @@ class Policy(_Strict):
     @property
     def rows_per_unit(self) -> int:
         """How many rows of one unit are used at most."""
-        return 1 if self.unit == "row" else self.unit.max_rows
+        return self.unit.max_rows if isinstance(self.unit, IdUnit) else 1
 
     @property
     def groups_per_unit(self) -> int:
         """In how many groups of a `by` rows of one unit are used at most."""
-        groups = None if self.unit == "row" else self.unit.max_groups
+        groups = self.unit.max_groups if isinstance(self.unit, IdUnit) else None
         return self.rows_per_unit if groups is None else min(groups, self.rows_per_unit)
 
     @property
     def id_column(self) -> str | None:
         """The column that names the unit; None when a row is the unit."""
-        return None if self.unit == "row" else self.unit.id
+        return self.unit.id if isinstance(self.unit, IdUnit) else None
+
+    @property
+    def caps_column(self) -> str | None:
+        """The column of the caps that people bring themselves; None where they bring none."""
+        return None if self.unit == "row" else self.unit.caps
 
     @property
     def units(self) -> int | None:
@@ -403,8 +479,9 @@ class Policy(_Strict):
         content["caps"] = {
             name: cap for name, cap in caps.items() if name in _FIRST_CAPS or cap not in (None, {})
         }
-        if isinstance(content["unit"], dict) and content["unit"].get("max_groups") is None:
-            content["unit"].pop("max_groups", None)
+        if isinstance(content["unit"], dict):
+            unit = content["unit"].items()
+            content["unit"] = {n: v for n, v in unit if n not in ("max_groups", "caps") or v is not None}
         for column in content["columns"].values():
             if column["private"] is None:
                 del column["private"]

@@ -206,7 +206,9 @@ def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
     ends = (np.array(column, dtype=np.float64) for column in (found.lower, found.upper))
     rows = Rows(labels, Answers(numbers_of(found.values), *ends))
     scale, drawn = price.noise_scales[plan.parts[0].role], _drawn(plan, found)
-    return Release(plan.query.name, plan.query, plan.text, rows, scale, price, repeated=True, drawn=drawn)
+    about = (plan.query.name, plan.query, plan.text)
+    counted = answer.people_from
+    return Release(*about, rows, scale, price, repeated=True, drawn=drawn, people_from=counted)
 
 
 def _fits(found: Told, names: Sequence[str], plan: Plan, labels: Labels, *, recorded: bool) -> bool:

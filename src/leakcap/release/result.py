@@ -14,6 +14,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.answers import Number, Row, Rows
 from leakcap.release.drawn import Covariances, Drawn, drawn_of, keeps, missing
 from leakcap.release.exposure import exposure_of
+from leakcap.release.people import counted_words
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Key
 from leakcap.release.price import Price
@@ -37,7 +38,7 @@ class Release:
     unit of the column; `price.noise_scales` has both for a mean. For quantiles it is how many rows further
     from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says that the ledger
     remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made of, where they
-    are kept.
+    are kept. Where people have caps of their own, only those of `people_from` or more were counted.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Release:
     price: Price
     repeated: bool = False
     drawn: Drawn | None = None
+    people_from: float | None = None
 
     def at(self, **keys: Key) -> Release:
         """The release of one group alone, by its keys. Raises `InvalidQuery` unless there is exactly one."""
@@ -96,6 +98,11 @@ class Release:
         """What was done to the noisy numbers afterwards, which costs nothing; None where nothing was."""
         return self.query.kind.processed(self.query)
 
+    @property
+    def counted(self) -> str:
+        """Of whose own caps nothing was counted any more; empty where people have no caps of their own."""
+        return counted_words(self.people_from)
+
     def statement(self) -> Statement:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
@@ -114,6 +121,7 @@ class Release:
             "values": rows,
             "confidence": 0.95,
             **({} if self.processed is None else {"post_processed": self.processed}),
+            **({"counted": self.counted} if self.counted else {}),
             "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)},
             "price": {
                 "epsilon": price.epsilon,
@@ -143,6 +151,7 @@ class Release:
     def __str__(self) -> str:
         """Values with their intervals, a line each, and what was paid."""
         cost = "repeated for free" if self.repeated else f"for ε = {self.price.epsilon:.6g}"
+        cost += f". {self.counted}" if self.counted else ""
         if not self.grouped:
             return f"{self.name}: {_line(self.rows[0])}, {cost}"
         lines = [f"  {', '.join(map(str, row.keys.values()))}: {_line(row)}" for row in self.rows[:_MOST]]
@@ -156,7 +165,7 @@ class Release:
             for row in self.rows
         ]
         paid = "repeated from the ledger, for free" if self.repeated else f"ε = {self.price.epsilon:.6g}"
-        note = f"{self.text}. Noise: {self.price.mechanism}; {paid}."
+        note = f"{self.text}. Noise: {self.price.mechanism}; {paid}. {self.counted}".rstrip()
         return card(self.name, rows, heads=("", "private value", "95 % interval"), note=note)
 
 

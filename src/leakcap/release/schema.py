@@ -46,6 +46,8 @@ def check_schema(
         _check(columns, name, policy.columns[name].kind, _READABLE[policy.columns[name].kind])
     if policy.id_column is not None:
         _check(columns, policy.id_column, "an id", _IDS)
+    if policy.caps_column is not None:
+        _check(columns, policy.caps_column, "number", _READABLE["number"])
 
 
 def _check(columns: Mapping[str, str], name: str, kind: str, readable: set[str]) -> None:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from leakcap.release.condition import to_tree
 from leakcap.release.joins import joined_tree
 from leakcap.release.policy import Policy
-from leakcap.release.typed import SOURCE, Hashed, Kept, Read, Steps, aliased, column, typed_column
+from leakcap.release.typed import SOURCE, Hashed, Kept, Read, Steps, aliased, column, free_name, typed_column
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
@@ -76,7 +76,8 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
     themselves: rows that still tie are alike in all that is read, and interchangeable. Where groups are
     bounded too they are ordered by a hash of their own before the rows in them: one order serves both bounds.
     """
-    policy, source = plan.policy, joined_tree(plan.policy, plan.query.join, read)
+    policy = plan.policy
+    source = joined_tree(policy, plan.query.join, read, plan.people_from)
     if policy.id_column is None or not plan.bounded:
         return source
     unit = Read(this=column(policy.id_column), kind="id")
@@ -86,7 +87,7 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
     number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(unit, seen, _ROWS, seed)])
     # By name: under a star, a column of the table could bear the name of the row number and replace it.
     names = tuple(dict.fromkeys((policy.id_column, *read)))
-    place, rank = (_free_name(name, names) for name in ("leakcap_row_number", "leakcap_group_number"))
+    place, rank = (free_name(name, names) for name in ("leakcap_row_number", "leakcap_group_number"))
     chosen = [*map(column, names), aliased(number, place)]
     kept: exp.Expression = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
     if groups:
@@ -135,14 +136,6 @@ def _number(seed: str) -> int:
     """The seed as a signed integer of 64 bits, which every engine has."""
     digest = hashlib.sha256(seed.encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
-
-
-def _free_name(name: str, taken: Sequence[str]) -> str:
-    """A name that no column bears, whatever its case: another one would be read in its place."""
-    lowered = {other.lower() for other in taken}
-    while name in lowered:
-        name += "_"
-    return name
 
 
 def units_statement(policy: Policy) -> exp.Select:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from leakcap.release.price import Price, price_of
 from leakcap.release.queries import Query
 from leakcap.release.recorded import recalled, values_of
 from leakcap.release.result import Release, release_of
-from leakcap.release.scan import Found, scans_of
+from leakcap.release.scan import Found, Scan, scans_of
 from leakcap.release.schema import check_schema, wrong_number
 from leakcap.release.shares import Aim
 from leakcap.release.sql import sql_queries
@@ -246,24 +247,36 @@ class PrivateTable(Asking):
         if not steps:
             return []
         # Written out before the commit, so that nothing after it can fail because of the query.
-        scans = scans_of([plan for plan, _ in steps], self._engine, self.ledger.seed)
+        least = min(self.policy.caps.each_person or (), default=None)
+        scans = self._scans([plan for plan, _ in steps], [least] * len(steps))
         try:
             if self.policy.neighbours == "replace-one":
                 # A refusal should not wait for the count; `reserve` asks again, and for good.
                 self.ledger.check(charges)
                 self._check_units()
-            ids = [entry.id for entry in self.ledger.reserve(charges, data=data)]
+            entries = self.ledger.reserve(charges, data=data)
         except BudgetExceeded as error:
             raise error.saying(f"{error}{self._asked_before(charges, data)}") from None
+        ids, people = [entry.id for entry in entries], [entry.people_from for entry in entries]
         try:
+            if any(one != least for one in people):
+                scans = self._scans([plan for plan, _ in steps], people)
             totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
-            releases = [self._answer(*step, totals[place]) for place, step in enumerate(steps)]
+            releases = [self._answer(*step, totals[place], people[place]) for place, step in enumerate(steps)]
             values = values_of(releases, ids)
             # Until here nobody has seen an answer: what cannot be recorded does not leave.
             self.ledger.mark_released(ids, answers=values)
         except LeakcapError as error:
             raise after_commit(error) from None
-        return [(release, Answer(id_, values[id_])) for release, id_ in zip(releases, ids, strict=True)]
+        return [
+            (release, Answer(entry.id, values[entry.id], entry.people_from))
+            for release, entry in zip(releases, entries, strict=True)
+        ]
+
+    def _scans(self, plans: Sequence[Plan], people: Sequence[float | None]) -> list[Scan]:
+        """The statements, each over the people whose own caps it may count."""
+        chosen = [replace(plan, people_from=one) for plan, one in zip(plans, people, strict=True)]
+        return scans_of(chosen, self._engine, self.ledger.seed)
 
     def _check_units(self) -> None:
         """Under replace-one the number of units is public by definition, so that to compare it tells nothing:
@@ -296,16 +309,19 @@ class PrivateTable(Asking):
             **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},
         }
         asked = f"ε {as_printed(plan.query.epsilon)}"  # δ stands in the text
-        return Charge(plan.query.name, plan.text, price.spend, self._analyst, details, asked)
+        own = self.policy.caps_column is not None
+        return Charge(
+            plan.query.name, plan.text, price.spend, self._analyst, details, asked, counts_by_cap=own
+        )
 
-    def _answer(self, plan: Plan, price: Price, found: Found) -> Release:
+    def _answer(self, plan: Plan, price: Price, found: Found, people_from: float | None) -> Release:
         noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
-        return release_of(plan, price, noisy, found.codes)
+        return replace(release_of(plan, price, noisy, found.codes), people_from=people_from)
 
 
 def _wanted(policy: Policy) -> dict[str, set[str]]:
     """The columns that a policy can have read, of the data and of each table."""
-    own = {*policy.columns, *([] if policy.id_column is None else [policy.id_column])}
+    own = {*policy.columns, *(one for one in (policy.id_column, policy.caps_column) if one is not None)}
     return {"": own, **{name: {*one.columns, one.key_column} for name, one in policy.tables.items()}}
 
 

@@ -9,6 +9,7 @@ its types can make fail (`release/engine/`); a tree that still has one cannot be
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import ClassVar
 
@@ -28,6 +29,7 @@ __all__ = [
     "aliased",
     "column",
     "data_type",
+    "free_name",
     "identifier",
     "joined_source",
     "literal",
@@ -123,6 +125,18 @@ def column(name: str) -> exp.Column:
 def aliased(tree: exp.Expression, name: str) -> exp.Alias:
     """`tree` AS "name"."""
     return exp.Alias(this=tree, alias=identifier(name))
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name that no column bears, whatever its case: another one would be read in its place.
+
+    >>> free_name("place", ["id", "Place"])
+    'place_'
+    """
+    lowered = {other.lower() for other in taken}
+    while name in lowered:
+        name += "_"
+    return name
 
 
 def data_type(name: str) -> exp.DataType:

@@ -20,6 +20,10 @@ _MOST = 20
 Model = TypeVar("Model", bound=BaseModel)
 
 
+# The names of the forms that a `unit` may have are no part of where it stands.
+_BRANCHES = {"IdUnit", "RowUnit", "literal['row']", "tagged-union[IdUnit,RowUnit]"}
+
+
 def complaints(error: ValidationError, owner: str) -> str:
     """Every broken rule in one line: the field, where it stands, and what it must be.
 
@@ -37,7 +41,7 @@ def _line(detail: dict[str, Any], owner: str) -> str:
     cause = (detail.get("ctx") or {}).get("error")
     if isinstance(cause, InvalidInput):
         return str(cause)
-    where = ".".join(str(part) for part in detail["loc"] if part not in {"IdUnit", "literal['row']"})
+    where = ".".join(str(part) for part in detail["loc"] if part not in _BRANCHES)
     if detail["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"`{where}` of `{owner}` is not a known field. Remove it or check its spelling."
     if detail["type"] == "missing":

@@ -60,6 +60,11 @@ def not_counted(policy: Policy) -> str:
     left = []
     if person is not None:
         left += [f"rows without {person}", f"rows beyond {rows:,} of one {person}"]
+    if policy.caps_column is not None:
+        left.append(
+            f"{'rows' if person is None else 'people'} whose own cap, in `{policy.caps_column}`, has no room "
+            "left, is missing or lies below every level"
+        )
     if any(column.keys for column in columns):
         left.append("in groups, rows whose key is not letter for letter one of the policy's")
     if any(column.bounds is not None and column.fill is None for column in columns):
@@ -111,6 +116,10 @@ def not_protected(policy: Policy) -> list[str]:
         "The policy's own text: columns, bounds, keys and caps are open to whoever sees the report.",
         "An analyst's name is not checked: caps on an analyst bound what was told under one name.",
     ]
+    if policy.caps_column is not None:
+        texts.append(
+            "From which cap of people's own on an answer counts them is public, and so are the levels."
+        )
     if policy.neighbours == "replace-one":
         texts.append("Whether a person is in the table is not hidden, only what the table says of them.")
         texts.append("The number of people in the table is public and exact.")

@@ -212,5 +212,8 @@ def policy_section(policy: Policy) -> Section:
     facts += [
         (f"cap: {CAPS.get(name, name)}", f"{cap:.12g}") for name, cap in caps.items() if cap is not None
     ]
+    if policy.caps.each_person:
+        levels = ", ".join(f"{level:.12g}" for level in policy.caps.each_person)
+        facts.append(("cap: people's own ε", f"in column {policy.caps_column}, at the levels {levels}"))
     facts += [(f"column {name}", known) for name, known in policy_rows(policy)]
     return Section("The policy", (Grid(("field", "what it says"), tuple(facts)),))

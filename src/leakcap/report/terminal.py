@@ -69,6 +69,10 @@ def print_publication(
 def print_values(console: Console, releases: Sequence[Release], *, scale: bool = False) -> None:
     """The values alone, with their intervals, and what was done to them afterwards."""
     console.print(_values(releases, scale))
+    for words in dict.fromkeys(release.counted for release in releases if release.counted):
+        names = [release.name for release in releases if release.counted == words]
+        whose = "" if len(names) == len(releases) else f"{', '.join(names)}: "
+        console.print(Text(plain(f"{whose}{words}"), style=_SOFT))
     changed = [release for release in releases if release.processed is not None]
     for release in changed:
         words = f"{plain(release.name)}: {release.processed} (post-processing, which costs nothing)"

@@ -207,7 +207,9 @@ def _violation(rows: Floats, limits: Floats, mean: Floats) -> float:
             limit = float(limits[x, other])
             if x != other and math.isfinite(limit):
                 excess = (rows[x, used] * math.exp(-limit) - rows[other, used]) / mean[used]
-                worst = max(worst, float(excess.max()) / -math.expm1(-limit))
+                most, room = float(excess.max()), -math.expm1(-limit)
+                # Where nothing may differ only the mean itself will do.
+                worst = max(worst, most / room if room > 0.0 else float(most > 0.0))
     return worst
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Answer, Entry, Ledger
+from leakcap.ledger.people import SCOPE
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.recorded import told
 from leakcap.report.promises import not_counted
@@ -170,7 +171,11 @@ def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:
 
 
 def _account(account: Account) -> dict[str, object]:
-    title = {"everything": "Everything ever released", "analyst": f"Analyst {account.name}"}
+    title = {
+        "everything": "Everything ever released",
+        "analyst": f"Analyst {account.name}",
+        SCOPE: f"People with a cap of {account.name}",
+    }
     rows = [
         {
             "name": CAPS.get(b.name, b.name),

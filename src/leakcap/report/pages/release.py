@@ -116,4 +116,8 @@ def _queries(record: ReleaseRecord) -> Iterator[Grid]:
         noise = f"{release.noise.mechanism}, {_scales(release)}"
         rows.append((f"{release.name}{again}", *price_cells(release.price), noise, guess, odds))
     yield Grid(heads, tuple(rows), (1, 2, 3, 4))
-    yield Grid(("statistic", "query"), tuple((r.name, r.query) for r in record.releases))
+    yield Grid(("statistic", "query"), tuple(map(_asked, record.releases)))
+
+
+def _asked(release: ReleasedRecord) -> tuple[str, str]:
+    return release.name, ". ".join(one for one in (release.query, release.counted) if one)

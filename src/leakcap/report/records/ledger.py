@@ -23,7 +23,7 @@ __all__ = [
 
 
 class AccountRecord(Part):
-    """An analyst's or a period's account."""
+    """An account of an analyst, of a period, or of the people whose own cap is one level."""
 
     scope: str
     name: str

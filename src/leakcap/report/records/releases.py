@@ -61,6 +61,9 @@ class ReleasedRecord(Part):
     post_processed: Annotated[
         str | None, Field(description="what was done to the noisy numbers afterwards, which costs nothing")
     ] = None
+    counted: Annotated[
+        str | None, Field(description="whom it counts, where people have caps of their own")
+    ] = None
     statement: StatementRecord
 
 
