@@ -268,5 +268,11 @@ def matches(shown: str, told: str) -> bool:
     >>> matches("a … d", "a b c d e"), matches("a d", "a b c d")
     (True, False)
     """
-    parts = [r"\s+".join(map(re.escape, part.split())) for part in shown.split("…")]
-    return re.search(r"[\s\S]*?".join(parts), told) is not None
+    place = 0
+    for part in shown.split("…"):
+        # The first place where a part stands leaves most room for the others: there is nothing to try again.
+        found = re.compile(r"\s+".join(map(re.escape, part.split()))).search(told, place)
+        if found is None:
+            return False
+        place = found.end()
+    return True
