@@ -172,3 +172,11 @@ def test_a_batch_is_answered_like_its_channels(ruler):
         assert all(found.upper >= [b.lower for b in singles])
         np.testing.assert_allclose(found.lower, [b.lower for b in singles], rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(found.upper, [b.upper for b in singles], rtol=1e-13, atol=1e-16)
+
+
+def test_a_guarantee_that_surely_holds_has_a_delta_of_zero() -> None:
+    flip = 1 / (1 + math.exp(1.0))
+    channel = Channel([[1 - flip, flip, 0.0], [flip, 1 - flip, 0.0]])
+    for epsilon, holds in ((0.9, False), (1.0, False), (1.000001, True), (4.0, True)):
+        delta = capacity(channel, HockeyStick(math.exp(epsilon))).upper
+        assert (delta == 0.0) is holds, epsilon

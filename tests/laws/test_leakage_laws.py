@@ -50,6 +50,11 @@ def mixing(channel: Channel) -> Channel:
     return Channel(0.5 * np.eye(size) + 0.5 / size, outputs=channel.inputs)
 
 
+def one_person(channel: Channel) -> Channel:
+    """Each secret as a database of one record."""
+    return channel.relabelled(inputs=[(x,) for x in range(channel.shape[0])])
+
+
 FALLS: dict[str, tuple[Measure, ...]] = {
     "mutual_information": (leakage.mutual_information,),
     "sibson": tuple(at(leakage.sibson, a) for a in ORDERS),
@@ -83,6 +88,8 @@ FALLS: dict[str, tuple[Measure, ...]] = {
         lambda c, p: leakage.dalenius_capacity(c, max_case=True).upper,
     ),
     "additive_bayes_capacity": (lambda c, p: leakage.additive_bayes_capacity(c).upper,),
+    "belief_change": (lambda c, p: leakage.belief_change(c).upper,),
+    "joining_change": (lambda c, p: leakage.joining_change(one_person(c)).upper,),
 }
 """What post-processing can only lower (risks and numbers of guesses with their sign turned)."""
 

@@ -136,3 +136,19 @@ def test_with_a_slack_the_belief_moves_as_said(epsilon: float, delta: float) -> 
         assert seen[too_far].sum() <= rare, state
         tested += 1
     assert tested == 200
+
+
+def test_outputs_that_never_happen_change_no_belief() -> None:
+    for measure in (belief_change, lambda c: joining_change(c.relabelled(inputs=[(0,), (1,)]))):
+        narrow = measure(Channel([[0.75, 0.25], [0.25, 0.75]]))
+        wide = measure(Channel([[0.75, 0.0, 0.25], [0.25, 0.0, 0.75]]))
+        assert (wide.lower, wide.upper) == (narrow.lower, narrow.upper)
+        assert wide.upper < 1.0
+
+
+def test_rows_of_doubles_are_meant_divided_by_their_sums() -> None:
+    row, other = [0.1] * 10, [Fraction(k, 55) for k in range(1, 11)]
+    exact = belief_change(Channel([[Fraction(1, 10)] * 10, other]))
+    assert belief_change(Channel([row, [float(k) for k in other]])).upper == pytest.approx(
+        exact.upper, rel=1e-14
+    )

@@ -140,7 +140,8 @@ class _Largest:
 
 
 def _every_pair(rows: Floats, divergence: Divergence) -> tuple[Ends, Pair]:
-    best = _Largest(divergence)
+    # An output that no secret has would only widen the error.
+    rows, best = rows[:, rows.any(axis=0)], _Largest(divergence)
     for x, row in enumerate(tracked(rows, "all pairs of secrets")):
         best.see(x, np.arange(len(rows)), row[None, :], rows)
     return best.told()

@@ -40,7 +40,9 @@ def belief_change(channel: Channel) -> Bound:
     """
     one = Fraction(1)
     rows = _rows(channel)
-    return _largest([(row[y], one) for row in rows] for y in range(channel.shape[1]))
+    # An output that no secret has moves nobody.
+    seen = [y for y in range(channel.shape[1]) if any(row[y] for row in rows)]
+    return _largest([(row[y], one) for row in rows] for y in seen)
 
 
 def joining_change(channel: Channel, default: Hashable | None = None) -> Bound:
@@ -89,8 +91,11 @@ def _weighed(
 
 
 def _rows(channel: Channel) -> list[Sequence[Fraction]]:
-    rows = channel.exact if channel.exact is not None else channel.matrix.tolist()
-    return [[Fraction(entry) for entry in row] for row in rows]
+    if channel.exact is not None:
+        return list(channel.exact)
+    # Rows of doubles hardly ever sum to one: what is meant is the row divided by its sum.
+    rows = [[Fraction(entry) for entry in row] for row in channel.matrix.tolist()]
+    return [[entry / total for entry in row] for row, total in zip(rows, map(sum, rows), strict=True)]
 
 
 def _largest(weighed: Iterable[list[Pair]]) -> Bound:
