@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, LedgerError, require
-from leakcap.ledger import Entry, Ledger, Spend
+from leakcap.ledger import Entry, Spend
 from leakcap.models.budget import Account, asked_of, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
@@ -23,7 +23,7 @@ from leakcap.models.losses import Loss, SquaredLoss
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
-from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes, uniform_below
+from leakcap.sampling import ByteSource, discrete_gaussian, uniform_below
 
 __all__ = ["PrivateGradientDescent", "coins"]
 
@@ -52,20 +52,22 @@ class _Data:
     people: int
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateGradientDescent(PrivateModel):
     """θ ← θ − η·(Σ over a Poisson sample of clipped gradients, plus noise)/(q·n), `steps` times.
 
     Each person is in a step with probability q = `sample_rate`, by an exact coin. A gradient is shortened to
     length `clip`, rounded towards zero to 2¹⁶ steps of it, and the integers' exact sum gets discrete Gaussian
     noise of deviation `noise_multiplier`·clip. `expected_rows` stands for n where the policy has no public
-    number. After `fit`: `coef_` (θ without the intercept), `intercept_`, `curve_` (the guarantee: Rényi
-    curve and capacities), `spend_` (the ledger counts ε at `delta`), `entry_`.
+    number. Of a person's m rows in a table each gradient is shortened to `clip`/m. After `fit`: `coef_` (θ
+    without the intercept), `intercept_`, `curve_` (the guarantee: Rényi curve and capacities), `spend_` (the
+    ledger counts ε at `delta`), `entry_`.
 
     `progress(step, steps)` is called after each step. With `checkpoint`, a path, the state goes to the ledger
     and the file every `checkpoint_every` steps and on Ctrl-C, and `resume` goes on without paying again.
     Source: Bassily, Smith & Thakurta 2014; Abadi et al. 2016; Mironov, Talwar & Zhang 2019.
 
-    >>> from leakcap.ledger import Caps
+    >>> from leakcap.ledger import Caps, Ledger
     >>> from leakcap.release import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "max_rows": 4000,
     ...     "caps": {"epsilon": 9.0, "delta": 1e-5}, "columns": {"x": {"bounds": [0.0, 1.0]}}})
@@ -78,49 +80,23 @@ class PrivateGradientDescent(PrivateModel):
     (True, True)
     """
 
-    coef_: Floats
-    intercept_: Floats
-    theta_: Floats
-    curve_: RenyiCurve
+    loss: Loss | None = None
+    delta: float = 1e-6
+    noise_multiplier: float = 2.0
+    clip: float = 1.0
+    sample_rate: float | Fraction = 0.1
+    steps: int = 100
+    learning_rate: float = 0.5
+    expected_rows: int | None = None
+    fit_intercept: bool = True
+    progress: Callable[[int, int], object] | None = None
+    checkpoint: str | Path | None = None
+    checkpoint_every: int = 50
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | str | Path | Mapping[str, Any] | None = None,
-        ledger: Ledger | str | Path | None = None,
-        loss: Loss | None = None,
-        delta: float = 1e-6,
-        noise_multiplier: float = 2.0,
-        clip: float = 1.0,
-        sample_rate: float | Fraction = 0.1,
-        steps: int = 100,
-        learning_rate: float = 0.5,
-        expected_rows: int | None = None,
-        fit_intercept: bool = True,
-        progress: Callable[[int, int], object] | None = None,
-        checkpoint: str | Path | None = None,
-        checkpoint_every: int = 50,
-        n_features: int | None = None,
-        analyst: str = "",
-        source: ByteSource = system_bytes,
-    ) -> None:
-        self.policy = policy
-        self.ledger = ledger
-        self.loss = loss
-        self.delta = delta
-        self.noise_multiplier = noise_multiplier
-        self.clip = clip
-        self.sample_rate = sample_rate
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.expected_rows = expected_rows
-        self.fit_intercept = fit_intercept
-        self.progress = progress
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.n_features = n_features
-        self.analyst = analyst
-        self.source = source
+    coef_: Floats = field(init=False)
+    intercept_: Floats = field(init=False)
+    theta_: Floats = field(init=False)
+    curve_: RenyiCurve = field(init=False)
 
     def _kind(self) -> str:
         return self._loss.kind
@@ -148,51 +124,22 @@ class PrivateGradientDescent(PrivateModel):
         with self._account(examples) as account:
             return self._run(account, examples, saved=saved, fresh=False)
 
-    def fit_table(
-        self,
-        table: PrivateTable,
-        *,
-        features: Sequence[str],
-        target: str,
-        where: str | None = None,
-        fresh: bool = False,
-    ) -> Self:
-        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
-
-        Rows come from its engine, bounded as the policy says; features (and a target that is a number) are
-        scaled by their bounds to [−1, 1], and `clip` and `learning_rate` are in these units. Of a person's m
-        rows each gradient is shortened to `clip`/m. `coef_` and `intercept_` are in the columns' units.
-        """
-        self._check()
-        return self._table(table, features, target, where, None, fresh=fresh)
-
     def resume_table(
         self, table: PrivateTable, *, features: Sequence[str], target: str, where: str | None = None
     ) -> Self:
         """Go on after a crash with a fit to a table; raises what `resume` does."""
         self._check()
-        return self._table(table, features, target, where, self._saved())
+        saved = self._saved()
+        account, examples = self._behind(table, features, target, where)
+        return self._run(account, examples, saved=saved, fresh=False)
 
     def _saved(self) -> Path:
         path = self.checkpoint
         require(path is not None, "checkpoint", _OWNER, "be a path", path)
         return Path(str(path))
 
-    def _table(
-        self,
-        table: PrivateTable,
-        features: Sequence[str],
-        target: str,
-        where: str | None,
-        saved: Path | None,
-        *,
-        fresh: bool = False,
-    ) -> Self:
-        classes = self._loss.kind == "classifier"
-        account, examples = self._behind(
-            table, features, target, where, classes=classes, centred=self.fit_intercept
-        )
-        return self._run(account, examples, saved=saved, fresh=fresh)
+    def _centred(self) -> bool:
+        return self.fit_intercept
 
     def _targets(self, y: NDArray[Any]) -> Floats:
         return self._loss.encode(y)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Ledger
 from leakcap.models.budget import Account, Answered, asked_of, check_epsilon
 from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
@@ -21,12 +20,12 @@ from leakcap.models.private_model import PrivateModel
 from leakcap.models.reading import doubles_of
 from leakcap.models.scores import r_squared
 from leakcap.models.values import Floats
-from leakcap.release import Policy, PrivateTable
-from leakcap.sampling import ByteSource, system_bytes
+from leakcap.release import PrivateTable
 
 __all__ = ["LinearRegression", "box_of"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(PrivateModel):
     """Least squares by noisy sufficient statistics; (ε, 0) by discrete Laplace, (ε, δ) by Gaussian noise.
 
@@ -36,7 +35,7 @@ class LinearRegression(PrivateModel):
     coefficients), `moments_` (the release itself), `spend_`, `entry_` (of the ledger).
     Source: Vu & Slavkovic 2009; Foulds et al. 2016; Wang 2018, algorithm 2.
 
-    >>> from leakcap.ledger import Caps
+    >>> from leakcap.ledger import Caps, Ledger
     >>> from leakcap.release import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
     ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
@@ -49,38 +48,19 @@ class LinearRegression(PrivateModel):
     (True, 2.0)
     """
 
-    coef_: Floats
-    intercept_: float
-    ridge_: float
-    moments_: Floats
-    noise_scale_: float
-    coef_intervals_: Floats
-    intercept_interval_: tuple[float, float]
+    epsilon: float = 1.0
+    delta: float = 0.0
+    bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None
+    target_bounds: tuple[float, float] | None = None
+    fit_intercept: bool = True
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | str | Path | Mapping[str, Any] | None = None,
-        ledger: Ledger | str | Path | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
-        target_bounds: tuple[float, float] | None = None,
-        fit_intercept: bool = True,
-        n_features: int | None = None,
-        analyst: str = "",
-        source: ByteSource = system_bytes,
-    ) -> None:
-        self.policy = policy
-        self.ledger = ledger
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.fit_intercept = fit_intercept
-        self.n_features = n_features
-        self.analyst = analyst
-        self.source = source
+    coef_: Floats = field(init=False)
+    intercept_: float = field(init=False)
+    ridge_: float = field(init=False)
+    moments_: Floats = field(init=False)
+    noise_scale_: float = field(init=False)
+    coef_intervals_: Floats = field(init=False)
+    intercept_interval_: tuple[float, float] = field(init=False)
 
     def fit_table(
         self,

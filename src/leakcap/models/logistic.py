@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.ledger import Ledger
 from leakcap.models.margin import MarginClassifier
 from leakcap.models.values import Floats
-from leakcap.release import Policy
-from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["LogisticRegression"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(MarginClassifier):
     """Two classes, by noise in the objective; (ε, 0) with Laplace noise, (ε, δ) with Gaussian noise.
 
@@ -28,7 +25,7 @@ class LogisticRegression(MarginClassifier):
     `solver_noise_` (what hides how the solver stopped), `spend_`, `entry_`.
     Source: Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Iyengar et al. 2019.
 
-    >>> from leakcap.ledger import Caps
+    >>> from leakcap.ledger import Caps, Ledger
     >>> from leakcap.release import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
     ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
@@ -41,33 +38,6 @@ class LogisticRegression(MarginClassifier):
     """
 
     _title: ClassVar[str] = "logistic regression"
-
-    def __init__(
-        self,
-        *,
-        policy: Policy | str | Path | Mapping[str, Any] | None = None,
-        ledger: Ledger | str | Path | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        row_norm: float = 1.0,
-        penalty: float | None = None,
-        classes: Sequence[Any] = (0, 1),
-        fit_intercept: bool = True,
-        n_features: int | None = None,
-        analyst: str = "",
-        source: ByteSource = system_bytes,
-    ) -> None:
-        self.policy = policy
-        self.ledger = ledger
-        self.epsilon = epsilon
-        self.delta = delta
-        self.row_norm = row_norm
-        self.penalty = penalty
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.n_features = n_features
-        self.analyst = analyst
-        self.source = source
 
     def _loss(self) -> tuple[float, float]:
         return 0.0, 1.0

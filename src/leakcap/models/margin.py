@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,6 @@ from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
 from leakcap.models.values import Floats, label_codes
 from leakcap.numeric import down, up
-from leakcap.release import PrivateTable
 
 __all__ = ["MarginClassifier"]
 
@@ -29,6 +29,7 @@ _STEPS = 2**20
 _MOST_ROWS = 2**30
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MarginClassifier(PrivateModel):
     """Two classes, told apart by a line; (ε, 0) with Laplace noise, (ε, δ) with Gaussian noise.
 
@@ -39,19 +40,19 @@ class MarginClassifier(PrivateModel):
     kind: ClassVar[str] = "classifier"
     _title: ClassVar[str]
 
-    epsilon: float
-    delta: float
-    row_norm: float
-    penalty: float | None
-    classes: Sequence[Any]
-    fit_intercept: bool
+    epsilon: float = 1.0
+    delta: float = 0.0
+    row_norm: float = 1.0
+    penalty: float | None = None
+    classes: Sequence[Any] = (0, 1)
+    fit_intercept: bool = True
 
-    coef_: Floats
-    intercept_: Floats
-    classes_: NDArray[Any]
-    penalty_: float
-    noise_scale_: float
-    solver_noise_: float
+    coef_: Floats = field(init=False)
+    intercept_: Floats = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    penalty_: float = field(init=False)
+    noise_scale_: float = field(init=False)
+    solver_noise_: float = field(init=False)
 
     @abstractmethod
     def _loss(self) -> tuple[float, float]:
@@ -84,25 +85,8 @@ class MarginClassifier(PrivateModel):
             rows=_MOST_ROWS if rows is None else rows * most,
         )
 
-    def fit_table(
-        self,
-        table: PrivateTable,
-        *,
-        features: Sequence[str],
-        target: str,
-        where: str | None = None,
-        fresh: bool = False,
-    ) -> Self:
-        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
-
-        Rows come from its engine, bounded as the policy says; features are scaled by their bounds to [−1, 1],
-        and `row_norm` is in these units. `coef_` and `intercept_` are in the columns' units.
-        """
-        self._check()
-        account, examples = self._behind(
-            table, features, target, where, classes=True, centred=self.fit_intercept
-        )
-        return self._run(account, examples, fresh=fresh)
+    def _centred(self) -> bool:
+        return self.fit_intercept
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
         noise = self.noise(

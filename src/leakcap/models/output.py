@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import require
-from leakcap.ledger import Entry, Ledger, Spend
+from leakcap.ledger import Entry, Spend
 from leakcap.models.ball_ridge import BallRidge
 from leakcap.models.budget import Account, asked_of, check_epsilon, gaussian_spend, pure_spend
 from leakcap.models.examples import Examples, Rows
@@ -25,7 +24,6 @@ from leakcap.models.scores import r_squared
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable
-from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["RidgeRegression", "ridge_sensitivity"]
 
@@ -48,6 +46,7 @@ def ridge_sensitivity(
     return up((2 if replace else 1) * rows * norm * (target + radius * norm) / penalty, 8)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RidgeRegression(PrivateModel):
     """argmin over ‖θ‖ ≤ `radius` of Σ½(y − ⟨θ, x⟩)² + (`penalty`/2)‖θ‖², plus noise.
 
@@ -57,7 +56,7 @@ class RidgeRegression(PrivateModel):
     what the solver is allowed), `spend_`, `entry_`, `repeated_` (whether the ledger knew the answer).
     Source: Chaudhuri, Monteleoni & Sarwate 2011, algorithm 1.
 
-    >>> from leakcap.ledger import Caps
+    >>> from leakcap.ledger import Caps, Ledger
     >>> from leakcap.release import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
     ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
@@ -69,38 +68,18 @@ class RidgeRegression(PrivateModel):
     True
     """
 
-    coef_: Floats
-    intercept_: float
-    noise_scale_: float
-    sensitivity_: float
-    _errors: Floats
+    epsilon: float = 1.0
+    delta: float = 0.0
+    row_norm: float = 1.0
+    target_bound: float = 1.0
+    radius: float = 1.0
+    penalty: float = 10.0
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | str | Path | Mapping[str, Any] | None = None,
-        ledger: Ledger | str | Path | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        row_norm: float = 1.0,
-        target_bound: float = 1.0,
-        radius: float = 1.0,
-        penalty: float = 10.0,
-        n_features: int | None = None,
-        analyst: str = "",
-        source: ByteSource = system_bytes,
-    ) -> None:
-        self.policy = policy
-        self.ledger = ledger
-        self.epsilon = epsilon
-        self.delta = delta
-        self.row_norm = row_norm
-        self.target_bound = target_bound
-        self.radius = radius
-        self.penalty = penalty
-        self.n_features = n_features
-        self.analyst = analyst
-        self.source = source
+    coef_: Floats = field(init=False)
+    intercept_: float = field(init=False)
+    noise_scale_: float = field(init=False)
+    sensitivity_: float = field(init=False)
+    _errors: Floats = field(init=False)
 
     def noise(self, features: int, *, replace: bool, rows: int = 1) -> LatticeNoise:
         """The noise that a fit with so many features adds, for people of so many rows. Touches no data."""
@@ -124,7 +103,7 @@ class RidgeRegression(PrivateModel):
         to [−1, 1] and a constant is added, so that no row is longer than √(k+1) and no target beyond 1, which
         stand in for `row_norm` and `target_bound`; `radius` and `penalty` are in these units.
         """
-        account, examples = self._behind(table, features, target, where, classes=False, centred=True)
+        account, examples = self._behind(table, features, target, where)
         inner = self.__sklearn_clone__().set_params(
             row_norm=up(math.sqrt(len(features) + 1.0)), target_bound=1.0
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,23 +17,24 @@ from leakcap.models.budget import Account, Answered
 from leakcap.models.estimator import Estimator
 from leakcap.models.examples import Examples, of_arrays, of_table
 from leakcap.release import Policy, PrivateTable
-from leakcap.sampling import ByteSource
+from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["PrivateModel"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateModel(Estimator, ABC):
     """An estimator whose fit is paid from a ledger. After it: `spend_`, `entry_`, `repeated_`."""
 
-    n_features: int | None
-    policy: Policy | str | Path | Mapping[str, Any] | None
-    ledger: Ledger | str | Path | None
-    analyst: str
-    source: ByteSource
+    policy: Policy | str | Path | Mapping[str, Any] | None = None
+    ledger: Ledger | str | Path | None = None
+    n_features: int | None = None
+    analyst: str = ""
+    source: ByteSource = system_bytes
 
-    spend_: Spend
-    entry_: int
-    repeated_: bool
+    spend_: Spend = field(init=False)
+    entry_: int = field(init=False)
+    repeated_: bool = field(init=False)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, *, version: str | None = None, fresh: bool = False
@@ -49,6 +51,26 @@ class PrivateModel(Estimator, ABC):
         examples = self._read(X, y, version)
         with self._account(examples) as account:
             return self._run(account, examples, fresh=fresh)
+
+    def fit_table(
+        self,
+        table: PrivateTable,
+        *,
+        features: Sequence[str],
+        target: str,
+        where: str | None = None,
+        fresh: bool = False,
+    ) -> Self:
+        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
+
+        Rows come from its engine, bounded as the policy says. Features, and a target that is a number, are
+        scaled by their bounds to [−1, 1], and the model's parameters are in these units; what it has found is
+        told in the columns' units. The same fit to the same state of the table is repeated from the ledger
+        for free, unless `fresh`.
+        """
+        self._check()
+        account, examples = self._behind(table, features, target, where)
+        return self._run(account, examples, fresh=fresh)
 
     @abstractmethod
     def _check(self) -> None:
@@ -83,20 +105,18 @@ class PrivateModel(Estimator, ABC):
             yield account
 
     def _behind(
-        self,
-        table: PrivateTable,
-        features: Sequence[str],
-        target: str,
-        where: str | None,
-        *,
-        classes: bool,
-        centred: bool,
+        self, table: PrivateTable, features: Sequence[str], target: str, where: str | None
     ) -> tuple[Account, Examples]:
         """The account of a table behind a policy, and its examples, unread."""
         account = Account.of_table(table, self.analyst)
-        examples = of_table(table, features, target, where, classes=classes, centred=centred)
+        labels = self._kind() == "classifier"
+        examples = of_table(table, features, target, where, classes=labels, centred=self._centred())
         account.check_units(table.engine)
         return account, examples
+
+    def _centred(self) -> bool:
+        """Whether a table's features are moved to the middle of their bounds: not without an intercept."""
+        return True
 
     def _note(self, spend: Spend, found: Answered) -> None:
         """What the fit cost, and where the ledger says so."""

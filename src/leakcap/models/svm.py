@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from leakcap.errors import require
-from leakcap.ledger import Ledger
 from leakcap.models.margin import MarginClassifier
-from leakcap.release import Policy
-from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["LinearSVC"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearSVC(MarginClassifier):
     """Two classes by the hinge loss max(0, 1 − margin), its corner rounded; (ε, 0) or (ε, δ).
 
@@ -41,34 +38,7 @@ class LinearSVC(MarginClassifier):
 
     _title: ClassVar[str] = "support vector machine"
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | str | Path | Mapping[str, Any] | None = None,
-        ledger: Ledger | str | Path | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        row_norm: float = 1.0,
-        penalty: float | None = None,
-        smoothing: float = 0.5,
-        classes: Sequence[Any] = (0, 1),
-        fit_intercept: bool = True,
-        n_features: int | None = None,
-        analyst: str = "",
-        source: ByteSource = system_bytes,
-    ) -> None:
-        self.policy = policy
-        self.ledger = ledger
-        self.epsilon = epsilon
-        self.delta = delta
-        self.row_norm = row_norm
-        self.penalty = penalty
-        self.smoothing = smoothing
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.n_features = n_features
-        self.analyst = analyst
-        self.source = source
+    smoothing: float = 0.5
 
     def _loss(self) -> tuple[float, float]:
         return 1.0, float(self.smoothing)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Entry, Ledger
+from leakcap.ledger import Entry
 from leakcap.models.budget import Account, asked_of, check_epsilon, pure_spend
 from leakcap.models.examples import Examples, Scaling
 from leakcap.models.growing import Growth, Integers, Split
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
 from leakcap.models.values import Floats, label_codes
-from leakcap.release import Policy, PrivateTable
 from leakcap.release.part import as_printed, laplace_error
-from leakcap.sampling import ByteSource, system_bytes
 
 __all__ = ["PrivateDecisionTree"]
 
@@ -29,6 +26,7 @@ _MOST_CELLS = 10**7
 _MOST_DEPTH, _MOST_BINS = 12, 1024
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateDecisionTree(PrivateModel):
     """Classes told apart by thresholds on features, chosen from noisy counts of rows; (ε, 0).
 
@@ -42,7 +40,7 @@ class PrivateDecisionTree(PrivateModel):
     Source: Friedman & Schuster 2010 (here counts, in place of an exponential choice); Breiman, Friedman,
     Olshen & Stone 1984 for Gini's index.
 
-    >>> from leakcap.ledger import Caps
+    >>> from leakcap.ledger import Caps, Ledger
     >>> from leakcap.release import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
     ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
@@ -58,52 +56,16 @@ class PrivateDecisionTree(PrivateModel):
     kind: ClassVar[str] = "classifier"
     delta: ClassVar[float] = 0.0
 
-    splits_: list[Split | None]
-    counts_: Integers
-    classes_: NDArray[Any]
-    noise_scale_: float
+    epsilon: float = 1.0
+    depth: int = 3
+    bins: int = 16
+    bounds: Any = (-1.0, 1.0)
+    classes: Sequence[Any] = (0, 1)
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | str | Path | Mapping[str, Any] | None = None,
-        ledger: Ledger | str | Path | None = None,
-        epsilon: float = 1.0,
-        depth: int = 3,
-        bins: int = 16,
-        bounds: Any = (-1.0, 1.0),
-        classes: Sequence[Any] = (0, 1),
-        n_features: int | None = None,
-        analyst: str = "",
-        source: ByteSource = system_bytes,
-    ) -> None:
-        self.policy = policy
-        self.ledger = ledger
-        self.epsilon = epsilon
-        self.depth = depth
-        self.bins = bins
-        self.bounds = bounds
-        self.classes = classes
-        self.n_features = n_features
-        self.analyst = analyst
-        self.source = source
-
-    def fit_table(
-        self,
-        table: PrivateTable,
-        *,
-        features: Sequence[str],
-        target: str,
-        where: str | None = None,
-        fresh: bool = False,
-    ) -> Self:
-        """Fit to a table behind a policy, which with its ledger counts instead of the model's.
-
-        Rows come from its engine, bounded as the policy says; thresholds are in the columns' units.
-        """
-        self._check()
-        account, examples = self._behind(table, features, target, where, classes=True, centred=True)
-        return self._run(account, examples, fresh=fresh)
+    splits_: list[Split | None] = field(init=False)
+    counts_: Integers = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    noise_scale_: float = field(init=False)
 
     def growth(self, features: int, *, replace: bool, most: int = 1) -> Growth:
         """The shape and the noise for so many features, and `most` rows of a person. Touches no data.
