@@ -25,9 +25,9 @@ import leakcap.release.ranks as ranks_room
 from leakcap.errors import InvalidQuery
 from leakcap.release import Query, attach
 from leakcap.release.cells import Axis, Cells
+from leakcap.release.declared import Column
 from leakcap.release.part import Part
 from leakcap.release.plan import Plan, plan_query
-from leakcap.release.policy import Column
 from leakcap.release.statements import statement_of
 from leakcap.release.statistics import Statistic
 from leakcap.release.typed import typed_column

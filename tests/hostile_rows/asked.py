@@ -11,9 +11,9 @@ from attacks_on_release.enumerated import queries
 from leakcap.errors import DataError
 from leakcap.release import Engine
 from leakcap.release.cells import Axis, Cells
+from leakcap.release.declared import Column
 from leakcap.release.part import NoisyPart, Part
 from leakcap.release.plan import Plan
-from leakcap.release.policy import Column
 from leakcap.release.scan import _sort
 from leakcap.release.schema import check_schema
 from leakcap.release.statements import statement_of

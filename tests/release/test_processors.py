@@ -24,9 +24,10 @@ import pytest
 
 from leakcap.errors import InvalidParameter
 from leakcap.release import Query
+from leakcap.release.caps import coin_flip_epsilon
 from leakcap.release.exposure import exposure_of
 from leakcap.release.plan import plan_query
-from leakcap.release.policy import coin_flip_epsilon, load_policy
+from leakcap.release.policy import load_policy
 from leakcap.release.price import price_of
 from leakcap.release.shares import Aim, Draft, divided
 from leakcap.report.records.base import StatementRecord

@@ -14,13 +14,15 @@ from __future__ import annotations
 from leakcap.release.accuracy import Preview
 from leakcap.release.amending import amend, amendment
 from leakcap.release.batch import Batch
+from leakcap.release.caps import PolicyCaps
 from leakcap.release.comparing import Comparison, difference, ratio_of
 from leakcap.release.consistent import agreeing, consistent
+from leakcap.release.declared import Column
 from leakcap.release.drawn import Covariances
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import DuckDB, Engine, attach
 from leakcap.release.exposure import exposure_of, exposure_so_far
-from leakcap.release.policy import Column, IdUnit, Policy, PolicyCaps, load_policy
+from leakcap.release.policy import IdUnit, Policy, load_policy
 from leakcap.release.price import Price
 from leakcap.release.queries import Query, query_from
 from leakcap.release.queryfile import QueryFile, load_queries

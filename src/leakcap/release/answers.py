@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.release.policy import Key
+from leakcap.release.declared import Key
 from leakcap.release.whole import objects, whole
 
 __all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested", "numbers_of"]

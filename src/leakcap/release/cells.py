@@ -17,7 +17,8 @@ from sqlglot import exp
 from leakcap.errors import InvalidQuery
 from leakcap.numeric import up
 from leakcap.release.answers import Labels, nested
-from leakcap.release.policy import Key, Policy
+from leakcap.release.declared import Key
+from leakcap.release.policy import Policy
 from leakcap.release.typed import literal, number_column, typed_column
 from leakcap.release.validation import meant
 from leakcap.release.whole import objects

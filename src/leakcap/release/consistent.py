@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from leakcap.errors import InvalidQuery
 from leakcap.release.answers import Rows
 from leakcap.release.convolution import noise_variance
-from leakcap.release.policy import Key
+from leakcap.release.declared import Key
 from leakcap.release.result import Release
 
 __all__ = ["ConsistentRelease", "agreeing", "consistent"]

@@ -12,9 +12,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from leakcap.release.declared import Column, Table
 from leakcap.release.engine import DuckDB, Origin
 from leakcap.release.engine.duck import connect
-from leakcap.release.policy import Column, Policy, Table
+from leakcap.release.policy import Policy
 from leakcap.release.queries import Query
 from leakcap.release.result import Release
 from leakcap.release.typed import SOURCE, joined_source

@@ -20,8 +20,9 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidQuery
+from leakcap.release.declared import Column, Table
 from leakcap.release.people import counted_people
-from leakcap.release.policy import Column, Policy, Table
+from leakcap.release.policy import Policy
 from leakcap.release.typed import Read, aliased, column, identifier, joined_source
 
 __all__ = ["check_joins", "joined_policy", "joined_tree"]

@@ -21,12 +21,13 @@ from leakcap.ledger.ticks import LARGEST
 from leakcap.release.answers import Labels
 from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, named, to_text, to_tree
+from leakcap.release.declared import Column
 from leakcap.release.engine import Columns, Integers
 from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
 from leakcap.release.part import Part, as_printed
 from leakcap.release.people import require_no_delta
-from leakcap.release.policy import Column, Policy
+from leakcap.release.policy import Policy
 from leakcap.release.statements import columns_in, statement_of, units_statement
 from leakcap.release.thresholds import plan_with_threshold
 from leakcap.release.typed import typed_column

@@ -21,9 +21,10 @@ from leakcap.release.condition import (
     Parity,
     Scalar,
 )
+from leakcap.release.declared import Key
 from leakcap.release.part import Part
 from leakcap.release.plan import Plan
-from leakcap.release.policy import Key, Policy
+from leakcap.release.policy import Policy
 
 __all__ = ["every_content_occurs"]
 

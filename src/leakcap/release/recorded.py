@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
 from leakcap.release.answers import Answers, Labels, Rows, numbers_of
+from leakcap.release.declared import Key
 from leakcap.release.drawn import Drawn, drawn_of, keeps
 from leakcap.release.plan import Plan
-from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.result import Release
 from leakcap.release.whole import doubles, objects, whole

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from leakcap.cards import card
 from leakcap.errors import InvalidQuery
 from leakcap.release.answers import Number, Row, Rows
+from leakcap.release.declared import Key
 from leakcap.release.drawn import Covariances, Drawn, drawn_of, keeps, missing
 from leakcap.release.exposure import exposure_of
 from leakcap.release.people import counted_words
 from leakcap.release.plan import Plan
-from leakcap.release.policy import Key
 from leakcap.release.price import Price
 from leakcap.release.queries import Query
 from leakcap.release.tables import arrow_of, pandas_of

@@ -34,7 +34,8 @@ from leakcap.release.condition import (
     Parity,
     Scalar,
 )
-from leakcap.release.policy import Key, Policy
+from leakcap.release.declared import Key
+from leakcap.release.policy import Policy
 from leakcap.release.validation import meant
 
 __all__ = ["column_of", "condition_of", "parse_where"]

@@ -21,7 +21,8 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.answers import Answers, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, key_axis
 from leakcap.release.convolution import sum_error
-from leakcap.release.policy import Key, Policy
+from leakcap.release.declared import Key
+from leakcap.release.policy import Policy
 from leakcap.release.statistics.base import Expected, require
 from leakcap.release.statistics.counts import Count, around
 from leakcap.release.whole import Whole, whole
