@@ -7,7 +7,6 @@ lived with libraries that may not use some of them, and with functions whose las
 from __future__ import annotations
 
 import functools
-import gc
 import json
 import math
 import os
@@ -16,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import mpmath
@@ -93,9 +93,25 @@ def other_processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """Let nothing be remembered that the processor of before computed."""
-    for one in gc.get_objects():
-        if isinstance(one, functools._lru_cache_wrapper) and str(one.__module__).startswith("leakcap."):
-            one.cache_clear()
+    found = 0
+    for name, module in list(sys.modules.items()):
+        if name.startswith("leakcap."):
+            found += sum(map(_forgotten, _functions(module)))
+    assert found >= 20
+
+
+def _functions(module: ModuleType) -> Iterator[object]:
+    """What a module and its classes hold, methods and properties as the functions that they are."""
+    for value in vars(module).values():
+        for one in (value, *(vars(value).values() if isinstance(value, type) else ())):
+            bare = getattr(one, "__func__", one)
+            yield getattr(bare, "fget", bare)
+
+
+def _forgotten(function: object) -> bool:
+    if cached := isinstance(function, functools._lru_cache_wrapper):
+        function.cache_clear()
+    return cached
 
 
 def asked(day: dict[str, Any]) -> dict[str, list[Any]]:
