@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.errors import require, require_number
 from leakcap.numeric.enclosure import INFINITE, Interval
-from leakcap.numeric.logspace import Floats, logsumexp, safe_log
+from leakcap.numeric.logspace import Floats, exp_rest, logsumexp, safe_log
 
 __all__ = ["Divergence", "HockeyStick", "Renyi", "TotalVariation"]
 
@@ -159,7 +159,7 @@ def log_ratio(p: Floats, q: Floats) -> Floats:
 def _excess(p: Floats, q: Floats, loss: Floats) -> Floats:
     """The terms P·L − P + Q of Kullback–Leibler: none is negative, so nothing cancels when P is near Q."""
     finite = np.where(np.isfinite(loss), loss, 0.0)
-    near = p * _exp_rest(-np.clip(finite, -_NEAR, _NEAR))
+    near = p * exp_rest(-np.clip(finite, -_NEAR, _NEAR))
     far = p * loss + (q - p)
     return np.where(p > 0, np.where(np.abs(loss) < _NEAR, near, np.maximum(far, 0.0)), q)
 
@@ -173,7 +173,7 @@ def _power_mean(p: Floats, q: Floats, loss: Floats, t: float) -> Floats:
     exponent = np.where(p > 0, t * loss, -np.inf)
     gentle = np.max(np.where(p > 0, np.abs(exponent), 0.0), axis=-1) < _calm(t)
     calm = np.where(gentle[..., None], loss, 0.0)
-    rest = np.sum(p * _exp_rest(t * calm) + t * _excess(p, q, calm), axis=-1)
+    rest = np.sum(p * exp_rest(t * calm) + t * _excess(p, q, calm), axis=-1)
     steep = logsumexp(safe_log(p) + exponent, axis=-1)
     value = np.where(gentle, np.log1p(np.where(gentle, rest, 0.0)), steep) / t
     return np.asarray(np.maximum(value, 0.0))
@@ -182,16 +182,6 @@ def _power_mean(p: Floats, q: Floats, loss: Floats, t: float) -> Floats:
 def _calm(t: float) -> float:
     """Up to which |tL| the sum of second order is taken: below order one its terms have two signs."""
     return 30.0 if t > 0.0 else 1.0
-
-
-def _exp_rest(x: Floats) -> Floats:
-    """e^x − 1 − x, precise near zero."""
-    small = np.where(np.abs(x) < _NEAR, x, 0.0)
-    series = np.full_like(small, 1.0 / 11.0)
-    for n in range(10, 2, -1):
-        series = (1.0 + small * series) / n
-    series = small**2 * (1.0 + small * series) / 2.0
-    return np.where(np.abs(x) < _NEAR, series, np.expm1(x) - x)
 
 
 def _missing(rows: Floats) -> Floats:

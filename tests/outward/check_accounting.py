@@ -85,7 +85,7 @@ def renyi_of_samples(full: bool) -> Iterator[Case]:
     for sigma, rate, order in product(
         (2.0, 0.5) if full else (2.0,),
         RATES if full else (1e-6, 0.01),
-        (0.5, 1.001, 2.0, 8.0) if full else (1.001, 2.0),
+        (0.5, 1.001, 2.0, 8.0, 33.0, 70.0, 300.0) if full else (1.001, 2.0, 70.0),
     ):
         mu, q, a = 1 / ball(sigma), arb(rate), arb(order)
         loss = PrivacyLoss.of_mechanism(Gaussian(sigma)).sampled(rate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,7 +14,7 @@ from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.normal import GaussianLoss, normal_cells
 from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
-from leakcap.accounting.sampled_renyi import sampled_gaussian_renyi, sampled_laplace_renyi
+from leakcap.accounting.sampled_renyi import mixed_log, sampled_gaussian_renyi, sampled_laplace_renyi
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.gaussian import gaussian_hockey_stick
 from leakcap.mechanism.laplace import laplace_hockey_stick
@@ -52,16 +53,6 @@ def sampled(part: Part, rate: float) -> Part:
     raise InvalidParameter(
         f"`part` of `sampled` must be a loss of Gaussian or Laplace noise or of two rows. Got {part!r}."
     )
-
-
-def mixed_log(loss: Floats, rate: float) -> Floats:
-    """ln(1 − rate + rate·e^loss).
-
-    >>> float(mixed_log(np.array(0.0), 0.3))
-    0.0
-    """
-    small = np.log1p(rate * np.expm1(np.minimum(loss, 30.0)))
-    return np.where(loss > 30.0, loss + np.log(rate + (1.0 - rate) * np.exp(-np.maximum(loss, 30.0))), small)
 
 
 def unmixed(loss: Floats, rate: float) -> Floats:
@@ -103,8 +94,42 @@ def mixed_profile_back(gamma: Interval, rate: Interval, profile: Profile) -> Int
     return profile(gamma * rate / rest) * rest
 
 
+class _Mixture(Part):
+    """(1−rate)·Q + rate·P against Q; a subclass knows P against Q."""
+
+    rate: float
+
+    @abstractmethod
+    def _profile(self, digits: Digits, gamma: Interval) -> Interval:
+        """γ ↦ Σ(P − γQ)₊ of the noise alone."""
+
+    @abstractmethod
+    def _renyi(self, alpha: float, back: bool) -> Ends:
+        """D_α of the mixture against the noise alone, or of the latter against the former."""
+
+    def hockey_stick(self, epsilon: float) -> Ends:
+        """rate·δ of the noise alone, at another ε."""
+        return enclose(
+            lambda d: mixed_profile(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
+        )
+
+    def hockey_stick_back(self, epsilon: float) -> Ends:
+        """The same for the other direction, up to the edge of its support."""
+        return enclose(
+            lambda d: mixed_profile_back(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
+        )
+
+    def renyi(self, alpha: float) -> Ends:
+        """D_α of the mixture against the pure noise, in nats."""
+        return self._renyi(alpha, False)
+
+    def renyi_back(self, alpha: float) -> Ends:
+        """D_α of the pure noise against the mixture."""
+        return self._renyi(alpha, True)
+
+
 @dataclass(frozen=True)
-class SampledGaussianLoss(Part):
+class SampledGaussianLoss(_Mixture):
     """Unit Gaussians at distance `mu`, (1−rate)·N(0,1) + rate·N(μ,1) against N(0,1).
 
     K(z) = ln E[R^{z+1}], R = 1 − rate + rate·e^{μu−μ²/2}, u standard normal: the trapezoid rule on the
@@ -208,33 +233,13 @@ class SampledGaussianLoss(Part):
         q, p = normal_cells(u), normal_cells(u - self.mu)
         return (1.0 - self.rate) * q + self.rate * p, q
 
-    def hockey_stick(self, epsilon: float) -> Ends:
-        """rate·δ of the noise alone, at another ε."""
-        return enclose(
-            lambda d: mixed_profile(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
-        )
-
-    def hockey_stick_back(self, epsilon: float) -> Ends:
-        """The same for the other direction, up to the edge of its support."""
-        return enclose(
-            lambda d: mixed_profile_back(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
-        )
-
     def _profile(self, digits: Digits, gamma: Interval) -> Interval:
         return gaussian_hockey_stick(gamma, digits.of(self.mu))
 
-    def renyi(self, alpha: float) -> Ends:
-        """D_α in nats."""
-        return (math.inf, math.inf) if math.isinf(alpha) else self._renyi(alpha, False)
-
-    def renyi_back(self, alpha: float) -> Ends:
-        """D_α of the pure Gaussian against the mixture: −ln(1 − rate) at order ∞."""
-        if math.isinf(alpha):
-            return enclose(lambda d: -(1 - d.of(self.rate)).log())
-        return self._renyi(alpha, True)
-
     def _renyi(self, alpha: float, back: bool) -> Ends:
-        return sampled_gaussian_renyi(self.mu, self.rate, alpha, back)
+        if not math.isinf(alpha):
+            return sampled_gaussian_renyi(self.mu, self.rate, alpha, back)
+        return enclose(lambda d: -(1 - d.of(self.rate)).log()) if back else (math.inf, math.inf)
 
     def envelope(self, c: float, t: float) -> float:
         """By moving the line of integration up, where the bound falls with t."""
@@ -283,7 +288,7 @@ def _lifted(part: SampledGaussianLoss, c: float) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class SampledLaplaceLoss(Part):
+class SampledLaplaceLoss(_Mixture):
     """Laplace noise at distance ε, (1−rate)·Q + rate·P against Q, Q's loss having two atoms and a density.
 
     M(z) = E_Q[R^{z+1}], R = 1 − rate + rate·e^L: the atoms, and Gauss's rule on the density's interval.
@@ -372,28 +377,8 @@ class SampledLaplaceLoss(Part):
         variation = 1.02 * (float(height[0] + height[-1]) + float(np.abs(np.diff(height)).sum()))
         return min(trivial, float(top) + math.log(size + variation / t)) if t > 0.0 else trivial
 
-    def hockey_stick(self, epsilon: float) -> Ends:
-        """rate·δ of the noise alone, at another ε."""
-        return enclose(
-            lambda d: mixed_profile(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
-        )
-
-    def hockey_stick_back(self, epsilon: float) -> Ends:
-        """The same for the other direction, up to the edge of its support."""
-        return enclose(
-            lambda d: mixed_profile_back(d.of(epsilon).exp(), d.of(self.rate), partial(self._profile, d))
-        )
-
     def _profile(self, digits: Digits, gamma: Interval) -> Interval:
         return laplace_hockey_stick(gamma, digits.of(self.epsilon))
-
-    def renyi(self, alpha: float) -> Ends:
-        """D_α in nats."""
-        return self._renyi(alpha, False)
-
-    def renyi_back(self, alpha: float) -> Ends:
-        """D_α of the pure noise against the mixture."""
-        return self._renyi(alpha, True)
 
     def _renyi(self, alpha: float, back: bool) -> Ends:
         if math.isinf(alpha):

@@ -18,17 +18,18 @@ from functools import lru_cache
 import numpy as np
 
 from leakcap.accounting.part import UNIT, Ends
-from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.numeric.logspace import Floats, exp_rest, logsumexp
 from leakcap.numeric.rounding import down, up
 
-__all__ = ["sampled_gaussian_renyi", "sampled_laplace_renyi"]
+__all__ = ["mixed_log", "sampled_gaussian_renyi", "sampled_laplace_renyi"]
 
 _DIGITS = 42.0
 """−ln of the relative error that a quadrature is made for."""
 _OPERATIONS = 600.0
 """Halves of a last place that one term can be off by, besides its exponents."""
 _WIDEST = 1e6
-_NEAR = 0.1
+_STEEP = 300.0
+"""From here on e^x − 1 − x is e^x to the last place."""
 _PANEL_NODES = 24
 
 
@@ -50,7 +51,7 @@ def sampled_gaussian_renyi(mu: float, rate: float, alpha: float, back: bool) -> 
             break
         digits = wanted
         nodes, logs = _trapezoid(mu, rate, alpha, digits, back)
-        log_ratio = _mixed(mu * nodes - 0.5 * mu * mu, rate)
+        log_ratio = mixed_log(mu * nodes - 0.5 * mu * mu, rate)
         ends, size = _of_moments(log_ratio, logs, alpha, back, 8.0 * mu * mu * alpha, 0.5 * nodes * nodes)
         wanted = _DIGITS + math.log(8.0 + 4.0 * alpha) - math.log(max(size, 1e-280))
     return ends
@@ -65,7 +66,7 @@ def sampled_laplace_renyi(epsilon: float, rate: float, alpha: float, back: bool)
     (8.57263, True)
     """
     if alpha * epsilon > _WIDEST:
-        top = float(_mixed(np.array([-epsilon if back else epsilon]), rate)[0])
+        top = float(mixed_log(np.array([-epsilon if back else epsilon]), rate)[0])
         low = sampled_laplace_renyi(epsilon, rate, _WIDEST / epsilon, back)[0]  # D_α increases in α
         return low, max(up(abs(top), 16), low)
     x, w = np.polynomial.legendre.leggauss(_PANEL_NODES)
@@ -75,7 +76,7 @@ def sampled_laplace_renyi(epsilon: float, rate: float, alpha: float, back: bool)
     logs = np.log((half[:, None] * w).reshape(-1) * 0.25) - 0.5 * (epsilon + losses)
     losses = np.concatenate([losses, [-epsilon, epsilon]])
     logs = np.concatenate([logs, [math.log(0.5), math.log(0.5) - epsilon]])
-    return _of_moments(_mixed(losses, rate), logs, alpha, back, 8.0 * alpha * epsilon, np.abs(logs))[0]
+    return _of_moments(mixed_log(losses, rate), logs, alpha, back, 8.0 * alpha * epsilon, np.abs(logs))[0]
 
 
 def _of_moments(
@@ -94,13 +95,12 @@ def _of_moments(
         reach = float((np.abs(power) + np.abs(log_ratio) + depth).max())
         value, error = float(logsumexp(total)) / t, UNIT * (16.0 * reach + logs.size + scale) / abs(t)
         return (max(value - error, 0.0), up(value + error, 4)), 1.0
-    weight, ratio = np.exp(logs), np.exp(log_ratio)
     if back:
-        first, second = _exp_rest(power), _exp_rest(log_ratio)
+        first, second = _weighted(logs, power), _weighted(logs, log_ratio)
     else:
-        first, second = ratio * _exp_rest(power), ratio * _exp_rest(-log_ratio)
-    terms = weight * (first + t * second if t else second)
-    sizes = weight * (first + abs(t) * second if t else second)
+        first, second = _weighted(logs + log_ratio, power), _weighted(logs + log_ratio, -log_ratio)
+    terms = first + t * second if t else second
+    sizes = first + abs(t) * second if t else second
     units = _OPERATIONS + 16.0 * np.abs(power) + 4.0 * depth
     whole = math.fsum(terms)
     error = UNIT * 1.01 * (float(sizes @ units) + scale * float(sizes.sum()))
@@ -111,23 +111,25 @@ def _of_moments(
     return (max(down(found[0], 4), 0.0), up(found[1], 4)), abs(whole)
 
 
-def _mixed(loss: Floats, rate: float) -> Floats:
-    """ln(1 − rate + rate·e^loss), relatively precise."""
+def _weighted(logs: Floats, x: Floats) -> Floats:
+    """e^logs·(e^x − 1 − x), which is in range where e^x alone is not."""
+    steep = x > _STEEP
+    return np.where(
+        steep, np.exp(logs + np.where(steep, x, 0.0)), np.exp(logs) * exp_rest(np.where(steep, 0.0, x))
+    )
+
+
+def mixed_log(loss: Floats, rate: float) -> Floats:
+    """ln(1 − rate + rate·e^loss), relatively precise.
+
+    >>> float(mixed_log(np.array(0.0), 0.3))
+    0.0
+    """
     rise = rate * np.expm1(np.minimum(loss, 30.0))
     small = np.where(rise > -0.5, np.log1p(np.maximum(rise, -0.5)), 0.0)
     deep = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, 0.0)))
     far = loss + np.log(rate + (1.0 - rate) * np.exp(-np.maximum(loss, 30.0)))
     return np.where(loss > 30.0, far, np.where(rise > -0.5, small, deep))
-
-
-def _exp_rest(x: Floats) -> Floats:
-    """e^x − 1 − x, precise near zero."""
-    small = np.where(np.abs(x) < _NEAR, x, 0.0)
-    series = np.full_like(small, 1.0 / 11.0)
-    for n in range(10, 2, -1):
-        series = (1.0 + small * series) / n
-    series = small**2 * (1.0 + small * series) / 2.0
-    return np.where(np.abs(x) < _NEAR, series, np.expm1(np.minimum(x, 700.0)) - x)
 
 
 def _trapezoid(mu: float, rate: float, alpha: float, digits: float, back: bool) -> tuple[Floats, Floats]:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.numeric.logspace import Floats
+from leakcap.numeric.logspace import Floats, logsumexp
+from leakcap.numeric.search import last_where
 
 __all__ = ["FloorQuestion", "Lift", "binary_entropies", "middle_of", "prune"]
 
@@ -93,7 +94,7 @@ class FloorQuestion:
             most = float(binary_entropies(np.array(share))) + share * inside + (1.0 - share) * outside
             return most >= self.floor - 16.0 * _UNIT * (1.0 + inside + outside)
 
-        return _edge(enough, peak, 0.0), _edge(enough, peak, 1.0)
+        return last_where(enough, peak, 0.0)[0], last_where(enough, peak, 1.0)[0]
 
     def best(self) -> Lift:
         """The best belief found: a grid of a, narrowed about its best point again and again."""
@@ -139,7 +140,7 @@ class FloorQuestion:
         """Logarithms of the two Gibbs laws."""
         first = self._first(shares, lifts) / (slopes * shares)[:, None] + self.log_inside
         second = self._second(lifts) / slopes[:, None] + self.log_outside
-        return first - _lse(first)[:, None], second - _lse(second)[:, None]
+        return first - logsumexp(first, axis=1)[:, None], second - logsumexp(second, axis=1)[:, None]
 
     def _first(self, shares: Floats, lifts: Floats) -> Floats:
         return np.asarray((1.0 - lifts * shares)[:, None] * self.inside)
@@ -174,11 +175,11 @@ class FloorQuestion:
         slopes = self.slopes(middle, lifts, _ROUGH)
         bend = np.log1p(-middle) - np.log(middle)
         start = binary_entropies(middle)
-        second = slopes * _lse(self._second(lifts) / slopes[:, None] + self.log_outside)
+        second = slopes * logsumexp(self._second(lifts) / slopes[:, None] + self.log_outside, axis=1)
         result, reached = np.full_like(low, -np.inf), np.full_like(low, -np.inf)
         for share in (low, high, middle):
             width = np.maximum(slopes * share, 1e-300)[:, None]
-            first = width[:, 0] * _lse(self._first(share, lifts) / width + self.log_inside)
+            first = width[:, 0] * logsumexp(self._first(share, lifts) / width + self.log_inside, axis=1)
             terms = (
                 first,
                 (1.0 - share) * second,
@@ -223,25 +224,6 @@ def middle_of(low: Floats, high: Floats) -> Floats:
     """Geometric while the ends are far apart, a thousandth of the upper end beside zero."""
     geometric = np.where(low > 0.0, np.sqrt(low * high), high / 1024.0)
     return np.where(high > 4.0 * low, geometric, 0.5 * (low + high))
-
-
-def _lse(values: Floats) -> Floats:
-    top = values.max(axis=1)
-    return np.asarray(top + np.log(np.exp(values - top[:, None]).sum(axis=1)))
-
-
-def _edge(enough: object, inside: float, end: float) -> float:
-    """The last point from `inside` towards `end` where a condition holds that fails at most once."""
-    assert callable(enough)
-    if enough(end):
-        return end
-    good, bad = inside, end
-    for _ in range(200):
-        centre = 0.5 * (good + bad)
-        if centre in (good, bad):
-            break
-        good, bad = (centre, bad) if enough(centre) else (good, centre)
-    return good
 
 
 def _logit(share: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from leakcap.capacities.record_dual import Limits, RecordDual
 from leakcap.capacities.record_floor import binary_entropies, middle_of, prune
-from leakcap.numeric import entropy
+from leakcap.numeric import entropy, last_where
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Answer", "admits", "best_under_floor", "best_under_limits"]
@@ -181,13 +181,4 @@ def _uncertain_shares(low: float, high: float, others: int, least: float) -> tup
     def enough(share: float) -> bool:
         return float(binary_entropies(np.array(share))) + (1.0 - share) * rest >= least - 1e-14
 
-    def edge(end: float) -> float:
-        good, bad = peak, end
-        for _ in range(200):
-            centre = 0.5 * (good + bad)
-            if centre in (good, bad):
-                break
-            good, bad = (centre, bad) if enough(centre) else (good, centre)
-        return end if enough(end) else bad
-
-    return max(low, edge(0.0)), min(high, edge(1.0))
+    return max(low, last_where(enough, peak, 0.0)[1]), min(high, last_where(enough, peak, 1.0)[1])

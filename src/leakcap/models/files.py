@@ -58,6 +58,10 @@ class _Fit(BaseModel, ABC):
         """What `fit_table` is asked for."""
         return {"features": self.features, "target": self.target, "where": self.where}
 
+    def _settings(self) -> dict[str, Any]:
+        """The fields that are the estimator's own, which has them under the same names."""
+        return {name: value for name, value in self if name not in ("kind", *_Fit.model_fields)}
+
 
 class Linear(_Fit):
     """Least squares by noisy sufficient statistics."""
@@ -69,9 +73,7 @@ class Linear(_Fit):
 
     def model(self, policy: Policy, analyst: str) -> LinearRegression:
         """The estimator."""
-        return LinearRegression(
-            epsilon=self.epsilon, delta=self.delta, fit_intercept=self.fit_intercept, analyst=analyst
-        )
+        return LinearRegression(**self._settings(), analyst=analyst)
 
 
 class Ridge(_Fit):
@@ -85,79 +87,58 @@ class Ridge(_Fit):
 
     def model(self, policy: Policy, analyst: str) -> RidgeRegression:
         """The estimator."""
-        return RidgeRegression(
-            epsilon=self.epsilon, delta=self.delta, radius=self.radius, penalty=self.penalty, analyst=analyst
-        )
+        return RidgeRegression(**self._settings(), analyst=analyst)
 
 
-class Logistic(_Fit):
+class _Classifier(_Fit):
+    """The classes are the policy's keys of the target unless given."""
+
+    epsilon: float
+    classes: list[bool | int | str] | None = None
+
+    def _of(self, policy: Policy) -> dict[str, Any]:
+        classes = self.classes or _keys(policy, self.target) or (0, 1)
+        return {**self._settings(), "classes": classes}
+
+
+class _Margin(_Classifier):
+    delta: float = 0.0
+    row_norm: float = 1.0
+    penalty: float | None = None
+    fit_intercept: bool = True
+
+
+class Logistic(_Margin):
     """Two classes by objective perturbation."""
 
     kind: Literal["logistic"]
-    epsilon: float
-    delta: float = 0.0
-    row_norm: float = 1.0
-    penalty: float | None = None
-    classes: list[bool | int | str] | None = None
-    fit_intercept: bool = True
 
     def model(self, policy: Policy, analyst: str) -> LogisticRegression:
-        """The estimator; the classes are the policy's keys of the target unless given."""
-        return LogisticRegression(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            row_norm=self.row_norm,
-            penalty=self.penalty,
-            classes=self.classes or _keys(policy, self.target) or (0, 1),
-            fit_intercept=self.fit_intercept,
-            analyst=analyst,
-        )
+        """The estimator."""
+        return LogisticRegression(**self._of(policy), analyst=analyst)
 
 
-class SupportVectors(_Fit):
+class SupportVectors(_Margin):
     """Two classes by a smooth hinge, objective perturbation."""
 
     kind: Literal["svm"]
-    epsilon: float
-    delta: float = 0.0
-    row_norm: float = 1.0
-    penalty: float | None = None
     smoothing: float = 0.5
-    classes: list[bool | int | str] | None = None
-    fit_intercept: bool = True
 
     def model(self, policy: Policy, analyst: str) -> LinearSVC:
-        """The estimator; the classes are the policy's keys of the target unless given."""
-        return LinearSVC(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            row_norm=self.row_norm,
-            penalty=self.penalty,
-            smoothing=self.smoothing,
-            classes=self.classes or _keys(policy, self.target) or (0, 1),
-            fit_intercept=self.fit_intercept,
-            analyst=analyst,
-        )
+        """The estimator."""
+        return LinearSVC(**self._of(policy), analyst=analyst)
 
 
-class Tree(_Fit):
+class Tree(_Classifier):
     """A decision tree from noisy counts."""
 
     kind: Literal["tree"]
-    epsilon: float
     depth: int = 3
     bins: int = 16
-    classes: list[bool | int | str] | None = None
 
     def model(self, policy: Policy, analyst: str) -> PrivateDecisionTree:
-        """The estimator; the classes are the policy's keys of the target unless given."""
-        return PrivateDecisionTree(
-            epsilon=self.epsilon,
-            depth=self.depth,
-            bins=self.bins,
-            classes=self.classes or _keys(policy, self.target) or (0, 1),
-            analyst=analyst,
-        )
+        """The estimator."""
+        return PrivateDecisionTree(**self._of(policy), analyst=analyst)
 
 
 class Descent(_Fit):
@@ -176,19 +157,9 @@ class Descent(_Fit):
 
     def model(self, policy: Policy, analyst: str) -> PrivateGradientDescent:
         """The estimator."""
-        return PrivateGradientDescent(
-            loss=self._loss(policy),
-            delta=self.delta,
-            noise_multiplier=self.noise_multiplier,
-            clip=self.clip,
-            sample_rate=Fraction(str(self.sample_rate)),
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            expected_rows=self.expected_rows,
-            fit_intercept=self.fit_intercept,
-            checkpoint_every=self.checkpoint_every,
-            analyst=analyst,
-        )
+        rate = Fraction(str(self.sample_rate))
+        settings = {**self._settings(), "sample_rate": rate, "loss": self._loss(policy)}
+        return PrivateGradientDescent(**settings, analyst=analyst)
 
     def _loss(self, policy: Policy) -> Loss:
         keys = _keys(policy, self.target)

@@ -4,7 +4,7 @@ Nothing here knows what privacy is. Everything is in nats.
 """
 
 from leakcap.numeric.entropy import binary_entropy, entropy, inverse_binary_entropy, xlogx
-from leakcap.numeric.logspace import log1mexp, logaddexp_signed, logsumexp, safe_log
+from leakcap.numeric.logspace import exp_rest, log1mexp, logaddexp_signed, logsumexp, safe_log
 from leakcap.numeric.rounding import (
     ceil_to,
     down,
@@ -16,7 +16,7 @@ from leakcap.numeric.rounding import (
     sum_up,
     up,
 )
-from leakcap.numeric.search import bisect, bracket, maximise
+from leakcap.numeric.search import bisect, bracket, last_where, maximise
 
 __all__ = [
     "binary_entropy",
@@ -25,11 +25,13 @@ __all__ = [
     "ceil_to",
     "down",
     "entropy",
+    "exp_rest",
     "float_down",
     "float_up",
     "floor_to",
     "hypot_up",
     "inverse_binary_entropy",
+    "last_where",
     "log1mexp",
     "logaddexp_signed",
     "logsumexp",

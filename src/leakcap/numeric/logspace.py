@@ -1,4 +1,4 @@
-"""Sums of exponentials without overflow, and logarithms that take zero."""
+"""Sums and differences of exponentials that neither overflow nor cancel, and logarithms that take zero."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+
+_NEAR = 0.1
 
 
 def safe_log(values: ArrayLike) -> Floats:
@@ -43,6 +45,20 @@ def log1mexp(x: float) -> float:
     if x > -math.log(2.0):
         return math.log(-math.expm1(x))
     return math.log1p(-math.exp(x))
+
+
+def exp_rest(x: Floats) -> Floats:
+    """e^x − 1 − x, relatively precise near zero.
+
+    >>> float(exp_rest(np.array(1e-9)))
+    5.0000000016666...e-19
+    """
+    small = np.where(np.abs(x) < _NEAR, x, 0.0)
+    series = np.full_like(small, 1.0 / 11.0)
+    for n in range(10, 2, -1):
+        series = (1.0 + small * series) / n
+    series = small**2 * (1.0 + small * series) / 2.0
+    return np.where(np.abs(x) < _NEAR, series, np.expm1(x) - x)
 
 
 def logaddexp_signed(a: float, sign_a: float, b: float, sign_b: float) -> tuple[float, float]:

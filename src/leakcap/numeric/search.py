@@ -34,6 +34,19 @@ def bracket(function: Callable[[float], float], low: float, high: float) -> tupl
     return low, high
 
 
+def last_where(holds: Callable[[float], bool], inside: float, end: float) -> tuple[float, float]:
+    """Adjacent doubles: the last from `inside` towards `end` where a condition holds, the first where not.
+
+    It holds at `inside` and fails once and for all; where it holds at `end`, that is both.
+
+    >>> last_where(lambda x: x * x <= 9.0, 0.0, 10.0), last_where(lambda x: x >= 0.0, 1.0, 0.0)
+    ((3.0, 3.0000000000000004), (0.0, 0.0))
+    """
+    if holds(end):
+        return end, end
+    return bracket(lambda x: 1.0 if holds(x) else -1.0, inside, end)
+
+
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
     """A root of a function whose sign changes once on [low, high], to adjacent doubles.
 
