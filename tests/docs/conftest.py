@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -20,13 +21,23 @@ Given = dict[str, str]
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The manual, built once."""
-    folder = tmp_path_factory.mktemp("manual")
+    """The manual, built once, by whichever of the test processes asks first; the others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, built = shared / "manual", shared / "manual.built"
+    with (shared / "manual.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            _build(folder)
+            built.touch()
+    return folder
+
+
+def _build(folder: Path) -> None:
     known = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(Path(leakcap.__file__).parents[1])}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -101,7 +101,7 @@ class Interval:
     __radd__ = __add__
 
     def __neg__(self) -> Interval:
-        return Interval(self.low.copy_negate(), self.high.copy_negate(), self.digits)._sorted()
+        return Interval(self.high.copy_negate(), self.low.copy_negate(), self.digits)
 
     def __sub__(self, other: Number | Interval) -> Interval:
         d, y = self.digits, self.digits.of(other)
@@ -112,7 +112,7 @@ class Interval:
 
     def __mul__(self, other: Number | Interval) -> Interval:
         d, y = self.digits, self.digits.of(other)
-        if self.low >= 0 and y.low >= 0:
+        if self.low >= _ZERO and y.low >= _ZERO:
             return Interval(d.down.multiply(self.low, y.low), d.up.multiply(self.high, y.high), d)
         ends = [(a, b) for a in (self.low, self.high) for b in (y.low, y.high)]
         low = min(d.down.multiply(a, b) for a, b in ends)
@@ -122,8 +122,10 @@ class Interval:
 
     def __truediv__(self, other: Number | Interval) -> Interval:
         d, y = self.digits, self.digits.of(other)
-        if y.low <= 0 <= y.high:
+        if y.low <= _ZERO <= y.high:
             raise _Unsettled
+        if self.low >= _ZERO and y.low > _ZERO:
+            return Interval(d.down.divide(self.low, y.high), d.up.divide(self.high, y.low), d)
         ends = [(a, b) for a in (self.low, self.high) for b in (y.low, y.high)]
         low = min(d.down.divide(a, b) for a, b in ends)
         return Interval(low, max(d.up.divide(a, b) for a, b in ends), d)
@@ -209,9 +211,6 @@ class Interval:
         (0.5, 0.5)
         """
         return _double_below(self.low), -_double_below(self.high.copy_negate())
-
-    def _sorted(self) -> Interval:
-        return Interval(min(self.low, self.high), max(self.low, self.high), self.digits)
 
 
 class _Unsettled(ArithmeticError):

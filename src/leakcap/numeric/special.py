@@ -72,6 +72,7 @@ def _erf(x: Decimal, digits: Digits) -> Interval:
     return _series(x, digits) if x < _FRACTION_FROM else digits.of(1) - _fraction(x, digits)
 
 
+@lru_cache(maxsize=4096)
 def _erfc(x: Decimal, digits: Digits) -> Interval:
     return _fraction(x, digits) if x >= _FRACTION_FROM else digits.of(1) - _erf(x, digits)
 
@@ -86,14 +87,18 @@ def _series(x: Decimal, digits: Digits) -> Interval:
         return digits.of(0)
     point = _point(x, digits)
     square = point * point
-    twice, total, term, n = square * 2, point, point, 0
-    while term.high > digits.down.scaleb(total.low, -digits.count - 2) or n < 8:
+    twice, down, up, n = square * 2, digits.down, digits.up, 0
+    low, high, term_low, term_high = point.low, point.high, point.low, point.high
+    # All is positive, so that each end is a sum of its own.
+    while term_high > down.scaleb(low, -digits.count - 2) or n < 8:
         n += 1
-        term = term * twice / (2 * n + 1)
-        total = total + term
+        odd = Decimal(2 * n + 1)
+        term_low = down.divide(down.multiply(term_low, twice.low), odd)
+        term_high = up.divide(up.multiply(term_high, twice.high), odd)
+        low, high = down.add(low, term_low), up.add(high, term_high)
     # From here on each term is at most half of the one before: x² < 4 and n ≥ 8.
-    total = Interval(total.low, digits.up.add(total.high, digits.up.multiply(term.high, Decimal(2))), digits)
-    return (-square).exp() * total * 2 / pi(digits).sqrt()
+    total = Interval(low, up.add(high, up.multiply(term_high, Decimal(2))), digits)
+    return (-square).exp() * total * 2 / _root_of_pi(digits)
 
 
 def _fraction(x: Decimal, digits: Digits) -> Interval:
@@ -116,7 +121,12 @@ def _fraction(x: Decimal, digits: Digits) -> Interval:
     unit = Decimal((0, (1,), 1 - digits.count - 8))
     slack = near.multiply(here, near.multiply(Decimal(8 * (k + 4)), unit))
     low, high = digits.down.subtract(min(last, here), slack), digits.up.add(max(last, here), slack)
-    return (-(point * point)).exp() / pi(digits).sqrt() * Interval(low, high, digits)
+    return (-(point * point)).exp() / _root_of_pi(digits) * Interval(low, high, digits)
+
+
+@lru_cache(maxsize=64)
+def _root_of_pi(digits: Digits) -> Interval:
+    return pi(digits).sqrt()
 
 
 def cosine(x: Interval) -> Interval:
