@@ -1,8 +1,8 @@
 """Differences and ratios of two released numbers, with intervals that cover with 95 % probability or more.
 
 Two counts, or two sums of one column: their noises are independent, and the difference has the law of both
-together. At equal scales that law is exact (`release/convolution.py`); else both are within a step of
-Laplace noise, whose sum has a closed law, and two steps more are enough. Their ratio has Fieller's interval.
+together (`release/convolution.py` at equal scales, else `release/tails.py`). Their ratio has Fieller's
+interval.
 Means have noise above and below the line: each gets Fieller's interval for half of the 5 %, and the ends are
 combined.
 
@@ -20,9 +20,10 @@ import numpy as np
 from leakcap.errors import InvalidQuery
 from leakcap.release.convolution import sum_error
 from leakcap.release.drawn import Drawn, missing
-from leakcap.release.fieller import fieller_ends, noise_reach, quotients
+from leakcap.release.fieller import fieller_ends, quotients
 from leakcap.release.part import laplace_error
 from leakcap.release.result import Release
+from leakcap.release.tails import noise_reach
 from leakcap.release.whole import whole
 
 __all__ = ["Comparison", "difference", "ratio_of"]
@@ -69,7 +70,7 @@ def difference(first: Release, second: Release) -> Comparison:
     if one.scale == two.scale:
         error = sum_error(one.scale, 2, beyond=0.05)
     else:
-        error = math.ceil(float(noise_reach(float(one.scale), float(two.scale), 0.05))) + 2
+        error = noise_reach([(1.0, float(one.scale)), (1.0, float(two.scale))], 0.05)
     ends = (float((steps - error) * one.unit), float((steps + error) * one.unit))
     return Comparison(float(steps * one.unit), ends)
 

@@ -5,97 +5,30 @@ noise alone at the true r; so the r at which it is no further from 0 than 95 % o
 that covers with 95 % probability, exactly, however small the denominator is (Fieller 1954). A box of two
 intervals of 97.5 % each covers more often and is wider.
 
-The law of A·Z + B·W for Laplace Z, W has a closed form. Discrete Laplace noise is within one step of a
-Laplace variable of its scale (its |Z| lies between the floor and the ceiling of the other's, quantile by
-quantile), so |A| + |B| more is enough.
+How far A·Z + B·W goes is the exact law of discrete Laplace noise (`release/tails.py`).
 
 Source: Fieller 1954.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from leakcap.release.tails import Floats, noise_tail
 from leakcap.release.whole import Whole, doubles
 
-__all__ = [
-    "Floats",
-    "crossing",
-    "fieller_ends",
-    "laplace_sum_tail",
-    "mixture_tail",
-    "noise_reach",
-    "quotients",
-]
-
-Floats = NDArray[np.float64]
+__all__ = ["crossing", "fieller_ends", "quotients"]
 
 # Below this tail the logarithm says no more than that it is small.
 _LEAST = 1e-300
 _STEPS = 200
 _CLOSE = 1e-11
-# Equal scales have no partial fractions.
-_APART = 1.003
-
-
-def mixture_tail(first: ArrayLike, second: ArrayLike, at: ArrayLike) -> Floats:
-    """P(|L + M| > at) for independent Laplace variables of these scales, place by place.
-
-    >>> float(mixture_tail(1.0, 0.0, 2.0)) == math.exp(-2.0)
-    True
-    """
-    one, other, far = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (first, second, at)))
-    wide, narrow, beyond = np.maximum(one, other), np.minimum(one, other), np.maximum(far, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        own, share = np.exp(-beyond / wide), narrow / wide
-        # The limit for equal scales, at the wider one: a hair too much.
-        alike = own * (1.0 + beyond / (2.0 * wide))
-        mixed = (own - np.where(narrow > 0.0, np.exp(-beyond / narrow), 0.0) * share**2) / (1.0 - share**2)
-    tail = np.where(share > 1.0 - 1e-5, alike, mixed)
-    return np.asarray(np.where(far <= 0.0, 1.0, np.where(wide > 0.0, tail, 0.0)), dtype=np.float64)
-
-
-def laplace_sum_tail(scales: Sequence[ArrayLike], at: ArrayLike) -> Floats:
-    """P(|ΣL| > at) for independent Laplace variables of these scales, place by place.
-
-    By partial fractions of Π 1/(1 − s²t²); scales closer than 0.3 % are moved apart, the wider ones up, which
-    makes the tail heavier (Anderson 1955), never lighter.
-
-    >>> round(float(laplace_sum_tail([1.0, 0.0], 2.0)), 12) == round(math.exp(-2.0), 12)
-    True
-    """
-    *given, far = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (*scales, at)))
-    apart = np.sort(np.array(given), axis=0)
-    for place in range(1, len(apart)):
-        apart[place] = np.maximum(apart[place], _APART * apart[place - 1])
-    found = np.zeros(far.shape)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        for place, own in enumerate(apart):
-            others = np.delete(apart, place, axis=0)
-            share = np.prod(1.0 / (1.0 - (others / own) ** 2), axis=0)
-            found = found + np.where(own > 0.0, share * np.exp(-np.maximum(far, 0.0) / own), 0.0)
-    return np.where(far <= 0.0, 1.0, np.clip(found, 0.0, 1.0))
-
-
-def noise_reach(first: ArrayLike, second: ArrayLike, beyond: float) -> Floats:
-    """How far L + M goes, place by place: further with probability `beyond` at most.
-
-    >>> round(float(noise_reach(10.0, 0.0, 0.05)), 6) == round(10 * math.log(20), 6)
-    True
-    """
-    one, other = (np.asarray(scale, dtype=np.float64) for scale in (first, second))
-    high = (one + other) * (math.log(1.0 / beyond) + 1.0)
-    low = np.zeros(high.shape)
-    for _ in range(60):
-        middle = (low + high) / 2
-        further = mixture_tail(one, other, middle) > beyond
-        low, high = np.where(further, middle, low), np.where(further, high, middle)
-    return np.asarray(high * (1 + 1e-9))
+# More than rounding makes of a difference of two products, as a part of their sizes.
+_ROUNDED = 1e-15
 
 
 def fieller_ends(
@@ -121,9 +54,8 @@ def fieller_ends(
     def excess(r: Floats) -> Floats:
         """The logarithm of how much likelier it is than `beyond` that the noise goes so far: < 0 outside."""
         a, b = _of_size_one(*weights(r))
-        far = np.abs(a * x + b * y) - np.abs(a) - np.abs(b)
-        # As much as to ask whether it is beyond the reach of the noise, a hair more.
-        tail = mixture_tail(np.abs(a) * scales[0], np.abs(b) * scales[1], far * (1 - 1e-9))
+        far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
+        tail = noise_tail([(a, scales[0]), (b, scales[1])], far)
         return np.asarray(np.log(np.maximum(tail, _LEAST) / beyond), dtype=np.float64)
 
     return crossing(excess, middle, least), crossing(excess, middle, most)

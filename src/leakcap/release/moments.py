@@ -13,7 +13,7 @@ still, so that hardly more is covered than must be. For a correlation r the same
 
 which is 0 where λ is the quotient of the deviations. It is flat in λ there, so that a likely range will do.
 
-Everything here is in steps, cell by cell at once. Discrete Laplace noise is within a step of Laplace noise.
+Everything here is in steps, cell by cell at once. How far noise goes is its exact law (`release/tails.py`).
 
 Source: Fieller 1954; Berger & Boos 1994 for the sets of likely means and quotients.
 """
@@ -26,7 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.release.fieller import Floats, crossing, fieller_ends, laplace_sum_tail
+from leakcap.release.fieller import crossing, fieller_ends
+from leakcap.release.tails import Floats, noise_tail
 
 __all__ = ["Column", "Product", "Rows", "correlation_ends", "covariance_ends"]
 
@@ -133,14 +134,17 @@ def covariance_ends(
     if same:
         rests.append(np.clip(0.0, *firsts) ** 2 + product.base)
     widest = [np.max(np.abs(ends), axis=0) for ends in (firsts, seconds)]
+    nearest = [_nearest(ends) for ends in (firsts, seconds)]
+    one = np.ones(rows.count.shape)
 
     def excess(c: Floats, up: bool) -> Floats:
         """The logarithm of how much likelier than 5 % it is that the noise goes so far: < 0 outside."""
         weight = np.max([np.abs(rest - c) for rest in rests], axis=0)
-        weights = [(np.ones(c.shape), product.scale)]
-        weights += [(2.0 * widest[0], first.scale)] if same else []
-        weights += [] if same else [(widest[1], first.scale), (widest[0], second.scale)]
-        weights.append((weight, rows.scale))
+        weights = [(one, product.scale, one)]
+        weights += [(2.0 * widest[0], first.scale, 2.0 * nearest[0])] if same else []
+        weights += [] if same else [(widest[1], first.scale, nearest[1])]
+        weights += [] if same else [(widest[0], second.scale, nearest[0])]
+        weights.append((weight, rows.scale, np.zeros(c.shape)))
         far = c * rows.sure - most if up else least - c * rows.sure
         return _likelier(weights, far, beyond - unlikely)
 
@@ -192,13 +196,14 @@ def correlation_ends(
         lowest = np.min(values, axis=0) - np.where(r > 0.0, much, little)
         highest = np.max(values, axis=0) + np.where(r > 0.0, little, much)
         grid = rows.most * (rounded[0] + size * (rounded[1] / left + rounded[2] * right))
+        sums = [y - r * x / cut for x, y, cut in corners], [x - r * y * cut for x, y, cut in corners]
         weights = [
-            (one, product.scale),
-            (size / left, squares[0].scale),
-            (size * right, squares[1].scale),
-            (np.max([np.abs(y - r * x / cut) for x, y, cut in corners], axis=0), first.scale),
-            (np.max([np.abs(x - r * y * cut) for x, y, cut in corners], axis=0), second.scale),
-            (_weight_of_rows(r, product, squares, corners), rows.scale),
+            (one, product.scale, one),
+            (size / left, squares[0].scale, size / right),
+            (size * right, squares[1].scale, size * left),
+            (np.max(np.abs(sums[0]), axis=0), first.scale, _nearest(sums[0])),
+            (np.max(np.abs(sums[1]), axis=0), second.scale, _nearest(sums[1])),
+            (_weight_of_rows(r, product, squares, corners), rows.scale, np.zeros(r.shape)),
         ]
         far = (-highest if up else lowest) - grid
         return np.asarray(_likelier(weights, far, _BEYOND - _UNLIKELY).max(axis=0))
@@ -229,11 +234,16 @@ def _weight_of_rows(
     return np.asarray(np.maximum(above, below))
 
 
-def _likelier(weights: Sequence[tuple[Floats, float]], far: Floats, level: float) -> Floats:
-    """log P(the noise goes that far)/level, each noise with its weight; a step each is given away."""
-    slack = sum(weight for weight, scale in weights if scale)
-    tail = laplace_sum_tail([weight * scale for weight, scale in weights], far * (1 - 1e-9) - slack)
-    return np.asarray(np.log(np.maximum(tail, _LEAST) / level))
+def _nearest(ends: Sequence[Floats]) -> Floats:
+    """The least size of what lies between the least and the largest of these."""
+    low, high = np.min(ends, axis=0), np.max(ends, axis=0)
+    return np.asarray(np.maximum(np.maximum(low, -high), 0.0))
+
+
+def _likelier(weights: Sequence[tuple[Floats, float, Floats]], far: Floats, level: float) -> Floats:
+    """log P(the noise goes that far)/level, each noise with its most weight, scale and least weight."""
+    noises, least = [(most, scale) for most, scale, _ in weights], [low for _, _, low in weights]
+    return np.asarray(np.log(np.maximum(noise_tail(noises, far, least), _LEAST) / level))
 
 
 def _ends(

@@ -12,9 +12,11 @@ row, by 1. That is a sum with values −q and 1 − q, so `Contribution` knows t
 groups (the losses of its groups add up and are proportional to its rows there) and both relations. λ is the
 sensitivity over ε.
 
-**Certificate.** A bin with g ≥ t is taken only if its coin shows heads, so with probability (K−1)·e^(−t/2λ)
-at most, K the number of bins. With s = −t the bin's start e has g < t, #{x < e} < q·n, so that e is below the
-quantile; with s = t its end is above it. Two such bins are the ends of the interval.
+**Certificate.** A bin with g ≥ t shows heads with probability p = e^(−t/2λ) at most, and one with g = 0
+always does. So a choice that far off is likeliest where all other bins are just as far: with K bins N of them
+show heads, N binomial, and one of these is taken with probability E N/(N + 1) = 1 − (1 − (1 − p)^K)/(Kp).
+With s = −t the bin's start e has g < t, #{x < e} < q·n, so that e is below the quantile; with s = t its end
+is above it. Two such bins are the ends of the interval.
 
 Source: McKenna & Sheldon 2020, algorithm 1 and theorem 1.
 """
@@ -25,6 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,14 +106,26 @@ def ranks_of(statistic: str, quantiles: Sequence[float] | None) -> tuple[float, 
 
 
 def shift_for(scale: Fraction, bins: int, beyond: float) -> int:
-    """The smallest whole t, in the unit of `scale`, for which (bins − 1)·e^(−t/(2·scale)) ≤ `beyond`.
+    """The smallest whole t, in the unit of `scale`, that is far enough: whatever the table, a bin that is t
+    or further off is chosen with probability `beyond` at most.
 
     >>> shift_for(Fraction(1), 2, 0.05)
-    6
+    5
     """
-    nats = math.log(max(bins - 1, 1) / beyond)
     # A hair more, so that rounding errs towards the wider interval.
-    return math.ceil(2 * scale * Fraction(nats * (1 + 1e-12)))
+    return math.ceil(2 * scale * Fraction(_nats_off(max(bins, 2), beyond) * (1 + 1e-9)))
+
+
+@cache
+def _nats_off(bins: int, beyond: float) -> float:
+    """−ln p, where other bins that all show heads with probability p are chosen with this probability."""
+    low, high = 0.0, math.log((bins - 1) / beyond) if beyond < bins - 1 else 0.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        p = math.exp(-middle)
+        own = -math.expm1(bins * math.log1p(-p)) / (bins * p) if p < 1.0 else 1.0 / bins
+        low, high = (middle, high) if 1.0 - own > beyond else (low, middle)
+    return high
 
 
 def chosen_bins(part: RankPart, counts: Whole, bins: int, source: ByteSource) -> Whole:

@@ -17,9 +17,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.release.fieller import Floats
 from leakcap.release.grid import Grid, grid_for
 from leakcap.release.moments import Column, Product, Rows, covariance_ends
+from leakcap.release.tails import Floats
 
 __all__ = ["SPREADS", "spread_grid", "spread_intervals", "spread_value", "square_reach"]
 

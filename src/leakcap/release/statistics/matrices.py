@@ -14,7 +14,6 @@ import numpy as np
 from leakcap.bound import Bound
 from leakcap.release.aggregates import Aggregate, Joint
 from leakcap.release.answers import Answers, Labels, listed, nested
-from leakcap.release.fieller import Floats
 from leakcap.release.grid import Grid
 from leakcap.release.moments import Column, Product, Rows, correlation_ends, covariance_ends
 from leakcap.release.part import NoisyPart, noisy_part
@@ -27,6 +26,7 @@ from leakcap.release.products import (
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.spread import spread_grid
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
+from leakcap.release.tails import Floats
 from leakcap.release.whole import Whole, doubles, whole
 from leakcap.sampling import rational_scale
 

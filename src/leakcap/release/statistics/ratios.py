@@ -19,12 +19,13 @@ from leakcap.release.aggregates import Joint, Rows, Sum
 from leakcap.release.answers import Answers
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.condition import to_tree
-from leakcap.release.fieller import Floats, fieller_ends, quotients
+from leakcap.release.fieller import fieller_ends, quotients
 from leakcap.release.grid import grid_for
 from leakcap.release.part import noisy_part
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
+from leakcap.release.tails import Floats
 from leakcap.release.where import parse_where
 from leakcap.release.whole import Whole, doubles, whole
 
