@@ -22,11 +22,11 @@ from accounting.truth import (
 )
 from leakcap.accounting import PrivacyLoss
 from leakcap.accounting.contour import make_contour, saddle_for_epsilon
+from leakcap.accounting.curve import Curve, curve_near
 from leakcap.accounting.finite import finite_loss
 from leakcap.accounting.grid import above, below
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.lattice import common_lattice
-from leakcap.accounting.loss import Curve, curve_near
 from leakcap.accounting.normal import GaussianLoss
 from leakcap.accounting.sampled import SampledGaussianLoss, SampledLaplaceLoss
 from leakcap.channel import Channel
@@ -136,7 +136,7 @@ def test_a_dropped_infinite_mass_or_a_wrong_direction_would_be_caught() -> None:
     loss = PrivacyLoss.of_rows(P, Q) ** 3
     truth = hockey_stick(listed([(P, Q)] * 3), 0.4)
     assert math.isclose(loss.infinite, 1 - 0.9**3)
-    curve = curve_near(loss, 0.4)
+    curve = curve_near(loss.parts, 0.4)
     low, high = curve.delta(0.4)
     assert low <= truth <= high
     dropped = Curve(curve.finite, curve.method, infinite=0.0)

@@ -157,6 +157,9 @@ def deltas(full: bool) -> Iterator[Case]:
     "leakcap.accounting.loss.PrivacyLoss.epsilon",
     "leakcap.accounting.loss.PrivacyLoss.epsilon_both",
     "leakcap.accounting.loss.PrivacyLoss.epsilon_by_grid",
+    "leakcap.accounting.routes.least_epsilon",
+    "leakcap.accounting.routes.epsilon_on_grid",
+    "leakcap.accounting.inverse.inverse",
 )
 def epsilons(full: bool) -> Iterator[Case]:
     for scale in (1.0, 3.0, 100.0):

@@ -10,8 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from leakcap.accounting.convolve import GridSum, bracket_around
-from leakcap.accounting.loss import Curve, PrivacyLoss, curve_near
+from leakcap.accounting.convolve import bracket_around
+from leakcap.accounting.curve import Curve, curve_near
+from leakcap.accounting.gridsum import GridSum
+from leakcap.accounting.loss import PrivacyLoss
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.enclosure import outward
@@ -62,8 +64,8 @@ def trade_off(loss: PrivacyLoss, level: float) -> Bound:
         return Bound.exact(0.0, method="every output claims P", unit="probability")
     best = _middle(loss)
     for _ in range(2):
-        best = _peak(partial(_worst_power, curve_near(loss, best), level), best, _spread(loss))
-    curve = curve_near(loss, best)
+        best = _peak(partial(_worst_power, curve_near(loss.parts, best), level), best, _spread(loss))
+    curve = curve_near(loss.parts, best)
     low, high = _concave(lambda gamma: _power(curve, level, math.log(gamma)), math.exp(best), 1.0 / level)
     units = 16 + math.ceil(4.0 * abs(best))
     low, high = max(down(low, units, 2.0), 0.0), min(max(up(high, units, 2.0), 0.0), up(1.0 - level))
@@ -133,7 +135,7 @@ def odds_quantile(loss: PrivacyLoss, level: float) -> Bound:
         return Bound.exact(math.inf, method="infinite losses")
     low, high = centre, centre
     for _ in range(2):
-        curve = curve_near(loss, 0.5 * (low + high))
+        curve = curve_near(loss.parts, 0.5 * (low + high))
         high = _edge(partial(_excess_above, curve, 1.0 - level), high, width)
         low = -_edge(partial(_excess_below, curve, 1.0 - level), -low, width)
     return Bound(min(low, high), high, f"secants of δ(ε): {curve.method}", unit="nats")

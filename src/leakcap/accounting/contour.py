@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,16 +25,20 @@ from leakcap.numeric.logspace import Floats
 from leakcap.numeric.search import maximise
 
 __all__ = [
+    "MOST_WORK",
     "Contour",
     "chernoff",
+    "chernoff_for",
     "log_kernel_peak",
     "log_mean",
     "make_contour",
     "saddle_for_delta",
     "saddle_for_epsilon",
+    "saddle_of",
 ]
 
 Parts = Sequence[tuple[Part, int]]
+Mean = Callable[[float], float]
 
 _TOLERANCE = math.log(1e-12)
 _LOOSE = math.log(1e-9)
@@ -43,8 +48,9 @@ _FEW_NODES = 1 << 6
 _MOST_NODES = 1 << 16
 _FEWEST_NODES = 8
 _MOST_VALUES = 3 << 20
-_MOST_WORK = 3 << 22
-"""Values of the transforms' integrands that one contour may cost: beyond it the grid is cheaper."""
+MOST_WORK = 3 << 22
+"""Values of the transforms' integrands that one contour may cost."""
+_BLOCK = 1 << 18
 _BACK = (1.0, 0.95, 0.85, 0.7, 0.5)
 _GIVEN_UP = math.log(100.0)
 """What moving the line off the saddle may cost in relative accuracy."""
@@ -85,9 +91,19 @@ def saddle_for_epsilon(parts: Parts, epsilon: float) -> float:
     True
     """
 
+    return saddle_of(partial(log_mean, parts), epsilon)
+
+
+def saddle_of(means: Mean, epsilon: float) -> float:
+    """The same for any ln E[e^{cL}].
+
+    >>> 1.0 < saddle_of(lambda c: 0.5 * c * (c + 1.0), 1.0) < 2.0
+    True
+    """
+
     def height(log_c: float) -> float:
         c = math.exp(log_c)
-        return -(log_mean(parts, c) - c * epsilon - log_c - math.log1p(c))
+        return -(means(c) - c * epsilon - log_c - math.log1p(c))
 
     return _climb(height)
 
@@ -101,11 +117,20 @@ def saddle_for_delta(parts: Parts, delta: float) -> tuple[float, float]:
     >>> saddle_for_delta([(GaussianLoss(1.0), 1)], 1e-6)[1] > 4.377
     True
     """
+    return chernoff_for(partial(log_mean, parts), delta)
+
+
+def chernoff_for(means: Mean, delta: float) -> tuple[float, float]:
+    """The same for any ln E[e^{cL}].
+
+    >>> chernoff_for(lambda c: 0.5 * c * (c + 1.0), 1e-6)[1] > 4.377
+    True
+    """
     log_delta = math.log(delta)
 
     def height(log_c: float) -> float:
         c = math.exp(log_c)
-        return -(log_mean(parts, c) + log_kernel_peak(c) - log_delta) / c
+        return -(means(c) + log_kernel_peak(c) - log_delta) / c
 
     c = _climb(height)
     return c, -height(math.log(c))
@@ -142,45 +167,61 @@ class Contour:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """An enclosure of the finite part of δ(ε), aliases, truncation and rounding included."""
-        exponents = self.log_values - self.nodes * epsilon
-        if float(exponents.real[0]) > 600.0:
-            return 0.0, math.inf
+        low, high = self.deltas(np.array([epsilon]))
+        return float(low[0]), float(high[0])
+
+    def deltas(self, epsilon: Floats) -> tuple[Floats, Floats]:
+        """The same at many places, a block of them at a time."""
+        stride = max(1, _BLOCK // self.nodes.size)
+        blocks = [self._block(epsilon[k : k + stride]) for k in range(0, epsilon.size, stride)]
+        return np.concatenate([low for low, _ in blocks]), np.concatenate([high for _, high in blocks])
+
+    def _block(self, epsilon: Floats) -> tuple[Floats, Floats]:
+        nodes = self.nodes[:, None]
+        exponents = self.log_values[:, None] - nodes * epsilon
+        far = exponents.real[0] > 600.0
+        exponents = np.where(far, 0.0, exponents)
         with np.errstate(under="ignore"):
-            terms = np.exp(exponents) * self._kernel(epsilon)
-        weights = np.full(self.nodes.shape, 2.0)
+            terms = np.exp(exponents) * self._kernel(nodes, epsilon)
+        weights = np.full(nodes.shape, 2.0)
         weights[0] = 1.0
         sizes = np.abs(terms) * weights
         scale = self.step / (2.0 * math.pi)
-        value = scale * float(np.sum(terms.real * weights))
-        relative = self.errors + UNIT * (
-            16.0 + 4.0 * np.abs(exponents) + 4.0 * np.abs(self.nodes) * abs(epsilon)
+        value = scale * np.sum(terms.real * weights, axis=0)
+        relative = self.errors[:, None] + UNIT * (
+            16.0 + 4.0 * np.abs(exponents) + 4.0 * np.abs(nodes) * np.abs(epsilon)
         )
-        noise = scale * float(np.sum(sizes * np.minimum(relative, 1.0))) + scale * len(sizes) * UNIT * float(
-            sizes.max()
-        )
-        alias, tail = self._alias(epsilon), math.exp(min(self.log_tail - self.c * epsilon, 700.0))
-        low = max(value - noise - tail - alias, 0.0)
-        return low, max(value + noise + tail, low)
+        noise = scale * np.sum(sizes * np.minimum(relative, 1.0), axis=0)
+        noise += scale * len(sizes) * UNIT * sizes.max(axis=0)
+        tail = np.exp(np.minimum(self.log_tail - self.c * epsilon, 700.0))
+        low = np.maximum(value - noise - tail - self._alias(epsilon), 0.0)
+        high = np.maximum(value + noise + tail, low)
+        return np.where(far, 0.0, low), np.where(far, np.inf, high)
 
-    def _kernel(self, epsilon: float) -> Numbers:
+    def _kernel(self, nodes: Numbers, epsilon: Floats) -> Numbers:
         if self.lattice is None:
-            return np.asarray(1.0 / (self.nodes * (self.nodes + 1.0)))
-        return self.lattice.kernel(self.nodes, epsilon)
+            return np.asarray(1.0 / (nodes * (nodes + 1.0)))
+        return self.lattice.kernel(nodes, epsilon)
 
-    def _alias(self, epsilon: float) -> float:
+    def _alias(self, epsilon: Floats) -> Floats:
         period = 2.0 * math.pi / self.step
         right = math.exp(-self.c * period)
-        left = math.inf
+        left = np.full(epsilon.shape, np.inf)
         for s, log_mean_s in self.aliases:
             rate = (s - self.c) * period
             if rate > 1e-3:
                 exponent = log_mean_s - s * epsilon + log_kernel_peak(s) - rate
-                left = min(left, math.exp(min(exponent, 700.0)) / -math.expm1(-rate))
-        return right / -math.expm1(-self.c * period) + left
+                left = np.minimum(left, np.exp(np.minimum(exponent, 700.0)) / -math.expm1(-rate))
+        return np.asarray(right / -math.expm1(-self.c * period) + left)
 
 
-def make_contour(parts: Parts, c: float, epsilon: float, lattice: Lattice | None) -> Contour:
-    """Nodes for ε near `epsilon`, as many as the tolerance needs or the limit allows.
+def make_contour(
+    parts: Parts, c: float, epsilon: float, lattice: Lattice | None, most_work: float = MOST_WORK
+) -> Contour:
+    """Nodes for ε near `epsilon`, as many as the tolerance needs or the limits allow.
+
+    `most_work` is how many values of the transforms' integrands it may cost. Where a few nodes cost more,
+    the contour has one node, and its interval is of no use.
 
     >>> from leakcap.accounting.normal import GaussianLoss
     >>> low, high = make_contour([(GaussianLoss(1.0), 1)], 1.5, 1.0, None).delta(1.0)
@@ -193,7 +234,7 @@ def make_contour(parts: Parts, c: float, epsilon: float, lattice: Lattice | None
     if lattice is not None:
         return _on_lattice(parts, c, period, others, lattice)
     step = 2.0 * math.pi / period
-    last = _last(parts, c, step, goal + c * epsilon, estimate + _LOOSE + c * epsilon)
+    last = _last(parts, c, step, goal + c * epsilon, estimate + _LOOSE + c * epsilon, most_work)
     nodes = c + 1j * step * np.arange(last + 1)
     values, errors = total_transform(parts, nodes)
     log_tail = _log_tail(parts, c, step * last)
@@ -273,10 +314,12 @@ def _log_tail(parts: Parts, c: float, t: float) -> float:
     return sum(count * part.envelope(c, t) for part, count in parts) - math.log(math.pi * t)
 
 
-def _last(parts: Parts, c: float, step: float, goal: float, loose: float) -> int:
+def _last(parts: Parts, c: float, step: float, goal: float, loose: float, most_work: float) -> int:
     """The last node: where the tail is below a goal, by doubling and bisection; few nodes if it never is."""
     most = min(_MOST_NODES, max(_MANY_NODES, _MOST_VALUES // len(parts)))
-    while most > _FEWEST_NODES and most * sum(part.work(c, step * most) for part, _ in parts) > _MOST_WORK:
+    while most * sum(part.work(c, step * most) for part, _ in parts) > most_work:
+        if most <= _FEWEST_NODES:
+            return 0
         most //= 2
 
     def enough(nodes: int, level: float) -> bool:

@@ -5,73 +5,31 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.accounting.contour import log_kernel_peak, log_mean, saddle_for_delta, saddle_for_epsilon
+from leakcap.accounting.contour import chernoff, chernoff_for, saddle_for_epsilon, saddle_of
 from leakcap.accounting.exact import BLOCK_ERROR, blocks
 from leakcap.accounting.finite import FiniteLoss
 from leakcap.accounting.grid import GridLoss, above, below
+from leakcap.accounting.gridsum import Bracket, GridSum
 from leakcap.accounting.lattice import common_lattice
 from leakcap.accounting.part import UNIT, Part
+from leakcap.accounting.window import Means, of_one, of_sum, outside
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Bracket", "GridSum", "bracket_around"]
+__all__ = ["bracket_around"]
 
 Parts = Sequence[tuple[Part, int]]
 
 _MOST_POINTS = 1 << 20
-_LOG_NEGLIGIBLE = -36.0
+_NEGLIGIBLE = 1e-12
+_ASIDE = 22.0
+"""ln of how much more of the tilted mass is kept: it is weighed against Chernoff's bound, not against δ."""
+_NEAR = 0.2
+"""Of the window: so much more is cheap."""
 _WIDTH = 2e-4
 _SLACK = 2.0**-45
-_ORDERS = [2.0**k for k in range(-2, 13)]
-
-
-@dataclass(frozen=True, eq=False)
-class GridSum:
-    """Masses e^{cx − log_total}·P of the total loss on the grid, each within `error`, and what is left out.
-
-    `outside` bounds the tilted mass beyond the window, which wraps around into it.
-    """
-
-    c: float
-    start: float
-    step: float
-    masses: Floats
-    log_total: float
-    error: float
-    outside: float
-    infinite: float
-    slack: float
-
-    def delta(self, epsilon: float, *, upward: bool) -> float:
-        """A bound on δ(ε) of the grid's loss, from above or from below; infinite losses included."""
-        sign = 1.0 if upward else -1.0
-        epsilon -= sign * self.slack
-        begin = max(math.floor((epsilon - self.start) / self.step) + 1, 0)
-        end = min(self.masses.size, begin + math.ceil((60.0 / self.c + 60.0) / self.step))
-        x = self.start + np.arange(begin, end) * self.step - epsilon
-        payoff = np.exp(-self.c * x) * -np.expm1(-np.maximum(x, 0.0))
-        total = float(payoff @ np.maximum(self.masses[begin:end] + sign * self.error, 0.0))
-        total += sign * (self.outside * math.exp(log_kernel_peak(self.c)) + total * x.size * UNIT)
-        if upward and end < self.masses.size:
-            total += math.exp(-60.0)
-        finite = math.exp(min(self.log_total - self.c * epsilon, 700.0)) * max(total, 0.0)
-        return min(max(self.infinite + finite, 0.0), 1.0)
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """Both ends: a loss on the grid above and one below."""
-
-    upper: GridSum
-    lower: GridSum
-
-    def delta(self, epsilon: float) -> tuple[float, float]:
-        """An enclosure of δ(ε)."""
-        high = self.upper.delta(epsilon, upward=True)
-        return min(self.lower.delta(epsilon, upward=False), high), high
 
 
 def bracket_around(
@@ -82,101 +40,70 @@ def bracket_around(
     c: float | None = None,
     width: float = _WIDTH,
     points: int = _MOST_POINTS,
+    negligible: float = _NEGLIGIBLE,
 ) -> Bracket:
     """A bracket that is good near one ε, or near the ε of one δ, and valid everywhere.
 
-    `width` is the width in ε that the step is chosen for, `points` the most points of the grid; with
-    neither ε nor δ the tilt is `c`, 0 for P's own masses.
+    `width` is the width in ε that the step is chosen for, `points` the most points of the grid, `negligible`
+    the share of δ that may be left out. The tilt is `c`, or what suits ε or δ, or 0 for P's own masses. With
+    both, δ says what is negligible and ε where the grid is good.
 
     >>> from leakcap.accounting.normal import GaussianLoss
     >>> low, high = bracket_around([(GaussianLoss(1.0), 1)], epsilon=1.0).delta(1.0)
     >>> low <= 0.12693673750664397 <= high < 0.12694
     True
     """
-    if delta is not None:
-        c, epsilon = saddle_for_delta(parts, delta)
-    elif epsilon is not None:
-        c = saddle_for_epsilon(parts, epsilon)
-    c, epsilon = c or 0.0, epsilon or 0.0
-    goal = log_mean(parts, c) - math.log1p(c) - (math.log1p(1.0 / c) if c else 0.0) + _LOG_NEGLIGIBLE
-    right, left = _reach(parts, c, goal)
-    total = sum(count for _, count in parts)
+    total, share = sum(count for _, count in parts), math.log(negligible)
+    low, high = of_one(parts, share + _log_size(parts, epsilon, delta))
+    means = Means(parts, low, high)
+    if c is None and epsilon is not None:
+        c = saddle_of(means, epsilon)
+    elif c is None and delta is not None:
+        c = chernoff_for(means, delta)[0]
+    c = c or 0.0
+    goal = means(c) - math.log1p(c) - (math.log1p(1.0 / c) if c else 0.0) + share - _ASIDE
+    left, right = of_sum(means, c, goal)
+    low = max(low, means.bottom_at(c, goal - means(c) - math.log(total)))
     step = _fit(parts, _step(parts, c, total, width, right - left, points))
-    low, high = _single_reach(parts, c, goal, goal - c * epsilon, total)
     widths = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in _dense(parts)]
     step = max(step, 2.0 * sum(widths) / points, (high - low) / points)
     slack = 0.0
     if common_lattice(parts) is None:
         grouped = [item for part, count in parts for item in blocks(part, count)]
         slack = BLOCK_ERROR * sum(count for part, count in grouped) * (list(parts) != grouped)
-        low, high = (
-            (low, high) if slack == 0.0 else _single_reach(grouped, c, goal, goal - c * epsilon, total)
-        )
+        if slack > 0.0:
+            low, high = of_one(grouped, share + _log_size(parts, epsilon, delta))
         parts = grouped
     uppers = [(above(part, step, low, high).scaled(1.0 + slack), count) for part, count in parts]
     lowers = [(below(part, step, low, high).scaled(1.0 - slack), count) for part, count in parts]
-    left, right = _widened(parts, uppers, left - 2.0 * step, right + 2.0 * step)
+    left, right = _widened(means, uppers, left - 2.0 * step, right + 2.0 * step)
     size = 1 << max(4, math.ceil(math.log2((right - left) / step + 16.0)))
-    outside = _outside(uppers, c, left, right)
-    return Bracket(*(_convolve(rows, c, step, left, size, outside, slack) for rows in (uppers, lowers)))
+    return Bracket(*(_convolve(rows, c, step, left, right, size, slack) for rows in (uppers, lowers)))
+
+
+def _log_size(parts: Parts, epsilon: float | None, delta: float | None) -> float:
+    """ln δ where it is known, else Chernoff's bound on it: losses rarer than a share of it do not count."""
+    if delta is not None:
+        return math.log(delta)
+    if epsilon is None:
+        return 0.0
+    return min(chernoff(parts, epsilon, saddle_for_epsilon(parts, epsilon)), 0.0)
 
 
 def _dense(parts: Parts) -> list[tuple[Part, int]]:
     return [item for item in parts if not isinstance(item[0], FiniteLoss)]
 
 
-def _tilts(c: float) -> list[float]:
-    return [(1.0 + c) * 2.0**k for k in range(-6, 9)]
-
-
-def _falls(c: float) -> list[float]:
-    """Orders c − s outside (−1, 0): there the loss above has the larger transform of the two."""
-    return [c * f for f in (0.05, 0.1, 0.2, 0.4, 0.7, 1.0) if c] + [c + 2.0**k for k in range(8)]
-
-
-def _reach(parts: Parts, c: float, goal: float) -> tuple[float, float]:
-    """Ends between which all but a negligible part of the tilted mass lies (Chernoff)."""
-    rights = [(log_mean(parts, c + s) - goal) / s for s in _tilts(c)]
-    lefts = [(goal - log_mean(parts, c - s)) / s for s in _falls(c)]
-    bottom = sum(count * part.support()[0] for part, count in parts)
-    top = sum(count * part.support()[1] for part, count in parts)
-    right = min([v for v in rights if not math.isnan(v)] + [top + 1e-9 * abs(top)])
-    left = max([v for v in lefts if not math.isnan(v)] + [bottom - 1e-9 * abs(bottom)])
-    return max(right, left + 1e-6), left
-
-
 def _widened(
-    parts: Parts, rows: Sequence[tuple[GridLoss, int]], left: float, right: float
+    means: Means, rows: Sequence[tuple[GridLoss, int]], left: float, right: float
 ) -> tuple[float, float]:
-    """Where the window reaches all losses, it reaches those of the grid, a step farther each."""
-    if left <= sum(count * part.support()[0] for part, count in parts):
-        left = min(left, sum(count * float(row.losses[0]) for row, count in rows) - rows[0][0].step)
-    if right >= sum(count * part.support()[1] for part, count in parts):
-        right = max(right, sum(count * float(row.losses[-1]) for row, count in rows) + rows[0][0].step)
+    """Where the window nearly reaches all losses, it reaches those of the grid, so that none is left out."""
+    near, step = _NEAR * (right - left), rows[0][0].step
+    if left - near <= means.bottom:
+        left = min(left, sum(count * float(row.losses[0]) for row, count in rows) - step)
+    if right + near >= means.top:
+        right = max(right, sum(count * float(row.losses[-1]) for row, count in rows) + step)
     return left, right
-
-
-def _single_reach(parts: Parts, c: float, goal: float, log_least: float, total: int) -> tuple[float, float]:
-    """Ends beyond which no single loss matters.
-
-    On the right as P's mass, below e^`log_least` for all; on the left where either that is so, or all the
-    mass there, if it stood at the end, would weigh less than e^goal of the tilted mean.
-    """
-    level = log_least - math.log(total)
-    lost = goal - log_mean(parts, c) - math.log(total)
-    lows, highs = [], []
-    for part, _ in parts:
-        bottom, top = part.support()
-        single = [(part, 1)]
-        if math.isinf(top):
-            top = min((log_mean(single, s) - level) / s for s in _ORDERS)
-        if math.isinf(bottom):
-            bottom = max((level - log_mean(single, -s)) / s for s in _ORDERS)
-            if c > 0.0:
-                bottom = max(bottom, (log_mean(single, c) + lost) / c)
-        lows.append(bottom)
-        highs.append(top)
-    return min(lows), max(highs)
 
 
 def _step(parts: Parts, c: float, total: int, width: float, span: float, points: int) -> float:
@@ -200,32 +127,16 @@ def _fit(parts: Parts, step: float) -> float:
     return base / math.floor(base / step) if base / step < 2**40 else step
 
 
-def _outside(
-    rows: Sequence[tuple[GridLoss, int]], c: float, left: float, right: float
-) -> tuple[float, float]:
-    """ln of the tilted mass beyond each end, before normalisation, by Chernoff on the grid's own losses."""
-
-    def mean(s: float) -> float:
-        return sum(count * row.log_mean(s) for row, count in rows)
-
-    rights = min(mean(c + s) - s * right for s in _tilts(c)[::2])
-    if right >= sum(count * float(row.losses[-1]) for row, count in rows):
-        rights = -math.inf
-    lefts = min(mean(c - s) + s * left for s in _falls(c))
-    if left <= sum(count * float(row.losses[0]) for row, count in rows):
-        lefts = -math.inf
-    return lefts, rights
-
-
 def _convolve(
     rows: Sequence[tuple[GridLoss, int]],
     c: float,
     step: float,
     left: float,
+    right: float,
     size: int,
-    outside: tuple[float, float],
     loose: float,
 ) -> GridSum:
+    beyond = outside(rows, c, left, right)
     product = np.zeros(size // 2 + 1, dtype=np.complex128)
     log_slack = np.zeros(size // 2 + 1)
     relative = np.zeros(size // 2 + 1)
@@ -267,7 +178,7 @@ def _convolve(
     origin = math.floor((left - offset) / step)
     masses = np.roll(masses, (shift - origin) % size)
     start = offset + origin * step
-    lost = math.exp(min(outside[0] - log_total, 0.0)) + math.exp(min(outside[1] - log_total, 0.0))
+    lost = math.exp(min(beyond[0] - log_total, 0.0)) + math.exp(min(beyond[1] - log_total, 0.0))
     slack = loose + count_all * _SLACK + abs(offset) * 8 * UNIT + abs(start) * 8 * UNIT
     return GridSum(c, start, step, masses, log_total, error, lost, -math.expm1(finite), slack)
 

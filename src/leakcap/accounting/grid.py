@@ -22,6 +22,11 @@ _ROUNDING = 2.0**-46
 """Relative error allowed for in a cell's masses; they are shifted by it to the safe side."""
 _ON_GRID = 1e-12
 _FAR = 1.0
+_SHARE = 0.25
+_FEW = 1 << 15
+_MOST_DEBTS = 1 << 14
+_MOST_TAKEN = 1e-4
+_MOST_DROPPED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +66,13 @@ class _Cells:
     offset: float
     step: float
     first: int
-    size: int
     index: Floats
     p: Floats
     q: Floats
     on_grid: Floats
     left: tuple[float, float]
     right: tuple[float, float]
+    smooth: bool
 
 
 def _cells(part: Part, step: float, low: float, high: float) -> _Cells:
@@ -94,7 +99,8 @@ def _cells(part: Part, step: float, low: float, high: float) -> _Cells:
     far = outside & (places > 1)
     right = (right[0] + float(atoms.p[far].sum()), right[1] + float(atoms.q[far].sum()))
     seen = (p > 0) | (q > 0)
-    return _Cells(offset, step, first, on_grid.size, index[seen], p[seen], q[seen], on_grid, left, right)
+    smooth = not between.any()
+    return _Cells(offset, step, first, index[seen], p[seen], q[seen], on_grid, left, right, smooth)
 
 
 def above(part: Part, step: float, low: float, high: float) -> GridLoss:
@@ -105,18 +111,29 @@ def above(part: Part, step: float, low: float, high: float) -> GridLoss:
     True
     """
     cells = _cells(part, step, low, high)
-    index = cells.index.astype(np.intp)
-    start = np.exp(cells.offset + (cells.first + index) * step)
-    grown = math.expm1(step)
-    # u + v = Q and u·γ + v·γe^h = P: the upper end gets e^h(P − γQ)/(e^h − 1) of P's mass.
-    upper = math.exp(step) * (cells.p - start * cells.q) / grown + cells.p * (_ROUNDING / min(grown, 1.0))
-    upper = np.clip(upper, 0.0, cells.p)
-    masses = cells.on_grid.copy()
-    np.add.at(masses, index + 1, upper)
-    np.add.at(masses, index, cells.p - upper)
+    masses = _chords(cells, 1.0)
     masses[0] += cells.left[0]
     infinite = part.infinite + cells.right[0]
     return GridLoss(cells.offset, step, cells.first, masses * (1.0 + _ROUNDING), infinite)
+
+
+def _chords(cells: _Cells, sign: float) -> Floats:
+    """P's masses on the grid, each cell split to its ends: δ as a function of e^ε becomes its chords.
+
+    Rounding moves mass up for `sign` 1, down for −1.
+    """
+    index = cells.index.astype(np.intp)
+    start = np.exp(cells.offset + (cells.first + index) * cells.step)
+    grown = math.expm1(cells.step)
+    # u + v = Q and u·γ + v·γe^h = P: the upper end gets e^h(P − γQ)/(e^h − 1) of P's mass.
+    upper = math.exp(cells.step) * (cells.p - start * cells.q) / grown
+    upper = np.clip(upper + sign * cells.p * (_ROUNDING / min(grown, 1.0)), 0.0, cells.p)
+    size = cells.on_grid.size
+    return np.asarray(
+        cells.on_grid
+        + np.bincount(index + 1, upper, minlength=size)
+        + np.bincount(index, cells.p - upper, minlength=size)
+    )
 
 
 def below(part: Part, step: float, low: float, high: float) -> GridLoss:
@@ -127,15 +144,71 @@ def below(part: Part, step: float, low: float, high: float) -> GridLoss:
     True
     """
     cells = _cells(part, step, low, high)
-    levels = np.exp(cells.offset + (cells.first + np.arange(cells.size)) * step)
+    masses = _sunk(cells) if cells.smooth and cells.on_grid.size > _FEW else None
+    if masses is None:
+        masses = _merged(cells)
+    masses[-1] += min(
+        cells.right[0], cells.right[1] * math.exp(cells.offset + (cells.first + masses.size - 1) * step)
+    )
+    return GridLoss(cells.offset, step, cells.first, masses * (1.0 - 4.0 * _ROUNDING), part.infinite)
+
+
+def _sunk(cells: _Cells) -> Floats | None:
+    """The chords, lowered until they lie below the curve: for a density, whose cells are alike.
+
+    As a function of γ the chord over a cell with Q's mass q and width H lies above the curve by qH/4 at most.
+    A polygon with the chords' corners lowered by e_k, at least that of both cells at k, lies below the curve;
+    the mass at a corner is the change of slope there. Where that is negative, as much of Q's mass is taken
+    from the next corners above, which lowers the polygon further. None where too much would be taken. Where
+    points are few, merging is narrower and quick enough.
+    """
+    size = cells.on_grid.size
+    levels = np.exp(cells.offset + (cells.first + np.arange(size)) * cells.step)
+    widths = np.diff(levels)
+    at_q = np.bincount(cells.index.astype(np.intp), cells.q, minlength=size)[: size - 1]
+    rises = _SHARE * (1.0 + _ROUNDING) * at_q * widths
+    chords = _chords(cells, -1.0) / levels
+    last = _end(chords, levels, rises)
+    dropped = float(chords[last + 1 :] @ levels[last + 1 :]) if last else math.inf
+    if dropped > _MOST_DROPPED:
+        return None
+    chords[last + 1 :], rises[last:] = 0.0, 0.0
+    sinks = np.maximum(np.append(rises, 0.0), np.append(0.0, rises))
+    sinks[last] = 0.0
+    slopes = np.concatenate([[0.0], np.diff(sinks) / widths, [0.0]])
+    masses = chords - np.diff(slopes)
+    debts = np.flatnonzero(masses < 0.0)
+    if debts.size > _MOST_DEBTS or -float(masses[debts].sum()) > _MOST_TAKEN * float(at_q.sum()):
+        return None
+    for place in debts.tolist():
+        debt, masses[place] = -float(masses[place]), 0.0
+        while debt > 0.0:
+            place += 1
+            if place == size:
+                return None
+            taken = min(debt, max(float(masses[place]), 0.0))
+            masses[place] -= taken
+            debt -= taken
+    return np.asarray(np.maximum(masses, 0.0) * levels)
+
+
+def _end(chords: Floats, levels: Floats, rises: Floats) -> int:
+    """The last corner to keep: what is dropped above it lowers the polygon by as much as is wanted there."""
+    for last in range(levels.size - 2, max(levels.size - 12, 1), -1):
+        fall = float(chords[last + 1 :] @ (levels[last + 1 :] - levels[last]))
+        if fall * (1.0 - 1e-9) >= float(rises[last - 1]):
+            return last
+    return 0
+
+
+def _merged(cells: _Cells) -> Floats:
+    levels = np.exp(cells.offset + (cells.first + np.arange(cells.on_grid.size)) * cells.step)
     p, q = cells.p * (1.0 - _ROUNDING), cells.q * (1.0 + _ROUNDING)
     index = cells.index.astype(np.intp)
     mean = np.clip(p / np.where(q > 0, q, np.inf), levels[index] * (1.0 - 1e-9), levels[index + 1])
     order = np.argsort(mean, kind="stable")
     at_levels = _merge(q[order].tolist(), mean[order].tolist(), index[order].tolist(), levels)
-    masses = np.maximum(cells.on_grid + at_levels * levels, 0.0)
-    masses[-1] += min(cells.right[0], cells.right[1] * float(levels[-1]))
-    return GridLoss(cells.offset, step, cells.first, masses * (1.0 - 4.0 * _ROUNDING), part.infinite)
+    return np.asarray(np.maximum(cells.on_grid + at_levels * levels, 0.0))
 
 
 def _merge(weights: list[float], means: list[float], cells: list[int], levels: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ class Lattice:
     step: float
     slack: float
 
-    def kernel(self, z: Numbers, epsilon: float) -> Numbers:
+    def kernel(self, z: Numbers, epsilon: Floats | float) -> Numbers:
         """b·Σ_{x > 0} (1 − e^{−x})e^{−zx} over the points x of the lattice seen from ε.
 
         Replaces 1/(z(z+1)), its sum over all periods.
@@ -38,7 +37,7 @@ class Lattice:
         """
         b = self.step
         first = self.offset - epsilon
-        first = first - b * math.floor(first / b)
+        first = first - b * np.floor(first / b)
         near = np.exp(-z * first) / -np.expm1(-z * b)
         return np.asarray(b * (near - np.exp(-(z + 1.0) * first) / -np.expm1(-(z + 1.0) * b)))
 

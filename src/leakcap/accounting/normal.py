@@ -16,7 +16,8 @@ from leakcap.numeric.logspace import Floats
 
 __all__ = ["GaussianLoss", "normal_cells"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+_RULES = {most: np.polynomial.legendre.leggauss(n) for most, n in ((0.03, 3), (0.4, 5), (5.0, 10))}
+"""Gauss's rules, and the most that the density's exponent may change in a cell for 5·10⁻¹⁵ of its mass."""
 _NARROW = 0.5
 _BEYOND = 64.0
 
@@ -90,12 +91,17 @@ def normal_cells(edges: Floats) -> Floats:
     1.0
     """
     low, high = np.maximum(edges[:-1], -_BEYOND), np.minimum(edges[1:], _BEYOND)
-    narrow = (high - low < _NARROW) & (np.abs(low) < 38.0)
-    result = np.zeros(low.shape)
-    half = 0.5 * (high[narrow] - low[narrow])
-    points = low[narrow, None] + half[:, None] * (_NODES + 1.0)
-    result[narrow] = half * (np.exp(-0.5 * points**2) @ _WEIGHTS) / math.sqrt(2.0 * math.pi)
-    for index in np.flatnonzero(~narrow).tolist():
+    wide = high - low
+    change = np.where(wide < _NARROW, wide * (1.0 + np.maximum(np.abs(low), np.abs(high))), np.inf)
+    result, least = np.zeros(low.shape), -1.0
+    for most, (nodes, weights) in _RULES.items():
+        seen = (change > least) & (change <= most)
+        half = 0.5 * wide[seen]
+        points = low[seen, None] + half[:, None] * (nodes + 1.0)
+        with np.errstate(under="ignore"):
+            result[seen] = half * (np.exp(-0.5 * points**2) @ weights) / math.sqrt(2.0 * math.pi)
+        least = most
+    for index in np.flatnonzero(change > least).tolist():
         result[index] = _between(float(low[index]), float(high[index]))
     return result
 

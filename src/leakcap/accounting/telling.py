@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from leakcap.accounting.loss import Curve, PrivacyLoss, curve_near
+from leakcap.accounting.curve import Curve, curve_near
+from leakcap.accounting.loss import PrivacyLoss
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.rounding import down, up
@@ -43,7 +44,7 @@ def most_telling(loss: PrivacyLoss, share: float = 0.05) -> Bound:
         return x + math.log(share) - math.log(rest) if rest > 0.0 else math.inf
 
     end = _end(loss)
-    if curve_near(loss, end).delta(end)[1] >= share:
+    if curve_near(loss.parts, end).delta(end)[1] >= share:
         return Bound(0.0, math.inf, "beyond the range of doubles")
 
     def from_where(curve: Curve) -> float:
@@ -101,9 +102,9 @@ def _least(
     """
     place, best = 0.0, math.inf
     for _ in range(_TURNS):
-        curve = curve_near(loss, place)
+        curve = curve_near(loss.parts, place)
         place = maximise(partial(_depth, value, curve), start(curve), end, steps=50)
-        found = value(curve_near(loss, place), place)
+        found = value(curve_near(loss.parts, place), place)
         if found >= best * (1.0 - 1e-9):
             return min(found, best)
         best = found

@@ -10,7 +10,8 @@ from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from leakcap.accounting import PrivacyLoss, guess_success
-from leakcap.accounting.convolve import Bracket, bracket_around
+from leakcap.accounting.convolve import bracket_around
+from leakcap.accounting.gridsum import Bracket
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
