@@ -83,9 +83,9 @@ class LatticeNoise:
         """θ on the grid with its noise, which is drawn here."""
         draw = discrete_laplace if self.rho is None else discrete_gaussian
         noise = draw(self._parameter(), self.size, source)
-        scale = Fraction(2) ** self.exponent
-        steps = [round(Fraction(t) * scale) + int(z) for t, z in zip(theta, noise, strict=True)]
-        return np.array([float(Fraction(s) / scale) for s in steps])
+        up, down = 1 << max(self.exponent, 0), 1 << max(-self.exponent, 0)
+        steps = [_nearest(t, up, down) + int(z) for t, z in zip(theta, noise, strict=True)]
+        return np.array([s * down / up for s in steps])
 
     def imitations(self, count: int, seed: int) -> Floats:
         """Noise of the same law to within the grid, for post-processing: (count, k)."""
@@ -93,6 +93,14 @@ class LatticeNoise:
         size = (count, self.size)
         draws = generator.laplace(size=size) if self.rho is None else generator.standard_normal(size)
         return np.asarray(draws * self.scale)
+
+
+def _nearest(value: Fraction | float, up: int, down: int) -> int:
+    """The integer nearest to value·up/down, halves to even; of large fractions none is put in lowest terms."""
+    numerator, denominator = value.as_integer_ratio()
+    whole, rest = divmod(numerator * up, denominator * down)
+    beyond = 2 * rest - denominator * down
+    return whole + (beyond > 0 or (beyond == 0 and whole % 2 == 1))
 
 
 def _root_up(size: int) -> Fraction:
