@@ -96,7 +96,7 @@ class LatticeNoise:
 
 
 def _nearest(value: Fraction | float, up: int, down: int) -> int:
-    """The integer nearest to value·up/down, halves to even; of large fractions none is put in lowest terms."""
+    """The integer nearest to value·up/down, halves to even; no fraction is put into lowest terms."""
     numerator, denominator = value.as_integer_ratio()
     whole, rest = divmod(numerator * up, denominator * down)
     beyond = 2 * rest - denominator * down

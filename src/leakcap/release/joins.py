@@ -67,15 +67,20 @@ def joined_tree(
     own = [name for name in (policy.id_column, *read, *met) if name is not None and name not in theirs]
     # With nothing to read of the data there is still the id or the key by which it is met.
     own = list(dict.fromkeys(own))
-    mine = exp.Select(expressions=[*map(column, own)]).from_(counted_people(policy, own, people_from))
-    rows = exp.Select(expressions=[exp.Star()]).from_(mine.subquery("own"))
+    mine = exp.Select(expressions=[*map(column, own)]).from_(
+        counted_people(policy, own, people_from), copy=False
+    )
+    rows = exp.Select(expressions=[exp.Star()]).from_(mine.subquery("own", copy=False), copy=False)
     for index, name in enumerate(tables):
         table = policy.tables[name]
         meets = exp.EQ(this=_mine(policy, table), expression=_theirs(policy, table, name))
         rows = rows.join(
-            _one_each(policy, table, name).subquery(f"joined{index}"), on=meets, join_type="inner"
+            _one_each(policy, table, name).subquery(f"joined{index}", copy=False),
+            on=meets,
+            join_type="inner",
+            copy=False,
         )
-    return rows.subquery("joined")
+    return rows.subquery("joined", copy=False)
 
 
 def _one_each(policy: Policy, table: Table, name: str) -> exp.Select:
@@ -95,9 +100,12 @@ def _one_each(policy: Policy, table: Table, name: str) -> exp.Select:
         place += "_"
     known_key = exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null()))
     ranked = exp.Select(expressions=[*map(column, names), aliased(number, place)])
-    ranked = ranked.from_(renamed.from_(source).subquery("renamed")).where(known_key)
+    inner = renamed.from_(source, copy=False).subquery("renamed", copy=False)
+    ranked = ranked.from_(inner, copy=False).where(known_key, copy=False)
     first = exp.EQ(this=column(place), expression=exp.Literal.number(1))
-    return exp.Select(expressions=[*map(column, names)]).from_(ranked.subquery("ranked")).where(first)
+    chosen = exp.Select(expressions=[*map(column, names)])
+    chosen = chosen.from_(ranked.subquery("ranked", copy=False), copy=False)
+    return chosen.where(first, copy=False)
 
 
 def _mine(policy: Policy, table: Table) -> exp.Expression:

@@ -32,17 +32,20 @@ def counted_people(policy: Policy, read: Sequence[str], people_from: float | Non
     )
     names = list(dict.fromkeys([*_id(policy), policy.caps_column, *read]))
     if policy.id_column is None:
-        return exp.Select(expressions=[*map(column, names)]).from_(source).where(enough).subquery("counted")
+        some = exp.Select(expressions=[*map(column, names)]).from_(source, copy=False)
+        return some.where(enough, copy=False).subquery("counted", copy=False)
     unit = Read(this=column(policy.id_column), kind="id")
     mark = free_name("leakcap_counted", names)
     one, none = exp.Literal.number(1), exp.Literal.number(0)
     each = exp.Case(ifs=[exp.If(this=enough, true=one)], default=none)
     every = exp.Window(this=exp.Min(this=each), partition_by=[unit])
     known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
-    marked = exp.Select(expressions=[*map(column, names), aliased(every, mark)]).from_(source).where(known)
+    marked = exp.Select(expressions=[*map(column, names), aliased(every, mark)]).from_(source, copy=False)
+    marked = marked.where(known, copy=False)
     kept = exp.EQ(this=column(mark), expression=one.copy())
-    chosen = exp.Select(expressions=[*map(column, names)]).from_(marked.subquery("marked")).where(kept)
-    return chosen.subquery("counted")
+    chosen = exp.Select(expressions=[*map(column, names)])
+    chosen = chosen.from_(marked.subquery("marked", copy=False), copy=False)
+    return chosen.where(kept, copy=False).subquery("counted", copy=False)
 
 
 def _id(policy: Policy) -> list[str]:

@@ -96,8 +96,9 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
         few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
         kept = exp.And(this=few, expression=kept)
     known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
-    ranked = exp.Select(expressions=chosen).from_(source).where(known)
-    return exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked")).where(kept).subquery("units")
+    ranked = exp.Select(expressions=chosen).from_(source, copy=False).where(known, copy=False)
+    units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
+    return units.where(kept, copy=False).subquery("units", copy=False)
 
 
 def _content(name: str, policy: Policy) -> exp.Expression:
