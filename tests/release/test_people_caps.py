@@ -119,6 +119,11 @@ def run(rows: list[Row], unit: Any, chance: random.Random) -> tuple[Fraction, se
     private = PrivateTable(table(rows), policy=policy, ledger="sqlite://", tables={"homes": HOMES})
     seed, met = private.ledger.seed, set()
     losses = [Fraction(0) for _ in people(rows, unit)]
+    worlds = [
+        rows,
+        *([row for row in rows if not any(row is one for one in mine)] for mine in people(rows, unit)),
+    ]
+    engines = [attach(table(kept), tables={"homes": HOMES}) for kept in worlds]
     for n in range(12):
         epsilon = chance.choice([0.05, 0.1, 0.125, 0.15, 0.25, 0.3])
         query = Query(name=f"q{n}", epsilon=epsilon, **chance.choice(ASKED))
@@ -134,14 +139,10 @@ def run(rows: list[Row], unit: Any, chance: random.Random) -> tuple[Fraction, se
         met.add(f"from {from_}")
         plan = replace(plan_query(query, policy), people_from=from_)
 
-        def totals(kept: list[Row], plan: Any = plan) -> list[list[int]]:
-            engine = attach(table(kept), tables={"homes": HOMES})
-            (scan,) = scans_of([plan], engine, seed)
-            return [one.tolist() for one in scan.run(engine)[0].totals]
-
-        all_ = totals(rows)
-        for place, mine in enumerate(people(rows, unit)):
-            without = totals([row for row in rows if not any(row is one for one in mine)])
+        # Tables of one schema: what is written for one runs on all.
+        (scan,) = scans_of([plan], engines[0], seed)
+        all_, *others = [[one.tolist() for one in scan.run(engine)[0].totals] for engine in engines]
+        for place, without in enumerate(others):
             for part, one, other in zip(plan.parts, all_, without, strict=True):
                 assert isinstance(part, NoisyPart)
                 losses[place] += largest_ratio(one, other, part.scale)
