@@ -14,6 +14,9 @@ _LEAST = "tests/utility/test_least.py::test_least_guessing_is_certified_on_rando
 _JOINING = "tests/leakage/test_joining.py::test_no_prior_does_more_and_some_prior_does_as_much"
 
 ELSEWHERE = {
+    "leakcap.accounting.profile.Profile.advantage": (
+        "tests/accounting/test_profile.py::test_advantage_reconstruction_and_the_guesser_agree"
+    ),
     "leakcap.leakage.joining.belief_change": _JOINING,
     "leakcap.leakage.joining.joining_change": _JOINING,
     "leakcap.bound.Bound.bits": "tests/numeric/test_bound.py::test_bits_are_rounded_outward",

@@ -14,6 +14,7 @@ from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.partition import Partition, group, parallel
 from leakcap.accounting.personal import Filter, Odometer, PersonalBudgets
 from leakcap.accounting.price import InformationPrice, information_price, information_total
+from leakcap.accounting.profile import Profile, Values
 from leakcap.accounting.telling import guess_among, most_telling
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "Partition",
     "PersonalBudgets",
     "PrivacyLoss",
+    "Profile",
+    "Values",
     "best_orders",
     "compose",
     "compose_approximate",

@@ -14,6 +14,7 @@ from leakcap.accounting.convolve import bracket_around
 from leakcap.accounting.curve import Curve, curve_near
 from leakcap.accounting.gridsum import GridSum
 from leakcap.accounting.loss import PrivacyLoss
+from leakcap.accounting.power import powers
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.enclosure import outward
@@ -24,8 +25,7 @@ from leakcap.numeric.search import maximise
 __all__ = ["guess_success", "odds_quantile", "shannon_capacity", "trade_off"]
 
 _MISSING = 64.0
-_LEAST = -14.0
-"""Below this ln γ a trade-off's dual, zero at γ = 0 and concave, has no room left to rise."""
+_NARROW = 1e-7
 
 
 def guess_success(loss: PrivacyLoss, prior: float = 0.5) -> Bound:
@@ -62,24 +62,9 @@ def trade_off(loss: PrivacyLoss, level: float) -> Bound:
         return Bound.rounded(1.0 - value, 16, size=1.0, method="infinite losses alone", unit="probability")
     if level == 1.0:
         return Bound.exact(0.0, method="every output claims P", unit="probability")
-    best = _middle(loss)
-    for _ in range(2):
-        best = _peak(partial(_worst_power, curve_near(loss.parts, best), level), best, _spread(loss))
-    curve = curve_near(loss.parts, best)
-    low, high = _concave(lambda gamma: _power(curve, level, math.log(gamma)), math.exp(best), 1.0 / level)
-    units = 16 + math.ceil(4.0 * abs(best))
-    low, high = max(down(low, units, 2.0), 0.0), min(max(up(high, units, 2.0), 0.0), up(1.0 - level))
-    return Bound(min(low, high), high, f"dual of δ(ε): {curve.method}", unit="probability")
-
-
-def _worst_power(curve: Curve, level: float, epsilon: float) -> float:
-    return _power(curve, level, epsilon)[0]
-
-
-def _power(curve: Curve, level: float, epsilon: float) -> tuple[float, float]:
-    low, high = curve.delta(epsilon)
-    rest = math.exp(epsilon) * level
-    return 1.0 - high - rest, 1.0 - low - rest
+    low, high = powers(loss.parts, np.array([level]), _NARROW)
+    most = min(up(1.0 - float(low[0]), 2), up(1.0 - level))
+    return Bound(min(max(down(1.0 - float(high[0]), 2), 0.0), most), most, "dual of δ(ε)", unit="probability")
 
 
 def _middle(loss: PrivacyLoss) -> float:
@@ -91,33 +76,6 @@ def _middle(loss: PrivacyLoss) -> float:
 def _spread(loss: PrivacyLoss) -> float:
     top = loss.log_transform(0.5) + loss.log_transform(-0.5) - 2.0 * loss.log_transform(0.0)
     return max(4.0 * math.sqrt(max(top, 0.0) * 4.0), 1e-3)
-
-
-def _peak(height: Callable[[float], float], start: float, width: float) -> float:
-    """A maximum of a function with one, by doubling the interval around the start."""
-    low, high = max(start - width, _LEAST), min(start + width, 690.0)
-    for _ in range(12):
-        best = maximise(height, low, high, steps=50)
-        if low + 0.02 * width < best < high - 0.02 * width or (low <= _LEAST and high >= 690.0):
-            return best
-        width *= 2.0
-        low, high = max(best - width, _LEAST), min(best + width, 690.0)
-    return best
-
-
-def _concave(value: Callable[[float], tuple[float, float]], gamma: float, end: float) -> tuple[float, float]:
-    """An enclosure of the maximum on [0, end] of a concave function, from enclosures of its values.
-
-    A chord extended beyond its ends lies above: chords of a < b < c bound what is between and beyond them.
-    """
-    best, high = value(gamma), 1.0
-    for gap in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5):
-        left, right = value(gamma * (1.0 - gap)), value(gamma * (1.0 + gap))
-        inside = best[1] + max(best[1] - left[0], best[1] - right[0], 0.0)
-        beyond = right[1] + max(right[1] - best[0], 0.0) / (gamma * gap) * max(end - gamma, 0.0)
-        before = left[1] + max(left[1] - best[0], 0.0) / gap
-        high = min(high, max(inside, beyond, before))
-    return best[0], max(high, best[0])
 
 
 def odds_quantile(loss: PrivacyLoss, level: float) -> Bound:

@@ -15,6 +15,7 @@ from leakcap.accounting.curve import GRID, infinite, largest
 from leakcap.accounting.finite import finite_loss
 from leakcap.accounting.pairs import loss_of
 from leakcap.accounting.part import Part
+from leakcap.accounting.profile import Profile
 from leakcap.accounting.routes import TOLERANCE, checked, deltas_at, epsilon_on_grid, least_epsilon
 from leakcap.accounting.sampled import sampled
 from leakcap.bound import Bound
@@ -202,6 +203,16 @@ class PrivacyLoss:
         """The larger of both directions' ε(δ)."""
         mine = self.epsilon(delta, tolerance)
         return mine if self.is_symmetric else _larger(mine, self.reverse.epsilon(delta, tolerance))
+
+    def profile(self, both: bool = True, tolerance: float = TOLERANCE) -> Profile:
+        """The loss as curves: tests, δ(ε), true positives, reconstruction; of both directions unless told.
+
+        >>> response = PrivacyLoss.of_rows([0.75, 0.25], [0.25, 0.75])
+        >>> round(response.profile().true_positives(0.25)[0].upper, 6)
+        0.75
+        """
+        alone = self.is_symmetric or not both
+        return Profile((self,) if alone else (self, self.reverse), checked(tolerance))
 
     def total_variation(self) -> Bound:
         """δ(0): the advantage of the best test."""

@@ -129,8 +129,10 @@ def _edge(parts: Parts, delta: float) -> Bound | None:
     return None
 
 
-def deltas_at(parts: Parts, epsilons: Floats, tolerance: float) -> tuple[Floats, Floats, list[str]]:
-    """Enclosures of δ at many ε, at most `tolerance`·δ wide where a route gets there, and how each was found.
+def deltas_at(
+    parts: Parts, epsilons: Floats, tolerance: float, enough: float = _LEAST_DELTA
+) -> tuple[Floats, Floats, list[str]]:
+    """Enclosures of δ at many ε, at most `tolerance`·δ or `enough` wide if a route gets there, and its name.
 
     A curve is made in the middle of what is still too wide, and serves all the rest as well.
 
@@ -143,7 +145,7 @@ def deltas_at(parts: Parts, epsilons: Floats, tolerance: float) -> tuple[Floats,
     methods = ["support of the loss"] * epsilons.size
     tried, last = np.zeros(epsilons.shape, dtype=np.intp), len(_POINTS) + 2
     while True:
-        wide = np.flatnonzero((high - low > tolerance * high) & (high > _LEAST_DELTA) & (tried < last))
+        wide = np.flatnonzero((high - low > np.maximum(tolerance * high, enough)) & (tried < last))
         if wide.size == 0:
             return low, high, methods
         first = wide[tried[wide] == tried[wide].min()]
