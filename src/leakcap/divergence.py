@@ -82,7 +82,9 @@ class Renyi(Divergence):
     def between(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """D_α(P‖Q) along the last axis, computed in logarithms."""
         p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
-        loss = log_ratio(p, q)
+        return self._of_losses(p, q, log_ratio(p, q))
+
+    def _of_losses(self, p: Floats, q: Floats, loss: Floats) -> Floats:
         if math.isinf(self.alpha):
             return np.asarray(np.max(np.where(p > 0, loss, -np.inf), axis=-1))
         if self.alpha == 1.0:
@@ -96,11 +98,12 @@ class Renyi(Divergence):
         rows that sum to 1 + r and 1 + s the sum of P·L − P + Q differs in second order only.
         """
         p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
-        value, missing = self.between(p, q), _missing(p) + _missing(q)
+        signed = log_ratio(p, q)
+        value, missing = self._of_losses(p, q, signed), _missing(p) + _missing(q)
         value = np.where(np.isfinite(value), value, 0.0)
         if math.isinf(self.alpha):
             return np.asarray(_UNIT * (12.0 * np.abs(value) + 2.0 * units) + 1.01 * missing)
-        loss = np.abs(log_ratio(p, q))
+        loss = np.abs(signed)
         loss = np.where(np.isfinite(loss), loss, 0.0)
         t, size = abs(self.alpha - 1.0), p.shape[-1]
         moved = units * _UNIT * np.sum(p * loss + np.abs(q - p), axis=-1)
@@ -112,7 +115,7 @@ class Renyi(Divergence):
         reach = np.max(loss, axis=-1)
         # An exponent errs by its size; what it does to the sum is its term's share of it.
         mass = np.where(p > 0, safe_log(np.where(p > 0, p, 1.0)), -np.inf)
-        exponent = np.where(p > 0, mass + (self.alpha - 1.0) * np.where(q > 0, log_ratio(p, q), 0.0), -np.inf)
+        exponent = np.where(p > 0, mass + (self.alpha - 1.0) * np.where(q > 0, signed, 0.0), -np.inf)
         share = np.exp(exponent - np.max(exponent, axis=-1, keepdims=True, initial=-700.0))
         sizes = np.where(p > 0, 4.0 * np.abs(mass) + 12.0 * t * loss, 0.0)
         total = np.maximum(np.sum(share, axis=-1), 1e-300)
@@ -172,9 +175,12 @@ def _power_mean(p: Floats, q: Floats, loss: Floats, t: float) -> Floats:
     """
     exponent = np.where(p > 0, t * loss, -np.inf)
     gentle = np.max(np.where(p > 0, np.abs(exponent), 0.0), axis=-1) < _calm(t)
-    calm = np.where(gentle[..., None], loss, 0.0)
-    rest = np.sum(p * exp_rest(t * calm) + t * _excess(p, q, calm), axis=-1)
-    steep = logsumexp(safe_log(p) + exponent, axis=-1)
+    rest, steep = np.zeros(gentle.shape), np.zeros(gentle.shape)
+    if np.any(gentle):
+        calm = np.where(gentle[..., None], loss, 0.0)
+        rest = np.sum(p * exp_rest(t * calm) + t * _excess(p, q, calm), axis=-1)
+    if not np.all(gentle):
+        steep = logsumexp(safe_log(p) + exponent, axis=-1)
     value = np.where(gentle, np.log1p(np.where(gentle, rest, 0.0)), steep) / t
     return np.asarray(np.maximum(value, 0.0))
 

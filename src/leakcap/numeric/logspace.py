@@ -53,12 +53,15 @@ def exp_rest(x: Floats) -> Floats:
     >>> float(exp_rest(np.array(1e-9)))
     5.0000000016666...e-19
     """
-    small = np.where(np.abs(x) < _NEAR, x, 0.0)
+    near = np.abs(x) < _NEAR
+    if not np.any(near):
+        return np.asarray(np.expm1(x) - x)
+    small = np.where(near, x, 0.0)
     series = np.full_like(small, 1.0 / 11.0)
     for n in range(10, 2, -1):
         series = (1.0 + small * series) / n
     series = small**2 * (1.0 + small * series) / 2.0
-    return np.where(np.abs(x) < _NEAR, series, np.expm1(x) - x)
+    return np.where(near, series, np.expm1(x) - x)
 
 
 def logaddexp_signed(a: float, sign_a: float, b: float, sign_b: float) -> tuple[float, float]:
