@@ -1,7 +1,7 @@
 """Standalone Spark and Spark Connect out of the pip package, and a client that asks them.
 
-`cluster.py <url> <parquet>` prints the exact integers of some plans. It is a process of its own, because a
-process has one kind of Spark session.
+`python -m engines.cluster <url> <parquet>` prints the exact integers of some plans. It is a process of its
+own, because a process has one kind of Spark session.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from alone import alone
+
 STARTING = 240.0
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -108,11 +109,8 @@ def connect_server(folder: Path) -> Iterator[str]:
 
 def asked(url: str, path: Path) -> list[list[list[int]]]:
     """What a client of its own gets from the engine at this URL."""
-    command = [sys.executable, str(HERE / "cluster.py"), url, str(path)]
-    settings = {**environment(), "PYTHONPATH": str(HERE.parent)}
-    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=500)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: list[list[list[int]]] = json.loads(done.stdout.strip().splitlines()[-1])
+    told = alone("engines.cluster", url, str(path), warnings="default", settings=environment(), seconds=500)
+    found: list[list[list[int]]] = json.loads(told)
     return found
 
 

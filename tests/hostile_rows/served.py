@@ -1,4 +1,4 @@
-"""The ways in that need a server: PostgreSQL, Spark, Spark Connect."""
+"""The ways in that need a server: PostgreSQL, Spark in this process, a cluster of Spark, Spark Connect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import hostile
 from hostile_rows.ways import ARROW, Typed, write_parquet
 from ledger.server import execute
 
-NEEDS = ("PostgreSQL", "Spark")
+NEEDS = ("PostgreSQL", "Spark", "a cluster", "Spark Connect")
+# What is tried where each statement takes a server long: columns, and the types that they have.
+FEW: list[tuple[str, Any]] = [("s", pyarrow.string()), ("id", pyarrow.string())]
 # What PostgreSQL's types can hold, from the plainest; of text, whatever the encoding accepts.
 SQL: dict[str, list[str] | None] = {
     "smallint": ["1", "2", "0", "1", "32767", "-32768"],
@@ -96,9 +98,12 @@ class PostgreSQL(Typed):
 
 
 class Spark(Typed):
-    """A Parquet file by the URL of a cluster, which reads the file itself; its text is any bytes."""
+    """A Parquet file that Spark reads itself: by turns by the URL of the session, and as its DataFrame.
 
-    name, needs, takes = "Spark", "Spark", ("Spark", "spark", "sc")
+    Its text is any bytes.
+    """
+
+    name, needs, takes = "Spark", "Spark", ("Spark",)
     types = ARROW
 
     def __init__(self, url: str, folder: Path) -> None:
@@ -108,4 +113,20 @@ class Spark(Typed):
     def handed(self, table: pyarrow.Table, number: int) -> tuple[Any, str | None]:
         path = Path(self._place) / f"spark{number}.parquet"
         write_parquet(table, path)
-        return self._url, str(path)
+        if number % 2 == 0:
+            return self._url, str(path)
+        from pyspark.sql import SparkSession
+
+        return SparkSession.active().read.parquet(str(path)), None
+
+
+class Cluster(Spark):
+    """The same on another machine's Spark, in a process of its own: `client.py`."""
+
+    name, needs, takes = "Spark cluster", "a cluster", ("spark",)
+
+
+class Connect(Spark):
+    """The same through Spark Connect, in a process of its own."""
+
+    name, needs, takes = "Spark Connect", "Spark Connect", ("sc",)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from alone import alone
 from leakcap.release.statistics import statistics
 from release.planned import MEGABYTES, SHAPES, USUAL, data, outcome
 
@@ -47,16 +44,7 @@ def test_what_failed_after_its_spend(asked: dict[str, Any], expected: str) -> No
 
 def walked(count: int, seed: int) -> dict[str, Any]:
     """So many cases in a process that may use so much memory and no more."""
-    paths = [str(Path(__file__).parents[1]), *sys.path]
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "release.planned", str(count), str(seed), str(MEGABYTES)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    found: dict[str, Any] = json.loads(run.stdout)
+    found: dict[str, Any] = json.loads(alone("release.planned", str(count), str(seed), str(MEGABYTES)))
     return found
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from alone import alone
 from leakcap.errors import InvalidParameter
 from leakcap.release import Query
 from leakcap.release.caps import coin_flip_epsilon
@@ -161,17 +160,8 @@ def test_an_answer_is_paid_for_once_whatever_the_last_digits(tmp_path: Path, req
 
 def lived(folder: Path, hour: int, settings: dict[str, str]) -> dict[str, Any]:
     """The day in a process of its own, whose libraries leave some of the processor alone."""
-    tests = Path(__file__).parents[1]
-    paths = [str(tests), *sys.path]
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "release.session", str(folder), str(hour)],
-        env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    found: dict[str, Any] = json.loads(run.stdout)
+    told = alone("release.session", str(folder), str(hour), warnings="ignore", settings=settings)
+    found: dict[str, Any] = json.loads(told)
     return found
 
 
