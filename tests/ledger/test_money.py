@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leakcap.errors import BudgetExceeded, InvalidParameter
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
-from leakcap.ledger.ticks import Ticks, cap_ticks, decimal, spend_ticks, total, units
+from leakcap.ledger.ticks import Ticks, cap_ticks, decimal, spend_ticks, total, units, units_left, units_spent
 
 TICK = Fraction(1, 10**12)
 amounts = st.floats(0, 1_000_000, allow_nan=False) | st.sampled_from([0.1, 0.2, 0.3, 1e-12, 1e-13, 5e-324])
@@ -43,6 +43,25 @@ def test_messages_show_the_exact_number(ticks: int) -> None:
 @given(st.integers(0, 10**18))
 def test_units_are_the_nearest_float(ticks: int) -> None:
     assert units(ticks) == float(ticks * TICK)
+
+
+@given(st.integers(0, 10**18))
+def test_what_is_left_is_shown_rounded_down_and_what_is_spent_up(ticks: int) -> None:
+    left, spent = (Fraction(repr(shown)) for shown in (units_left(ticks), units_spent(ticks)))
+    assert left <= ticks * TICK <= spent
+    assert Fraction(repr(math.nextafter(units_left(ticks), math.inf))) > ticks * TICK
+    assert Fraction(repr(math.nextafter(units_spent(ticks), -math.inf))) < ticks * TICK
+
+
+def test_all_that_is_left_may_be_spent() -> None:
+    """A cap of eighteen digits: the nearest double to what is left would be refused."""
+    caps = Caps(epsilon=100_000.0)
+    with Ledger.open("sqlite://", dataset="d", policy="abcd1234", caps=caps) as ledger:
+        ledger.reserve([Charge("a", "count", Spend(1e-12))])
+        left = ledger.balances()[0].left
+        assert left is not None
+        assert Fraction(repr(left)) <= 100_000 - TICK
+        ledger.reserve([Charge("b", "count", Spend(left))])
 
 
 def test_three_tenths_are_the_float_three_tenths() -> None:

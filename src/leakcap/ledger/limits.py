@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from leakcap.errors import BudgetExceeded, Passed
-from leakcap.ledger.ticks import Ticks, decimal, spend_ticks, total, units
+from leakcap.ledger.ticks import Ticks, decimal, total, units_left, units_spent
 from leakcap.ledger.values import Balance
 
 __all__ = ["UNITS", "balances", "excess", "refuse"]
@@ -77,19 +77,17 @@ def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Bala
         Balance(
             name=name,
             unit=unit.replace("α", f"{alpha:g}") if alpha is not None else unit,
-            cap=_shown(name, cap),
-            spent=math.inf if sum_ is None else _shown(name, sum_) or 0.0,
-            left=None if cap is None or sum_ is None else _shown(name, max(0, cap - sum_)),
+            cap=None if cap is None else _amount(name, cap, units_left),
+            spent=math.inf if sum_ is None else _amount(name, sum_, units_spent),
+            left=None if cap is None or sum_ is None else _amount(name, max(0, cap - sum_), units_left),
         )
         for (name, unit), sum_, cap in zip(UNITS.items(), spent, caps, strict=True)
         if cap is not None or name in _ALWAYS
     ]
 
 
-def _shown(name: str, amount: int | None) -> float | None:
-    if amount is None:
-        return None
-    return float(amount) if name == "queries" else units(amount)
+def _amount(name: str, amount: int, shown: Callable[[int], float]) -> float:
+    return float(amount) if name == "queries" else shown(amount)
 
 
 def _passes(sum_: int | None, cap: int | None) -> bool:
@@ -110,16 +108,13 @@ def _passed(
     ceiling = _COLUMN if cap is None else cap
     left = 0 if spent is None else max(0, ceiling - spent)
     return Passed(
-        name, _within(name, ceiling), _within(name, left), _shown(name, asked), analyst=analyst, period=period
+        name,
+        _amount(name, ceiling, units_left),
+        _amount(name, left, units_left),
+        None if asked is None else _amount(name, asked, units_spent),
+        analyst=analyst,
+        period=period,
     )
-
-
-def _within(name: str, amount: int) -> float:
-    """The amount as a double that, asked for, is no more than it."""
-    if name == "queries":
-        return float(amount)
-    found = units(amount)
-    return found if (spend_ticks(found) or 0) <= amount else math.nextafter(found, 0.0)
 
 
 def _sentence(name: str, spent: int | None, asked: int | None, cap: int | None, owner: str) -> str:

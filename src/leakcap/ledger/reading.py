@@ -21,7 +21,7 @@ from leakcap.ledger.policies import counting_of
 from leakcap.ledger.rules import Rules, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_spent
 from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Totals
 from leakcap.ledger.walk import walk
 
@@ -101,7 +101,7 @@ class Book:
         """All that was ever committed."""
         state = self._state()
         spent = state.spent._asdict()
-        amounts = {n: float("inf") if spent[n] is None else units(spent[n]) for n in AMOUNTS}
+        amounts = {n: float("inf") if spent[n] is None else units_spent(spent[n]) for n in AMOUNTS}
         return Totals(**amounts, entries=state.entries)
 
     def balances(self) -> list[Balance]:
@@ -147,7 +147,7 @@ class Book:
             Account(
                 SCOPE,
                 name,
-                (replace(balances(spent[level], cap_of(level))[0], left=units(levels.left(level))),),
+                (replace(balances(spent[level], cap_of(level))[0], left=units_left(levels.left(level))),),
             )
             for level, name in names.items()
         ]

@@ -24,6 +24,8 @@ __all__ = [
     "spend_ticks",
     "total",
     "units",
+    "units_left",
+    "units_spent",
 ]
 
 TICKS_PER_UNIT = 10**12
@@ -82,6 +84,26 @@ def units(ticks: int) -> float:
     0.9
     """
     return ticks / TICKS_PER_UNIT
+
+
+def units_left(ticks: int) -> float:
+    """The float nearest to so many ticks that is no more than they are, when it is asked for.
+
+    >>> units_left(900_000_000_000), units_left(99_999_999_999_999_999)
+    (0.9, 99999.99999999999)
+    """
+    found = units(ticks)
+    return found if _exact(found) <= ticks else math.nextafter(found, -math.inf)
+
+
+def units_spent(ticks: int) -> float:
+    """The float nearest to so many ticks that is no less than they are.
+
+    >>> units_spent(900_000_000_000), units_spent(123_456_123_456_789_012)
+    (0.9, 123456.12345678902)
+    """
+    found = units(ticks)
+    return found if _exact(found) >= ticks else math.nextafter(found, math.inf)
 
 
 def decimal(ticks: int) -> str:
