@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakcap.release.bent import bent_tail
 from leakcap.release.fieller import crossing, fieller_ends
 from leakcap.release.tails import Floats, noise_tail
 
@@ -148,8 +149,26 @@ def covariance_ends(
         far = c * rows.sure - most if up else least - c * rows.sure
         return _likelier(weights, far, beyond - unlikely)
 
-    middle = np.clip(product.about(first.mean(rows), second.mean(rows), rows) / rows.sure, *within)
-    return _ends(excess, middle, within, rows)
+    raw = [column.total / rows.sure for column in (first, second)]
+    about = product.about(raw[0], raw[1], rows)
+
+    def excess_of_public(c: Floats, up: bool) -> Floats:
+        """The same of a public number of rows: noise with the product of both means' errors."""
+        curve = (1.0 if up else -1.0) / float(rows.count[0]) if same else 0.0
+        own = (2.0 if same else 1.0) * widest[1], first.scale
+
+        def rest(x: float) -> list[tuple[Floats, float, Floats]]:
+            plain = (one, product.scale, one)
+            bent = x / rows.count
+            apart = (widest[0] + bent, second.scale, np.maximum(nearest[0] - bent, 0.0))
+            return [plain] if same else [plain, apart]
+
+        far = c * rows.sure - about if up else about - c * rows.sure
+        tail = 2.0 * bent_tail(rest, own, curve, far * (1.0 - 1e-9))
+        return np.asarray(np.log(np.maximum(tail, _LEAST) / (beyond - unlikely)))
+
+    middle = np.clip(about / rows.sure, *within)
+    return _ends(excess if rows.scale else excess_of_public, middle, within, rows)
 
 
 def correlation_ends(

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "noise_reach", "noise_tail"]
+__all__ = ["Floats", "Pair", "exponentials", "noise_reach", "noise_tail"]
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -99,7 +99,7 @@ def _in_closed_form(weights: Floats, scales: Sequence[float], far: Floats) -> Fl
     wide, narrow = weights * each
     coarse = np.flatnonzero(each.ravel() < _COARSE)
     if not len(coarse):
-        return _continuous(*_exponentials(wide), np.asarray(far - gaps.sum(axis=0)))
+        return _continuous(*exponentials(wide), np.asarray(far - gaps.sum(axis=0)))
     # The one whose steps are the largest, place by place.
     own = coarse[np.argmax(gaps[coarse], axis=0)]
     places = (own, np.arange(len(far)))
@@ -109,10 +109,10 @@ def _in_closed_form(weights: Floats, scales: Sequence[float], far: Floats) -> Fl
     if len(coarse) == 1:
         wide, narrow = np.delete(wide, coarse, axis=0), np.delete(narrow, coarse, axis=0)
     scale = each[coarse[0], 0] if len(coarse) == 1 else each.ravel()[own]
-    return _stepped(step, scale, _exponentials(wide), _exponentials(narrow, up=False), far - rest)
+    return _stepped(step, scale, exponentials(wide), exponentials(narrow, up=False), far - rest)
 
 
-def _exponentials(sigmas: Floats, *, up: bool = True) -> tuple[Floats, Floats]:
+def exponentials(sigmas: Floats, *, up: bool = True) -> tuple[Floats, Floats]:
     """Scales σ and shares c with P(|ΣL| > t) = Σ c·e^(−t/σ), for Laplace variables of these scales.
 
     Scales that are alike are moved apart, up or down.
