@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leakcap.accounting import PrivacyLoss, gaussian_sigma, guess_among, most_telling
-from leakcap.errors import InvalidChannel, InvalidParameter
+from leakcap.accounting import PrivacyLoss, guess_among, most_telling
+from leakcap.errors import InvalidChannel
 from leakcap.mechanism import Gaussian, RandomisedResponse
 
 mp = mpmath.mp.clone()
@@ -77,23 +77,6 @@ def test_guesses_through_gaussian_noise(mu: float, values: int) -> None:
     assert found.upper >= right
     if values == 2:
         assert found.upper == pytest.approx(float(right), rel=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2, 0.3])
-def test_the_least_sigma(epsilon: float, delta: float) -> None:
-    def profile(sigma: mpmath.mpf) -> mpmath.mpf:
-        a, b = 1 / (2 * sigma), mp.mpf(epsilon) * sigma
-        return phi(a - b) - mp.exp(epsilon) * phi(-a - b)
-
-    sigma = mp.mpf(gaussian_sigma(epsilon, delta))
-    assert profile(sigma) <= delta < profile(sigma * (1 - mp.mpf("1e-11")))
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.1), (math.nan, 0.1), (1.0, 0.0), (1.0, 1.0)])
-def test_what_sigma_refuses(epsilon: float, delta: float) -> None:
-    with pytest.raises(InvalidParameter):
-        gaussian_sigma(epsilon, delta)
 
 
 def test_a_guess_is_a_probability_that_a_test_between_two_values_attains() -> None:

@@ -8,7 +8,7 @@ from leakcap.accounting.algebra import (
     whole_table,
 )
 from leakcap.accounting.answers import guess_success, odds_quantile, shannon_capacity, trade_off
-from leakcap.accounting.calibrate import gaussian_sigma
+from leakcap.accounting.calibrate import Calibrated, calibrate
 from leakcap.accounting.events import from_event, to_event
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.partition import Partition, group, parallel
@@ -18,6 +18,7 @@ from leakcap.accounting.profile import Profile, Values
 from leakcap.accounting.telling import guess_among, most_telling
 
 __all__ = [
+    "Calibrated",
     "Filter",
     "InformationPrice",
     "Odometer",
@@ -27,11 +28,11 @@ __all__ = [
     "Profile",
     "Values",
     "best_orders",
+    "calibrate",
     "compose",
     "compose_approximate",
     "dominating_loss",
     "from_event",
-    "gaussian_sigma",
     "group",
     "guess_among",
     "guess_success",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from leakcap.accounting import PrivacyLoss, gaussian_sigma, guess_among, guess_success, most_telling
+from leakcap.accounting import PrivacyLoss, calibrate, guess_among, guess_success, most_telling
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
@@ -36,6 +36,12 @@ def meaning_of(asked: Asked) -> Meaning:
     return GaussianMeaning(asked) if asked.mechanism == "gaussian" else Meaning(asked)
 
 
+@lru_cache(maxsize=4096)
+def _sigma(epsilon: float, delta: float) -> float:
+    """The least σ for a number of sensitivity 1, with 10⁻¹² to spare."""
+    return calibrate(Gaussian, epsilon=(epsilon, delta), tolerance=1e-12).value
+
+
 @lru_cache(maxsize=256)
 def _loss(mu: float) -> PrivacyLoss:
     return PrivacyLoss.of_mechanism(Gaussian(1.0, mu))
@@ -58,7 +64,7 @@ class GaussianMeaning(Meaning):
     @cached_property
     def sigma(self) -> float:
         """The standard deviation of the noise, in units of what one person can change."""
-        return gaussian_sigma(self.asked.epsilon, self.asked.delta)
+        return _sigma(self.asked.epsilon, self.asked.delta)
 
     def mu(self, people: int = 1) -> float:
         """How far apart the answers put two records of one person, or of several who move together."""
@@ -158,7 +164,7 @@ class GaussianMeaning(Meaning):
 
     def error_at(self, epsilon: float) -> float:
         """How far a published number is off at another ε, with 95 % probability at most."""
-        return up(quantile_of_tail(0.025) * gaussian_sigma(epsilon, self.asked.delta), _ROUNDINGS)
+        return up(quantile_of_tail(0.025) * _sigma(epsilon, self.asked.delta), _ROUNDINGS)
 
     @property
     def noise(self) -> str:
