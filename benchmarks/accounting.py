@@ -19,6 +19,7 @@ import numpy as np
 import leakcap
 from leakcap.accounting import (
     PrivacyLoss,
+    calibrate,
     compose,
     compose_approximate,
     guess_success,
@@ -98,7 +99,33 @@ def peer() -> list[list[float] | None]:
     return json.loads(done.stdout) if done.returncode == 0 else [None] * len(PLANS)
 
 
+def the_front_door() -> None:
+    """A few sampled steps at the default tolerance, many points of one run, the noise that a target needs."""
+    print("certified, at a relative width of 1e-4 or less; process time, target 1 s:")
+    for times in (1, 10):
+        for name, loss in (("remove", STEP), ("add", STEP.reverse)):
+            bound, seconds = timed(lambda loss=loss, times=times: (loss**times).epsilon(1e-5))
+            print(f"  {times:3} sampled steps, {name:6} ε in [{bound.lower:.7f}, {bound.upper:.7f}]", end="")
+            print(f"  width {bound.width / bound.upper:.0e}  {seconds:.3f} s")
+    rare = PrivacyLoss.of_mechanism(Gaussian(4.0)).sampled(0.001) ** 3
+    bound, seconds = timed(lambda: rare.epsilon(1e-6))
+    print(f"  3 steps at σ = 4, q = 0.001   ε in [{bound.lower:.9f}, {bound.upper:.9f}]  {seconds:.3f} s")
+    start = time.process_time()
+    found = (STEP**1000).profile().delta(np.linspace(0.0, 10.0, 200))
+    widest = float(np.max((found.upper - found.lower) / found.upper))
+    print(f"  200 points of δ(ε) of 1000 steps, both directions, widest {widest:.0e}", end="")
+    print(f"  {time.process_time() - start:.3f} s")
+    start = time.process_time()
+    noise = calibrate(
+        lambda s: PrivacyLoss.of_mechanism(Gaussian(s)).sampled(0.01) ** 1000, epsilon=(1.0, 1e-5)
+    )
+    print(
+        f"  σ for (1, 1e-5) of 1000 steps: {noise.value:.6f}  {time.process_time() - start:.3f} s (no target)"
+    )
+
+
 def main() -> None:
+    the_front_door()
     others = peer()
     if not any(others):
         print("dp-accounting: not installed")
