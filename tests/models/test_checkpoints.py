@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
-from leakcap.errors import BudgetExceeded, LeakcapError, LedgerError
+from leakcap.errors import BudgetExceeded, InvalidParameter, LeakcapError, LedgerError
 from leakcap.ledger import Charge, Ledger, Proposed, Spend
 from leakcap.models import (
     LinearRegression,
@@ -20,12 +22,12 @@ from leakcap.models import (
     RidgeRegression,
 )
 from leakcap.models.private_model import PrivateModel
-from leakcap.release import Policy
+from leakcap.release import Policy, PrivateTable
 from models.test_descent import Crash, crash_at, data
 from models.world import ledger_of, policy_of
 
 
-def descent(policy: Policy, ledger: Any, path: Path, **changes: Any) -> PrivateGradientDescent:
+def descent(policy: Policy | Path, ledger: Any, path: Path, **changes: Any) -> PrivateGradientDescent:
     options: dict[str, Any] = {"steps": 40, "checkpoint": path, "checkpoint_every": 5}
     return PrivateGradientDescent(policy=policy, ledger=ledger, **{**options, **changes})
 
@@ -164,3 +166,30 @@ def test_what_fails_after_the_commit_never_says_that_nothing_was_spent(
         assert ledger.totals().entries == 1
         assert "othing was spent" not in message
         assert "The spend was committed before and stays in the ledger." in message
+
+
+@pytest.mark.parametrize(
+    "name", ["ledger.db", "ledger.db-wal", "./x/../ledger.db", "data.parquet", "policy.toml"]
+)
+def test_a_checkpoint_replaces_nothing_that_the_fit_rests_on(name: str, tmp_path: Path) -> None:
+    """Nor what is first written beside it; the table's files and those of arrays alike."""
+    policy = policy_of(max_rows=200, caps={"epsilon": 1e6, "delta": 0.5})
+    stored, place, named = (tmp_path / one for one in ("data.parquet", "ledger.db", "policy.toml"))
+    (tmp_path / "x").mkdir()
+    column = [place / 100 for place in range(100)]
+    pyarrow.parquet.write_table(pyarrow.table({"x": column, "y": column}), stored)
+    caps = "caps = { epsilon = 1e6, delta = 0.5 }\n"
+    columns = "".join(f"[columns.{one}]\nbounds = [0.0, 1.0]\n" for one in "xy")
+    named.write_text(f'dataset = "d"\nneighbours = "add-remove-one"\nmax_rows = 200\n{caps}{columns}')
+    before = {one: one.read_bytes() for one in (stored, named)}
+    table = PrivateTable(stored, policy=named, ledger=place)
+    X, y = data(8, 200)
+    path = tmp_path / name
+    with pytest.raises(InvalidParameter, match="`checkpoint` of `PrivateGradientDescent` may not replace"):
+        descent(policy, None, path).fit_table(table, features=["x"], target="y")
+    assert table.ledger.totals().entries == 0
+    if name != "data.parquet":
+        with pytest.raises(InvalidParameter, match="may not replace"):
+            descent(named, table.ledger, path).fit(X, y)
+    assert table.ledger.totals().entries == 0
+    assert {one: one.read_bytes() for one in before} == before

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leakcap.apart import apart
 from leakcap.errors import InvalidParameter, LedgerError, require
 from leakcap.ledger import Entry, Spend
 from leakcap.models.budget import Account, asked_of, check_epsilon
@@ -141,10 +142,30 @@ class PrivateGradientDescent(PrivateModel):
     def _centred(self) -> bool:
         return self.fit_intercept
 
+    def _behind(
+        self, table: PrivateTable, features: Sequence[str], target: str, where: str | None
+    ) -> tuple[Account, Examples]:
+        self._require_apart(table.files)
+        return super()._behind(table, features, target, where)
+
+    def _require_apart(self, kept: Sequence[str | Path]) -> None:
+        """Refuse a checkpoint in place of what the fit rests on; a new one first stands beside the old."""
+        if self.checkpoint is None:
+            return
+        path = Path(str(self.checkpoint))
+        if not all(apart(one, kept) for one in (path, Path(f"{path}.new"))):
+            raise InvalidParameter(
+                f"`checkpoint` of `{_OWNER}` may not replace `{path}`, or what stands beside it: the fit "
+                "rests on it. Name another file. Nothing was spent or written."
+            )
+
     def _targets(self, y: NDArray[Any]) -> Floats:
         return self._loss.encode(y)
 
     def _run(self, account: Account, examples: Examples, *, fresh: bool, saved: Path | None = None) -> Self:
+        self._require_apart(
+            [account.ledger.url, *([self.policy] if isinstance(self.policy, str | Path) else [])]
+        )
         most = examples.most
         require(most <= _MOST_ROWS, "max_rows", _OWNER, f"be at most {_MOST_ROWS} a person", most)
         curve, text = self.guarantee(replace=account.replace), self._text(examples)
