@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Tests start leakcap a hundred times: what is compiled is kept, also where the machine would rather not keep it.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo explore docs test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
@@ -63,10 +65,10 @@ check: $(VENV)/.dev ## style, types
 	$(BIN)/mypy
 
 test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=15 $(if $(CI),,-m "not slow")
+	$(PYTEST) -n 2 --durations=15 $(if $(CI),,-m "not slow")
 
 test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql flights ## the slow suites alone
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+	$(PYTEST) -n 2 -m slow
 
 bench: $(VENV)/.dev ## the measured targets, beside the peers if `make peers` has installed them
 	@for script in benchmarks/*.py; do echo "== $$script"; \
