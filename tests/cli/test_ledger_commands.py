@@ -15,7 +15,7 @@ import pytest
 from command_line import leakcap
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
 
-SCHEMA_1 = Path(__file__).parents[1] / "ledger" / "data" / "schema_1.sql"
+OLD_SCHEMA = Path(__file__).parents[1] / "ledger" / "data" / "schema_3.sql"
 
 
 @pytest.fixture
@@ -145,9 +145,10 @@ def test_the_export_has_who_when_what_and_no_answer(folder: Path) -> None:
         assert not [name for name in names if name and name in text]
 
 
-def test_an_older_ledger_is_migrated_only_when_asked(tmp_path: Path) -> None:
+def test_a_ledger_of_before_the_first_release_is_refused_and_left_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
-        connection.executescript(SCHEMA_1.read_text(encoding="utf-8"))
+        connection.executescript(OLD_SCHEMA.read_text(encoding="utf-8"))
+    before = files(tmp_path)
     for command in (
         ["budget", "--ledger", "old.db"],
         ["ledger", "verify", "old.db"],
@@ -155,10 +156,8 @@ def test_an_older_ledger_is_migrated_only_when_asked(tmp_path: Path) -> None:
     ):
         refused = leakcap(*command, cwd=tmp_path)
         assert refused.returncode == 2
-        assert "leakcap ledger migrate" in refused.stderr
-    assert leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout == "From schema 1 to 4.\n"
-    assert "already" in leakcap("ledger", "migrate", "old.db", cwd=tmp_path).stdout
-    assert "6 rows, 3 spends" in leakcap("ledger", "verify", "old.db", cwd=tmp_path).stdout
+        assert "before leakcap's first release" in refused.stderr.replace("\n", " ")
+    assert files(tmp_path) == before
 
 
 OLD = """
@@ -261,7 +260,6 @@ def files(folder: Path) -> list[Path]:
         ["repair", "none.db"],
         ["repair", "none.db", "--acknowledge", "1"],
         ["export", "none.db"],
-        ["migrate", "none.db"],
         ["verify", "nosuch://x"],
         ["verify", "none.toml"],
         ["export", "ward.db", "--format", "xml"],
@@ -280,6 +278,6 @@ def test_one_clear_line_and_nothing_made(folder: Path, command: list[str]) -> No
 
 
 def test_every_command_shows_an_example() -> None:
-    for command in ("verify", "repair", "export", "migrate"):
+    for command in ("verify", "repair", "export", "amend"):
         assert "Example" in leakcap("ledger", command, "--help").stdout
     assert "Example" in leakcap("budget", "--help").stdout

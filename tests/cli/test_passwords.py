@@ -136,7 +136,6 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "verify, as a query file": lambda url: ["ledger", "verify", f"{url}.toml"],
     "repair": lambda url: ["ledger", "repair", url],
     "export": lambda url: ["ledger", "export", url, "--output", "out.csv"],
-    "migrate": lambda url: ["ledger", "migrate", url],
     "amend": lambda url: ["ledger", "amend", "policy.toml", "--ledger", url, "--reason", "why"],
     "no verb": lambda url: ["ledger", url],
     "no command": lambda url: [url],

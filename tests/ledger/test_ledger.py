@@ -10,6 +10,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Balance, Caps, Charge, Ledger, Spend
+from leakcap.ledger.export import export
 
 EVERYTHING = "SELECT * FROM leakcap_event", "SELECT * FROM leakcap_state"
 
@@ -181,3 +182,18 @@ def test_a_relative_url_stays_with_its_first_directory(
         ledger.reserve([charge()])
     assert not list((tmp_path / "elsewhere").iterdir())
     assert [path.suffix for path in tmp_path.iterdir() if path.is_file()] == [".db"]
+
+
+def test_every_ledger_has_a_secret_of_its_own_which_is_never_exported(
+    opened: Any, charge: Any, sql: Any, file: Path
+) -> None:
+    ledger, other = opened(), Ledger.open("sqlite://", dataset="other", policy="ab12cd34", caps=Caps(1.0))
+    ledger.reserve([charge()])
+    assert len(bytes.fromhex(ledger.seed)) == 16
+    assert ledger.seed != other.seed
+    assert ledger.seed not in export(ledger.entries(), "json") + export(ledger.entries(), "csv")
+    with Ledger.read(f"sqlite:///{file}") as again:
+        assert again.seed == ledger.seed
+    sql("DELETE FROM leakcap_secret")
+    with opened() as lost, pytest.raises(LedgerError, match="lost its seed"):
+        lost.seed  # noqa: B018

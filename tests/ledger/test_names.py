@@ -64,7 +64,6 @@ def test_a_second_name_is_refused_from_the_moment_that_it_is_there(file: Path, n
         lambda: first.mark_released([1]),
         lambda: Ledger.read(f"sqlite:///{other}"),
         lambda: Ledger.resume(f"sqlite:///{other}"),
-        lambda: Ledger.migrate(f"sqlite:///{other}"),
     ):
         with pytest.raises(LedgerError, match=many):
             asked()

@@ -1,4 +1,4 @@
-"""The commands of the ledger: `budget`, and `ledger verify`, `repair`, `export`, `amend`, `migrate`."""
+"""The commands of the ledger: `budget`, and `ledger verify`, `repair`, `export` and `amend`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["budget", "ledger"]
 
 ledger = typer.Typer(
     name="ledger",
-    help="Check, repair, export, amend and migrate a ledger.",
+    help="Check, repair, export and amend a ledger.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -280,24 +280,6 @@ def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
         return file, _url(ledger, query_file=False)
     asked = load_queries(file)
     return asked.policy, _url(ledger or asked.ledger, query_file=False)
-
-
-@ledger.command()
-def migrate(url: Url, json_: Json = False) -> None:
-    """Bring a ledger of an older leakcap to this one's schema. Make a backup first.
-
-    All or nothing: the chain is verified before anything is kept, and keeps its hashes.
-
-    Example: leakcap ledger migrate examples/hospital/hospital.db
-    """
-    from leakcap.ledger import Ledger
-
-    before, now = Ledger.migrate(_url(url))
-    if json_:
-        print_json("ledger-migrate/1", {"before": before, "now": now})
-        return
-    same = before == now
-    say(f"The ledger has schema {now} already." if same else f"From schema {before} to {now}.")
 
 
 def _so_far(file: str, entries: Sequence[Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class _Commands(LazyGroup):
             "convert",
             "What follows from a guarantee, by the best route, with the source of every step.",
         ),
-        "ledger": Home("leakcap.cli.ledger", "ledger", "Check, repair, export, amend and migrate a ledger."),
+        "ledger": Home("leakcap.cli.ledger", "ledger", "Check, repair, export and amend a ledger."),
         "channel": Home(
             "leakcap.cli.channel",
             "channel",

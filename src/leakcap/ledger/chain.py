@@ -3,8 +3,7 @@
     hash = SHA-256(canonical JSON of every column but `hash`; `previous` is one of them)
 
 Canonical JSON: keys sorted, no spaces, ASCII. The first row of a ledger, of kind ``open``, binds the data
-set, the policy and the caps; its `previous` is 64 zeros. Rows of schema 1 (`format` 1) were hashed before
-there were other columns, and keep their hashes; those of `format` 2 have another key of what was asked.
+set, the policy and the caps; its `previous` is 64 zeros.
 """
 
 from __future__ import annotations
@@ -21,24 +20,6 @@ FORMAT = 3
 
 START = "0" * 64
 """What the first row follows."""
-
-_FIRST = (
-    "seq",
-    "kind",
-    "time",
-    "entry",
-    "batch",
-    "query",
-    "text",
-    "analyst",
-    "details",
-    "epsilon",
-    "delta",
-    "nats_person",
-    "nats_table",
-    "software",
-    "previous",
-)
 
 
 def text_hash(text: str) -> str:
@@ -62,13 +43,12 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
 
 
 def row_hash(row: Mapping[str, Any]) -> str:
-    """The hash that a row should carry, in the format that it was written in.
+    """The hash that a row should carry.
 
-    >>> row_hash({"format": 2, "seq": 1, "hash": "?"}) == fingerprint({"format": 2, "seq": 1})
+    >>> row_hash({"seq": 1, "hash": "?"}) == fingerprint({"seq": 1})
     True
     """
-    names = _FIRST if row["format"] == 1 else [name for name in row if name != "hash"]
-    return fingerprint({name: row[name] for name in names})
+    return fingerprint({name: row[name] for name in row if name != "hash"})
 
 
 def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:

@@ -30,7 +30,6 @@ __all__ = [
     "entries_query",
     "entry_of",
     "first_row",
-    "migration_row",
     "note_row",
     "owner_text",
     "progress_row",
@@ -67,12 +66,6 @@ def stamp(clock: Callable[[], datetime], last: str, label: str) -> str:
 def first_row(dataset: str, policy: str, rules: Rules, time: str) -> dict[str, Any]:
     """The row that binds a ledger to its data set, its policy and its caps."""
     return link(_row(1, "open", time, 0, 0) | {"details": owner_text(dataset, policy, rules)}, START)
-
-
-def migration_row(state: State, time: str, old: int, new: int) -> dict[str, Any]:
-    """The row that says that the schema was changed here."""
-    row = _row(state.rows + 1, "migrate", time, -new, 0)
-    return link(row | {"details": _json({"from": old, "to": new})}, state.head)
 
 
 def amend_row(

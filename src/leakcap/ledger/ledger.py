@@ -20,7 +20,6 @@ from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
-from leakcap.ledger.migrations import migrate
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
 from leakcap.ledger.reading import Book
 from leakcap.ledger.rules import Rules, rules_of
@@ -119,19 +118,6 @@ class Ledger(Book):
     def resume(cls, url: str) -> Self:
         """Open an existing ledger under the caps that it has, to write notes into it: see `acknowledge`."""
         return cls(*_existing(url, read_only=False), read_only=False)
-
-    @classmethod
-    def migrate(cls, url: str, *, clock: Callable[[], datetime] = _now) -> tuple[int, int]:
-        """Bring a ledger written by an older leakcap to this one's schema: the version before and now.
-
-        All or nothing, in one transaction that ends by verifying the chain. Make a backup first.
-        """
-        connect(url, read_only=True).close()  # names a file that is not there, rather than making one
-        database = connect(url)
-        try:
-            return migrate(database, clock)
-        finally:
-            database.close()
 
     def require_owner(self, *, dataset: str, policy: str, caps: Caps) -> None:
         """Raise `LedgerError` unless the ledger has this data set, policy and caps, and had them when opened.

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, select
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import row_hash
 from leakcap.ledger.details import people_from
-from leakcap.ledger.sameness import ASKED, agree, asked_before, memo_key
+from leakcap.ledger.sameness import agree, memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.values import Answer, Charge, Step
@@ -31,12 +31,8 @@ _ASKED = (
 )
 # Fresh noise may have been paid for many times; of the latest the last one that costs the same is told.
 _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
-_BEFORE = _ASKED.where(
-    EVENT.c.data == bindparam("table"), EVENT.c.text == bindparam("words"), EVENT.c.format < ASKED
-)
 _RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
-_FIRST = select(EVENT.c.format).where(EVENT.c.seq == 1)
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _NAMED = select(EVENT.c.data, EVENT.c.data_version).where(EVENT.c.kind == "reserve", EVENT.c.data != "")
@@ -91,16 +87,10 @@ def find(
 def _candidates(
     connection: Connection, state: State, charge: Charge, data: str, meanings: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """What was asked in the same words and answered, latest first; rows of earlier formats last."""
+    """What was asked in the same words and answered, latest first."""
     for meaning in meanings:
         key = memo_key(charge, data, state.rules, meaning)
         yield from map(dict, connection.execute(_BY_KEY, {"key": key}).mappings().all())
-    if connection.execute(_FIRST).scalar_one() >= ASKED:
-        return
-    rows = map(dict, connection.execute(_BEFORE, {"table": data, "words": charge.text}).mappings().all())
-    for row in rows:
-        if any(asked_before(row, charge, data, state.rules, meaning) for meaning in meanings):
-            yield row
 
 
 def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:

@@ -19,10 +19,7 @@ from leakcap.ledger.rules import Rules
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.values import Charge
 
-__all__ = ["ASKED", "agree", "asked_before", "memo_key"]
-
-ASKED = 3
-"""From this format of rows on a key is of what was asked; before, of what was charged too."""
+__all__ = ["agree", "memo_key"]
 
 _NEAR = 1e-6
 
@@ -48,22 +45,6 @@ def memo_key(charge: Charge, data: str, rules: Rules, meaning: str = "") -> str:
 def _given(charge: Charge) -> list[int | None]:
     """ε and δ as whole ticks of the decimals that they print as."""
     return list(charge.spend.ticks(None)[:2])
-
-
-def asked_before(row: Mapping[str, Any], charge: Charge, data: str, rules: Rules, meaning: str) -> bool:
-    """Whether a row of an earlier format is of the same question: its own key, made anew from what it says,
-    shows that it was asked about this table, under this meaning, on this account.
-    """
-    amounts = [row[name] for name in AMOUNTS]
-    same = {
-        "text": charge.text,
-        "spend": [*amounts, 1],
-        "details": row["details"],
-        "analyst": charge.analyst if rules.by_analyst else None,
-        "data": data,
-    }
-    key = fingerprint(same | ({"meaning": meaning} if meaning else {}))
-    return bool(row["memo"] == key and amounts[:2] == _given(charge))
 
 
 def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:

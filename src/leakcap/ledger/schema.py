@@ -2,8 +2,8 @@
 
 `leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
 `leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number,
-`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. An older schema is
-brought up to date by `migrations`.
+`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. There is one schema:
+a ledger of another is refused.
 """
 
 from __future__ import annotations
@@ -152,11 +152,8 @@ def create(connection: Connection) -> bool:
     return True
 
 
-def require_version(connection: Connection, label: str, *, older: bool = False) -> int:
-    """The schema's version; refuses a database without a ledger, or with one of another schema.
-
-    With `older` a schema that can be migrated passes.
-    """
+def require_version(connection: Connection, label: str) -> None:
+    """Raise `LedgerError` for a database without a ledger, or with one of another schema."""
     if not inspect(connection).has_table(SCHEMA.name):
         raise LedgerError(
             f"There is no ledger in `{label}`. Check the URL; a first release creates a ledger."
@@ -164,11 +161,14 @@ def require_version(connection: Connection, label: str, *, older: bool = False) 
     found = connection.execute(select(SCHEMA.c.version)).scalars().all()
     if len(found) != 1:
         raise LedgerError(f"The ledger `{label}` does not say which schema it has. Restore it from a backup.")
-    if found[0] == VERSION or (older and 1 <= found[0] < VERSION):
-        return int(found[0])
+    if found[0] == VERSION:
+        return
     remedy = "It was written by a newer leakcap: upgrade leakcap."
     if found[0] < 1:
         remedy = "No leakcap ever wrote such a schema: restore it from a backup."
     elif found[0] < VERSION:
-        remedy = "It was written by an older leakcap: make a backup, then run `leakcap ledger migrate`."
+        remedy = (
+            "It was written before leakcap's first release. Open a ledger of its own for what is asked from "
+            "now on, with caps lower by what the old one has spent."
+        )
     raise LedgerError(f"The ledger `{label}` has schema {found[0]}, this leakcap reads {VERSION}. {remedy}")

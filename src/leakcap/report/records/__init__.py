@@ -18,7 +18,6 @@ from leakcap.report.records.ledger import (
     ChangeRecord,
     EntryRecord,
     ExportRecord,
-    MigrateRecord,
     RepairRecord,
     VerifyRecord,
 )
@@ -64,7 +63,6 @@ __all__ = [
     "FitRecord",
     "FittedRecord",
     "MeasureRecord",
-    "MigrateRecord",
     "PlanRecord",
     "PlannedRecord",
     "PriceRecord",

@@ -16,7 +16,6 @@ __all__ = [
     "ChangeRecord",
     "EntryRecord",
     "ExportRecord",
-    "MigrateRecord",
     "RepairRecord",
     "VerifyRecord",
 ]
@@ -114,16 +113,6 @@ class RepairRecord(Record):
 
     schema_: Literal["leakcap/ledger-repair/1"] = Field(alias="schema")
     entries: tuple[EntryRecord, ...]
-
-
-class MigrateRecord(Record):
-    """The ledger's schema before and now."""
-
-    commands: ClassVar = ("ledger migrate",)
-
-    schema_: Literal["leakcap/ledger-migrate/1"] = Field(alias="schema")
-    before: int
-    now: int
 
 
 class TrailRow(Part):
