@@ -31,7 +31,7 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "models.md": ("Models", "Regressions and gradient descent whose fit is a release.",
                   ("leakcap.models", "leakcap.models.lecture", "leakcap.models.summary")),
     "ledger.md": ("Ledger", "The durable record of what was spent.",
-                  ("leakcap.ledger", "leakcap.ledger.migrations")),
+                  ("leakcap.ledger", "leakcap.ledger.curve")),
     "attacks.md": ("Attacks and audits", "What an adversary gets, and what samples prove.",
                    ("leakcap.attack", "leakcap.audit")),
 }  # fmt: skip

@@ -152,6 +152,14 @@ def test_an_account_edited_or_taken_out_is_noticed_before_a_spend(opened: Any, s
         ({"each_period": Limits()}, "together with `each_period`"),
         ({"each_period": Limits(), "period": "decade"}, "be day, week, month or year"),
         ({"analysts": {"a\0": Limits()}}, "null characters"),
+        ({"order": 12}, "`order` of `Caps` must be one of 1.1, .* given with `epsilon` and `delta`"),
+        ({"epsilon": 1.0, "delta": 0.0, "order": 12}, "`order`"),
+        ({"epsilon": 1.0, "delta": 1e-6, "order": 13}, "must be one of 1.1, .* 256, .* Got 13"),
+        ({"epsilon": 1.0, "delta": 1e-6, "order": 1}, "`order`"),
+        ({"epsilon": 1.0, "delta": 1e-6, "order": math.nan}, "`order`"),
+        ({"epsilon": 1.0, "delta": 1e-6, "delta_of_answers": 2e-6}, "a number from 0 to `delta`"),
+        ({"epsilon": 1.0, "delta": 1e-6, "delta_of_answers": -1e-7}, "`delta_of_answers`"),
+        ({"delta": 1e-6, "delta_of_answers": 1e-7}, "given with `epsilon` and `delta`"),
     ],
 )
 def test_caps_that_make_no_sense(fields: dict[str, Any], message: str) -> None:
@@ -167,11 +175,13 @@ def test_caps_survive_being_written_down() -> None:
         20.0,
         0.7,
         100,
-        2.5,
-        Limits(0.2, queries=3),
-        {"räume": Limits(0.4)},
-        Limits(0.1),
-        "week",
+        alpha=2.5,
+        delta_of_answers=1e-7,
+        order=12,
+        each_analyst=Limits(0.2, 1e-9, queries=3),
+        analysts={"räume": Limits(0.4, 1e-9, order=3)},
+        each_period=Limits(0.1),
+        period="week",
     )
     assert rules_read(rules_of(caps).text) == rules_of(caps)
 

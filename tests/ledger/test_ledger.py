@@ -31,7 +31,7 @@ def test_nine_of_ten_fit_under_a_cap_for_nine(opened: Any, charge: Any) -> None:
 
 
 def test_every_cap_holds_and_every_cap_passed_is_named(opened: Any) -> None:
-    ledger = opened(Caps(epsilon=1.0, delta=1e-6, nats_person=0.5, nats_table=2.0))
+    ledger = opened(Caps(1.0, 1e-6, nats_person=0.5, nats_table=2.0, delta_of_answers=1e-6))
     ledger.reserve([Charge("a", "", Spend(0.5, 5e-7, 0.25, 1.5))])
     for spend, named in [
         (Spend(epsilon=0.6), "`epsilon` cap .* 0.5 left of 1, 0.6 asked"),

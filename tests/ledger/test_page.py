@@ -18,7 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="ut
 
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}
     exec(code, names)
     opened = names["ledger"]

@@ -19,7 +19,7 @@ SWAP = (
 )
 COPY = (
     "INSERT INTO leakcap_event SELECT 9, format, kind, time, 9, batch, query, text, analyst, details, "
-    "epsilon, delta, nats_person, nats_table, nats_level, data, data_version, memo, answer, software, "
+    "epsilon, delta, nats_person, nats_table, nats_level, curve, data, data_version, memo, answer, software, "
     "previous, hash FROM leakcap_event WHERE seq = 7"
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,6 +44,10 @@ def budget(
     all_: Annotated[
         bool, typer.Option("--all", help="List every spend; without it the latest twenty.")
     ] = False,
+    delta: Annotated[
+        list[float] | None,
+        typer.Option("--delta", help="Say what all answers so far tell together, but with this probability."),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """What was spent over time, by whom and on what, and what is left under each cap.
@@ -56,15 +61,23 @@ def budget(
     if url is None:
         raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
     if json_:
-        print_json("budget/1", budget_record(url, query_file=ledger is None))
+        print_json("budget/1", budget_record(url, query_file=ledger is None, deltas=delta or ()))
         return
     with Ledger.read(_url(url, query_file=ledger is None)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
         amendments, governs = book.amendments(), book.policy
-    from leakcap.report.spending import print_accounts, print_amendments, print_entries, print_spending
+        told = [book.odometer(one) for one in delta or ()]
+    from leakcap.report.spending import (
+        print_accounts,
+        print_amendments,
+        print_entries,
+        print_spending,
+        print_told,
+    )
 
     out, latest = console(), entries if all_ else entries[-20:]
     print_accounts(out, dataset, accounts)
+    print_told(out, told)
     print_amendments(out, amendments)
     print_spending(out, entries)
     print_entries(out, latest)
@@ -89,14 +102,14 @@ def _other_policy(file: Path, *, used: bool) -> str:
     return f"{told} To let it govern, with all that was spent: leakcap ledger amend {file} --reason WHY"
 
 
-def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
+def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()) -> dict[str, Any]:
     """All accounts and spends as JSON; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
     from leakcap.report.publication import amendment_dict
 
     with Ledger.read(_url(source, query_file=query_file)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-        amendments = book.amendments()
+        amendments, told = book.amendments(), [book.odometer(delta) for delta in deltas]
     listed = [
         {
             "scope": account.scope,
@@ -111,6 +124,7 @@ def budget_record(source: str, *, query_file: bool) -> dict[str, Any]:
         "accounts": listed[1:],
         "entries": [_entry(entry) for entry in entries],
         "amendments": [amendment_dict(one) for one in amendments],
+        **({"told": [asdict(one) for one in told]} if told else {}),
         **(_so_far(source, entries) if query_file else {}),
     }
 

@@ -28,6 +28,7 @@ from leakcap.ledger.values import (
     Head,
     Spend,
     Step,
+    Told,
     Totals,
 )
 
@@ -48,6 +49,7 @@ __all__ = [
     "Proposed",
     "Spend",
     "Step",
+    "Told",
     "Totals",
     "export",
 ]

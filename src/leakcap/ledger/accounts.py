@@ -61,7 +61,7 @@ def book(
     for (scope, name), amounts in parts.items():
         spent, stands = load_account(connection, scope, name, label)
         mine = total(amounts)
-        caps = state.rules.of_analyst(name) if scope == "analyst" else state.rules.each_period
+        caps = state.rules.of_analyst(name) if scope == "analyst" else state.rules.of_period
         assert caps is not None
         whose = {"analyst" if scope == "analyst" else "period": name}
         passed += excess(spent, mine, caps, f"{scope} `{name}`", **whose)

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Literal, TypeAlias
 
 from leakcap.errors import require
+from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import LARGEST, cap_ticks
 
@@ -28,6 +29,12 @@ class Limits:
     about the whole table; `nats_level`, the level-α capacity about one person; `queries`, how many may be
     answered.
 
+    With both `epsilon` and a `delta` above 0 all answers together are (ε, δ)-DP, however they were chosen:
+    their Rényi curves are added up, which allows many more small answers than ε added up does. Answers that
+    have a δ of their own may use `delta_of_answers` of it, half where it is left out; the rest is for adding
+    up. `order`, one of the ledger's orders named beforehand, is looked at alone, and needs less. See
+    `docs/ledger.md`.
+
     >>> Limits(epsilon=1.0, queries=20).queries
     20
     """
@@ -38,6 +45,8 @@ class Limits:
     nats_table: float | None = None
     nats_level: float | None = None
     queries: int | None = None
+    delta_of_answers: float | None = None
+    order: float | None = None
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -52,6 +61,27 @@ class Limits:
             count = isinstance(self.queries, int) and not isinstance(self.queries, bool)
             rule = "be a whole number from 0 to 10¹⁵"
             require(count and 0 <= self.queries <= 10**15, "queries", owner, rule, self.queries, _REMEDY)
+        self._check_composition(owner)
+
+    def _check_composition(self, owner: str) -> None:
+        share, order = self.delta_of_answers, self.order
+        if share is not None:
+            number = isinstance(share, Real) and not isinstance(share, bool)
+            rule = "be a number from 0 to `delta`, given with `epsilon` and `delta`"
+            most = self.delta if self.composes else -1.0
+            require(number and 0 <= share <= (most or 0.0), "delta_of_answers", owner, rule, share, _REMEDY)
+            object.__setattr__(self, "delta_of_answers", float(share))
+        if order is not None:
+            rule = (
+                f"be one of {', '.join(f'{one:g}' for one in ORDERS[1:])}, given with `epsilon` and `delta`"
+            )
+            known = not isinstance(order, bool) and order in ORDERS[1:] and self.composes
+            require(known, "order", owner, rule, order, "Leave it out to have all of them looked at.")
+
+    @property
+    def composes(self) -> bool:
+        """Whether the cap is on what all answers are together, (ε, δ), rather than on ε added up."""
+        return self.epsilon is not None and bool(self.delta)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ new policy protects the same unit, in the same sense: the same `unit`, the same 
   of all contents, absence among them, so that fewer contents cannot raise them.
 - Another level α: a Rényi divergence does not fall as its order rises, so what was counted at a higher order
   stands. What was counted at none or at a lower one follows from ε: contents of one unit are at most 2ε
-  apart, hence D_α ≤ min(2ε, α(2ε)²/2).
+  apart, hence D_α ≤ min(2ε, α(2ε)²/2). So are tables two steps apart, which makes curves of the same form.
 
 Everything else is refused. Sources: Dwork & Roth 2014, theorem 2.2 (groups); van Erven & Harremoës 2014,
 theorem 3 (order); Bun & Steinke 2016, proposition 3.3 (ε-DP is ε²/2-zCDP).
@@ -31,6 +31,7 @@ from typing import Any
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import text_hash
+from leakcap.ledger.curve import two_steps
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks
 
 __all__ = [
@@ -164,8 +165,8 @@ def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
     """What a spend that was charged on the terms of then counts for on those of now.
 
     >>> tenth = Ticks(100_000_000_000, 0, 5, 7, None, 1)
-    >>> counted(tenth, Terms("add-remove-one", None), Terms("replace-one", 2.0))
-    Ticks(epsilon=200000000000, delta=0, nats_person=5, nats_table=7, nats_level=40000000000, queries=1)
+    >>> counted(tenth, Terms("add-remove-one", None), Terms("replace-one", 2.0)).numbers
+    (200000000000, 0, 5, 7, 40000000000, 1)
     """
     level = _level(ticks, then, now)
     if then.neighbours == now.neighbours:
@@ -177,7 +178,9 @@ def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
         raise LedgerError(
             "An earlier spend of ε is too large to count twice. Keep the policy's `neighbours`."
         )
-    return ticks._replace(epsilon=2 * epsilon, delta=_two_steps(epsilon, delta), nats_level=level)
+    return ticks._replace(
+        epsilon=2 * epsilon, delta=_two_steps(epsilon, delta), nats_level=level, curve=two_steps(epsilon)
+    )
 
 
 def _two_steps(epsilon: int, delta: int) -> int:

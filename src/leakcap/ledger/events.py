@@ -14,6 +14,7 @@ from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, link
+from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.details import FROM
 from leakcap.ledger.rules import Rules, rules_read
 from leakcap.ledger.sameness import memo_key
@@ -27,6 +28,7 @@ __all__ = [
     "SKEW",
     "Version",
     "amend_row",
+    "columns_of",
     "entries_query",
     "entry_of",
     "first_row",
@@ -75,7 +77,7 @@ def amend_row(
     row = _row(state.rows + 1, "amend", time, 0, state.rows + 1)
     owner = json.loads(owner_text(state.dataset, regime.policy, regime.rules))
     row |= {"analyst": by, "details": _json(owner | {"before": state.policy, "reason": reason})}
-    return link(row | dict(zip(AMOUNTS, carried, strict=False)), state.head)
+    return link(row | columns_of(carried), state.head)
 
 
 def regime_of(row: Mapping[str, Any]) -> tuple[str, Regime]:
@@ -107,7 +109,7 @@ def reserve_rows(
             "data": data[0],
             "data_version": data[1],
             "memo": memo_key(charge, data[0], state.rules, meaning),
-            **dict(zip(AMOUNTS, ticks, strict=False)),
+            **columns_of(ticks),
         }
         rows.append(link(row, head))
         head = rows[-1]["hash"]
@@ -174,7 +176,13 @@ def some_entries_query() -> Select[Any]:
 
 def ticks_of(row: Mapping[str, Any]) -> Ticks:
     """The amounts of a row; a reserved row is one query."""
-    return Ticks._make([*(row[name] for name in AMOUNTS), int(row["kind"] == "reserve")])
+    numbers = [*(row[name] for name in AMOUNTS), int(row["kind"] == "reserve")]
+    return Ticks.of(numbers, curve_read(row["curve"]))
+
+
+def columns_of(ticks: Ticks) -> dict[str, Any]:
+    """The amounts as a row of the table has them."""
+    return dict(zip(AMOUNTS, ticks.numbers, strict=False)) | {"curve": curve_text(ticks.curve)}
 
 
 def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
@@ -184,10 +192,8 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
     """
     row = dict(found)
     try:
-        amounts = {
-            name: math.inf if ticks is None else units(ticks)
-            for name, ticks in zip(AMOUNTS, ticks_of(row), strict=False)
-        }
+        charged = ticks_of(row)
+        amounts = {name: _units(ticks) for name, ticks in zip(AMOUNTS, charged.numbers, strict=False)}
         left, noted = row.get("released"), row.get("acknowledged")
         return Entry(
             id=row["entry"],
@@ -195,7 +201,7 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
             query=row["query"],
             text=row["text"],
             analyst=row["analyst"],
-            spend=Spend(**amounts),
+            spend=Spend(**amounts, curve=tuple(map(_units, charged.curve))),
             state="released" if left is not None else "reserved" if noted is None else "acknowledged",
             version=row["software"],
             hash=row["hash"],
@@ -203,10 +209,14 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
             details=json.loads(row["details"]),
             data_version=row["data_version"],
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         raise LedgerError(
             f"Row {row['seq']} of the ledger was edited. Restore the ledger from a backup."
         ) from error
+
+
+def _units(ticks: int | None) -> float:
+    return math.inf if ticks is None else units(ticks)
 
 
 def owner_text(dataset: str, policy: str, rules: Rules) -> str:
@@ -219,10 +229,9 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _row(seq: int, kind: str, time: str, entry: int, batch: int) -> dict[str, Any]:
-    amounts = dict(zip(AMOUNTS, NOTHING, strict=False))
     row = {"seq": seq, "kind": kind, "time": time, "entry": entry, "batch": batch, "software": _software()}
     texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer"), "")
-    return row | texts | amounts | {"details": "{}", "data_version": 0}
+    return row | texts | columns_of(NOTHING) | {"details": "{}", "data_version": 0}
 
 
 @cache

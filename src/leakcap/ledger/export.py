@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.ticks import AMOUNTS
 from leakcap.ledger.values import Amendment, Entry
 from leakcap.plain import csv_text, json_text
@@ -17,7 +18,7 @@ from leakcap.plain import csv_text, json_text
 __all__ = ["export"]
 
 _WHAT = ("id", "time", "analyst", "query", "text", "state")
-_COLUMNS = (*_WHAT, *AMOUNTS, "data_version", "details", "software")
+_COLUMNS = (*_WHAT, *AMOUNTS, "curve", "data_version", "details", "software")
 
 
 def export(
@@ -41,6 +42,7 @@ def export(
         return json_text(rows, indent=2)
     for row in rows:
         row["details"] = json.dumps(row["details"], sort_keys=True, ensure_ascii=False)
+        row["curve"] = " ".join(f"{point['order']:g}:{point['nats']!r}" for point in row["curve"])
     return csv_text([_COLUMNS, *([row[name] for name in _COLUMNS] for row in rows)])
 
 
@@ -53,6 +55,10 @@ def _row(entry: Entry) -> dict[str, Any]:
         "text": entry.text,
         "state": entry.state,
         **{name: getattr(entry.spend, name) for name in AMOUNTS},
+        "curve": [
+            {"order": order, "nats": nats}
+            for order, nats in zip(ORDERS, entry.spend.curve or (), strict=True)
+        ],
         "data_version": entry.data_version,
         "details": dict(entry.details),
         "software": entry.version,
@@ -68,6 +74,7 @@ def _amended(amendment: Amendment) -> dict[str, Any]:
         "text": "; ".join(change.words for change in amendment.changes),
         "state": "amended",
         **dict.fromkeys(AMOUNTS, 0.0),
+        "curve": [],
         "data_version": None,
         "details": {
             "before": amendment.before,

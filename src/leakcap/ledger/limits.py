@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from leakcap.errors import BudgetExceeded, Passed
+from leakcap.ledger.curve import least_epsilon
 from leakcap.ledger.ticks import Ticks, decimal, total, units_left, units_spent
 from leakcap.ledger.values import Balance
 
@@ -45,11 +46,17 @@ def excess(
     >>> sentence
     '`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.'
     """
-    return [
-        (_passed(name, before, ask, cap, analyst, period), _sentence(name, before, ask, cap, owner))
-        for name, before, ask, cap, sum_ in zip(UNITS, spent, asked, caps, total([spent, asked]), strict=True)
-        if _passes(sum_, cap)
-    ]
+    before, after = _read_off(spent, caps), _read_off(total([spent, asked]), caps)
+    found = []
+    for name, was, ask, cap, sum_ in zip(
+        UNITS, before.numbers, asked.numbers, caps.numbers, after.numbers, strict=True
+    ):
+        if _passes(sum_, cap):
+            more = sum_ - was if name == "epsilon" and sum_ is not None and was is not None else ask
+            together = " (all answers together)" if name == "epsilon" and caps.curve else ""
+            sentence = _sentence(name, was, more, cap, owner, together)
+            found.append((_passed(name, was, more, cap, analyst, period), sentence))
+    return found
 
 
 def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:
@@ -76,18 +83,32 @@ def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Bala
     return [
         Balance(
             name=name,
-            unit=unit.replace("α", f"{alpha:g}") if alpha is not None else unit,
+            unit=_unit(name, unit, caps, alpha),
             cap=None if cap is None else _amount(name, cap, units_left),
             spent=math.inf if sum_ is None else _amount(name, sum_, units_spent),
             left=None if cap is None or sum_ is None else _amount(name, max(0, cap - sum_), units_left),
         )
-        for (name, unit), sum_, cap in zip(UNITS.items(), spent, caps, strict=True)
+        for (name, unit), sum_, cap in zip(
+            UNITS.items(), _read_off(spent, caps).numbers, caps.numbers, strict=True
+        )
         if cap is not None or name in _ALWAYS
     ]
 
 
 def _amount(name: str, amount: int, shown: Callable[[int], float]) -> float:
     return float(amount) if name == "queries" else shown(amount)
+
+
+def _unit(name: str, unit: str, caps: Ticks, alpha: float | None) -> str:
+    """The unit as a person reads it; under a cap on all answers together what the two caps are of."""
+    if caps.curve and name in ("epsilon", "delta"):
+        return f"{unit}, all answers together" if name == "epsilon" else f"{unit}, of answers with their own"
+    return unit.replace("α", f"{alpha:g}") if alpha is not None else unit
+
+
+def _read_off(spent: Ticks, caps: Ticks) -> Ticks:
+    """What is held against the caps: of ε the least that the sums of the curves prove under these caps."""
+    return spent._replace(epsilon=least_epsilon(spent.epsilon, spent.curve, caps.curve))
 
 
 def _passes(sum_: int | None, cap: int | None) -> bool:
@@ -117,9 +138,11 @@ def _passed(
     )
 
 
-def _sentence(name: str, spent: int | None, asked: int | None, cap: int | None, owner: str) -> str:
+def _sentence(
+    name: str, spent: int | None, asked: int | None, cap: int | None, owner: str, together: str
+) -> str:
     say = str if name == "queries" else decimal
     ceiling = _COLUMN if cap is None else cap
     left = "nothing" if spent is None else say(max(0, ceiling - spent))
     wish = "and no bound is known for what was asked" if asked is None else f"{say(asked)} asked"
-    return f"`{name}` cap of {owner} would be exceeded: {left} left of {say(ceiling)}, {wish}."
+    return f"`{name}` cap of {owner} would be exceeded: {left} left of {say(ceiling)}{together}, {wish}."

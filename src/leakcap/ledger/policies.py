@@ -14,11 +14,10 @@ from sqlalchemy import Connection, RowMapping, Select, select
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.continuing import Terms, alike, counted, meaning, same_questions
-from leakcap.ledger.events import entry_of, regime_of, ticks_of
+from leakcap.ledger.events import columns_of, entry_of, regime_of, ticks_of
 from leakcap.ledger.schema import EVENT, POLICY
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import documents_of, terms_of_all
-from leakcap.ledger.ticks import AMOUNTS
 from leakcap.ledger.values import Entry
 
 __all__ = [
@@ -97,7 +96,7 @@ class Counting:
         if then is None or then == self.terms[-1]:
             return entry_of(row)
         now = counted(ticks_of(row), then, self.terms[-1])
-        entry = entry_of(row | dict(zip(AMOUNTS, now, strict=False)))
+        entry = entry_of(row | columns_of(now))
         if then.neighbours == self.terms[-1].neighbours:
             return entry
         # What an answer tells at least was of contents that are no longer all possible.

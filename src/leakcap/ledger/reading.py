@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
+from numbers import Real
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection, select
 
 from leakcap.cards import bar, card
+from leakcap.errors import require
 from leakcap.ledger import amending, memo
 from leakcap.ledger.amending import Planned, Proposed
+from leakcap.ledger.curve import least_epsilon, odometer_surcharges
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balances
@@ -21,9 +26,10 @@ from leakcap.ledger.policies import counting_of
 from leakcap.ledger.rules import Rules, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_spent
-from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Totals
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, TICKS_PER_UNIT, cap_ticks, decimal, units_left, units_spent
+from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Told, Totals
 from leakcap.ledger.walk import walk
+from leakcap.numeric import float_up
 
 __all__ = ["Book"]
 
@@ -104,6 +110,24 @@ class Book:
         amounts = {n: float("inf") if spent[n] is None else units_spent(spent[n]) for n in AMOUNTS}
         return Totals(**amounts, entries=state.entries)
 
+    def odometer(self, delta: float) -> Told:
+        """What all answers so far tell together about a unit of privacy, whatever the caps are.
+
+        But with probability `delta` (and the answers' own δ, which are added), the loss was never above
+        `epsilon`: it holds after every answer at once, however each was chosen. Raises `InvalidParameter`.
+        Source: Whitehouse, Ramdas, Rogers & Wu 2023.
+        """
+        number = isinstance(delta, Real) and not isinstance(delta, bool)
+        ticks = (cap_ticks(delta) or 0) if number and 0 < delta < 1 else 0
+        require(ticks > 0, "delta", "odometer", "be a number from 10⁻¹² to below 1", delta)
+        spent = self._state().spent
+        epsilon = least_epsilon(spent.epsilon, spent.curve, odometer_surcharges(ticks))
+        both = None if spent.delta is None else Fraction(spent.delta, TICKS_PER_UNIT) + Fraction(delta)
+        return Told(
+            math.inf if epsilon is None else float_up(Fraction(epsilon, TICKS_PER_UNIT)),
+            1.0 if both is None else min(1.0, float_up(both)),
+        )
+
     def balances(self) -> list[Balance]:
         """For every currency its cap, what was spent and what is left, all spending together."""
         state = self._state()
@@ -123,11 +147,11 @@ class Book:
                 if limits is not None:
                     caps["analyst", name] = limits
                     spent["analyst", name] = load_account(connection, "analyst", name, self.url)[0]
-            if rules.period is not None and rules.each_period is not None:
+            if rules.period is not None and rules.of_period is not None:
                 # Never before the last entry's, so that a clock that lags a little shows no fresh account.
                 now = max(self._clock().astimezone(UTC), datetime.fromisoformat(state.time))
                 place = (rules.period, period_label(rules.period, now))
-                caps[place] = rules.each_period
+                caps[place] = rules.of_period
                 spent[place] = load_account(connection, *place, self.url)[0]
             people = self._people(connection, rules)
         return [

@@ -6,23 +6,31 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from leakcap.ledger.caps import Caps, Limits, Period
+from leakcap.ledger.curve import surcharges
 from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
 
 __all__ = ["Rules", "period_label", "rules_of", "rules_read"]
 
 
+Content: TypeAlias = Mapping[str, Any]
+"""Caps by name, in ticks but for `queries` and `order`; what is not capped is left out."""
+
+
 @dataclass(frozen=True)
 class Rules:
-    """Caps in ticks: on everything, on each analyst's account, on a period's; the levels of people's own."""
+    """Caps in ticks: on everything, on each analyst's account, on a period's; the levels of people's own.
 
-    whole: Ticks
+    Each is kept as it stands in the JSON, by name; `whole`, `of_analyst` and `of_period` are what is held.
+    """
+
+    everything: Content
     alpha: float | None
-    each_analyst: Ticks | None
-    analysts: Mapping[str, Ticks]
-    each_period: Ticks | None
+    each_analyst: Content | None
+    analysts: Mapping[str, Content]
+    each_period: Content | None
     period: Period | None
     each_person: tuple[int, ...] = ()
 
@@ -31,22 +39,33 @@ class Rules:
         """Whether analysts have accounts of their own."""
         return self.each_analyst is not None or bool(self.analysts)
 
+    @property
+    def whole(self) -> Ticks:
+        """The caps on everything."""
+        return _held(self.everything)
+
+    @property
+    def of_period(self) -> Ticks | None:
+        """The caps of a period's account; None where there are none."""
+        return None if self.each_period is None else _held(self.each_period)
+
     def of_analyst(self, name: str) -> Ticks | None:
         """The caps of one analyst's account; None where there are none."""
-        return self.analysts.get(name, self.each_analyst)
+        caps = self.analysts.get(name, self.each_analyst)
+        return None if caps is None else _held(caps)
 
     @property
     def text(self) -> str:
         """Canonical JSON, without what is not capped."""
-        content: dict[str, Any] = _content(self.whole)
+        content: dict[str, Any] = dict(self.everything)
         if self.alpha is not None:
             content["alpha"] = self.alpha
         if self.each_analyst is not None:
-            content["each_analyst"] = _content(self.each_analyst)
+            content["each_analyst"] = dict(self.each_analyst)
         if self.analysts:
-            content["analysts"] = {name: _content(caps) for name, caps in self.analysts.items()}
+            content["analysts"] = {name: dict(caps) for name, caps in self.analysts.items()}
         if self.each_period is not None:
-            content |= {"period": self.period, "each_period": _content(self.each_period)}
+            content |= {"period": self.period, "each_period": dict(self.each_period)}
         if self.each_person:
             content["each_person"] = list(self.each_person)
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -59,11 +78,11 @@ def rules_of(caps: Caps) -> Rules:
     '{"epsilon":900000000000}'
     """
     return Rules(
-        whole=_ticks(caps),
+        everything=_content(caps),
         alpha=caps.alpha,
-        each_analyst=None if caps.each_analyst is None else _ticks(caps.each_analyst),
-        analysts={name: _ticks(limits) for name, limits in caps.analysts.items()},
-        each_period=None if caps.each_period is None else _ticks(caps.each_period),
+        each_analyst=None if caps.each_analyst is None else _content(caps.each_analyst),
+        analysts={name: _content(limits) for name, limits in caps.analysts.items()},
+        each_period=None if caps.each_period is None else _content(caps.each_period),
         period=caps.period,
         each_person=tuple(cap_ticks(level) or 0 for level in caps.each_person),
     )
@@ -78,7 +97,7 @@ def rules_read(text: str) -> Rules:
     content = json.loads(text)
     analyst, period = content.get("each_analyst"), content.get("each_period")
     return Rules(
-        whole=_read(content),
+        everything=_read(content),
         alpha=content.get("alpha"),
         each_analyst=None if analyst is None else _read(analyst),
         analysts={name: _read(caps) for name, caps in content.get("analysts", {}).items()},
@@ -102,13 +121,22 @@ def period_label(period: str, moment: datetime) -> str:
     return moment.date().isoformat()[: {"day": 10, "month": 7, "year": 4}[period]]
 
 
-def _ticks(limits: Limits) -> Ticks:
-    return Ticks._make([*(cap_ticks(getattr(limits, name)) for name in AMOUNTS), limits.queries])
+def _content(limits: Limits) -> Content:
+    amounts = {name: cap_ticks(getattr(limits, name)) for name in (*AMOUNTS, "delta_of_answers")}
+    content = {**amounts, "queries": limits.queries, "order": limits.order}
+    return {name: cap for name, cap in content.items() if cap is not None}
 
 
-def _content(caps: Ticks) -> dict[str, Any]:
-    return {name: cap for name, cap in caps._asdict().items() if cap is not None}
+def _read(content: Content) -> Content:
+    names = (*AMOUNTS, "delta_of_answers", "queries", "order")
+    return {name: content[name] for name in names if content.get(name) is not None}
 
 
-def _read(content: Mapping[str, Any]) -> Ticks:
-    return Ticks(*(content.get(name) for name in Ticks._fields))
+def _held(content: Content) -> Ticks:
+    """What an account is held to: with ε and a δ the one that answers may use, and each order's surcharge."""
+    plain = Ticks.of([*(content.get(name) for name in AMOUNTS), content.get("queries")])
+    if plain.epsilon is None or not plain.delta:
+        return plain
+    own = content.get("delta_of_answers", plain.delta // 2)
+    curve = surcharges(plain.delta - own, content.get("order")) if own < plain.delta else ()
+    return plain._replace(delta=own, curve=curve)

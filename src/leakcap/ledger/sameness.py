@@ -54,13 +54,13 @@ def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:
     >>> from leakcap.ledger.values import Spend
     >>> one = Charge("n", "count", Spend(0.1, nats_person=0.005), details={"scale": 10.0})
     >>> price = one.spend.ticks(None)
-    >>> row = dict(zip(AMOUNTS, price, strict=False)) | {"details": '{"scale":10.000000000001}'}
+    >>> row = dict(zip(AMOUNTS, price.numbers, strict=False)) | {"details": '{"scale":10.000000000001}'}
     >>> agree(row, one, price), agree(row | {"details": '{"scale":11.0}'}, one, price)
     (True, False)
     """
     # Whom an answer counts is the ledger's to say, and no part of the question.
     found = without_floor(json.loads(row["details"]))
-    amounts = zip((row[name] for name in AMOUNTS), price, strict=False)
+    amounts = zip((row[name] for name in AMOUNTS), price.numbers, strict=False)
     return (
         found.keys() == charge.details.keys()
         and all(_near(found[name], value) for name, value in charge.details.items())

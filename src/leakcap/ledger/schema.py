@@ -9,6 +9,7 @@ a ledger of another is refused.
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -41,7 +42,7 @@ __all__ = [
     "require_version",
 ]
 
-VERSION = 4
+VERSION = 5
 """Of the schema that this leakcap reads and writes."""
 
 METADATA = MetaData()
@@ -49,9 +50,9 @@ _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 _CREATION_LOCK = 0x1EA6CA9
 
 
-def _amounts() -> list[Column[int]]:
-    """The currencies in ticks; NULL where no bound is known."""
-    return [Column(name, BigInteger) for name in AMOUNTS]
+def _amounts() -> list[Column[Any]]:
+    """The currencies in ticks, NULL where no bound is known, and the curve as text: see `curve_text`."""
+    return [*(Column(name, BigInteger) for name in AMOUNTS), Column("curve", Text, nullable=False)]
 
 
 SCHEMA = Table("leakcap_schema", METADATA, Column("version", Integer, nullable=False))

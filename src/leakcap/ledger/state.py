@@ -11,12 +11,13 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
+from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import Rules, period_label, rules_read
 from leakcap.ledger.schema import ACCOUNT, EVENT, STATE
-from leakcap.ledger.ticks import NOTHING, Ticks
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
 
-__all__ = ["State", "insert_state", "load_account", "load_state", "replace_state", "save_account"]
+__all__ = ["State", "insert_state", "load_account", "load_state", "replace_state", "save_account", "sums_of"]
 
 # Built once: to put a statement together costs more than to run it.
 _LAST = select(EVENT.c.hash).where(EVENT.c.seq == STATE.c.rows).scalar_subquery().label("last_hash")
@@ -68,7 +69,7 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
         time=row["time"],
         head=row["head"],
         data_versions=row["data_versions"],
-        spent=_spent(row),
+        spent=sums_of(row),
     )
 
 
@@ -89,8 +90,8 @@ def load_account(connection: Connection, scope: str, name: str, label: str) -> t
     place = (ACCOUNT.c.scope == scope, ACCOUNT.c.name == name)
     row = connection.execute(select(ACCOUNT).where(*place)).mappings().one_or_none()
     if row is not None and _sealed(dict(row)):
-        return _spent(dict(row)), True
-    if row is not None or _has_spent(connection, scope, name):
+        return sums_of(dict(row)), True
+    if row is not None or _hassums_of(connection, scope, name):
         raise LedgerError(
             f"The account of {scope} `{name}` in ledger `{label}` is missing or was edited. "
             "Restore the ledger from a backup."
@@ -98,7 +99,7 @@ def load_account(connection: Connection, scope: str, name: str, label: str) -> t
     return NOTHING, False
 
 
-def _has_spent(connection: Connection, scope: str, name: str) -> bool:
+def _hassums_of(connection: Connection, scope: str, name: str) -> bool:
     """Whether entries say that an account without a row must have one."""
     spends = select(EVENT.c.seq).where(EVENT.c.kind == "reserve").limit(1)
     if scope == SCOPE:
@@ -114,7 +115,7 @@ def _has_spent(connection: Connection, scope: str, name: str) -> bool:
 
 def save_account(connection: Connection, scope: str, name: str, spent: Ticks, *, stands: bool) -> None:
     """Move an account on, or open it."""
-    row: dict[str, Any] = {"scope": scope, "name": name, **spent._asdict()}
+    row: dict[str, Any] = {"scope": scope, "name": name, **_columns(spent)}
     row["seal"] = fingerprint({**row, "seal": None})
     if not stands:
         connection.execute(ACCOUNT.insert(), row)
@@ -133,7 +134,7 @@ def _row(state: State) -> dict[str, Any]:
         "time": state.time,
         "head": state.head,
         "data_versions": state.data_versions,
-        **state.spent._asdict(),
+        **_columns(state.spent),
     }
     return {**row, "seal": fingerprint({**row, "seal": None})}
 
@@ -142,5 +143,10 @@ def _sealed(row: Mapping[str, Any]) -> bool:
     return bool(row["seal"] == fingerprint({**row, "seal": None}))
 
 
-def _spent(row: Mapping[str, Any]) -> Ticks:
-    return Ticks(*(row[name] for name in Ticks._fields))
+def sums_of(row: Mapping[str, Any]) -> Ticks:
+    """What a row of running sums says was spent."""
+    return Ticks.of([*(row[name] for name in AMOUNTS), row["queries"]], curve_read(row["curve"]))
+
+
+def _columns(spent: Ticks) -> dict[str, Any]:
+    return {**spent._asdict(), "curve": curve_text(spent.curve)}

@@ -81,7 +81,7 @@ class Sums:
             payer, _, ticks, when, _ = self.spends[entry - 1]
             if analyst != payer and regime.rules.of_analyst(analyst) is not None:
                 self._add(("analyst", analyst), counted(ticks, terms[when], terms[-1]))
-        if any(amount is not None and amount > _COLUMN for amount in self.spent):
+        if any(amount is not None and amount > _COLUMN for amount in self.spent.numbers):
             raise LedgerError("What was spent before is too large to be counted under the new policy.")
 
     def _book(self, analyst: str, time: str, ticks: Ticks, floor: int | None) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 __all__ = [
     "AMOUNTS",
     "LARGEST",
     "NOTHING",
     "TICKS_PER_UNIT",
+    "Curve",
     "Ticks",
     "cap_ticks",
     "countable",
@@ -33,6 +34,11 @@ LARGEST = 1_000_000
 """No single spend or cap is larger: sums then stay far inside a 64-bit column."""
 
 
+Curve: TypeAlias = tuple[int | None, ...]
+"""Ticks at each of a ledger's orders (`curve.ORDERS`): of a spend its Rényi curve, None where no bound is
+known; of caps what each order adds, None where it is not looked at. Empty: nothing, or no order."""
+
+
 class Ticks(NamedTuple):
     """One amount in each currency, in ticks. None: no bound (of a spend), no cap (of caps)."""
 
@@ -42,9 +48,20 @@ class Ticks(NamedTuple):
     nats_table: int | None
     nats_level: int | None = 0
     queries: int | None = 0
+    curve: Curve = ()
+
+    @property
+    def numbers(self) -> tuple[int | None, ...]:
+        """All but the curve."""
+        return self[:-1]
+
+    @classmethod
+    def of(cls, numbers: Iterable[int | None], curve: Curve = ()) -> Ticks:
+        """From the numbers in their order, and the curve."""
+        return cls._make([*numbers, curve])
 
 
-AMOUNTS = Ticks._fields[:-1]
+AMOUNTS = ("epsilon", "delta", "nats_person", "nats_table", "nats_level")
 """The currencies in ticks: all but the number of queries."""
 
 NOTHING = Ticks(0, 0, 0, 0)
@@ -121,10 +138,12 @@ def total(amounts: Iterable[Ticks]) -> Ticks:
     """The sum, currency by currency; unbounded as soon as one term is.
 
     >>> total([Ticks(1, 0, 2, 3), Ticks(1, 0, 2, None)])
-    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None, nats_level=0, queries=0)
+    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None, nats_level=0, queries=0, curve=())
     """
-    columns = zip(*amounts, strict=True)
-    return Ticks(*(_sum(column) for column in columns))
+    terms = list(amounts)
+    numbers = zip(*(term.numbers for term in terms), strict=True)
+    curves = [term.curve for term in terms if term.curve]
+    return Ticks.of(map(_sum, numbers), tuple(map(_sum, zip(*curves, strict=True))))
 
 
 def _sum(column: tuple[int | None, ...]) -> int | None:

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
+from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.details import FROM, people_from
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.text import require_detail, require_text
@@ -27,6 +28,7 @@ __all__ = [
     "Head",
     "Spend",
     "Step",
+    "Told",
     "Totals",
 ]
 
@@ -48,6 +50,9 @@ class Spend:
     which a ledger accepts only where that currency is not capped. A field left out never counts as nothing:
     `nats_person` and `nats_level` become what follows from ε and δ, `nats_table` is without bound.
 
+    `curve` is the largest Rényi divergence between neighbours at each of the ledger's orders (`ORDERS`), in
+    nats: with a δ, of what happens but with that probability. Left out it is all that ε allows.
+
     >>> Spend(epsilon=0.1, nats_person=0.00125)
     Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=inf, nats_level=inf)
     """
@@ -57,6 +62,7 @@ class Spend:
     nats_person: float = _NOT_STATED
     nats_table: float = _NOT_STATED
     nats_level: float = _NOT_STATED
+    curve: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._amount("epsilon", LARGEST)
@@ -66,6 +72,7 @@ class Spend:
         for name in ("nats_person", "nats_table", "nats_level"):
             if getattr(self, name) != math.inf:
                 self._amount(name, LARGEST)
+        self._check_curve()
 
     def ticks(self, alpha: float | None) -> Ticks:
         """The spend of one query in ticks, each rounded up, in a ledger whose level is `alpha`."""
@@ -75,7 +82,18 @@ class Spend:
         elif isinstance(level, _NotStated) and self.delta == 0.0:
             level = renyi_of_pure(2 * self.epsilon, alpha)
         amounts = (self.epsilon, self.delta, self.nats_person, self.nats_table, level)
-        return Ticks._make([*map(spend_ticks, amounts), 1])
+        allowed = curve_of_pure(self.epsilon)
+        curve = allowed if self.curve is None else map(min, self.curve, allowed)
+        return Ticks.of([*map(spend_ticks, amounts), 1], tuple(map(spend_ticks, curve)))
+
+    def _check_curve(self) -> None:
+        if self.curve is None:
+            return
+        numbers = all(isinstance(one, Real) and not isinstance(one, bool) and one >= 0 for one in self.curve)
+        rule = f"be numbers from 0, one for each of the {len(ORDERS)} orders `ORDERS` of a ledger"
+        good = numbers and len(self.curve) == len(ORDERS)
+        require(good, "curve", "Spend", rule, self.curve, "Leave it out where none is known.")
+        object.__setattr__(self, "curve", tuple(map(float, self.curve)))
 
     def _amount(self, name: str, largest: int) -> None:
         value = getattr(self, name)
@@ -182,6 +200,14 @@ class Totals:
     nats_table: float
     nats_level: float
     entries: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What all answers told: no odds were moved by more than e^`epsilon`, but with probability `delta`."""
+
+    epsilon: float
+    delta: float
 
 
 @dataclass(frozen=True)

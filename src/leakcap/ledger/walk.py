@@ -14,9 +14,9 @@ from leakcap.ledger.details import floor_read
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import ACCOUNT, EVENT
-from leakcap.ledger.state import State, load_state
+from leakcap.ledger.state import State, load_state, sums_of
 from leakcap.ledger.sums import Regime, Sums
-from leakcap.ledger.ticks import NOTHING, Ticks
+from leakcap.ledger.ticks import NOTHING
 from leakcap.ledger.values import Head
 
 __all__ = ["proven_sums", "walk"]
@@ -45,7 +45,7 @@ def proven_sums(connection: Connection, label: str, anchor: str | None = None) -
     state = load_state(connection, label)
     seen.meet(state)
     accounts = connection.execute(select(ACCOUNT)).mappings().all()
-    if seen.sums.accounts != {(row["scope"], row["name"]): _amounts(dict(row)) for row in accounts}:
+    if seen.sums.accounts != {(row["scope"], row["name"]): sums_of(row) for row in map(dict, accounts)}:
         raise LedgerError(
             f"The accounts of analysts, periods or people's own caps in ledger `{label}` do not add up: they "
             "were edited."
@@ -131,7 +131,3 @@ class _Seen:
 
     def _refuse(self, seq: int, what: str) -> None:
         raise LedgerError(f"Row {seq} of ledger `{self.label}` {what}. Restore the ledger from a backup.")
-
-
-def _amounts(row: Mapping[str, Any]) -> Ticks:
-    return Ticks(*(row[name] for name in Ticks._fields))

@@ -76,8 +76,8 @@ def gaussian_spend(
 
 
 def _spend(epsilon: float, delta: float, person: float, table: float, level: float) -> Spend:
-    nats = map(countable, (person, table, level))
-    return Spend(epsilon, delta, *nats)
+    person, table, level = map(countable, (person, table, level))
+    return Spend(epsilon, delta, person, table, level)
 
 
 def approximate_spend(epsilon: float, delta: float) -> Spend:

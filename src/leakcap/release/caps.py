@@ -10,16 +10,24 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from leakcap.ledger import MOST_LEVELS, Caps, Limits
+from leakcap.ledger.curve import ORDERS
 from leakcap.release.declared import Strict
 
 __all__ = ["EachPeriod", "PolicyCaps", "PolicyLimits", "coin_flip_epsilon"]
 
 
 class PolicyLimits(Strict):
-    """Caps on one account: an analyst's, a period's."""
+    """Caps on one account: an analyst's, a period's.
+
+    With a `delta` above 0 all answers together are (ε, δ)-DP: their Rényi curves are added up. Answers with a
+    δ of their own may use `delta_of_answers` of it (half, where it is left out), adding up the rest; `order`
+    is the one order that is looked at, named beforehand (all of them, where it is left out).
+    """
 
     epsilon: float | None = Field(default=None, gt=0.0, le=1e6)
     delta: float | None = Field(default=None, ge=0.0, lt=1.0)
+    delta_of_answers: float | None = Field(default=None, ge=0.0, lt=1.0)
+    order: float | None = Field(default=None, gt=1.0, le=256.0)
     nats_per_person: float | None = Field(default=None, gt=0.0, le=1e6)
     nats_table: float | None = Field(default=None, gt=0.0, le=1e6)
     nats_level: float | None = Field(default=None, gt=0.0, le=1e6)
@@ -30,6 +38,18 @@ class PolicyLimits(Strict):
         """The caps under the ledger's names."""
         named = {name: getattr(self, name) for name in PolicyLimits.model_fields}
         return {"nats_person": named.pop("nats_per_person"), **named}
+
+    @model_validator(mode="after")
+    def _check_composition(self) -> Self:
+        if self.delta_of_answers is None and self.order is None:
+            return self
+        if self.epsilon is None or not self.delta:
+            raise ValueError("`delta_of_answers` and `order` need `epsilon` and a `delta` above 0")
+        if (self.delta_of_answers or 0.0) > self.delta:
+            raise ValueError("`delta_of_answers` is a part of `delta`, and cannot be more")
+        if self.order is not None and self.order not in ORDERS:
+            raise ValueError(f"`order` is one of {', '.join(f'{one:g}' for one in ORDERS[1:])}")
+        return self
 
 
 class EachPeriod(PolicyLimits):

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,10 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.capacities import geometric_capacity
+from leakcap.divergence import Renyi
+from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.mechanism.base import MAX_EPSILON
+from leakcap.mechanism.geometric import TwoSidedGeometric
 from leakcap.numeric import float_up, up
 from leakcap.release.aggregates import Aggregate
 from leakcap.release.one_hot import MOST_BITS, one_hot_capacity
@@ -67,6 +71,13 @@ class Part(ABC):
         """The δ between neighbours that this part costs, exactly or rounded up."""
         return Fraction(0)
 
+    def curve(self) -> tuple[float, ...]:
+        """The Rényi divergence between neighbours at each of the ledger's orders, in nats, rounded up.
+
+        Unless a kind of noise knows better, all that its ε allows.
+        """
+        return curve_of_pure(float_up(self.loss))
+
     def appears(self, noisy: Whole) -> NDArray[np.bool_]:
         """Whether a cell with such a noisy integer is released at all."""
         return np.ones(len(noisy), dtype=bool)
@@ -111,6 +122,15 @@ class NoisyPart(Part):
         """Each total plus noise of its own."""
         return plus(exact, discrete_laplace(self.scale, len(exact), source))
 
+    def curve(self) -> tuple[float, ...]:
+        """That of one cell moved by the whole sensitivity.
+
+        A step of one cell costs the more the farther that cell has been moved: e^((α−1)D) is a sum of two
+        exponentials of the distance with positive weights, so that D is convex in it, and 0 at 0. So cells
+        that share the sensitivity show less.
+        """
+        return geometric_curve(self.scale, self.sensitivity)
+
     def capacity(self) -> Bound:
         """Exact for one cell and for one-hot rows; what no mechanism of this ε exceeds elsewhere."""
         contribution, decay = self.contribution, float_up(1 / self.scale)
@@ -145,6 +165,19 @@ def laplace_error(scale: Fraction, *, beyond: float) -> int:
     tail = math.log(2.0) - math.log1p(math.exp(-decay)) - math.log(beyond)
     # A hair more, so that a tail that equals `beyond` up to rounding errs towards the wider interval.
     return max(0, math.ceil(tail / decay * (1 + 1e-12)) - 1)
+
+
+@lru_cache(maxsize=1024)
+def geometric_curve(scale: Fraction, distance: int) -> tuple[float, ...]:
+    """The Rényi divergence of discrete Laplace noise at this distance, at each of the ledger's orders.
+
+    >>> round(geometric_curve(Fraction(10), 1)[0], 12) == round(0.1 * math.tanh(0.05), 12)
+    True
+    """
+    if not distance or scale * MAX_EPSILON < 1:
+        return curve_of_pure(float_up(distance / scale))
+    noise = TwoSidedGeometric(scale, distance)
+    return tuple(up(bound.upper) for bound in map(noise.diameter, map(Renyi, ORDERS)) if bound is not None)
 
 
 def noisy_part(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leakcap.bound import Bound
 from leakcap.ledger import Spend
+from leakcap.ledger.curve import curve_of_pure
 from leakcap.ledger.implied import renyi_of_pure
 from leakcap.ledger.ticks import countable
-from leakcap.numeric import float_up, up
+from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.part import Part
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Policy
@@ -30,7 +31,7 @@ class Price:
     bounds the information about the whole table (∞ where the number of units has no public bound).
     `noise_scales` are the scales of the noisy sums and counts, in the column's unit and in rows.
     `nats_level` is the Rényi divergence between any two contents, at the order of the policy's level cap (∞
-    without such a cap).
+    without such a cap), `curve` that between neighbours at each order of the ledger.
     """
 
     epsilon: float
@@ -46,6 +47,7 @@ class Price:
     mechanism: str
     noise_scales: dict[str, float]
     nats_level: float = math.inf
+    curve: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def spend(self) -> Spend:
@@ -56,6 +58,7 @@ class Price:
             nats_person=countable(self.nats_person.upper),
             nats_table=countable(self.nats_table),
             nats_level=countable(self.nats_level),
+            curve=self.curve,
         )
 
 
@@ -92,7 +95,14 @@ def price_of(plan: Plan) -> Price:
         mechanism=plan.parts[0].mechanism,
         noise_scales=_scales(plan),
         nats_level=math.inf if _slack(plan) else _level(policy, epsilon_contents),
+        curve=_curve(plan, epsilon),
     )
+
+
+def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:
+    """The parts' curves added up; all that ε allows may be less."""
+    added = (sum_up(column) for column in zip(*(part.curve() for part in plan.parts), strict=True))
+    return tuple(map(min, added, curve_of_pure(epsilon)))
 
 
 def _slack(plan: Plan) -> bool:

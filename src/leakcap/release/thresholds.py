@@ -70,6 +70,10 @@ class ThresholdPart(NoisyPart):
         """The probability that a group of one person alone appears, over all groups of a person."""
         return Fraction(delta_of(self.scale, self.threshold, self.groups))
 
+    def curve(self) -> tuple[float, ...]:
+        """What its ε allows: but for the event of probability δ it is pure, and no more is known of it."""
+        return Part.curve(self)
+
     def capacity(self) -> Bound:
         """What the noise tells, and with a probability of δ together the keys that are nobody else's."""
         alone = _alone(float(1 / self.scale), self.threshold)

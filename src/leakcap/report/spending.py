@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Account, Amendment, Balance, Entry
+from leakcap.ledger import Account, Amendment, Balance, Entry, Told
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
 from leakcap.report.publication import CAPS
@@ -24,6 +24,7 @@ __all__ = [
     "print_amendments",
     "print_entries",
     "print_spending",
+    "print_told",
 ]
 
 _WIDTH = 24
@@ -39,6 +40,13 @@ def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) 
         if title:
             console.print(Text(plain(f"\n{title}"), style="bold"))
         console.print(balances_table([b for b in account.balances if b.cap is not None or not title]))
+
+
+def print_told(console: Console, told: Sequence[Told]) -> None:
+    """What all answers so far tell together, a line for each δ."""
+    for one in told:
+        odds = f"All answers so far together: ε at most {at_least(one.epsilon)}"
+        console.print(Text(f"\n{odds}, but with a probability of {one.delta:.6g}.", style="bold"))
 
 
 def print_spending(console: Console, entries: Sequence[Entry]) -> None:

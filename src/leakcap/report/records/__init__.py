@@ -19,6 +19,7 @@ from leakcap.report.records.ledger import (
     EntryRecord,
     ExportRecord,
     RepairRecord,
+    ToldRecord,
     VerifyRecord,
 )
 from leakcap.report.records.releases import (
@@ -74,6 +75,7 @@ __all__ = [
     "RowRecord",
     "SchemaRecord",
     "StatementRecord",
+    "ToldRecord",
     "VerifyRecord",
     "records",
 ]

@@ -17,6 +17,7 @@ __all__ = [
     "EntryRecord",
     "ExportRecord",
     "RepairRecord",
+    "ToldRecord",
     "VerifyRecord",
 ]
 
@@ -67,6 +68,13 @@ class AmendmentRecord(Part):
     carried: str
 
 
+class ToldRecord(Part):
+    """What all answers so far tell together: no more than ε, but with probability δ."""
+
+    epsilon: Epsilon
+    delta: Delta
+
+
 class BudgetRecord(Record):
     """A ledger's accounts; with a query file also the policy and what everything so far tells."""
 
@@ -80,6 +88,7 @@ class BudgetRecord(Record):
     policy: Policy | None = None
     so_far: StatementRecord | None = None
     amendments: tuple[AmendmentRecord, ...] = ()
+    told: tuple[ToldRecord, ...] = ()
 
 
 class AmendRecord(Record):
@@ -115,6 +124,13 @@ class RepairRecord(Record):
     entries: tuple[EntryRecord, ...]
 
 
+class CurvePoint(Part):
+    """The Rényi divergence of one order between neighbours."""
+
+    order: float
+    nats: Nats
+
+
 class TrailRow(Part):
     """One spend of an export, which other programs read."""
 
@@ -129,6 +145,7 @@ class TrailRow(Part):
     nats_person: Nats
     nats_table: Nats
     nats_level: Nats
+    curve: str | tuple[CurvePoint, ...] = ()
     data_version: int
     details: str | dict[str, Any]
     software: str

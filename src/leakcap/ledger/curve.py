@@ -1,0 +1,151 @@
+"""The Rényi curve of a charge at fixed orders, and what a sum of such curves proves.
+
+Every answer has a curve ρ(α), the largest Rényi divergence of order α between neighbours, known before
+noise is drawn. Curves add up at every order, whatever is asked after whatever was seen. Under a cap on (ε, δ)
+answers are given as long as ε added up stays within the cap, or **some** order α of a fixed grid has
+
+    Σρ(α) + surcharge(α) ≤ ε,   surcharge(α) = [ln(1/δ_α) + (α−1)·ln(1−1/α) − ln α]/(α−1),
+
+with Σδ_α ≤ δ. Then all answers together are (ε, δ)-DP, however each was chosen. *Proof.* Were the interaction
+stopped when its own sum would pass ε − surcharge(α), its divergence of order α would be at most that (Feldman
+& Zrnic 2021), so that E[(1 − e^(ε−L))₊] ≤ δ_α for its loss L (Canonne, Kamath & Steinke 2020, prop. 12). At
+the end some order was never stopped, or ε alone held and L ≤ ε; where order α was not, L is the true loss. So
+(1 − e^(ε−L))₊ is at most the sum over the orders not stopped, and its mean at most Σδ_α. Without that sum it
+is false: which order survives may depend on what was seen.
+
+An answer with a δ of its own is, but with that probability, one of pure ε (Kairouz, Oh & Viswanath 2015,
+theorem 3.3: the pair that dominates it). Its curve is that of ε, and its δ counts against a share of the
+cap's δ that is fixed beforehand: a share that hung on what was asked would be spent twice.
+
+All is in whole ticks, by decimal arithmetic: the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cache
+
+from leakcap.definition import hyperbolic
+from leakcap.errors import LedgerError
+from leakcap.ledger.ticks import TICKS_PER_UNIT, Curve
+from leakcap.numeric import up
+
+__all__ = [
+    "FILTER_ORDERS",
+    "ORDERS",
+    "curve_of_pure",
+    "curve_read",
+    "curve_text",
+    "least_epsilon",
+    "odometer_surcharges",
+    "surcharges",
+    "two_steps",
+]
+
+FILTER_ORDERS = (1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
+"""Among which the order may depend on what was seen: each has an equal part of δ."""
+
+ORDERS = tuple(sorted({1, 1.1, 1.75, 2.25, 2.75, 3.5, 4.5, 5.5, 7, 9, 14, *FILTER_ORDERS}))
+"""At which every charge states its curve; order 1 is Kullback–Leibler, and order ∞ is its ε."""
+
+_PRECISE = Context(prec=60)
+
+
+def curve_of_pure(epsilon: float) -> tuple[float, ...]:
+    """What ε-DP allows at each order, in nats, rounded up: the curve of randomised response.
+
+    Source: Mironov 2017, proposition 9; Dong, Durfee & Rogers 2020 for its being the largest.
+
+    >>> round(curve_of_pure(1.0)[ORDERS.index(2)], 6)
+    0.735326
+    """
+    return tuple(min(up(hyperbolic.renyi_of_pure(epsilon, order), 64), epsilon) for order in ORDERS)
+
+
+def two_steps(epsilon: int) -> Curve:
+    """In ticks, what an ε that was charged for one step allows between tables two steps apart."""
+    apart = 2 * epsilon
+    return tuple(
+        min(apart, math.ceil(Fraction(order) * apart * apart / (2 * TICKS_PER_UNIT))) for order in ORDERS
+    )
+
+
+@cache
+def surcharges(delta: int, order: float | None = None) -> Curve:
+    """What each order adds to Σρ(α), in ticks rounded up, where composition may use so much δ; None where an
+    order is not looked at. With an `order` named beforehand it has all of δ.
+
+    >>> ticks = surcharges(10**6, 3)[ORDERS.index(3)]
+    >>> round(ticks / 10**12, 6) == round((math.log(1e6) + 2 * math.log(2 / 3) - math.log(3)) / 2, 6)
+    True
+    """
+    orders = FILTER_ORDERS if order is None else (order,)
+    each = _PRECISE.divide(Decimal(delta), Decimal(TICKS_PER_UNIT * len(orders)))
+    return tuple(_surcharge(Decimal(str(one)), each) if one in orders else None for one in ORDERS)
+
+
+def _surcharge(order: Decimal, delta: Decimal) -> int:
+    above = order - 1
+    nats = -_PRECISE.ln(delta) + above * _PRECISE.ln(_PRECISE.divide(above, order)) - _PRECISE.ln(order)
+    ticks = _PRECISE.divide(nats, above) * TICKS_PER_UNIT
+    # Decimals of 60 digits err far beyond the ticks.
+    return max(0, int(ticks.to_integral_value(ROUND_CEILING)) + 1)
+
+
+@cache
+def odometer_surcharges(delta: int) -> Curve:
+    """What each order adds, in ticks, for a statement that holds after every answer at once, but with
+    probability δ: ln(n/δ)/(α−1) over n orders.
+
+    For each order e^((α−1)(L − Σρ(α))) is a supermartingale, L the loss so far, so that it ever exceeds n/δ
+    with probability δ/n at most. Source: Ville 1939; Whitehouse, Ramdas, Rogers & Wu 2023.
+    """
+    each = _PRECISE.divide(Decimal(delta), Decimal(TICKS_PER_UNIT * len(FILTER_ORDERS)))
+    nats = -_PRECISE.ln(each)
+
+    def ticks(order: Decimal) -> int:
+        exact = _PRECISE.divide(nats, order - 1) * TICKS_PER_UNIT
+        return int(exact.to_integral_value(ROUND_CEILING)) + 1
+
+    return tuple(ticks(Decimal(str(one))) if one in FILTER_ORDERS else None for one in ORDERS)
+
+
+def least_epsilon(added: int | None, curve: Curve, charged: Curve) -> int | None:
+    """The least ε, in ticks, that the sums prove: ε added up, or an order's sum with its surcharge.
+
+    >>> least_epsilon(100, (), ()), least_epsilon(0, (), surcharges(10**6))
+    (100, 0)
+    """
+    found = [] if added is None else [added]
+    sums: Curve = curve or (0,) * len(charged)
+    found += [
+        one + more for one, more in zip(sums, charged, strict=False) if one is not None and more is not None
+    ]
+    return min(found, default=None)
+
+
+def curve_text(curve: Curve) -> str:
+    """The curve as a ledger keeps it.
+
+    >>> curve_text(()), curve_text((1, None))
+    ('', '1,')
+    """
+    return ",".join("" if one is None else str(one) for one in curve)
+
+
+def curve_read(text: str) -> Curve:
+    """The curve that `curve_text` wrote. Raises `LedgerError` for a text that it did not.
+
+    >>> curve_read(""), curve_text(curve_read(",".join(["7"] * len(ORDERS))))[:5]
+    ((), '7,7,7')
+    """
+    if not text:
+        return ()
+    parts: Sequence[str] = text.split(",")
+    good = len(parts) == len(ORDERS) and all(not one or (one.isascii() and one.isdigit()) for one in parts)
+    if not good:
+        raise LedgerError("A curve in the ledger was edited. Restore the ledger from a backup.")
+    return tuple(int(one) if one else None for one in parts)

@@ -1,0 +1,335 @@
+"""A cap on what all answers are together: reference values, an adversary that plays as well as can be, and
+what is refused.
+
+The brute force is no copy of the filter: it knows answers as rows of binary channels, plays every history
+backwards, and lets the adversary ask at each what does most harm among what the ledger admits.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import pytest
+
+from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Spend, Told
+from leakcap.ledger.curve import (
+    FILTER_ORDERS,
+    ORDERS,
+    curve_of_pure,
+    least_epsilon,
+    odometer_surcharges,
+    surcharges,
+)
+from leakcap.ledger.ticks import Ticks, total
+
+DELTA = 1e-6
+
+
+@functools.cache
+def laplace(epsilon: float) -> tuple[float, ...]:
+    """The curve of Laplace noise at this ε, by its closed form at thirty digits, a hair up."""
+    with mpmath.workdps(30):
+        e = mpmath.mpf(epsilon)
+        found = [e + mpmath.exp(-e) - 1]
+        for order in map(mpmath.mpf, map(str, ORDERS[1:])):
+            a = order / (2 * order - 1) * mpmath.exp((order - 1) * e)
+            b = (order - 1) / (2 * order - 1) * mpmath.exp(-order * e)
+            found.append(mpmath.log(a + b) / (order - 1))
+        return tuple(float(one) * (1 + 1e-14) for one in found)
+
+
+def memory(caps: Caps) -> Ledger:
+    return Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=caps)
+
+
+def asked(spend: Spend, times: int) -> list[Charge]:
+    return [Charge("n", "count", spend)] * times
+
+
+REFERENCE = [(1000, 0.1, 21.8267), (365, 0.05, 5.4818), (100, 0.1, 5.5387), (52, 0.1, 3.7279)]
+"""Answers, their ε, and the least cap under which a filter over twenty orders admits them: theory §9."""
+
+
+@pytest.mark.parametrize(("answers", "epsilon", "least"), REFERENCE)
+def test_reference_values_of_the_filter(answers: int, epsilon: float, least: float) -> None:
+    spend = Spend(epsilon=epsilon, curve=laplace(epsilon))
+    caps = Caps(epsilon=least + 5.1e-5, delta=DELTA, delta_of_answers=0.0)
+    with memory(caps) as ledger:
+        ledger.reserve(asked(spend, answers))
+        assert ledger.balances()[0].spent == pytest.approx(least, abs=5.1e-5)
+        with pytest.raises(BudgetExceeded, match="all answers together"):
+            ledger.reserve(asked(spend, 1))
+
+
+@pytest.mark.parametrize(("answers", "epsilon", "best"), [(1000, 0.1, 20.0399), (365, 0.05, 4.8760)])
+def test_an_order_named_beforehand_needs_less(answers: int, epsilon: float, best: float) -> None:
+    """The best of all orders is in theory §9; the best of the grid is hardly more."""
+    spend = Spend(epsilon=epsilon, curve=laplace(epsilon))
+    found = []
+    for order in ORDERS[1:]:
+        with memory(Caps(1e3, DELTA, delta_of_answers=0.0, order=order)) as ledger:
+            ledger.reserve(asked(spend, answers))
+            found.append(ledger.balances()[0].spent)
+    assert best - 5e-5 <= min(found) <= best + 0.05
+
+
+def test_gaussian_answers_of_the_same_accuracy() -> None:
+    """100 and 1,000 counts of ±30 at 95 %, σ = 15.3064: ρ(α) = α/2σ²; theory §9."""
+    curve = tuple(order / (2 * 15.3064**2) * (1 + 1e-12) for order in ORDERS)
+    for answers, least in ((100, 3.6409), (1000, 13.3905)):
+        with memory(Caps(1e4, DELTA, delta_of_answers=0.0)) as ledger:
+            ledger.reserve(asked(Spend(epsilon=1.0, curve=curve), answers))
+            assert ledger.balances()[0].spent == pytest.approx(least, abs=1e-4)
+
+
+def test_a_cap_without_delta_is_on_epsilon_added_up() -> None:
+    for caps in (Caps(0.9), Caps(0.9, 0.0), Caps(0.9, 1e-6, delta_of_answers=1e-6)):
+        with memory(caps) as ledger:
+            ledger.reserve(asked(Spend(epsilon=0.1), 9))
+            with pytest.raises(BudgetExceeded, match=r"0 left of 0\.9, 0\.1 asked"):
+                ledger.reserve(asked(Spend(epsilon=0.1), 1))
+
+
+def test_epsilon_added_up_is_enough_too() -> None:
+    """Few large answers: no curve proves as little as their ε does."""
+    with memory(Caps(2.0, 1e-9)) as ledger:
+        ledger.reserve(asked(Spend(epsilon=1.0), 2))
+        assert ledger.balances()[0].spent == 2.0
+
+
+def test_the_deltas_of_answers_have_a_share_of_their_own() -> None:
+    spend = Spend(epsilon=0.01, delta=1e-7)
+    for caps, fit in ((Caps(9.0, 1e-6), 5), (Caps(9.0, 1e-6, delta_of_answers=2e-7), 2)):
+        with memory(caps) as ledger:
+            ledger.reserve(asked(spend, fit))
+            with pytest.raises(BudgetExceeded, match=r"`delta` cap .* 0 left of"):
+                ledger.reserve(asked(spend, 1))
+
+
+def test_analysts_and_periods_compose_by_themselves() -> None:
+    each = Limits(3.0, 1e-6)
+    caps = Caps(9.0, 1e-6, each_analyst=each, each_period=each, period="month")
+    with memory(caps) as ledger:
+        many = [Charge("n", "count", Spend(epsilon=0.02), analyst="ng")] * 400
+        ledger.reserve(many)
+        accounts = {account.scope: account.balances[0] for account in ledger.accounts()}
+        assert 2.0 < accounts["analyst"].spent == accounts["month"].spent < 3.0
+        with pytest.raises(BudgetExceeded) as refusal:
+            ledger.reserve(many)
+        assert {(one.analyst, one.period is not None) for one in refusal.value.passed} == {
+            ("ng", False),
+            (None, True),
+        }
+        ledger.verify()
+
+
+# Adversaries that choose by what they saw.
+
+MECHANISMS = (0.3, 0.1)
+"""The ε of two kinds of randomised response."""
+
+
+def curves(shrink: float = 1.0) -> dict[float, Ticks]:
+    def of(epsilon: float) -> Ticks:
+        spend = Spend(epsilon=epsilon, curve=tuple(shrink * one for one in curve_of_pure(epsilon)))
+        return spend.ticks(None)
+
+    return {epsilon: of(epsilon) for epsilon in MECHANISMS}
+
+
+def most_delta(cap: float, admitted: Callable[[tuple[int, ...]], bool]) -> float:
+    """The largest δ at ε = `cap` over every adaptive way of asking, exactly but for roundings of doubles."""
+
+    @functools.cache
+    def best(used: tuple[int, ...], ups: tuple[int, ...]) -> float:
+        loss = sum((2 * up - n) * e for e, n, up in zip(MECHANISMS, used, ups, strict=True))
+        found = max(0.0, -math.expm1(cap - loss))
+        for i, epsilon in enumerate(MECHANISMS):
+            more = tuple(n + (j == i) for j, n in enumerate(used))
+            if not admitted(more):
+                continue
+            up = 1.0 / (1.0 + math.exp(-epsilon))
+            rise = tuple(n + (j == i) for j, n in enumerate(ups))
+            found = max(found, up * best(more, rise) + (1.0 - up) * best(more, ups))
+        return found
+
+    return best((0,) * len(MECHANISMS), (0,) * len(MECHANISMS))
+
+
+def filtered(cap: float, charged: Any, prices: dict[float, Ticks]) -> Callable[[tuple[int, ...]], bool]:
+    """What the ledger's rule admits after so many answers of each kind."""
+
+    @functools.cache
+    def admitted(used: tuple[int, ...]) -> bool:
+        asked = itertools.chain(*([prices[e]] * n for e, n in zip(MECHANISMS, used, strict=True)))
+        spent = total([Ticks(0, 0, 0, 0), *asked])
+        least = least_epsilon(spent.epsilon, spent.curve, charged)
+        return least is not None and least <= cap * 10**12
+
+    return admitted
+
+
+@pytest.mark.parametrize(("cap", "delta", "order"), [(1.0, 0.1, 4.0), (2.5, 0.1, None), (4.0, 0.05, None)])
+def test_the_best_adversary_gains_no_more_than_the_cap(cap: float, delta: float, order: float | None) -> None:
+    admitted = filtered(cap, surcharges(round(delta * 10**12), order), curves())
+    assert admitted((0, math.floor(cap / MECHANISMS[1]) + 2)), "no more than ε added up: nothing is tested"
+    assert most_delta(cap, admitted) <= delta
+
+
+def test_a_charge_of_half_the_curve_is_found_out() -> None:
+    found = filtered(1.0, surcharges(10**11, 4.0), curves(shrink=0.5))
+    assert most_delta(1.0, found) > 0.1
+
+
+def test_a_ledger_admits_what_the_rule_admits() -> None:
+    """The brute force plays by `least_epsilon`; a ledger's own check must be that rule."""
+    charged = surcharges(round(0.05 * 10**12) // 2)
+    admitted = filtered(4.0, charged, curves())
+    for used in itertools.product(range(0, 20, 3), range(0, 160, 20)):
+        with memory(Caps(4.0, 0.05)) as ledger:
+            spends = [Spend(epsilon=e) for e, n in zip(MECHANISMS, used, strict=True) for _ in range(n)]
+            charges = [Charge("n", "count", spend) for spend in spends]
+            passed = True
+            try:
+                ledger.reserve(charges or asked(Spend(), 1))
+            except BudgetExceeded:
+                passed = False
+            assert passed is admitted(used), used
+
+
+# The numbers behind.
+
+
+def test_surcharges_are_those_of_the_proposition_and_never_below() -> None:
+    """E(1 − e^(ε−L))₊ over the worst law with E e^((α−1)L) given is δ exactly; so at fifty digits."""
+    for delta in (1e-12, 1e-6, 0.05, 0.9):
+        ticks = surcharges(round(delta * 10**12))
+        for order, found in zip(ORDERS, ticks, strict=True):
+            if order not in FILTER_ORDERS:
+                assert found is None
+                continue
+            with mpmath.workdps(50):
+                a, each = mpmath.mpf(str(order)), mpmath.mpf(round(delta * 10**12)) / 10**12 / 20
+                exact = (mpmath.log(1 / each) + (a - 1) * mpmath.log(1 - 1 / a) - mpmath.log(a)) / (a - 1)
+                assert found is not None
+                assert max(exact, 0) * 10**12 <= found <= max(exact, 0) * 10**12 + 2.5
+
+
+def test_the_proposition_itself_on_random_laws() -> None:
+    """For laws of a loss with two values: hockey-stick at Σρ + surcharge is at most δ, and can be near it."""
+    closest = 0.0
+    for order in (1.5, 2.0, 4.0, 16.0):
+        for high, share in itertools.product((0.5, 2.0, 5.0, 9.0), (1e-5, 1e-3, 0.05, 0.4)):
+            low = math.log((1 - share) / (1 - share * math.exp(-high)))
+            rho = math.log(share * math.exp((order - 1) * high) + (1 - share) * math.exp((order - 1) * low))
+            rho /= order - 1
+            for delta in (1e-6, 1e-4, 1e-2):
+                more = surcharges(round(delta * 10**12), order)[ORDERS.index(order)]
+                assert more is not None
+                epsilon = rho + more / 10**12
+                excess = share * max(0.0, -math.expm1(epsilon - high))
+                assert excess <= delta * (1 + 1e-9)
+                closest = max(closest, excess / delta)
+    assert closest > 0.5
+
+
+@pytest.mark.parametrize("curve", [(0.1,), (), *((x,) * len(ORDERS) for x in (math.nan, -1.0, "1", True))])
+def test_curves_that_are_none(curve: Any) -> None:
+    with pytest.raises(InvalidParameter, match="`curve` of `Spend`"):
+        Spend(epsilon=0.1, curve=curve)
+
+
+def test_a_curve_above_what_epsilon_allows_counts_as_epsilon() -> None:
+    assert Spend(0.1, curve=(9.0,) * len(ORDERS)).ticks(None) == Spend(0.1).ticks(None)
+    assert Spend(0.1, curve=(math.inf,) * len(ORDERS)).ticks(None) == Spend(0.1).ticks(None)
+
+
+def test_the_curve_is_in_the_chain(opened: Any, sql: Any) -> None:
+    ledger = opened(Caps(9.0, 1e-6))
+    ledger.reserve(asked(Spend(epsilon=0.1), 3))
+    ledger.verify()
+    (entry, *_) = ledger.entries()
+    assert entry.spend.curve == pytest.approx(curve_of_pure(0.1), abs=1e-12)
+    ledger.close()
+    sql("UPDATE leakcap_event SET curve = replace(curve, '1', '0') WHERE seq = 3")
+    with pytest.raises(LedgerError, match=r"Row 3 .* was edited"):
+        opened(Caps(9.0, 1e-6)).verify()
+
+
+def test_two_steps_after_an_amendment(opened: Any) -> None:
+    """From add/remove-one to replace-one a curve becomes that of twice the ε, at most."""
+    from leakcap.release import load_policy
+
+    base = {"dataset": "patients", "columns": {"x": {"keys": [1]}}, "caps": {"epsilon": 9.0, "delta": 1e-6}}
+    old = load_policy({**base, "neighbours": "add-remove-one"})
+    new = load_policy({**base, "neighbours": "replace-one", "rows": 5})
+    ledger = opened(old.caps.ledger_caps(), policy=old.fingerprint(), text=old.text())
+    ledger.reserve(asked(Spend(epsilon=0.05), 40))
+    before = ledger.balances()[0].spent
+    now = ledger.amend(Proposed(new.text(), new.caps.ledger_caps(), "counts are public"))
+    assert before * 1.9 < now.balances()[0].spent <= 4.0
+    now.verify()
+    for order, nats in zip(ORDERS, now.entries()[0].spend.curve, strict=True):
+        assert curve_of_pure(0.1)[ORDERS.index(order)] <= nats + 1e-12
+
+
+# What has been told so far.
+
+
+def test_the_odometer_holds_at_every_moment_at_once() -> None:
+    """An adversary may stop wherever the loss stands highest: by brute force over every way of asking."""
+    charged = odometer_surcharges(10**11)
+    prices = curves()
+
+    @functools.cache
+    def told(used: tuple[int, ...]) -> float:
+        asked = itertools.chain(*([prices[e]] * n for e, n in zip(MECHANISMS, used, strict=True)))
+        spent = total([Ticks(0, 0, 0, 0), *asked])
+        return (least_epsilon(spent.epsilon, spent.curve, charged) or 0) / 10**12
+
+    def passed(shrink: float) -> float:
+        @functools.cache
+        def best(used: tuple[int, ...], ups: tuple[int, ...]) -> float:
+            loss = sum((2 * up - n) * e for e, n, up in zip(MECHANISMS, used, ups, strict=True))
+            if loss > shrink * told(used) + 1e-9:
+                return 1.0
+            found = 0.0
+            for i, epsilon in enumerate(MECHANISMS):
+                if sum(used) >= 40:
+                    break
+                more = tuple(n + (j == i) for j, n in enumerate(used))
+                up = 1.0 / (1.0 + math.exp(-epsilon))
+                rise = tuple(n + (j == i) for j, n in enumerate(ups))
+                found = max(found, up * best(more, rise) + (1.0 - up) * best(more, ups))
+            return found
+
+        return best((0,) * len(MECHANISMS), (0,) * len(MECHANISMS))
+
+    assert told((0, 40)) < 4.0, "no better than ε added up: nothing is tested"
+    assert passed(1.0) <= 0.1
+    assert passed(0.5) > 0.1
+
+
+def test_what_the_odometer_says() -> None:
+    with memory(Caps(100.0)) as ledger:
+        assert ledger.odometer(1e-9) == Told(0.0, 1e-9)
+        ledger.reserve(asked(Spend(epsilon=0.1, delta=1e-8), 1000))
+        told = ledger.odometer(1e-6)
+        assert told.delta == pytest.approx(1.1e-5, rel=1e-9)
+        assert told.delta >= 1.1e-5
+        curve = curve_of_pure(0.1)
+        least = min(
+            1000 * nats + math.log(len(FILTER_ORDERS) / 1e-6) / (order - 1)
+            for order, nats in zip(ORDERS, curve, strict=True)
+            if order in FILTER_ORDERS
+        )
+        assert least <= told.epsilon <= least + 1e-8
+        for delta in (0.0, 1.0, -1.0, math.nan, True, "1e-6"):
+            with pytest.raises(InvalidParameter, match="`delta` of `odometer`"):
+                ledger.odometer(delta)  # type: ignore[arg-type]

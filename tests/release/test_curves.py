@@ -1,0 +1,104 @@
+"""The curve that a query is charged with: against sums of the noise's own law, over ways to share a
+sensitivity, and under a cap on all answers together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pyarrow
+import pytest
+
+from leakcap.errors import BudgetExceeded
+from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.release import PrivateTable
+from leakcap.release.part import geometric_curve
+from leakcap.release.price import price_of
+from leakcap.release.statistics import statistics
+from release.test_coverage import CASES
+from release.world import planned, policy_of
+
+
+def divergence(scale: Fraction, distance: int, order: float) -> mpmath.mpf:
+    """By adding up the law of discrete Laplace noise, outcome by outcome."""
+    with mpmath.workdps(40):
+        s = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+        a, reach = mpmath.mpf(str(order)), 60 * math.ceil(scale) + distance
+        one, total = (1 - s) / (1 + s), mpmath.mpf(0)
+        for z in range(-reach, reach + 1):
+            p, q = one * s ** abs(z), one * s ** abs(z - distance)
+            total += p * mpmath.log(p / q) if a == 1 else p**a * q ** (1 - a)
+        return total if a == 1 else mpmath.log(total) / (a - 1)
+
+
+@pytest.mark.parametrize(("scale", "distance"), [(Fraction(1, 2), 1), (Fraction(3), 2), (Fraction(7, 3), 5)])
+def test_the_curve_of_noise_is_its_divergence(scale: Fraction, distance: int) -> None:
+    for order, nats in zip(ORDERS, geometric_curve(scale, distance), strict=True):
+        exact = divergence(scale, distance, order)
+        assert exact * (1 - mpmath.mpf(10) ** -15) <= nats <= exact * (1 + mpmath.mpf(10) ** -12)
+
+
+def test_cells_that_share_a_sensitivity_show_less_than_one_that_has_it_all() -> None:
+    scale, whole = Fraction(5, 2), 6
+    alone = geometric_curve(scale, whole)
+    for count in (2, 3):
+        for shares in itertools.combinations_with_replacement(range(1, whole), count):
+            if sum(shares) != whole:
+                continue
+            for *parts, most in zip(*(geometric_curve(scale, share) for share in shares), alone, strict=True):
+                assert sum(parts) <= most * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(statistics()))
+@pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+def test_every_statistic_has_a_curve_that_its_epsilon_allows(name: str, relation: str) -> None:
+    changed: dict[str, Any] = {"neighbours": relation} | ({"rows": 50} if relation == "replace-one" else {})
+    for case in CASES[name]:
+        plan = planned(policy_of(**(case.policy | changed)), statistic=name, epsilon=0.5, **case.query)
+        price = price_of(plan)
+        assert len(price.curve) == len(ORDERS)
+        for nats, most in zip(price.curve, curve_of_pure(price.epsilon), strict=True):
+            assert 0.0 < nats <= most * (1 + 1e-9)
+        assert list(price.curve) == sorted(price.curve)
+        charged = price.spend.ticks(None).curve
+        assert charged == tuple(math.ceil(Fraction(repr(nats)) * 10**12) for nats in price.curve)
+
+
+def test_noise_without_room_for_a_curve_counts_as_its_epsilon() -> None:
+    assert geometric_curve(Fraction(1, 1000), 1) == curve_of_pure(1000.0)
+    assert geometric_curve(Fraction(5), 0) == curve_of_pure(0.0)
+
+
+def test_many_counts_under_a_cap_on_all_answers_together(tmp_path: Path) -> None:
+    policy = {
+        "dataset": "d",
+        "neighbours": "add-remove-one",
+        "columns": {"x": {"bounds": [0.0, 1.0]}},
+        "caps": {"epsilon": 3.0, "delta": 1e-6},
+    }
+    rows = pyarrow.table({"x": [0.25, 0.5]})
+    table = PrivateTable(rows, policy=policy, ledger=tmp_path / "d.db")
+    for _ in range(60):
+        table.count(epsilon=0.05, fresh=True)
+    before = table.ledger.balances()[0]
+    assert table.ledger.totals().epsilon == pytest.approx(3.0)
+    table.count(epsilon=0.05, fresh=True)
+    after = table.ledger.balances()[0]
+    assert before.spent < after.spent < 3.0
+    with pytest.raises(BudgetExceeded, match="all answers together"):
+        table.count(epsilon=3.0, fresh=True)
+    table.ledger.verify()
+
+
+def test_a_count_is_randomised_response_and_a_sum_is_laplace() -> None:
+    """Whole-number noise tells a count from the next one as well as a coin does; a finer grid tells less."""
+    at = ORDERS.index(1)
+    count = price_of(planned(policy_of(neighbours="add-remove-one"), statistic="count", epsilon=0.1))
+    fine = price_of(planned(policy_of(neighbours="add-remove-one"), statistic="sum", column="x", epsilon=0.1))
+    assert count.curve[at] == pytest.approx(0.1 * math.tanh(0.05), rel=1e-12)
+    assert fine.curve[at] == pytest.approx(0.1 + math.exp(-0.1) - 1, rel=1e-6)
