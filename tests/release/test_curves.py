@@ -15,11 +15,12 @@ import pyarrow
 import pytest
 
 from leakcap.errors import BudgetExceeded
-from leakcap.ledger.curve import ORDERS, curve_of_pure
-from leakcap.release import PrivateTable
+from leakcap.ledger.curve import FILTER_ORDERS, ORDERS, curve_of_pure
+from leakcap.release import PrivateTable, Query, exposure_so_far, load_policy
 from leakcap.release.part import geometric_curve
 from leakcap.release.price import price_of
 from leakcap.release.statistics import statistics
+from leakcap.statement import statement_of
 from release.test_coverage import CASES
 from release.world import planned, policy_of
 
@@ -102,3 +103,39 @@ def test_a_count_is_randomised_response_and_a_sum_is_laplace() -> None:
     fine = price_of(planned(policy_of(neighbours="add-remove-one"), statistic="sum", column="x", epsilon=0.1))
     assert count.curve[at] == pytest.approx(0.1 * math.tanh(0.05), rel=1e-12)
     assert fine.curve[at] == pytest.approx(0.1 + math.exp(-0.1) - 1, rel=1e-6)
+
+
+@pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+def test_a_statement_speaks_of_all_answers_together(tmp_path: Path, relation: str) -> None:
+    """Under a cap with a δ: by the odometer, whose numbers are made here a second time."""
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "neighbours": relation,
+            "columns": {"x": {"bounds": [0.0, 1.0]}},
+            "caps": {"epsilon": 9.0, "delta": 1e-6},
+        }
+        | ({"rows": 2} if relation == "replace-one" else {})
+    )
+    rows = pyarrow.table({"x": [0.25, 0.5]})
+    table = PrivateTable(rows, policy=policy, ledger=tmp_path / "d.db")
+    asked = [Query(name=f"n{i}", statistic="sum", column="x", epsilon=0.02) for i in range(300)]
+    table.release(asked, fresh=True)
+    shown = exposure_so_far(table.ledger.entries(), policy)
+    curve = table.ledger.entries()[0].spend.curve
+    assert curve is not None
+    least = min(
+        300 * nats + math.log(len(FILTER_ORDERS) / 5e-7) / (order - 1)
+        for order, nats in zip(ORDERS, curve, strict=True)
+        if order in FILTER_ORDERS
+    )
+    assert shown.epsilon == pytest.approx(least, rel=1e-9)
+    assert shown.epsilon < 3.0 < 6.0 == pytest.approx(table.ledger.totals().epsilon)
+    steps = 1 if relation == "replace-one" else 2
+    assert shown.epsilon_contents == pytest.approx(min(6.0, steps * least), rel=1e-9)
+    assert shown.delta == 5e-7
+    assert shown.delta_contents >= shown.delta
+    few = exposure_so_far(table.ledger.entries()[:3], policy)
+    assert (few.epsilon, few.delta) == (pytest.approx(0.06), 0.0)
+    line = next(str(line) for line in statement_of(shown).lines if "dds" in str(line))
+    assert "robab" in line

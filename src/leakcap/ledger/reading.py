@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
-from numbers import Real
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection, select
 
 from leakcap.cards import bar, card
-from leakcap.errors import require
 from leakcap.ledger import amending, memo
 from leakcap.ledger.amending import Planned, Proposed
-from leakcap.ledger.curve import least_epsilon, odometer_surcharges
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balances
+from leakcap.ledger.odometer import told
 from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of
 from leakcap.ledger.rules import Rules, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, TICKS_PER_UNIT, cap_ticks, decimal, units_left, units_spent
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_spent
 from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Told, Totals
 from leakcap.ledger.walk import walk
-from leakcap.numeric import float_up
 
 __all__ = ["Book"]
 
@@ -117,16 +112,7 @@ class Book:
         `epsilon`: it holds after every answer at once, however each was chosen. Raises `InvalidParameter`.
         Source: Whitehouse, Ramdas, Rogers & Wu 2023.
         """
-        number = isinstance(delta, Real) and not isinstance(delta, bool)
-        ticks = (cap_ticks(delta) or 0) if number and 0 < delta < 1 else 0
-        require(ticks > 0, "delta", "odometer", "be a number from 10⁻¹² to below 1", delta)
-        spent = self._state().spent
-        epsilon = least_epsilon(spent.epsilon, spent.curve, odometer_surcharges(ticks))
-        both = None if spent.delta is None else Fraction(spent.delta, TICKS_PER_UNIT) + Fraction(delta)
-        return Told(
-            math.inf if epsilon is None else float_up(Fraction(epsilon, TICKS_PER_UNIT)),
-            1.0 if both is None else min(1.0, float_up(both)),
-        )
+        return told(self._state().spent, delta)
 
     def balances(self) -> list[Balance]:
         """For every currency its cap, what was spent and what is left, all spending together."""

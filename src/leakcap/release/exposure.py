@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from leakcap.bound import Bound
 from leakcap.ledger import Entry
+from leakcap.ledger.odometer import told
+from leakcap.ledger.ticks import total
 from leakcap.release.policy import Policy
 from leakcap.release.price import Price
 from leakcap.statement import Exposure, compose
@@ -31,9 +34,28 @@ def exposure_of(price: Price, title: str) -> Exposure:
 
 
 def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
-    """What every query in the ledger shows together, those that were paid for and never released included."""
-    return compose(
+    """What every query in the ledger shows together, those that were paid for and never released included.
+
+    Where the policy caps all answers together, by their curves at the δ that it leaves to adding up, if that
+    is less than half of ε added up.
+    """
+    together = compose(
         [_of_entry(entry, policy) for entry in entries], f"everything from `{policy.dataset}` so far"
+    )
+    delta = policy.caps.delta_together
+    if delta < 1e-12:
+        return together
+    found = told(total(entry.spend.ticks(None) for entry in entries), delta)
+    # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half.
+    if 2.0 * found.epsilon >= together.epsilon:
+        return together
+    steps = 1 if policy.neighbours == "replace-one" else 2
+    return replace(
+        together,
+        epsilon=found.epsilon,
+        epsilon_contents=min(steps * found.epsilon, max(together.epsilon_contents, found.epsilon)),
+        delta=found.delta,
+        delta_contents=max(found.delta, _contents(found.delta, found.epsilon, policy.neighbours)),
     )
 
 

@@ -1,0 +1,34 @@
+"""What all answers so far tell together, read off the sums of their curves."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from numbers import Real
+
+from leakcap.errors import require
+from leakcap.ledger.curve import least_epsilon, odometer_surcharges
+from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks
+from leakcap.ledger.values import Told
+from leakcap.numeric import float_up
+
+__all__ = ["told"]
+
+
+def told(spent: Ticks, delta: float) -> Told:
+    """The least ε that these sums prove, but with probability `delta` and the answers' own δ. Raises
+    `InvalidParameter`.
+
+    >>> from leakcap.ledger.values import Spend
+    >>> told(Spend(epsilon=0.5).ticks(None), 1e-9)
+    Told(epsilon=0.5, delta=1e-09)
+    """
+    number = isinstance(delta, Real) and not isinstance(delta, bool)
+    ticks = (cap_ticks(delta) or 0) if number and 0 < delta < 1 else 0
+    require(ticks > 0, "delta", "odometer", "be a number from 10⁻¹² to below 1", delta)
+    epsilon = least_epsilon(spent.epsilon, spent.curve, odometer_surcharges(ticks))
+    both = None if spent.delta is None else Fraction(spent.delta, TICKS_PER_UNIT) + Fraction(delta)
+    return Told(
+        math.inf if epsilon is None else float_up(Fraction(epsilon, TICKS_PER_UNIT)),
+        1.0 if both is None else min(1.0, float_up(both)),
+    )
