@@ -160,6 +160,27 @@ def test_a_ledger_of_before_the_first_release_is_refused_and_left_alone(tmp_path
     assert files(tmp_path) == before
 
 
+def test_what_all_answers_tell_together(tmp_path: Path) -> None:
+    """Under caps with a δ the terminal says which cap is of what; `--delta` asks the odometer."""
+    url = f"sqlite:///{tmp_path}/d.db"
+    with Ledger.open(url, dataset="d", policy="ab12cd34", caps=Caps(3.0, 1e-6)) as ledger:
+        ledger.reserve([Charge("n", "count", Spend(epsilon=0.02))] * 400)
+        told = ledger.odometer(1e-9)
+    shown = leakcap("budget", "--ledger", url, "--delta", "1e-9", cwd=tmp_path).stdout
+    for part in (
+        "ε, all together",
+        "δ, of answers",
+        f"ε at most {told.epsilon:.2f}"[:-1],
+        "probability of 1e-09",
+    ):
+        assert part in shown
+    listed = json.loads(leakcap("budget", "--ledger", url, "--delta", "1e-9", "--json", cwd=tmp_path).stdout)
+    assert listed["told"] == [{"epsilon": told.epsilon, "delta": told.delta}]
+    wrong = leakcap("budget", "--ledger", url, "--delta", "2", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "`delta` of `odometer` must be" in wrong.stderr
+
+
 OLD = """
 dataset = "ward"
 neighbours = "add-remove-one"

@@ -102,7 +102,7 @@ def _amount(name: str, amount: int, shown: Callable[[int], float]) -> float:
 def _unit(name: str, unit: str, caps: Ticks, alpha: float | None) -> str:
     """The unit as a person reads it; under a cap on all answers together what the two caps are of."""
     if caps.curve and name in ("epsilon", "delta"):
-        return f"{unit}, all answers together" if name == "epsilon" else f"{unit}, of answers with their own"
+        return f"{unit}, all together" if name == "epsilon" else f"{unit}, of answers"
     return unit.replace("α", f"{alpha:g}") if alpha is not None else unit
 
 

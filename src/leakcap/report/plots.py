@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from leakcap.definition.meaning import posterior_bound
 from leakcap.ledger import Balance
-from leakcap.report.publication import CAPS
+from leakcap.report.publication import cap_name
 from leakcap.statement import Statement
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import at_most
@@ -207,7 +207,7 @@ def future(statement: Statement) -> Spec:
 
 def budget(balances: Sequence[Balance]) -> Spec:
     """What is spent and what is left under each cap."""
-    capped = [(CAPS.get(b.name, b.name), b.spent, b.cap, b.left or 0.0) for b in balances if b.cap]
+    capped = [(cap_name(b.name, b.unit), b.spent, b.cap, b.left or 0.0) for b in balances if b.cap]
     data = [
         {"cap": name, "share": part / cap, "kind": kind, "amount": part, "order": order}
         for name, spent, cap, left in capped

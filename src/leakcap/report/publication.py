@@ -20,6 +20,7 @@ __all__ = [
     "Publication",
     "amendment_dict",
     "assumptions",
+    "cap_name",
     "figures",
     "may_come",
     "number",
@@ -38,6 +39,20 @@ CAPS = {
     "queries": "queries",
 }
 """What a person calls the ledger's currencies."""
+
+
+def cap_name(cap: str, unit: str) -> str:
+    """What a person calls one currency, whose unit may say more: at which level, of which answers.
+
+    >>> cap_name("epsilon", "nats of log-odds"), cap_name("epsilon", "nats of log-odds, all together")
+    ('ε per person', 'ε, all together')
+    """
+    if unit.startswith("nats at level") and "α" not in unit:
+        return f"{unit} per person"
+    said = unit.partition(", ")[2]
+    if said and cap in ("epsilon", "delta"):
+        return f"{CAPS[cap].partition(' ')[0]}, {said}"
+    return CAPS.get(cap, cap)
 
 
 ROUNDED = "Values are shown to what their noise leaves of them; --csv and --json have every digit."

@@ -22,7 +22,7 @@ from leakcap.report.document import (
 )
 from leakcap.report.drawings import bars, crowds
 from leakcap.report.promises import assumed, elsewhere, neighbours, not_protected, policy_rows, protects, used
-from leakcap.report.publication import CAPS, may_come
+from leakcap.report.publication import CAPS, cap_name, may_come
 from leakcap.report.records import CapRecord, PriceRecord
 from leakcap.report.wording import at_least, frequency, in_odds, reading_text, sum_text, who_guesses
 from leakcap.statement import Reading, Statement
@@ -131,14 +131,14 @@ def caps_section(caps: Sequence[CapRecord], title: str = "The budget", *, full: 
     if not capped:
         return Section(title, (Paragraph("Nothing is capped."),))
     drawn = [
-        (CAPS.get(c.cap, c.cap), _share(c), f"{at_least(c.left or 0.0)} left of {at_least(c.limit or 0.0)}")
+        (cap_name(c.cap, c.unit), _share(c), f"{at_least(c.left or 0.0)} left of {at_least(c.limit or 0.0)}")
         for c in capped
     ]
     if not full:
         return Section(title, (bars(drawn),))
     rows = tuple(
         (
-            CAPS.get(cap.cap, cap.cap),
+            cap_name(cap.cap, cap.unit),
             at_least(cap.limit or 0.0),
             Figure(sum_text(math.inf if cap.spent is None else cap.spent), LEDGER),
             at_least(cap.left or 0.0),

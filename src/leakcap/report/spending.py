@@ -14,7 +14,7 @@ from rich.text import Text
 from leakcap.ledger import Account, Amendment, Balance, Entry, Told
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
-from leakcap.report.publication import CAPS
+from leakcap.report.publication import cap_name
 from leakcap.report.wording import at_least, sum_text
 
 __all__ = [
@@ -162,9 +162,7 @@ def balances_table(balances: Sequence[Balance]) -> Table:
     for title in ("cap", "spent", "left", "of", ""):
         table.add_column(title, justify="left" if title in ("cap", "") else "right", no_wrap=True)
     for balance in balances:
-        name = CAPS.get(balance.name, balance.name)
-        if balance.unit.startswith("nats at level"):
-            name = f"{balance.unit} per person"
+        name = cap_name(balance.name, balance.unit)
         if balance.cap is None:
             table.add_row(name, _amount(balance.spent), "", Text("not capped", style=_SOFT), "")
             continue

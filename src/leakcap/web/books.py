@@ -13,7 +13,7 @@ from leakcap.ledger.people import SCOPE
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.recorded import told
 from leakcap.report.promises import not_counted
-from leakcap.report.publication import CAPS, assumptions, may_come, protects
+from leakcap.report.publication import assumptions, cap_name, may_come, protects
 from leakcap.report.wording import at_least, sum_text
 from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
@@ -178,7 +178,7 @@ def _account(account: Account) -> dict[str, object]:
     }
     rows = [
         {
-            "name": CAPS.get(b.name, b.name),
+            "name": cap_name(b.name, b.unit),
             "cap": "not capped" if b.cap is None else at_least(b.cap),
             "spent": sum_text(b.spent),
             "left": "" if b.left is None else at_least(b.left),
