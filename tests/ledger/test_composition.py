@@ -333,3 +333,34 @@ def test_what_the_odometer_says() -> None:
         for delta in (0.0, 1.0, -1.0, math.nan, True, "1e-6"):
             with pytest.raises(InvalidParameter, match="`delta` of `odometer`"):
                 ledger.odometer(delta)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ({}, {"order": 8.0}, r"`caps\.order` may not change from none to 8"),
+        ({"order": 8.0}, {}, r"`caps\.order` may not change from 8 to none"),
+        ({"order": 8.0}, {"order": 12.0}, r"`caps\.order` may not change from 8 to 12"),
+        (
+            {"each_analyst": {"epsilon": 1.0, "delta": 1e-7}},
+            {"each_analyst": {"epsilon": 1.0, "delta": 1e-7, "order": 8.0}},
+            r"`caps\.each_analyst\.order` may not change from none to 8",
+        ),
+    ],
+)
+def test_an_order_is_named_beforehand_or_never(
+    opened: Any, old: dict[str, Any], new: dict[str, Any], says: str
+) -> None:
+    """Named when it is known which order survived, it would have all of δ, and the others too."""
+    from leakcap.release import load_policy
+
+    base = {"dataset": "patients", "neighbours": "add-remove-one", "columns": {"x": {"keys": [1]}}}
+    caps = {"epsilon": 9.0, "delta": 1e-6}
+    before = load_policy({**base, "caps": caps | old})
+    after = load_policy({**base, "caps": caps | {"epsilon": 10.0} | new})
+    ledger = opened(before.caps.ledger_caps(), policy=before.fingerprint(), text=before.text())
+    ledger.reserve(asked(Spend(epsilon=0.05), 4))
+    with pytest.raises(LedgerError, match=says):
+        ledger.amend(Proposed(after.text(), after.caps.ledger_caps(), "more"))
+    same = load_policy({**base, "caps": caps | {"epsilon": 10.0} | old})
+    ledger.amend(Proposed(same.text(), same.caps.ledger_caps(), "more")).verify()

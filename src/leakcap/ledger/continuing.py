@@ -7,6 +7,7 @@ new policy protects the same unit, in the same sense: the same `unit`, the same 
   person, however many; an answer uses so many of them, chosen by the person's own rows and the ledger's seed
   alone, and its noise covered that. Other rows chosen later are another question about the same person, and
   ε adds up for every seed.
+- An order of Rényi divergence that is looked at alone (`caps.order`) was named before anything was asked.
 - Bounds, keys, fills, columns, and the public number of units do not change what answers of before told.
 - From add/remove-one to replace-one: two tables that differ in one unit's contents are each one step from the
   table without the unit, so that (ε, δ) becomes (2ε, (1 + e^ε)δ), query by query. Nats about a person were
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -102,6 +103,7 @@ def require_continuing(earlier: Sequence[Mapping[str, Any]], new: Mapping[str, A
                 + _KEEP.format("`neighbours`")
             )
         _require_same_people(old, new)
+        _require_same_orders(old, new)
         _require_same_owners(old.get("tables", {}), new.get("tables", {}))
 
 
@@ -138,6 +140,28 @@ def _require_same_people(old: Mapping[str, Any], new: Mapping[str, Any]) -> None
             "`neighbours` may not change where people have caps of their own (`caps.each_person`): whoever "
             f"is replaced may bring another cap. {_KEEP.format('`neighbours`')}"
         )
+
+
+def _require_same_orders(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """An order that is looked at alone is named before anything is asked, or never."""
+    before, after = dict(_orders(old.get("caps", {}))), dict(_orders(new.get("caps", {})))
+    for name in sorted({*before, *after}):
+        was, now = before.get(name), after.get(name)
+        if was != now:
+            says = [f"{one:g}" if one is not None else "none" for one in (was, now)]
+            raise LedgerError(
+                f"`{name}` may not change from {says[0]} to {says[1]}: which order needs least may hang on "
+                f"what was answered, so that it has to be named beforehand. {_KEEP.format(f'`{name}`')}"
+            )
+
+
+def _orders(caps: Mapping[str, Any], place: str = "caps") -> Iterator[tuple[str, float]]:
+    """Every order that is named, by its field."""
+    for name, value in caps.items():
+        if name == "order" and value is not None:
+            yield f"{place}.order", value
+        elif isinstance(value, Mapping):
+            yield from _orders(value, f"{place}.{name}")
 
 
 def _own_caps(document: Mapping[str, Any]) -> tuple[str, list[float]]:
