@@ -11,8 +11,9 @@ Everything is in nats unless a name says bits.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from leakcap.lazily import lazily
 
 if TYPE_CHECKING:
     from leakcap import definition, gain, leakage, mechanism, utility
@@ -171,19 +172,6 @@ _HOMES = {
     "leakcap.refinement": ("refines",),
     "leakcap.release": ("PrivateTable",),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_ROOMS = ("definition", "gain", "leakage", "mechanism", "utility")
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in __all__:
-        value = import_module(f"leakcap.{name}")
-    else:
-        raise AttributeError(f"module `leakcap` has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES, rooms=_ROOMS)

@@ -10,7 +10,7 @@ import leakcap
 SOURCE = Path(leakcap.__file__).parent
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("credentials",),
+    ("credentials", "lazily"),
     ("errors",),
     ("apart", "cards", "numeric", "plain", "progress"),
     ("sampling",),

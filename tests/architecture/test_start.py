@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import subprocess
 import sys
+import types
 
 import pytest
 import typer.main
@@ -34,6 +37,37 @@ assert "dalenius" in shown.getvalue()
 @pytest.mark.parametrize("program", ["import leakcap", HELP], ids=["import", "help"])
 def test_nothing_heavy_is_loaded_before_it_is_asked_for(program: str) -> None:
     assert loaded(program) == set()
+
+
+PREVIEW = """
+import contextlib, io, sys
+from leakcap.cli.main import app
+sys.argv = ["leakcap", "preview", "examples/hospital/release.toml"]
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
+    app()
+assert "malignant" in shown.getvalue()
+"""
+
+
+def test_a_preview_waits_for_no_database() -> None:
+    assert loaded(PREVIEW) == {"numpy", "pydantic", "sqlglot"}
+
+
+@pytest.mark.parametrize("room", ["leakcap", "leakcap.ledger", "leakcap.release", "leakcap.release.engine"])
+def test_no_module_stands_in_the_place_of_a_name(room: str) -> None:
+    """A module of the same name would be found instead, once anything has imported it."""
+    package = importlib.import_module(room)
+    for name in package.__all__:
+        value = getattr(package, name)
+        if isinstance(value, types.ModuleType):
+            assert room == "leakcap"
+        assert name in dir(package)
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{room}.{module.name}")
+    for name in package.__all__:
+        assert not isinstance(getattr(package, name), types.ModuleType) or room == "leakcap", name
+    with pytest.raises(AttributeError, match=f"module `{room}` has no attribute 'nonsense'"):
+        _ = package.nonsense
 
 
 def test_the_test_sees_what_is_loaded() -> None:

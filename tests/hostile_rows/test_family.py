@@ -64,7 +64,7 @@ def test_every_way_in_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """What `attach` says that it takes, and each of its own functions that brings a table in."""
     import hostile_rows.served as served
 
-    room, called = import_module("leakcap.release.engine.attach"), set[str]()
+    room, called = import_module("leakcap.release.engine.attaching"), set[str]()
     bringing = [name for name in vars(room) if name.startswith(("_add", "_attach"))]
 
     def recorded(name: str, function: Any) -> Any:
@@ -95,7 +95,7 @@ def test_every_way_in_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """pandas' own dtypes, as they were read before: the family stops at once."""
     monkeypatch.setattr(
-        import_module("leakcap.release.engine.attach"), "readable", lambda data, wanted: Readable(data)
+        import_module("leakcap.release.engine.attaching"), "readable", lambda data, wanted: Readable(data)
     )
     with pytest.raises((AssertionError, DataError)):
         of_pandas("rows", random.Random(7), 20)

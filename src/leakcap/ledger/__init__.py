@@ -6,17 +6,17 @@
     Entry, Balance, ...            what it gives back
     export                         the audit trail as CSV or JSON
 
-Importing this room imports SQLAlchemy.
+SQLAlchemy is imported with the ledger itself, when it is first asked for.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
-from leakcap.ledger.amending import Planned, Proposed
+from leakcap.lazily import lazily
 from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
 from leakcap.ledger.export import export
-from leakcap.ledger.ledger import Ledger
 from leakcap.ledger.values import (
     Account,
     Amendment,
@@ -31,6 +31,10 @@ from leakcap.ledger.values import (
     Told,
     Totals,
 )
+
+if TYPE_CHECKING:
+    from leakcap.ledger.amending import Planned, Proposed
+    from leakcap.ledger.ledger import Ledger
 
 __all__ = [
     "MOST_LEVELS",
@@ -53,6 +57,11 @@ __all__ = [
     "Totals",
     "export",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {"leakcap.ledger.amending": ("Planned", "Proposed"), "leakcap.ledger.ledger": ("Ledger",)},
+)
 
 # What a library logs is shown where the program says so, and nowhere else.
 logging.getLogger("leakcap").addHandler(logging.NullHandler())

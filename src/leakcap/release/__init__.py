@@ -6,21 +6,23 @@
     Release, Rows, Row      what comes back, and its Price
     amend                   another policy for the same accounts
 
-Importing this room imports DuckDB, sqlglot, Pydantic and SQLAlchemy.
+Importing this room imports sqlglot and Pydantic. DuckDB and SQLAlchemy come with what needs them, when it is
+first asked for.
 """
 
 from __future__ import annotations
 
-from leakcap.release.accuracy import Preview
-from leakcap.release.amending import amend, amendment
+from typing import TYPE_CHECKING
+
+from leakcap.lazily import lazily
+from leakcap.release.accuracy import Preview, preview
 from leakcap.release.batch import Batch
 from leakcap.release.caps import PolicyCaps
 from leakcap.release.comparing import Comparison, difference, ratio_of
 from leakcap.release.consistent import agreeing, consistent
 from leakcap.release.declared import Column
 from leakcap.release.drawn import Covariances
-from leakcap.release.dummy import dry_run
-from leakcap.release.engine import DuckDB, Engine, attach
+from leakcap.release.engine.base import Engine
 from leakcap.release.exposure import exposure_of, exposure_so_far
 from leakcap.release.policy import IdUnit, Policy, load_policy
 from leakcap.release.price import Price
@@ -28,8 +30,13 @@ from leakcap.release.queries import Query, query_from
 from leakcap.release.queryfile import QueryFile, load_queries
 from leakcap.release.result import Release, Row, Rows
 from leakcap.release.selection import Question, Selection
-from leakcap.release.sql import sql_queries
-from leakcap.release.table import PrivateTable, open_ledger, preview
+
+if TYPE_CHECKING:
+    from leakcap.release.amending import amend, amendment
+    from leakcap.release.dummy import dry_run
+    from leakcap.release.engine import DuckDB, attach
+    from leakcap.release.sql import sql_queries
+    from leakcap.release.table import PrivateTable, open_ledger
 
 __all__ = [
     "Batch",
@@ -68,3 +75,15 @@ __all__ = [
     "ratio_of",
     "sql_queries",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "leakcap.release.amending": ("amend", "amendment"),
+        "leakcap.release.dummy": ("dry_run",),
+        "leakcap.release.engine.attaching": ("attach",),
+        "leakcap.release.engine.duck": ("DuckDB",),
+        "leakcap.release.sql": ("sql_queries",),
+        "leakcap.release.table": ("PrivateTable", "open_ledger"),
+    },
+)

@@ -7,20 +7,22 @@ adds at most half a step per row, below 2⁻³³ of the bounds' width wherever t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.part import laplace_error
-from leakcap.release.plan import LEVEL, Plan
-from leakcap.release.policy import Policy
+from leakcap.release.plan import LEVEL, Plan, plan_query
+from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import Price, price_of
 from leakcap.release.queries import Query
 from leakcap.release.shares import Draft, divided
 from leakcap.release.whole import whole
 from leakcap.statement.wording import at_most
 
-__all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview_of", "useless"]
+__all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview", "preview_of", "useless"]
 
 
 def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
@@ -142,3 +144,15 @@ def _epsilon_for(query: Query, error: float, policy: Policy) -> float | None:
     except InvalidQuery:
         return None
     return found.epsilon
+
+
+def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:
+    """The accuracy and the price of each query under a policy. There need not be any data.
+
+    >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
+    >>> preview([Query(name="n", statistic="count", epsilon=0.1)], policy=policy)[0].error
+    30.0
+    """
+    checked = load_policy(policy)
+    return [preview_of(plan_query(query, checked), checked) for query in queries]

@@ -22,7 +22,7 @@ from leakcap.release.answers import Labels
 from leakcap.release.cells import Cells, cells_of
 from leakcap.release.condition import Condition, named, to_text, to_tree
 from leakcap.release.declared import Column
-from leakcap.release.engine import Columns, Integers
+from leakcap.release.engine.base import Columns
 from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
 from leakcap.release.part import Part, as_printed
@@ -185,6 +185,10 @@ class Plan:
     @property
     def tree(self) -> exp.Expression:
         """The statement for DuckDB, whatever the types of the table's columns are."""
+        from leakcap.release.engine.duckdb_sql import (
+            Integers,  # with its dialect, which a plan has no use for
+        )
+
         return Integers({}).lower(self.logical())
 
 

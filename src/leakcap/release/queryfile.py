@@ -27,7 +27,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.engine import is_database
+from leakcap.release.engine.places import is_database
 from leakcap.release.policy import load_policy
 from leakcap.release.queries import Query, places, query_from
 from leakcap.release.shares import Aim, Draft, divided

@@ -19,7 +19,7 @@ from leakcap.errors import (
 )
 from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger
 from leakcap.ledger.chain import text_hash
-from leakcap.release.accuracy import Preview, preview_of
+from leakcap.release.accuracy import Preview, preview
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import Engine, attach, is_database, is_server
@@ -40,7 +40,7 @@ from leakcap.release.sql import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
 from leakcap.statement import Statement, statement_of
 
-__all__ = ["PrivateTable", "open_ledger", "preview"]
+__all__ = ["PrivateTable", "open_ledger"]
 
 _log = logging.getLogger(__name__)
 
@@ -361,15 +361,3 @@ def _first_alike(charges: Sequence[Charge]) -> list[int]:
     """For each charge the place of the first one that asks the same."""
     places: dict[tuple[str, str], int] = {}
     return [places.setdefault((charge.text, charge.asked), i) for i, charge in enumerate(charges)]
-
-
-def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:
-    """The accuracy and the price of each query under a policy. There need not be any data.
-
-    >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
-    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
-    >>> preview([Query(name="n", statistic="count", epsilon=0.1)], policy=policy)[0].error
-    30.0
-    """
-    checked = load_policy(policy)
-    return [preview_of(plan_query(query, checked), checked) for query in queries]

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.leakage import Hyper
-from leakcap.ledger import Balance
 from leakcap.plain import plain
-from leakcap.release import Policy, Preview, Release
-from leakcap.report.channel import Finding
 from leakcap.report.plots import label
 from leakcap.report.promises import not_counted, protects
-from leakcap.report.publication import ROUNDED, Publication, may_come, off_by, scales
+from leakcap.report.publication import ROUNDED, may_come, off_by, scales
 from leakcap.report.spending import balances_table
 from leakcap.report.wording import in_short, to_its_noise
-from leakcap.statement import Statement
+
+if TYPE_CHECKING:
+    from leakcap.leakage import Hyper
+    from leakcap.ledger import Balance
+    from leakcap.release import Policy, Preview, Release
+    from leakcap.report.channel import Finding
+    from leakcap.report.publication import Publication
+    from leakcap.statement import Statement
 
 __all__ = [
     "print_findings",

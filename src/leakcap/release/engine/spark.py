@@ -21,7 +21,7 @@ from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
 from leakcap.release.typed import SOURCE, identifier, joined_source
 
-__all__ = ["Spark", "is_spark_frame", "is_spark_url", "local_session", "spark_table"]
+__all__ = ["Spark", "is_spark_frame", "local_session", "spark_table"]
 
 _LIBRARIES = ("pyspark", "py4j", "grpc", "google")
 _TYPES = {
@@ -110,15 +110,6 @@ def is_spark_frame(data: object) -> TypeGuard[Any]:
     False
     """
     return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "createOrReplaceTempView")
-
-
-def is_spark_url(text: str) -> bool:
-    """Whether this names a cluster: spark://host:port, sc://host:port (Spark Connect), local or local[n].
-
-    >>> is_spark_url("sc://cluster:15002"), is_spark_url("local.parquet")
-    (True, False)
-    """
-    return text.startswith(("spark://", "sc://", "local[")) or text == "local"
 
 
 def spark_table(url: str, table: str | None, tables: Mapping[str, str] | None = None) -> Spark:

@@ -14,15 +14,14 @@ from leakcap.errors import DataError
 from leakcap.release import csvlines
 from leakcap.release.engine.base import READING, Engine, foreign, withheld
 from leakcap.release.engine.duck import DuckDB, Origin, connect, quoted, session
-from leakcap.release.engine.spark import Spark, is_spark_frame, is_spark_url, spark_table
+from leakcap.release.engine.places import is_database, is_server, is_spark_url
+from leakcap.release.engine.spark import Spark, is_spark_frame, spark_table
 from leakcap.release.frames import Readable, is_frame, readable
 from leakcap.release.typed import SOURCE, joined_source
 
-__all__ = ["attach", "is_database", "is_server"]
+__all__ = ["attach"]
 
 T = TypeVar("T")
-
-_POSTGRESQL = ("postgresql://", "postgresql+", "postgres://")
 
 
 def _safely(action: Callable[[], T], message: str = READING) -> T:
@@ -83,24 +82,6 @@ def _attach_duckdb(
         columns = None if wanted is None else wanted.get(name, ())
         origins[name] = _add(connection, relation, source, stored_table, columns)
     return DuckDB(connection, origins=origins, locked=framed)
-
-
-def is_server(data: str) -> bool:
-    """Whether this is the URL of a server.
-
-    >>> is_server("postgresql://ann@db/x"), is_server("visits.parquet")
-    (True, False)
-    """
-    return is_spark_url(data) or data.startswith(_POSTGRESQL)
-
-
-def is_database(data: str | Path) -> bool:
-    """Whether a path is that of a DuckDB file, which holds several tables.
-
-    >>> is_database("clinic.duckdb"), is_database("visits.parquet")
-    (True, False)
-    """
-    return Path(data).suffix.lower() in {".duckdb", ".db", ".ddb"}
 
 
 def _add(
