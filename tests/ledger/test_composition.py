@@ -279,6 +279,67 @@ def test_two_steps_after_an_amendment(opened: Any) -> None:
         assert curve_of_pure(0.1)[ORDERS.index(order)] <= nats + 1e-12
 
 
+# Answers with a δ of their own whose curve is known.
+
+STEP = 0.1
+WEIGHTS = [math.exp(-((k * STEP) ** 2) / 0.08) for k in range(-9, 10)]
+"""Of losses k·STEP under both tables alike: near those of Gaussian noise, P(k) ∝ w·e^(k·STEP/2)."""
+
+LATTICE = [weight * math.exp(k * STEP / 2) for k, weight in zip(range(-9, 10), WEIGHTS, strict=True)]
+LATTICE = [mass / sum(LATTICE) for mass in LATTICE]
+
+
+def lattice_spend(epsilon: float, shrink: float = 1.0) -> Spend:
+    """(ε, δ) of one such answer, and its curve."""
+    losses = [k * STEP for k in range(-9, 10)]
+    delta = sum(p * max(0.0, -math.expm1(epsilon - x)) for p, x in zip(LATTICE, losses, strict=True))
+    curve = [sum(p * x for p, x in zip(LATTICE, losses, strict=True))]
+    for order in ORDERS[1:]:
+        total_ = sum(p * math.exp((order - 1) * x) for p, x in zip(LATTICE, losses, strict=True))
+        curve.append(math.log(total_) / (order - 1))
+    return Spend(epsilon, delta, curve=tuple(shrink * nats * (1 + 1e-12) for nats in curve))
+
+
+@pytest.mark.parametrize(("shrink", "holds"), [(1.0, True), (0.3, False)])
+def test_the_best_adversary_among_answers_with_a_delta(shrink: float, holds: bool) -> None:
+    """Such answers and randomised response of three steps, in any order, chosen by what was seen."""
+    cap, delta, share, epsilon = 0.8, 0.05, 0.02, 0.4
+    own = lattice_spend(epsilon, shrink).ticks(None)
+    prices = (own, Spend(epsilon=3 * STEP).ticks(None))
+    charged = surcharges(round((delta - share) * 10**12), 4.0)
+    assert 1e-4 < (own.delta or 0) / 10**12 < share / 10
+
+    @functools.cache
+    def admitted(used: tuple[int, int]) -> bool:
+        spent = total([Ticks(0, 0, 0, 0), *([prices[0]] * used[0]), *([prices[1]] * used[1])])
+        least = least_epsilon(spent.epsilon, spent.curve, charged)
+        fits = spent.delta is not None and spent.delta <= share * 10**12
+        return fits and least is not None and least <= cap * 10**12
+
+    @functools.cache
+    def best(used: tuple[int, int], loss: int) -> float:
+        found = max(0.0, -math.expm1(cap - loss * STEP))
+        if admitted((used[0] + 1, used[1])):
+            more = (used[0] + 1, used[1])
+            after = (p * best(more, loss + k) for k, p in zip(range(-9, 10), LATTICE, strict=True))
+            found = max(found, sum(after))
+        if admitted((used[0], used[1] + 1)):
+            more, up = (used[0], used[1] + 1), 1.0 / (1.0 + math.exp(-3 * STEP))
+            found = max(found, up * best(more, loss + 3) + (1.0 - up) * best(more, loss - 3))
+        return found
+
+    assert admitted((math.floor(cap / epsilon) + 2, 0)), "no more than ε added up: nothing is tested"
+    assert (best((0, 0), 0) <= delta) is holds
+
+
+def test_a_curve_beside_a_delta_is_not_mixed_with_that_of_epsilon() -> None:
+    """Each holds of a part of the law of its own; of both together only that no odds pass e^ε."""
+    curve = tuple(0.3 * order for order in ORDERS)
+    ticks = Spend(0.5, 1e-6, curve=curve).ticks(None)
+    assert ticks.curve == tuple(math.ceil(round(min(nats, 0.5) * 10**12, 3)) for nats in curve)
+    assert max(curve_of_pure(0.5)[:3]) < 0.3
+
+
 # What has been told so far.
 
 

@@ -13,9 +13,13 @@ the end some order was never stopped, or ε alone held and L ≤ ε; where order
 (1 − e^(ε−L))₊ is at most the sum over the orders not stopped, and its mean at most Σδ_α. Without that sum it
 is false: which order survives may depend on what was seen.
 
-An answer with a δ of its own is, but with that probability, one of pure ε (Kairouz, Oh & Viswanath 2015,
-theorem 3.3: the pair that dominates it). Its curve is that of ε, and its δ counts against a share of the
-cap's δ that is fixed beforehand: a share that hung on what was asked would be spent twice.
+An answer with a δ of its own has, beside its law P under one table and Q under the other, a part P' ≤ P with
+P' ≤ e^ε·Q that holds all of P but δ: min(P, e^ε·Q), whose moments are no larger than P's; or, where no curve
+is stated, the pure part of the pair that dominates it (Kairouz, Oh & Viswanath 2015, theorem 3.3), whose
+curve is that of ε. The proof holds with P' in the place of P, since nothing in it needs a mass of one, and
+what was left out is Σδ at most. So a charge has one of the two curves, never the smaller of both order by
+order. Its δ counts against a share of the cap's δ that is fixed beforehand: a share that hung on what was
+asked would be spent twice.
 
 All is in whole ticks, by decimal arithmetic: the same on every machine.
 """

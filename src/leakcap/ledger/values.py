@@ -51,7 +51,7 @@ class Spend:
     `nats_person` and `nats_level` become what follows from ε and δ, `nats_table` is without bound.
 
     `curve` is the largest Rényi divergence between neighbours at each of the ledger's orders (`ORDERS`), in
-    nats: with a δ, of what happens but with that probability. Left out it is all that ε allows.
+    nats. Left out it is all that ε allows.
 
     >>> Spend(epsilon=0.1, nats_person=0.00125)
     Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=inf, nats_level=inf)
@@ -83,7 +83,11 @@ class Spend:
             level = renyi_of_pure(2 * self.epsilon, alpha)
         amounts = (self.epsilon, self.delta, self.nats_person, self.nats_table, level)
         allowed = curve_of_pure(self.epsilon)
-        curve = allowed if self.curve is None else map(min, self.curve, allowed)
+        if self.curve is None or self.delta == 0.0:
+            curve = allowed if self.curve is None else tuple(map(min, self.curve, allowed))
+        else:
+            # Of what is left without its δ no more is known beside the curve than that no odds pass e^ε.
+            curve = tuple(min(nats, self.epsilon) for nats in self.curve)
         return Ticks.of([*map(spend_ticks, amounts), 1], tuple(map(spend_ticks, curve)))
 
     def _check_curve(self) -> None:

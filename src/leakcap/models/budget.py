@@ -13,6 +13,7 @@ import numpy as np
 
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, after_commit, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend
+from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import countable
 from leakcap.models.values import Floats
@@ -63,7 +64,8 @@ def gaussian_spend(
     epsilon: float, delta: float, rho: float, policy: Policy, *, nats_table: float = math.inf
 ) -> Spend:
     """The spend of ρ-zCDP kept as (ε, δ): about one person ρ nats, the divergence from any one content's
-    answer; at level α αρ, and 4αρ between two contents that are two steps apart; n²ρ about a table of n.
+    answer; at level α αρ, and 4αρ between two contents that are two steps apart; n²ρ about a table of n. Its
+    curve is αρ.
 
     Source: Bun & Steinke 2016, definition 1.1 and proposition 1.9; Cuff & Yu 2016, lemma 1.
     """
@@ -72,12 +74,20 @@ def gaussian_spend(
         nats_table = min(nats_table, up(policy.units**2 * rho, 4))
     alpha = policy.caps.alpha
     level = math.inf if alpha is None else up((1 if replace else 4) * alpha * rho, 4)
-    return _spend(epsilon, delta, rho, nats_table, level)
+    curve = tuple(up(order * rho) for order in ORDERS)
+    return _spend(epsilon, delta, rho, nats_table, level, curve)
 
 
-def _spend(epsilon: float, delta: float, person: float, table: float, level: float) -> Spend:
+def _spend(
+    epsilon: float,
+    delta: float,
+    person: float,
+    table: float,
+    level: float,
+    curve: tuple[float, ...] | None = None,
+) -> Spend:
     person, table, level = map(countable, (person, table, level))
-    return Spend(epsilon, delta, person, table, level)
+    return Spend(epsilon, delta, person, table, level, curve)
 
 
 def approximate_spend(epsilon: float, delta: float) -> Spend:

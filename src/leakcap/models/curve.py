@@ -105,7 +105,8 @@ class RenyiCurve:
         first = (alpha - 0.5) / (alpha - 1.0) * self.presence(2.0 * alpha)
         return up(first + self.presence(2.0 * alpha - 1.0), 16)
 
-    def _value(self, alpha: float) -> float:
+    def between_neighbours(self, alpha: float) -> float:
+        """D_α between neighbours, in nats: two contents under replace-one, else presence and absence."""
         return self.contents(alpha) if self.replace else self.presence(alpha)
 
     @property
@@ -115,7 +116,7 @@ class RenyiCurve:
 
     def at(self, alpha: float) -> RenyiDP:
         """(α, ε)-Rényi differential privacy at one order, with its neighbourhood."""
-        return RenyiDP(alpha, self._value(alpha), neighbours=self.neighbours)
+        return RenyiDP(alpha, self.between_neighbours(alpha), neighbours=self.neighbours)
 
     def level(self, alpha: float) -> LevelCapacity:
         """The level-α capacity from one person's data to everything released, by Sibson's centre: at α = 1
@@ -150,11 +151,15 @@ class RenyiCurve:
         require(0 < delta < 1, "delta", "RenyiCurve.epsilon", "lie in (0, 1)", delta)
 
         def simple(alpha: float) -> float:
-            return self._value(alpha) + (-math.log(delta * alpha)) / (alpha - 1) + math.log1p(-1 / alpha)
+            return (
+                self.between_neighbours(alpha)
+                + (-math.log(delta * alpha)) / (alpha - 1)
+                + math.log1p(-1 / alpha)
+            )
 
         orders = [1.25, 1.5, 1.75, *map(float, ORDERS)]
         best = min(orders, key=simple)
-        level = self._value(best)
+        level = self.between_neighbours(best)
         if math.isinf(level):
             raise InvalidParameter(
                 f"`delta` of `RenyiCurve.epsilon` is out of reach of its orders. Got {delta!r}."

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.apart import apart
 from leakcap.errors import InvalidParameter, LedgerError, require
 from leakcap.ledger import Entry, Spend
+from leakcap.ledger.curve import ORDERS
 from leakcap.models.budget import Account, asked_of, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
@@ -268,6 +269,7 @@ class PrivateGradientDescent(PrivateModel):
             nats_person=curve.presence(1.0),
             nats_table=float("inf"),
             nats_level=level if level <= 1e6 else float("inf"),
+            curve=tuple(map(curve.between_neighbours, ORDERS)),
         )
 
     def _keep(self, theta: Floats, examples: Examples) -> None:

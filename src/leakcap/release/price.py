@@ -100,9 +100,9 @@ def price_of(plan: Plan) -> Price:
 
 
 def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:
-    """The parts' curves added up; all that ε allows may be less."""
-    added = (sum_up(column) for column in zip(*(part.curve() for part in plan.parts), strict=True))
-    return tuple(map(min, added, curve_of_pure(epsilon)))
+    """The parts' curves added up; all that ε allows may be less, but not where a δ was left out of one."""
+    added = [sum_up(column) for column in zip(*(part.curve() for part in plan.parts), strict=True)]
+    return tuple(added) if _slack(plan) else tuple(map(min, added, curve_of_pure(epsilon)))
 
 
 def _slack(plan: Plan) -> bool:
