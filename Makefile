@@ -65,10 +65,10 @@ check: $(VENV)/.dev ## style, types
 	$(BIN)/mypy
 
 test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
-	$(PYTEST) -n 2 --durations=15 $(if $(CI),,-m "not slow")
+	$(PYTEST) -n 2 --dist worksteal --durations=15 $(if $(CI),,-m "not slow")
 
 test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql flights ## the slow suites alone
-	$(PYTEST) -n 2 -m slow
+	$(PYTEST) -n 2 --dist worksteal -m slow
 
 bench: $(VENV)/.dev ## the measured targets, beside the peers if `make peers` has installed them
 	@for script in benchmarks/*.py; do echo "== $$script"; \
