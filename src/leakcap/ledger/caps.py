@@ -83,6 +83,13 @@ class Limits:
         """Whether the cap is on what all answers are together, (ε, δ), rather than on ε added up."""
         return self.epsilon is not None and bool(self.delta)
 
+    @property
+    def delta_together(self) -> float:
+        """How much of δ is for adding answers up; 0 where ε is added up."""
+        if not self.composes or self.delta is None:
+            return 0.0
+        return self.delta / 2 if self.delta_of_answers is None else self.delta - self.delta_of_answers
+
 
 @dataclass(frozen=True)
 class Caps(Limits):

@@ -23,16 +23,14 @@ theorem 3 (order); Bun & Steinke 2016, proposition 3.3 (ε-DP is ε²/2-zCDP).
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
 from typing import Any
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import text_hash
-from leakcap.ledger.curve import two_steps
+from leakcap.ledger.curve import ORDERS, two_steps
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks
 
 __all__ = [
@@ -202,8 +200,9 @@ def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
         raise LedgerError(
             "An earlier spend of ε is too large to count twice. Keep the policy's `neighbours`."
         )
+    curve = tuple(two_steps(epsilon, order) for order in ORDERS)
     return ticks._replace(
-        epsilon=2 * epsilon, delta=_two_steps(epsilon, delta), nats_level=level, curve=two_steps(epsilon)
+        epsilon=2 * epsilon, delta=_two_steps(epsilon, delta), nats_level=level, curve=curve
     )
 
 
@@ -228,8 +227,7 @@ def _level(ticks: Ticks, then: Terms, now: Terms) -> int | None:
         return ticks.nats_level
     if ticks.delta or ticks.epsilon is None:
         return None
-    apart = 2 * ticks.epsilon
-    return min(apart, math.ceil(Fraction(now.alpha) * apart * apart / (2 * TICKS_PER_UNIT)))
+    return two_steps(ticks.epsilon, now.alpha)
 
 
 def meaning(document: Mapping[str, Any]) -> dict[str, Any]:

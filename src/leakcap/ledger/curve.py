@@ -27,15 +27,14 @@ All is in whole ticks, by decimal arithmetic: the same on every machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
-from leakcap.definition import hyperbolic
 from leakcap.errors import LedgerError
-from leakcap.ledger.ticks import TICKS_PER_UNIT, Curve
-from leakcap.numeric import up
+from leakcap.ledger.implied import renyi_of_pure
+from leakcap.ledger.ticks import TICKS_PER_UNIT, Curve, spend_ticks
 
 __all__ = [
     "FILTER_ORDERS",
@@ -43,6 +42,7 @@ __all__ = [
     "curve_of_pure",
     "curve_read",
     "curve_text",
+    "curve_ticks",
     "least_epsilon",
     "odometer_surcharges",
     "surcharges",
@@ -58,6 +58,7 @@ ORDERS = tuple(sorted({1, 1.1, 1.75, 2.25, 2.75, 3.5, 4.5, 5.5, 7, 9, 14, *FILTE
 _PRECISE = Context(prec=60)
 
 
+@lru_cache(maxsize=4096)
 def curve_of_pure(epsilon: float) -> tuple[float, ...]:
     """What ε-DP allows at each order, in nats, rounded up: the curve of randomised response.
 
@@ -66,15 +67,23 @@ def curve_of_pure(epsilon: float) -> tuple[float, ...]:
     >>> round(curve_of_pure(1.0)[ORDERS.index(2)], 6)
     0.735326
     """
-    return tuple(min(up(hyperbolic.renyi_of_pure(epsilon, order), 64), epsilon) for order in ORDERS)
+    return tuple(renyi_of_pure(epsilon, order) for order in ORDERS)
 
 
-def two_steps(epsilon: int) -> Curve:
-    """In ticks, what an ε that was charged for one step allows between tables two steps apart."""
+@lru_cache(maxsize=4096)
+def curve_ticks(nats: tuple[float, ...]) -> Curve:
+    """A curve in ticks, rounded up. Prices recur, and each has many orders."""
+    return tuple(map(spend_ticks, nats))
+
+
+def two_steps(epsilon: int, order: float) -> int:
+    """In ticks, the Rényi divergence that an ε charged for one step allows between tables two steps apart.
+
+    >>> two_steps(10**11, 2.0), two_steps(10**12, 4.0)
+    (40000000000, 2000000000000)
+    """
     apart = 2 * epsilon
-    return tuple(
-        min(apart, math.ceil(Fraction(order) * apart * apart / (2 * TICKS_PER_UNIT))) for order in ORDERS
-    )
+    return min(apart, math.ceil(Fraction(order) * apart * apart / (2 * TICKS_PER_UNIT)))
 
 
 @cache
@@ -87,16 +96,11 @@ def surcharges(delta: int, order: float | None = None) -> Curve:
     True
     """
     orders = FILTER_ORDERS if order is None else (order,)
-    each = _PRECISE.divide(Decimal(delta), Decimal(TICKS_PER_UNIT * len(orders)))
-    return tuple(_surcharge(Decimal(str(one)), each) if one in orders else None for one in ORDERS)
 
+    def nats(one: Decimal, each: Decimal) -> Decimal:
+        return (one - 1) * _PRECISE.ln(_PRECISE.divide(one - 1, one)) - _PRECISE.ln(one) - _PRECISE.ln(each)
 
-def _surcharge(order: Decimal, delta: Decimal) -> int:
-    above = order - 1
-    nats = -_PRECISE.ln(delta) + above * _PRECISE.ln(_PRECISE.divide(above, order)) - _PRECISE.ln(order)
-    ticks = _PRECISE.divide(nats, above) * TICKS_PER_UNIT
-    # Decimals of 60 digits err far beyond the ticks.
-    return max(0, int(ticks.to_integral_value(ROUND_CEILING)) + 1)
+    return _at_orders(orders, delta, nats)
 
 
 @cache
@@ -107,14 +111,19 @@ def odometer_surcharges(delta: int) -> Curve:
     For each order e^((α−1)(L − Σρ(α))) is a supermartingale, L the loss so far, so that it ever exceeds n/δ
     with probability δ/n at most. Source: Ville 1939; Whitehouse, Ramdas, Rogers & Wu 2023.
     """
-    each = _PRECISE.divide(Decimal(delta), Decimal(TICKS_PER_UNIT * len(FILTER_ORDERS)))
-    nats = -_PRECISE.ln(each)
+    return _at_orders(FILTER_ORDERS, delta, lambda one, each: -_PRECISE.ln(each))
+
+
+def _at_orders(orders: Sequence[float], delta: int, nats: Callable[[Decimal, Decimal], Decimal]) -> Curve:
+    """nats(α, δ/n)/(α−1) at each of n orders, in ticks rounded up, and never below 0; None at the others."""
+    each = _PRECISE.divide(Decimal(delta), Decimal(TICKS_PER_UNIT * len(orders)))
 
     def ticks(order: Decimal) -> int:
-        exact = _PRECISE.divide(nats, order - 1) * TICKS_PER_UNIT
-        return int(exact.to_integral_value(ROUND_CEILING)) + 1
+        exact = _PRECISE.divide(nats(order, each), order - 1) * TICKS_PER_UNIT
+        # Decimals of 60 digits err far beyond the ticks.
+        return max(0, int(exact.to_integral_value(ROUND_CEILING)) + 1)
 
-    return tuple(ticks(Decimal(str(one))) if one in FILTER_ORDERS else None for one in ORDERS)
+    return tuple(ticks(Decimal(str(one))) if one in orders else None for one in ORDERS)
 
 
 def least_epsilon(added: int | None, curve: Curve, charged: Curve) -> int | None:
@@ -140,6 +149,7 @@ def curve_text(curve: Curve) -> str:
     return ",".join("" if one is None else str(one) for one in curve)
 
 
+@lru_cache(maxsize=4096)
 def curve_read(text: str) -> Curve:
     """The curve that `curve_text` wrote. Raises `LedgerError` for a text that it did not.
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -21,7 +21,7 @@ from leakcap.ledger.sameness import memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import Regime
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, decimal, units
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks, decimal, units
 from leakcap.ledger.values import Charge, Entry, Spend
 
 __all__ = [
@@ -201,7 +201,7 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
             query=row["query"],
             text=row["text"],
             analyst=row["analyst"],
-            spend=Spend(**amounts, curve=tuple(map(_units, charged.curve))),
+            spend=Spend(**amounts, curve=_curve_units(charged.curve)),
             state="released" if left is not None else "reserved" if noted is None else "acknowledged",
             version=row["software"],
             hash=row["hash"],
@@ -217,6 +217,11 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
 
 def _units(ticks: int | None) -> float:
     return math.inf if ticks is None else units(ticks)
+
+
+@lru_cache(maxsize=4096)
+def _curve_units(curve: Curve) -> tuple[float, ...]:
+    return tuple(map(_units, curve))
 
 
 def owner_text(dataset: str, policy: str, rules: Rules) -> str:

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from numbers import Real
 
 from leakcap.errors import require
-from leakcap.ledger.curve import least_epsilon, odometer_surcharges
-from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks
-from leakcap.ledger.values import Told
-from leakcap.numeric import float_up
+from leakcap.ledger.curve import curve_of_pure, least_epsilon, odometer_surcharges
+from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
+from leakcap.ledger.values import Spend, Told
+from leakcap.numeric import float_up, up
 
-__all__ = ["told"]
+__all__ = ["added", "told"]
+
+
+def added(spends: Sequence[Spend]) -> Ticks:
+    """ε, δ and curves of many spends of a ledger, added up and rounded up.
+
+    >>> from leakcap.ledger.values import Spend
+    >>> added([Spend(epsilon=0.1)] * 3).epsilon
+    300000000001
+    """
+    curves = zip(*(spend.curve or curve_of_pure(spend.epsilon) for spend in spends), strict=True)
+    epsilon, delta = _sum(spend.epsilon for spend in spends), _sum(spend.delta for spend in spends)
+    return Ticks(epsilon, delta, None, None, None, len(spends), tuple(map(_sum, curves)))
+
+
+def _sum(amounts: Iterable[float]) -> int | None:
+    terms = list(amounts)
+    return spend_ticks(up(math.fsum(terms), len(terms) + 1))
 
 
 def told(spent: Ticks, delta: float) -> Told:

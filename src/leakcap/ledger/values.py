@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
-from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.details import FROM, people_from
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.text import require_detail, require_text
@@ -88,7 +88,7 @@ class Spend:
         else:
             # Of what is left without its δ no more is known beside the curve than that no odds pass e^ε.
             curve = tuple(min(nats, self.epsilon) for nats in self.curve)
-        return Ticks.of([*map(spend_ticks, amounts), 1], tuple(map(spend_ticks, curve)))
+        return Ticks.of([*map(spend_ticks, amounts), 1], curve_ticks(curve))
 
     def _check_curve(self) -> None:
         if self.curve is None:

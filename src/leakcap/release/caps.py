@@ -39,13 +39,6 @@ class PolicyLimits(Strict):
         named = {name: getattr(self, name) for name in PolicyLimits.model_fields}
         return {"nats_person": named.pop("nats_per_person"), **named}
 
-    @property
-    def delta_together(self) -> float:
-        """How much of δ is for adding answers up; 0 where ε is added up."""
-        if self.epsilon is None or not self.delta:
-            return 0.0
-        return self.delta / 2 if self.delta_of_answers is None else self.delta - self.delta_of_answers
-
     @model_validator(mode="after")
     def _check_composition(self) -> Self:
         if self.delta_of_answers is None and self.order is None:

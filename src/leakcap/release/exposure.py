@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from leakcap.bound import Bound
 from leakcap.ledger import Entry
-from leakcap.ledger.odometer import told
-from leakcap.ledger.ticks import total
+from leakcap.ledger.odometer import added, told
 from leakcap.release.policy import Policy
 from leakcap.release.price import Price
 from leakcap.statement import Exposure, compose
@@ -42,10 +41,10 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     together = compose(
         [_of_entry(entry, policy) for entry in entries], f"everything from `{policy.dataset}` so far"
     )
-    delta = policy.caps.delta_together
+    delta = policy.caps.ledger_caps().delta_together
     if delta < 1e-12:
         return together
-    found = told(total(entry.spend.ticks(None) for entry in entries), delta)
+    found = told(added([entry.spend for entry in entries]), delta)
     # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half.
     if 2.0 * found.epsilon >= together.epsilon:
         return together
