@@ -342,7 +342,7 @@ def _entry(entry: Any) -> dict[str, Any]:
         "analyst": entry.analyst,
         "state": entry.state,
         "data_version": entry.data_version,
-        "epsilon": entry.spend.epsilon,
+        "epsilon": finite(entry.spend.epsilon),
         "delta": entry.spend.delta,
         "nats_person": finite(entry.spend.nats_person),
         "nats_table": finite(entry.spend.nats_table),

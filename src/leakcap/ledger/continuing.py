@@ -194,8 +194,12 @@ def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
     if then.neighbours == now.neighbours:
         return ticks._replace(nats_level=level)
     epsilon, delta = ticks.epsilon, ticks.delta
-    assert epsilon is not None
     assert delta is not None
+    if epsilon is None:
+        raise LedgerError(
+            "An earlier spend has no finite ε (its noise is Gaussian), and what it tells between tables two "
+            "steps apart was not charged. Keep the policy's `neighbours`."
+        )
     if 2 * epsilon > LARGEST * TICKS_PER_UNIT:
         raise LedgerError(
             "An earlier spend of ε is too large to count twice. Keep the policy's `neighbours`."

@@ -25,7 +25,9 @@ def implied_person(epsilon: float, delta: float) -> float:
     >>> implied_person(0.1, 0.0) < 0.005, implied_person(0.1, 1e-9)
     (True, inf)
     """
-    return math.inf if delta > 0.0 else min(up(epsilon * math.tanh(epsilon / 2), 4), epsilon)
+    if delta > 0.0 or math.isinf(epsilon):
+        return math.inf
+    return min(up(epsilon * math.tanh(epsilon / 2), 4), epsilon)
 
 
 def renyi_of_pure(epsilon: float, alpha: float) -> float:
@@ -37,4 +39,4 @@ def renyi_of_pure(epsilon: float, alpha: float) -> float:
     >>> round(renyi_of_pure(1.0, 2.0), 6)
     0.735326
     """
-    return min(up(hyperbolic.renyi_of_pure(epsilon, alpha), 64), epsilon)
+    return epsilon if math.isinf(epsilon) else min(up(hyperbolic.renyi_of_pure(epsilon, alpha), 64), epsilon)

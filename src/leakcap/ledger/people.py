@@ -53,8 +53,9 @@ class Levels:
 
     def floor(self, asked: Ticks) -> int | None:
         """The least level that a query at this price counts; None where not even the highest has room."""
-        assert asked.epsilon is not None
         found = None
+        if asked.epsilon is None:
+            return found
         for level in sorted(self.levels, reverse=True):
             if self._epsilon(level) + asked.epsilon > level:
                 break
@@ -90,12 +91,17 @@ class Levels:
 
 def require_room_asked(asked: Ticks, *, counts_by_cap: bool, label: str) -> None:
     """Raise `LedgerError` for a charge that people's own caps cannot bound: whoever asks leaves nobody out,
-    or there is a δ."""
+    there is no finite ε, or there is a δ."""
     if not counts_by_cap:
         raise LedgerError(
             f"Under the policy of ledger `{label}` people have caps of their own (`caps.each_person`), and "
             "this question would count them whatever is left. Ask through `PrivateTable.release`. Nothing "
             "was spent."
+        )
+    if asked.epsilon is None:
+        raise LedgerError(
+            "People's own caps (`caps.each_person`) are caps on ε without a δ, and this question has no such "
+            "ε: Gaussian noise has none. Ask with `noise` laplace. Nothing was spent."
         )
     if asked.delta != 0:
         raise LedgerError(

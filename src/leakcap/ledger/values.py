@@ -51,7 +51,8 @@ class Spend:
     `nats_person` and `nats_level` become what follows from ε and δ, `nats_table` is without bound.
 
     `curve` is the largest Rényi divergence between neighbours at each of the ledger's orders (`ORDERS`), in
-    nats. Left out it is all that ε allows.
+    nats. Left out it is all that ε allows. Where `epsilon` is ∞, as of Gaussian noise, the curve is all that
+    bounds the odds: only a cap on ε with a δ takes such a spend, for it reads ε off the curves.
 
     >>> Spend(epsilon=0.1, nats_person=0.00125)
     Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=inf, nats_level=inf)
@@ -65,7 +66,8 @@ class Spend:
     curve: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._amount("epsilon", LARGEST)
+        if not (isinstance(self.epsilon, float) and self.epsilon == math.inf):
+            self._amount("epsilon", LARGEST)
         self._amount("delta", 1)
         if isinstance(self.nats_person, _NotStated):
             object.__setattr__(self, "nats_person", implied_person(self.epsilon, self.delta))

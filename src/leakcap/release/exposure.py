@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from leakcap.bound import Bound
-from leakcap.ledger import Entry
+from leakcap.ledger import Entry, Spend
 from leakcap.ledger.odometer import added, told
 from leakcap.release.policy import Policy
 from leakcap.release.price import Price
 from leakcap.statement import Exposure, compose
 
 __all__ = ["exposure_of", "exposure_so_far"]
+
+_LEAST_DELTA = 1e-12
 
 
 def exposure_of(price: Price, title: str) -> Exposure:
@@ -60,6 +62,8 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
 
 def _of_entry(entry: Entry, policy: Policy) -> Exposure:
     spend, details = entry.spend, entry.details
+    if math.isinf(spend.epsilon):
+        spend = _at_a_delta(spend, policy)
     steps = 1 if policy.neighbours == "replace-one" else 2
     contents = float(details.get("epsilon_contents", steps * spend.epsilon))
     lower = min(float(details.get("nats_lower", 0.0)), spend.nats_person)
@@ -75,6 +79,12 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
         delta=spend.delta,
         delta_contents=_contents(spend.delta, spend.epsilon, policy.neighbours),
     )
+
+
+def _at_a_delta(spend: Spend, policy: Policy) -> Spend:
+    """A spend without a finite ε, as Gaussian noise's: the ε that its curve proves at the policy's δ."""
+    kept = told(added([spend]), max(policy.caps.ledger_caps().delta_together, _LEAST_DELTA))
+    return replace(spend, epsilon=kept.epsilon, delta=kept.delta)
 
 
 def _contents(delta: float, epsilon: float, relation: str) -> float:

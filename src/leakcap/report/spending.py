@@ -132,12 +132,13 @@ def _bars(
         sums.setdefault(group(entry), []).append(entry.spend.epsilon)
     rows = [(name, sum_up(amounts), len(amounts)) for name, amounts in sums.items()]
     rows = rows[-_MOST:] if every else sorted(rows, key=lambda row: -row[1])[:_MOST]
-    largest = max(amount for _, amount, _ in rows)
+    # Gaussian noise has no ε of its own: its bar is as long as the longest.
+    largest = max((amount for _, amount, _ in rows if math.isfinite(amount)), default=1.0)
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for justify in ("left", "left", "right", "right"):
         table.add_column(justify=justify, no_wrap=True)
     for name, amount, count in ((plain(n), a, c) for n, a, c in rows):
-        full = max(1, round(amount / largest * _WIDTH)) if amount else 0
+        full = max(1, round(min(1.0, amount / largest if largest else 1.0) * _WIDTH)) if amount else 0
         many = f"{count:,} quer{'y' if count == 1 else 'ies'}"
         table.add_row(Text(name), Text("█" * full, style=_FILL), sum_text(amount), Text(many, style=_SOFT))
     console.print(Text(plain(f"\n{title}"), style="bold"))

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Answer, Entry, Ledger
+from leakcap.ledger.odometer import told as odometer_of
 from leakcap.ledger.people import SCOPE
+from leakcap.ledger.ticks import NOTHING, total, units
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.recorded import told
 from leakcap.report.promises import not_counted
@@ -190,10 +192,13 @@ def _account(account: Account) -> dict[str, object]:
 
 
 def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
-    spent, rows, every = 0.0, [], math.ceil(len(entries) / _MOST_POINTS)
+    so_far, rows, every = NOTHING, [], math.ceil(len(entries) / _MOST_POINTS)
+    slack = policy.caps.ledger_caps().delta_together
     for number, entry in enumerate(entries, start=1):
-        spent += entry.spend.epsilon
+        so_far = total([so_far, entry.spend.ticks(None)])
         if number % every == 0 or number == len(entries):
+            # Where an answer has no ε of its own, what all of them tell together, by their curves.
+            spent = odometer_of(so_far, slack).epsilon if so_far.epsilon is None else units(so_far.epsilon)
             when = f"{entry.time:%Y-%m-%d %H:%M}"
             row = {"n": number, "epsilon": spent, "which": "spent", "query": entry.query, "time": when}
             rows.append(row)

@@ -64,6 +64,7 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
 
 def _row(entry: EntryRecord) -> tuple[Text, ...]:
     when = datetime.fromisoformat(entry.time)
+    epsilon = math.inf if entry.epsilon is None else entry.epsilon
     person = math.inf if entry.nats_person is None else entry.nats_person
     table = math.inf if entry.nats_table is None else entry.nats_table
     return (
@@ -71,7 +72,7 @@ def _row(entry: EntryRecord) -> tuple[Text, ...]:
         f"{entry.name}: {entry.query}",
         f"{when:%Y-%m-%d %H:%M} UTC",
         entry.analyst or "(unnamed)",
-        Figure(sum_text(entry.epsilon), EPSILON),
+        Figure(sum_text(epsilon), EPSILON),
         sum_text(entry.delta),
         Figure(sum_text(person), PERSON),
         Figure(sum_text(table), TABLE),

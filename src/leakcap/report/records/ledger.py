@@ -40,7 +40,7 @@ class EntryRecord(Part):
     analyst: str
     state: Literal["reserved", "released", "acknowledged"]
     data_version: int
-    epsilon: Epsilon
+    epsilon: Nats
     delta: Delta
     nats_person: Nats
     nats_table: Nats
