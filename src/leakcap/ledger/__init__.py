@@ -2,6 +2,7 @@
 
     Spend, Caps, Limits, Charge    what an answer gives away, the most that may be, one query's price
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
+    answer_once, Paid              the one way to pay: recall, or commit, compute and record
     Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
     Entry, Balance, ...            what it gives back
     export                         the audit trail as CSV or JSON
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from leakcap.lazily import lazily
 from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
 from leakcap.ledger.export import export
+from leakcap.ledger.paying import Paid, answer_once
 from leakcap.ledger.values import (
     Account,
     Amendment,
@@ -49,12 +51,14 @@ __all__ = [
     "Head",
     "Ledger",
     "Limits",
+    "Paid",
     "Planned",
     "Proposed",
     "Spend",
     "Step",
     "Told",
     "Totals",
+    "answer_once",
     "export",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, LeakcapError, after_commit, require
-from leakcap.ledger import Charge, Entry, Ledger, Spend
+from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, require
+from leakcap.ledger import Charge, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.ticks import countable
@@ -196,22 +196,24 @@ class Account:
     def answered(
         self, fit: Charge, draw: Callable[[Entry], Floats], *, data: str = "", fresh: bool = False
     ) -> Answered:
-        """What the ledger remembers of this very fit, for free; or else reserve, draw, record, in this order.
+        """What the ledger remembers of this very fit, for free; or else reserve, draw, record.
 
         `data` names the state of the table; without a name nothing is remembered. What fails after the
         reservation stays spent.
         """
-        known = None if fresh or not data else self.ledger.recall([fit], data=data)[0]
-        if known is not None:
-            self.ledger.mark_repeated([known.entry], analyst=self.analyst)
-            return Answered(known.entry, np.array(known.values, dtype=np.float64), repeated=True)
-        entry = self.ledger.reserve([fit], data=data)[0]
-        try:
-            values = draw(entry)
-            self.release(entry.id, values)
-        except LeakcapError as error:
-            raise after_commit(error) from None
-        return Answered(entry.id, np.atleast_2d(values), repeated=False)
+
+        def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Floats, Any]]]:
+            def compute(entries: Sequence[Entry]) -> list[tuple[Floats, Any]]:
+                values = np.atleast_2d(draw(entries[0]))
+                return [(values, values.tolist())]
+
+            return compute
+
+        (paid,) = answer_once(self.ledger, [fit], prepare, data=data, analyst=self.analyst, fresh=fresh)
+        if paid.computed is None:
+            known = np.array(paid.answer.values, dtype=np.float64)
+            return Answered(paid.answer.entry, known, repeated=True)
+        return Answered(paid.answer.entry, paid.computed, repeated=False)
 
     def release(self, entry: int, values: Floats) -> None:
         """Record a fit's released values, and that they leave."""

@@ -4,7 +4,6 @@ An answer is recorded column by column: `values`, then `off` where every interva
 `lower` and `upper`; `keys` where they are a part of the answer, and `parts`, the noisy integers that it was
 made of, where they are kept and are not the values. Where every value is the one part's integer times the
 same number, that is the `step`, in place of the values.
-Earlier versions recorded row by row, the parts in rows that begin with a mark; such ledgers are read too.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ from leakcap.release.price import Price
 from leakcap.release.result import Release
 from leakcap.release.whole import doubles, objects, whole
 
-_MARK = "drawn/1"
 _MOST = sys.float_info.max
 Recorded: TypeAlias = dict[str, Any]
-__all__ = ["Told", "recalled", "told", "values_of"]
+__all__ = ["Told", "recalled", "recorded_of", "told"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,8 @@ class Told:
     parts: list[tuple[str, list[int]]] = field(default_factory=list)
 
 
-def values_of(releases: Sequence[Release], ids: Sequence[int]) -> dict[int, Any]:
-    """By entry, the columns of the answer. All of it is released."""
-    return {id_: _recorded(release) for id_, release in zip(ids, releases, strict=True)}
-
-
-def _recorded(release: Release) -> Recorded:
+def recorded_of(release: Release) -> Recorded:
+    """The columns of the answer. All of it is released."""
     answers, drawn = release.rows.answers, release.drawn
     found: Recorded = {}
     if release.query.delta is not None or release.query.kind.told:
@@ -98,17 +92,13 @@ def _says_all(answers: Answers, drawn: Drawn) -> bool:
 
 
 def told(recorded: object) -> Told | None:
-    """What was recorded, whichever version did it; None where it has not the shape of an answer.
+    """What was recorded; None where it has not the shape of an answer.
 
     >>> told({"values": [5], "off": 3.0}).lower
     [2.0]
     >>> told({"step": 0.5, "parts": [["sum", [7]]], "off": 3.0}).values
     [3.5]
-    >>> told([[5, 2.0, 8.0, "a"], [6, 3.0, 9.0, "b"]]).keys
-    [['a', 'b']]
     """
-    if isinstance(recorded, list):
-        recorded = _turned(recorded)
     if not isinstance(recorded, dict):
         return None
     if _numbers([recorded.get("step")]):
@@ -132,24 +122,6 @@ def _stepped(step: float, parts: Any) -> list[float] | None:
         return None
     values: list[float] = _multiplied(parts[0][1], float(step)).tolist()
     return values
-
-
-def _turned(rows: list[Any]) -> Recorded | None:
-    """Rows of value, ends and keys as columns; rows that begin with the mark are the parts."""
-    marked = [row for row in rows if isinstance(row, list) and row[:1] == [_MARK]]
-    plain = [row for row in rows if not (isinstance(row, list) and row[:1] == [_MARK])]
-    widths = {len(row) if isinstance(row, list) else 0 for row in plain}
-    if len(widths) > 1 or (widths and min(widths) < 3):
-        return None
-    columns = [list(column) for column in zip(*plain, strict=True)] or [[], [], []]
-    parts = [[row[1], row[2:]] for row in marked if len(row) > 1]
-    return {
-        "values": columns[0],
-        "lower": columns[1],
-        "upper": columns[2],
-        "keys": columns[3:],
-        "parts": parts,
-    }
 
 
 def _numbers(column: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,9 @@ from leakcap.errors import (
     DataError,
     InvalidPolicy,
     InvalidQuery,
-    LeakcapError,
-    after_commit,
     require,
 )
-from leakcap.ledger import Answer, Balance, Caps, Charge, Ledger
+from leakcap.ledger import Balance, Caps, Charge, Entry, Ledger, answer_once
 from leakcap.ledger.chain import text_hash
 from leakcap.release.accuracy import Preview, preview
 from leakcap.release.asking import Asking
@@ -31,7 +29,7 @@ from leakcap.release.policy import Policy, load_policy
 from leakcap.release.portable import portable, portable_tables
 from leakcap.release.price import Price, price_of
 from leakcap.release.queries import Query
-from leakcap.release.recorded import recalled, values_of
+from leakcap.release.recorded import recalled, recorded_of
 from leakcap.release.result import Release, release_of
 from leakcap.release.scan import Found, Scan, scans_of
 from leakcap.release.schema import check_schema, wrong_number
@@ -224,54 +222,42 @@ class PrivateTable(Asking):
         for plan in plans:
             check_schema(columns, plan.used_columns, plan.policy, tables=plan.query.join)
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
-        data = self.state()
-        recalls = [None] * len(plans) if fresh else self.ledger.recall(charges, data=data)
-        steps = list(zip(plans, prices, strict=True))
-        first = list(range(len(plans))) if fresh else _first_alike(charges)
-        paid = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
-        answers = dict(
-            zip(paid, self._pay([steps[i] for i in paid], [charges[i] for i in paid], data), strict=True)
-        )
-        known = {i: recall for i, recall in enumerate(recalls) if recall is not None}
-        known |= {i: answers[first[i]][1] for i in range(len(plans)) if i not in known and i not in answers}
-        self.ledger.mark_repeated([answer.entry for answer in known.values()], analyst=self._analyst)
-        return [
-            recalled(plan, price, known[i]) if i in known else answers[i][0]
-            for i, (plan, price) in enumerate(steps)
-        ]
+        data, steps = self.state(), list(zip(plans, prices, strict=True))
 
-    def _pay(
-        self, steps: Sequence[tuple[Plan, Price]], charges: Sequence[Charge], data: str
-    ) -> list[tuple[Release, Answer]]:
-        """Check, commit, compute, record; in this order. Each release with its answer as it is remembered."""
-        if not steps:
-            return []
-        # Written out before the commit, so that nothing after it can fail because of the query.
-        least = min(self.policy.caps.each_person or (), default=None)
-        scans = self._scans([plan for plan, _ in steps], [least] * len(steps))
+        def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Release, Any]]]:
+            return self._prepare([steps[i] for i in places], [charges[i] for i in places])
+
         try:
-            if self.policy.neighbours == "replace-one":
-                # A refusal should not wait for the count; `reserve` asks again, and for good.
-                self.ledger.check(charges)
-                self._check_units()
-            entries = self.ledger.reserve(charges, data=data)
+            paid = answer_once(self.ledger, charges, prepare, data=data, analyst=self._analyst, fresh=fresh)
         except BudgetExceeded as error:
             raise error.saying(f"{error}{self._asked_before(charges, data)}") from None
-        ids, people = [entry.id for entry in entries], [entry.people_from for entry in entries]
-        try:
-            if any(one != least for one in people):
-                scans = self._scans([plan for plan, _ in steps], people)
-            totals = {place: found for scan in scans for place, found in scan.run(self._engine).items()}
-            releases = [self._answer(*step, totals[place], people[place]) for place, step in enumerate(steps)]
-            values = values_of(releases, ids)
-            # Until here nobody has seen an answer: what cannot be recorded does not leave.
-            self.ledger.mark_released(ids, answers=values)
-        except LeakcapError as error:
-            raise after_commit(error) from None
         return [
-            (release, Answer(entry.id, values[entry.id], entry.people_from))
-            for release, entry in zip(releases, entries, strict=True)
+            recalled(*step, one.answer) if one.computed is None else one.computed
+            for step, one in zip(steps, paid, strict=True)
         ]
+
+    def _prepare(
+        self, steps: Sequence[tuple[Plan, Price]], charges: Sequence[Charge]
+    ) -> Callable[[Sequence[Entry]], list[tuple[Release, Any]]]:
+        """Whatever may still be refused; then what reads the table and draws noise, once it is paid."""
+        plans = [plan for plan, _ in steps]
+        # Written out before the commit, so that nothing after it can fail because of the query.
+        least = min(self.policy.caps.each_person or (), default=None)
+        scans = self._scans(plans, [least] * len(steps))
+        if self.policy.neighbours == "replace-one":
+            # A refusal should not wait for the count; the commit asks again, and for good.
+            self.ledger.check(charges)
+            self._check_units()
+
+        def compute(entries: Sequence[Entry]) -> list[tuple[Release, Any]]:
+            people = [entry.people_from for entry in entries]
+            again = any(one != least for one in people)
+            chosen = self._scans(plans, people) if again else scans
+            totals = {place: found for scan in chosen for place, found in scan.run(self._engine).items()}
+            releases = [self._answer(*step, totals[place], people[place]) for place, step in enumerate(steps)]
+            return [(release, recorded_of(release)) for release in releases]
+
+        return compute
 
     def _scans(self, plans: Sequence[Plan], people: Sequence[float | None]) -> list[Scan]:
         """The statements, each over the people whose own caps it may count."""
@@ -355,9 +341,3 @@ def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:
     """The ledger, if it is this policy's: one opened by hand could hold other caps."""
     ledger.require_owner(dataset=policy.dataset, policy=policy.fingerprint(), caps=caps)
     return ledger
-
-
-def _first_alike(charges: Sequence[Charge]) -> list[int]:
-    """For each charge the place of the first one that asks the same."""
-    places: dict[tuple[str, str], int] = {}
-    return [places.setdefault((charge.text, charge.asked), i) for i, charge in enumerate(charges)]
