@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command_line import leakcap
-from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Slot, SlotPlan, Spend
 
 OLD_SCHEMA = Path(__file__).parents[1] / "ledger" / "data" / "schema_3.sql"
 
@@ -302,3 +302,23 @@ def test_every_command_shows_an_example() -> None:
     for command in ("verify", "repair", "export", "amend"):
         assert "Example" in leakcap("ledger", command, "--help").stdout
     assert "Example" in leakcap("budget", "--help").stdout
+
+
+def test_the_budget_lists_slots_and_export_and_json_name_them(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'plan.db'}"
+    caps = Caps(epsilon=3.0, delta=1e-6, delta_of_answers=1e-6)
+    with Ledger.open(url, dataset="ward", policy="0" * 8, caps=caps) as ledger:
+        ledger.plan(SlotPlan("year", [Slot("monthly", 12, epsilon=0.2)], delta=1e-6))
+        ledger.reserve([Charge("my count", "count", Spend(epsilon=0.2), slot="monthly")])
+    shown = leakcap("budget", "--ledger", url, cwd=tmp_path).stdout
+    assert "Paid for beforehand" in shown
+    assert "slot monthly" in shown
+    told = json.loads(leakcap("budget", "--ledger", url, "--json", cwd=tmp_path).stdout)
+    (slot,) = told["slots"]
+    assert (slot["name"], slot["plan"], slot["count"], slot["used"]) == ("monthly", "year", 12, 1)
+    assert [(one["state"], one["slot"], one["epsilon"]) for one in told["entries"]] == [
+        ("planned", "", 2.3986893),
+        ("reserved", "monthly", 0.0),
+    ]
+    rows = json.loads(leakcap("ledger", "export", url, "--format", "json", cwd=tmp_path).stdout)
+    assert [row["slot"] for row in (rows["entries"] if isinstance(rows, dict) else rows)] == ["", "monthly"]

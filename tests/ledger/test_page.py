@@ -18,7 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="ut
 
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    code, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}
     exec(code, names)
     opened = names["ledger"]
@@ -39,7 +39,7 @@ def test_every_public_verb_is_explained() -> None:
 
 
 def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
-    toml, own = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    toml, planned, own = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     head = 'dataset = "d"\nneighbours = "replace-one"\nrows = 5\n[columns.x]\nbounds = [0.0, 1.0]\n'
     (tmp_path / "policy.toml").write_text(head + toml)
     caps = load_policy(tmp_path / "policy.toml").caps.ledger_caps()
@@ -55,6 +55,9 @@ def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
     )
     for name in (field.name for field in fields(Limits)):
         assert getattr(caps, name) is not None  # the page shows every cap
+    (tmp_path / "plan.toml").write_text(head + planned)
+    (plan,) = load_policy(tmp_path / "plan.toml").plan
+    assert plan.ledger_plan().slots[0].count == 12
     people = head.replace("replace-one", "add-remove-one").replace("rows = 5\n", "").split("[", 1)
     (tmp_path / "own.toml").write_text(people[0] + own + "[" + people[1])
     assert load_policy(tmp_path / "own.toml").caps.ledger_caps().each_person == (0.1, 0.5, 1.0)

@@ -65,12 +65,13 @@ def budget(
         return
     with Ledger.read(_url(url, query_file=ledger is None)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-        amendments, governs = book.amendments(), book.policy
+        amendments, governs, slots = book.amendments(), book.policy, book.slots()
         told = [book.odometer(one) for one in delta or ()]
     from leakcap.report.spending import (
         print_accounts,
         print_amendments,
         print_entries,
+        print_slots,
         print_spending,
         print_told,
     )
@@ -78,6 +79,7 @@ def budget(
     out, latest = console(), entries if all_ else entries[-20:]
     print_accounts(out, dataset, accounts)
     print_told(out, told)
+    print_slots(out, slots)
     print_amendments(out, amendments)
     print_spending(out, entries)
     print_entries(out, latest)
@@ -110,6 +112,7 @@ def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()
     with Ledger.read(_url(source, query_file=query_file)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
         amendments, told = book.amendments(), [book.odometer(delta) for delta in deltas]
+        slots = book.slots()
     listed = [
         {
             "scope": account.scope,
@@ -125,6 +128,7 @@ def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()
         "entries": [_entry(entry) for entry in entries],
         "amendments": [amendment_dict(one) for one in amendments],
         **({"told": [asdict(one) for one in told]} if told else {}),
+        **({"slots": [_slot(one) for one in slots]} if slots else {}),
         **(_so_far(source, entries) if query_file else {}),
     }
 
@@ -333,6 +337,17 @@ def _caps(balances: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _slot(one: Any) -> dict[str, Any]:
+    return {
+        "name": one.slot.name,
+        "plan": one.plan,
+        "count": one.slot.count,
+        "used": one.used,
+        "epsilon": one.slot.epsilon,
+        "nats_table": finite(one.slot.nats_table),
+    }
+
+
 def _entry(entry: Any) -> dict[str, Any]:
     return {
         "id": entry.id,
@@ -341,6 +356,7 @@ def _entry(entry: Any) -> dict[str, Any]:
         "query": entry.text,
         "analyst": entry.analyst,
         "state": entry.state,
+        "slot": entry.slot,
         "data_version": entry.data_version,
         "epsilon": finite(entry.spend.epsilon),
         "delta": entry.spend.delta,

@@ -8,6 +8,7 @@ new policy protects the same unit, in the same sense: the same `unit`, the same 
   alone, and its noise covered that. Other rows chosen later are another question about the same person, and
   ε adds up for every seed.
 - An order of Rényi divergence that is looked at alone (`caps.order`) was named before anything was asked.
+- A plan (`[[plan]]`) was paid for as it is; others may be added.
 - Bounds, keys, fills, columns, and the public number of units do not change what answers of before told.
 - From add/remove-one to replace-one: two tables that differ in one unit's contents are each one step from the
   table without the unit, so that (ε, δ) becomes (2ε, (1 + e^ε)δ), query by query. Nats about a person were
@@ -102,6 +103,7 @@ def require_continuing(earlier: Sequence[Mapping[str, Any]], new: Mapping[str, A
             )
         _require_same_people(old, new)
         _require_same_orders(old, new)
+        _require_same_plans(old, new)
         _require_same_owners(old.get("tables", {}), new.get("tables", {}))
 
 
@@ -150,6 +152,18 @@ def _require_same_orders(old: Mapping[str, Any], new: Mapping[str, Any]) -> None
             raise LedgerError(
                 f"`{name}` may not change from {says[0]} to {says[1]}: which order needs least may hang on "
                 f"what was answered, so that it has to be named beforehand. {_KEEP.format(f'`{name}`')}"
+            )
+
+
+def _require_same_plans(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """What was paid for beforehand stays as it is."""
+    now = {plan["name"]: plan for plan in new.get("plan", ())}
+    for plan in old.get("plan", ()):
+        if not alike(plan, now.get(plan["name"])):
+            fate = "change" if plan["name"] in now else "be removed"
+            raise LedgerError(
+                f"Plan `{plan['name']}` may not {fate}: it was paid for as one charge, and answers may have "
+                "been given from it. Keep it as it is; add a plan of another name."
             )
 
 
@@ -235,12 +249,12 @@ def _level(ticks: Ticks, then: Terms, now: Terms) -> int | None:
 
 
 def meaning(document: Mapping[str, Any]) -> dict[str, Any]:
-    """All of a policy but its caps: what says what a query means.
+    """All of a policy but its caps and plans: what says what a query means.
 
     >>> meaning({"dataset": "ward", "caps": {"epsilon": 1.0}})
     {'dataset': 'ward'}
     """
-    return {name: value for name, value in document.items() if name != "caps"}
+    return {name: value for name, value in document.items() if name not in ("caps", "plan")}
 
 
 def alike(one: Any, other: Any) -> bool:

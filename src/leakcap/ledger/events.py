@@ -14,11 +14,12 @@ from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, link
-from leakcap.ledger.curve import curve_read, curve_text
+from leakcap.ledger.curve import ORDERS, curve_read, curve_text
 from leakcap.ledger.details import FROM
 from leakcap.ledger.rules import Rules, rules_read
 from leakcap.ledger.sameness import memo_key
 from leakcap.ledger.schema import EVENT
+from leakcap.ledger.slots import SlotPlan, plan_text
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import Regime
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks, decimal, units
@@ -34,6 +35,7 @@ __all__ = [
     "first_row",
     "note_row",
     "owner_text",
+    "plan_row",
     "progress_row",
     "regime_of",
     "reserve_rows",
@@ -41,6 +43,9 @@ __all__ = [
     "stamp",
     "ticks_of",
 ]
+
+_FREE = Spend(0.0, 0.0, 0.0, 0.0, 0.0, (0.0,) * len(ORDERS))
+"""What an answer from a slot costs: the plan was paid for."""
 
 SKEW = timedelta(minutes=5)
 """A clock this much behind the last entry is drift, and the last entry's time is used; more is refused."""
@@ -80,6 +85,13 @@ def amend_row(
     return link(row | columns_of(carried), state.head)
 
 
+def plan_row(state: State, time: str, plan: SlotPlan, charged: Ticks) -> dict[str, Any]:
+    """The row that pays for a plan; its slots' answers cost nothing more."""
+    row = _row(state.rows + 1, "plan", time, 0, state.rows + 1)
+    row |= {"query": plan.name, "text": f"plan: {plan.words}", "details": plan_text(plan)}
+    return link(row | columns_of(charged), state.head)
+
+
 def regime_of(row: Mapping[str, Any]) -> tuple[str, Regime]:
     """The data set, policy and caps that a row of kind ``open`` or ``amend`` binds."""
     owner = json.loads(row["details"])
@@ -95,9 +107,10 @@ def reserve_rows(
     *,
     meaning: str = "",
     floors: Sequence[int | None] = (),
+    uses: Sequence[int] = (),
 ) -> list[dict[str, Any]]:
     """One linked row for each charge, after the state's last; `floors` are from which level of people's own
-    caps on each counts people."""
+    caps on each counts people, `uses` which use of its slot each is."""
     rows: list[dict[str, Any]] = []
     head, batch = state.head, state.entries + 1
     for step, (charge, ticks) in enumerate(zip(charges, asked, strict=True), 1):
@@ -109,6 +122,8 @@ def reserve_rows(
             "data": data[0],
             "data_version": data[1],
             "memo": memo_key(charge, data[0], state.rules, meaning),
+            "slot": charge.slot,
+            "slot_use": uses[step - 1] if uses else 0,
             **columns_of(ticks),
         }
         rows.append(link(row, head))
@@ -156,14 +171,15 @@ def progress_row(
 
 @cache
 def entries_query() -> Select[Any]:
-    """Every reserved row, oldest first, each with the row numbers of its release and its acknowledgement."""
+    """Every reserved row and every plan, oldest first, each with the row numbers of its release and its
+    acknowledgement."""
     release, noted = EVENT.alias("released_row"), EVENT.alias("noted_row")
     left = and_(release.c.kind == "release", release.c.entry == EVENT.c.entry)
     seen = and_(noted.c.kind == "acknowledge", noted.c.entry == EVENT.c.entry)
     return (
         select(EVENT, release.c.seq.label("released"), noted.c.seq.label("acknowledged"))
         .select_from(EVENT.outerjoin(release, left).outerjoin(noted, seen))
-        .where(EVENT.c.kind == "reserve")
+        .where(EVENT.c.kind.in_(("reserve", "plan")))
         .order_by(EVENT.c.seq)
     )
 
@@ -171,7 +187,9 @@ def entries_query() -> Select[Any]:
 @cache
 def some_entries_query() -> Select[Any]:
     """The same for the entries in a list of numbers that is bound to `wanted`."""
-    return entries_query().where(EVENT.c.entry.in_(bindparam("wanted", expanding=True)))
+    return entries_query().where(
+        EVENT.c.kind == "reserve", EVENT.c.entry.in_(bindparam("wanted", expanding=True))
+    )
 
 
 def ticks_of(row: Mapping[str, Any]) -> Ticks:
@@ -192,8 +210,7 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
     """
     row = dict(found)
     try:
-        charged = ticks_of(row)
-        amounts = {name: _units(ticks) for name, ticks in zip(AMOUNTS, charged.numbers, strict=False)}
+        own = spend_of(ticks_of(row))
         left, noted = row.get("released"), row.get("acknowledged")
         return Entry(
             id=row["entry"],
@@ -201,18 +218,32 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
             query=row["query"],
             text=row["text"],
             analyst=row["analyst"],
-            spend=Spend(**amounts, curve=_curve_units(charged.curve)),
-            state="released" if left is not None else "reserved" if noted is None else "acknowledged",
+            spend=_FREE if row["slot"] else own,
+            state="planned"
+            if row["kind"] == "plan"
+            else "released"
+            if left is not None
+            else "reserved"
+            if noted is None
+            else "acknowledged",
             version=row["software"],
             hash=row["hash"],
             batch=row["batch"],
             details=json.loads(row["details"]),
             data_version=row["data_version"],
+            slot=row["slot"],
+            own=own,
         )
     except (TypeError, ValueError, AttributeError) as error:
         raise LedgerError(
             f"Row {row['seq']} of the ledger was edited. Restore the ledger from a backup."
         ) from error
+
+
+def spend_of(ticks: Ticks) -> Spend:
+    """Ticks as a spend again."""
+    amounts = {name: _units(one) for name, one in zip(AMOUNTS, ticks.numbers, strict=False)}
+    return Spend(**amounts, curve=_curve_units(ticks.curve))
 
 
 def _units(ticks: int | None) -> float:
@@ -235,8 +266,9 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _row(seq: int, kind: str, time: str, entry: int, batch: int) -> dict[str, Any]:
     row = {"seq": seq, "kind": kind, "time": time, "entry": entry, "batch": batch, "software": _software()}
-    texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer"), "")
-    return row | texts | columns_of(NOTHING) | {"details": "{}", "data_version": 0}
+    texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer", "slot"), "")
+    numbers = {"data_version": 0, "slot_use": 0}
+    return row | texts | columns_of(NOTHING) | {"details": "{}"} | numbers
 
 
 @cache

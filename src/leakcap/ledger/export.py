@@ -18,7 +18,7 @@ from leakcap.plain import csv_text, json_text
 __all__ = ["export"]
 
 _WHAT = ("id", "time", "analyst", "query", "text", "state")
-_COLUMNS = (*_WHAT, *AMOUNTS, "curve", "data_version", "details", "software")
+_COLUMNS = (*_WHAT, *AMOUNTS, "curve", "slot", "data_version", "details", "software")
 
 
 def export(
@@ -59,6 +59,7 @@ def _row(entry: Entry) -> dict[str, Any]:
             {"order": order, "nats": nats}
             for order, nats in zip(ORDERS, entry.spend.curve or (), strict=True)
         ],
+        "slot": entry.slot,
         "data_version": entry.data_version,
         "details": dict(entry.details),
         "software": entry.version,
@@ -75,6 +76,7 @@ def _amended(amendment: Amendment) -> dict[str, Any]:
         "state": "amended",
         **dict.fromkeys(AMOUNTS, 0.0),
         "curve": [],
+        "slot": "",
         "data_version": None,
         "details": {
             "before": amendment.before,

@@ -14,19 +14,21 @@ from typing import Any, Self
 from sqlalchemy import Connection, select
 
 from leakcap.errors import BudgetExceeded, LedgerError, require
-from leakcap.ledger import amending, events, memo
+from leakcap.ledger import amending, events, memo, planning
 from leakcap.ledger.accounts import book
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
+from leakcap.ledger.limits import excess, refuse
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
 from leakcap.ledger.reading import Book
 from leakcap.ledger.rules import Rules, rules_of
 from leakcap.ledger.schema import EVENT, POLICY, SECRET, STATE, create, require_version
+from leakcap.ledger.slots import SlotPlan, charge_of
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
 from leakcap.ledger.text import require_text
-from leakcap.ledger.ticks import NOTHING, Ticks
+from leakcap.ledger.ticks import NOTHING, Ticks, total
 from leakcap.ledger.values import Answer, Charge, Entry
 
 __all__ = ["Ledger"]
@@ -98,7 +100,7 @@ class Ledger(Book):
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
                 database.require_no_lost_log(state.head)
-                if _unused(state) and state.dataset == dataset:
+                if _unused(connection, state) and state.dataset == dataset:
                     state = _begin_anew(connection, state, policy, rules)
                 _require_owner(connection, state, dataset, policy, rules, database.label)
                 if text:
@@ -181,7 +183,41 @@ class Ledger(Book):
         with _refusals_logged(batch), self._database.reading() as connection:
             state = self._governed(connection)
             time = events.stamp(self._clock, state.time, self.url)
-            book(connection, state, batch, _asked(batch, state), time, self.url)
+            asked = _asked(batch, state)
+            planning.uses_of(connection, batch, asked, self.url)
+            book(connection, state, batch, asked, time, self.url)
+
+    def plan(self, plan: SlotPlan) -> None:
+        """Pay for a plan, all of it now: what is then answered from its slots costs nothing more.
+
+        The same plan is paid for once. Raises `BudgetExceeded` where it would pass a cap on everything, and
+        `LedgerError` where another plan has its name, or one of its slots'. Accounts of analysts and periods
+        are charged answer by answer. See `docs/ledger.md`.
+
+        >>> from leakcap.ledger import Caps, Slot, Spend
+        >>> caps = Caps(epsilon=2.5, delta=1e-6, delta_of_answers=1e-6)
+        >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=caps) as ledger:
+        ...     ledger.plan(SlotPlan("year", [Slot("monthly", 12, epsilon=0.2)], delta=1e-6))
+        ...     _ = ledger.reserve([Charge("january", "count", Spend(epsilon=0.2), slot="monthly")])
+        ...     ledger.slots()[0].left, ledger.totals().epsilon
+        (11, 2.3986893)
+        """
+        require(isinstance(plan, SlotPlan), "plan", "Ledger.plan", "be a `SlotPlan`", plan)
+        self._require_writable()
+        with self._database.writing() as connection:
+            state = self._governed(connection, lock=True)
+            if planning.standing(connection, plan):
+                return
+            planning.require_new(connection, state, plan, self.url)
+            charged = charge_of(plan, state.rules.alpha)
+            try:
+                refuse(excess(state.spent, charged, state.rules.whole, f"dataset `{state.dataset}`"))
+            except BudgetExceeded as error:
+                raise error.saying(f"Plan `{plan.name}` does not fit. {error}") from None
+            time = events.stamp(self._clock, state.time, self.url)
+            row = events.plan_row(state, time, plan, charged)
+            _append(connection, state, [row], time, spent=total([state.spent, charged]))
+        _log.info("charged: plan %a, epsilon %s", plan.name, charged.epsilon)
 
     def reserve(self, charges: Iterable[Charge], *, data: str = "") -> list[Entry]:
         """Commit the spends: all of them or, with `BudgetExceeded` naming every cap passed, none.
@@ -198,12 +234,13 @@ class Ledger(Book):
             state = self._governed(connection, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
             asked = _asked(batch, state)
+            uses = planning.uses_of(connection, batch, asked, self.url)
             booked = book(connection, state, batch, asked, time, self.url)
             version = memo.version_of(connection, state, data)
             meaning = self._tags(connection, state)[0]
             table = (data, version)
             rows = events.reserve_rows(
-                batch, asked, state, time, table, meaning=meaning, floors=booked.floors
+                batch, asked, state, time, table, meaning=meaning, floors=booked.floors, uses=uses
             )
             for account in booked.accounts:
                 account.save(connection)
@@ -337,7 +374,7 @@ class Ledger(Book):
         there is anything in the ledger that keeps another from being its first policy.
         """
         found = self._meanings or meanings_of(connection)
-        if not _unused(state):
+        if not _unused(connection, state):
             self._meanings = found
         return found
 
@@ -443,9 +480,11 @@ def _begin(connection: Connection, dataset: str, policy: str, rules: Rules, time
     insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
 
 
-def _unused(state: State) -> bool:
-    """Whether nothing stands in the ledger but whose it is."""
-    return state.rows == 1
+def _unused(connection: Connection, state: State) -> bool:
+    """Whether nothing stands in the ledger but whose it is, and plans of which nothing was used."""
+    if state.rows == 1 or state.entries:
+        return state.rows == 1
+    return state.rows == 1 + len(planning.plans_of(connection))
 
 
 def _begin_anew(connection: Connection, state: State, policy: str, rules: Rules) -> State:

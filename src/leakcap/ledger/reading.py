@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import Connection, select
 
 from leakcap.cards import bar, card
-from leakcap.ledger import amending, memo
+from leakcap.ledger import amending, memo, planning
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
@@ -21,6 +21,7 @@ from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of
 from leakcap.ledger.rules import Rules, period_label
 from leakcap.ledger.schema import ACCOUNT
+from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.state import State, load_account, load_state
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_spent
 from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Told, Totals
@@ -64,7 +65,7 @@ class Book:
         return self._state().policy
 
     def entries(self) -> list[Entry]:
-        """Every committed spend, oldest first; after an amendment with what it counts for now."""
+        """Every committed spend and plan, oldest first; after an amendment with what it counts for now."""
         with self._database.reading() as connection:
             counting = counting_of(connection)
             return [counting.entry(row) for row in connection.execute(entries_query()).mappings()]
@@ -78,6 +79,11 @@ class Book:
         """What an amendment would change, without making it. Raises what `Ledger.amend` would."""
         with self._database.reading() as connection:
             return amending.plan(connection, proposed, self._clock, self.url)
+
+    def slots(self) -> list[SlotUse]:
+        """Every slot of every plan, and how often it was used."""
+        with self._database.reading() as connection:
+            return list(planning.slots_of(connection).values())
 
     def unreleased(self) -> list[Entry]:
         """What was reserved, never released and not acknowledged: paid for, no answer known to have left."""

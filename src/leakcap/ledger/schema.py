@@ -42,7 +42,7 @@ __all__ = [
     "require_version",
 ]
 
-VERSION = 5
+VERSION = 6
 """Of the schema that this leakcap reads and writes."""
 
 METADATA = MetaData()
@@ -75,6 +75,8 @@ EVENT = Table(
     Column("data_version", BigInteger, nullable=False),
     Column("memo", Text, nullable=False),
     Column("answer", Text, nullable=False),
+    Column("slot", Text, nullable=False),
+    Column("slot_use", BigInteger, nullable=False),
     Column("software", Text, nullable=False),
     Column("previous", Text, nullable=False),
     Column("hash", Text, nullable=False),
@@ -82,7 +84,7 @@ EVENT = Table(
 
 # An entry is reserved, released and acknowledged once; a repeat carries its own row's number as its batch.
 Index("leakcap_event_once_only", EVENT.c.kind, EVENT.c.entry, EVENT.c.batch, unique=True)
-for _name in ("memo", "data", "analyst"):
+for _name in ("memo", "data", "analyst", "slot"):
     Index(f"leakcap_event_{_name}", EVENT.c[_name], EVENT.c.seq)
 
 STATE = Table(

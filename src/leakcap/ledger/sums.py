@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +11,10 @@ from leakcap.errors import LedgerError
 from leakcap.ledger.continuing import Terms, counted, document_of, require_continuing, terms_of
 from leakcap.ledger.people import SCOPE, Levels
 from leakcap.ledger.rules import Rules, period_label
+from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
-__all__ = ["Regime", "Sums", "documents_of", "places", "terms_of_all"]
+__all__ = ["Regime", "Sums", "documents_of", "on_everything", "places", "terms_of_all"]
 
 _COLUMN = 2**63 - 1
 
@@ -33,9 +34,12 @@ class Sums:
     regimes: list[Regime] = field(default_factory=list)
     spent: Ticks = NOTHING
     accounts: dict[tuple[str, str], Ticks] = field(default_factory=dict)
-    spends: list[tuple[str, str, Ticks, int, int | None]] = field(default_factory=list)
-    """Of each its analyst, time, what was charged, in which regime, and from which level of people's own caps
-    on it counted people."""
+    spends: list[tuple[str, str, Ticks, int, int | None, str]] = field(default_factory=list)
+    """Of each its analyst, time, what was charged, in which regime, from which level of people's own caps
+    on it counted people, and from which slot of a plan it was answered."""
+    plans: list[tuple[Ticks, int]] = field(default_factory=list)
+    """What each plan was charged, and in which regime."""
+    slots: dict[str, SlotUse] = field(default_factory=dict)
     repeats: set[tuple[str, int]] = field(default_factory=set)
     """Who was told the answer of which entry for free."""
 
@@ -43,10 +47,18 @@ class Sums:
         """The first policy."""
         self.regimes.append(regime)
 
-    def spend(self, analyst: str, time: str, ticks: Ticks, floor: int | None = None) -> None:
+    def spend(self, analyst: str, time: str, ticks: Ticks, floor: int | None = None, slot: str = "") -> None:
         """One more spend under the present policy."""
-        self.spends.append((analyst, time, ticks, len(self.regimes) - 1, floor))
-        self._book(analyst, time, ticks, floor)
+        self.spends.append((analyst, time, ticks, len(self.regimes) - 1, floor, slot))
+        self._book(analyst, time, ticks, floor, slot)
+        if slot:
+            self.slots[slot] = replace(self.slots[slot], used=self.slots[slot].used + 1)
+
+    def plan(self, plan: SlotPlan, ticks: Ticks) -> None:
+        """One more plan, paid for under the present policy."""
+        self.plans.append((ticks, len(self.regimes) - 1))
+        self.slots |= {one.name: SlotUse(plan.name, one, 0) for one in plan.slots}
+        self.spent = total([self.spent, ticks])
 
     def floor(self, ticks: Ticks) -> int | None:
         """From which level of people's own caps on a spend counts people; None where people have none, or
@@ -75,18 +87,20 @@ class Sums:
         self.regimes.append(regime)
         terms = terms_of_all(self.regimes, texts)
         self.spent, self.accounts = NOTHING, {}
-        for analyst, time, ticks, when, floor in self.spends:
-            self._book(analyst, time, counted(ticks, terms[when], terms[-1]), floor)
+        for ticks, when in self.plans:
+            self.spent = total([self.spent, counted(ticks, terms[when], terms[-1])])
+        for analyst, time, ticks, when, floor, slot in self.spends:
+            self._book(analyst, time, counted(ticks, terms[when], terms[-1]), floor, slot)
         for analyst, entry in self.repeats:
-            payer, _, ticks, when, _ = self.spends[entry - 1]
+            payer, _, ticks, when, *_ = self.spends[entry - 1]
             if analyst != payer and regime.rules.of_analyst(analyst) is not None:
                 self._add(("analyst", analyst), counted(ticks, terms[when], terms[-1]))
         if any(amount is not None and amount > _COLUMN for amount in self.spent.numbers):
             raise LedgerError("What was spent before is too large to be counted under the new policy.")
 
-    def _book(self, analyst: str, time: str, ticks: Ticks, floor: int | None) -> None:
+    def _book(self, analyst: str, time: str, ticks: Ticks, floor: int | None, slot: str) -> None:
         rules = self.regimes[-1].rules
-        self.spent = total([self.spent, ticks])
+        self.spent = total([self.spent, on_everything(ticks, slot)])
         for place in places(rules, analyst, time):
             self._add(place, ticks)
         for level in rules.each_person:
@@ -95,6 +109,15 @@ class Sums:
 
     def _add(self, place: tuple[str, str], ticks: Ticks) -> None:
         self.accounts[place] = total([self.accounts.get(place, NOTHING), ticks])
+
+
+def on_everything(ticks: Ticks, slot: str) -> Ticks:
+    """What an answer is charged on the account of everything: from a slot nothing, but that it was asked.
+
+    >>> on_everything(Ticks(5, 0, 5, 5, 5, 1), "monthly").numbers
+    (0, 0, 0, 0, 0, 1)
+    """
+    return NOTHING._replace(queries=ticks.queries) if slot else ticks
 
 
 def documents_of(policies: Sequence[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:

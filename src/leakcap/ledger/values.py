@@ -121,6 +121,8 @@ class Charge:
     `counts_by_cap` is the word of whoever asks that only those people are counted whose own caps have room,
     as the entry says (`Entry.people_from`). A ledger in which people have caps takes no other charge.
 
+    `slot` names the slot of a plan (`Ledger.plan`) that the answer is taken from; it then costs nothing more.
+
     >>> Charge("malignant", "count where diagnosis = 'malignant'", Spend(epsilon=0.1)).analyst
     ''
     """
@@ -132,10 +134,11 @@ class Charge:
     details: Mapping[str, str | float | int] = field(default_factory=dict)
     asked: str = ""
     counts_by_cap: bool = False
+    slot: str = ""
 
     def __post_init__(self) -> None:
         require(bool(self.query), "query", "Charge", "be a name", self.query)
-        for name in ("query", "text", "analyst", "asked"):
+        for name in ("query", "text", "analyst", "asked", "slot"):
             require_text(getattr(self, name), name, "Charge")
         object.__setattr__(self, "details", dict(self.details))
         for key, value in self.details.items():
@@ -157,6 +160,9 @@ class Entry:
     what it counts for under the one that governs. `state` is ``reserved`` from the commit on, ``released``
     once the answer left, and ``acknowledged`` where somebody looked into it and found that none left; it
     stays spent in any case. `data_version` counts the versions of the table, from 1.
+
+    A plan that was paid for is an entry too, without a number (0), in state ``planned``. What is answered
+    from its `slot` costs nothing; `own` is what such an answer tells by itself.
     """
 
     id: int
@@ -165,12 +171,14 @@ class Entry:
     text: str
     analyst: str
     spend: Spend
-    state: Literal["reserved", "released", "acknowledged"]
+    state: Literal["reserved", "released", "acknowledged", "planned"]
     version: str
     hash: str
     batch: int
     details: Mapping[str, str | float | int] = field(default_factory=dict)
     data_version: int = 1
+    slot: str = ""
+    own: Spend = field(default_factory=Spend, repr=False)
 
     @property
     def people_from(self) -> float | None:

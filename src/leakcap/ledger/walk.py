@@ -14,9 +14,10 @@ from leakcap.ledger.details import floor_read
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import ACCOUNT, EVENT
+from leakcap.ledger.slots import plan_read, proven
 from leakcap.ledger.state import State, load_state, sums_of
 from leakcap.ledger.sums import Regime, Sums
-from leakcap.ledger.ticks import NOTHING
+from leakcap.ledger.ticks import NOTHING, Ticks
 from leakcap.ledger.values import Head
 
 __all__ = ["proven_sums", "walk"]
@@ -105,6 +106,8 @@ class _Seen:
             self._amend(row)
         elif row["kind"] == "reserve":
             self._spend(row)
+        elif row["kind"] == "plan":
+            self._plan(row)
         elif ticks_of(row) != NOTHING:
             self._refuse(self.seq + 1, "spends, and is no spend")
         elif row["kind"] == "repeat":
@@ -114,7 +117,25 @@ class _Seen:
         floor, ticks = floor_read(row["details"]), ticks_of(row)
         if floor != self.sums.floor(ticks) or (self.sums.levels and floor is None):
             self._refuse(self.seq + 1, "counts people whose own caps have no room")
-        self.sums.spend(row["analyst"], row["time"], ticks, floor)
+        slot = row["slot"]
+        if slot:
+            self._take(slot, row["slot_use"], ticks)
+        self.sums.spend(row["analyst"], row["time"], ticks, floor, slot)
+
+    def _take(self, slot: str, use: int, ticks: Ticks) -> None:
+        known = self.sums.slots.get(slot)
+        if known is None or use != known.used + 1 or use > known.slot.count:
+            self._refuse(self.seq + 1, f"uses slot `{slot}`, which has no such answer left")
+        elif not known.slot.admits(ticks):
+            self._refuse(self.seq + 1, f"uses slot `{slot}`, which does not admit it")
+
+    def _plan(self, row: Mapping[str, Any]) -> None:
+        plan, charged = plan_read(row["details"]), ticks_of(row)
+        if any(one.name in self.sums.slots for one in plan.slots):
+            self._refuse(self.seq + 1, "has a slot that another plan has")
+        if not proven(plan, self.sums.regimes[-1].rules.alpha, charged):
+            self._refuse(self.seq + 1, "was charged less than its plan")
+        self.sums.plan(plan, charged)
 
     def _amend(self, row: Mapping[str, Any]) -> None:
         told, now = json.loads(row["details"]), self.sums.regimes[-1].policy

@@ -25,7 +25,7 @@ class Terms(TypedDict, total=False):
 
     `epsilon` is what is paid, `delta` beside it where keys are private; `where` is a condition, `by` a key
     column or several; `name` what the answer is called; `fresh` asks for new noise where the ledger knows an
-    answer.
+    answer; `slot` is one of the policy's plan, which pays for it.
     """
 
     epsilon: Required[float]
@@ -34,6 +34,7 @@ class Terms(TypedDict, total=False):
     by: str | Sequence[str]
     name: str | None
     fresh: bool
+    slot: str | None
 
 
 _TERMS = f"It takes {', '.join(f'`{name}`' for name in Terms.__annotations__)}."
@@ -219,6 +220,8 @@ class Asking(ABC):
         name = terms.get("name")
         if name is not None:
             question = question.named(name)
+        if terms.get("slot") is not None:
+            question = question.from_slot(str(terms["slot"]))
         return question.release(
             epsilon=terms["epsilon"], delta=terms.get("delta"), fresh=terms.get("fresh", False)
         )

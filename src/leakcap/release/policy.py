@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger.chain import text_hash
 from leakcap.release.caps import PolicyCaps, coin_flip_epsilon
 from leakcap.release.declared import Column, Strict, Table, check_names
+from leakcap.release.planned import PolicyPlan, check_plans
 from leakcap.release.validation import complaints, read_toml
 
 __all__ = ["IdUnit", "Policy", "RowUnit", "load_policy"]
@@ -64,7 +65,8 @@ class Policy(Strict):
     `neighbours` says who is hidden from whom: under ``replace-one`` the number of units is public (`rows`),
     and one unit's data is replaced by any other; under ``add-remove-one`` whether a unit is in the table at
     all is hidden as well. `rows` (exact, public) or `max_rows` (a public upper bound) counts privacy units:
-    rows when the unit is a row, distinct ids when it is an id.
+    rows when the unit is a row, distinct ids when it is an id. `plan` are answers that are fixed and paid for
+    beforehand: see `PolicyPlan`.
 
     >>> policy = Policy(
     ...     dataset="ward", neighbours="replace-one", rows=20,
@@ -82,6 +84,12 @@ class Policy(Strict):
     columns: Annotated[dict[str, Column], Field(min_length=1)]
     tables: dict[str, Table] = Field(default_factory=dict)
     caps: PolicyCaps
+    plan: tuple[PolicyPlan, ...] = ()
+
+    @field_validator("plan", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
 
     @model_validator(mode="before")
     @classmethod
@@ -107,6 +115,9 @@ class Policy(Strict):
         self._check_units()
         self._check_people()
         self._check_tables()
+        check_plans(self.plan)
+        if self.plan and self.caps.each_person is not None:
+            raise ValueError("a `plan` goes without `caps.each_person`: people's own caps are on ε added up")
         return self
 
     def _check_people(self) -> None:
@@ -206,8 +217,9 @@ class Policy(Strict):
                 del column["private"]
             if not column["unknown"]:
                 del column["unknown"]
-        if not content["tables"]:
-            del content["tables"]
+        for name in ("tables", "plan"):
+            if not content[name]:
+                del content[name]
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def fingerprint(self) -> str:

@@ -25,7 +25,7 @@ Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
 
 # What every query may say; the other fields belong to statistics that name them.
-_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by", "delta", "join"})
+_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by", "delta", "join", "slot"})
 _BINNED = "They go with a histogram or quantiles."
 _REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
 
@@ -42,6 +42,7 @@ class Query:
     private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
     belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
     many of the largest categories are wanted; `formula` is computed of each row and clamped to `range`.
+    `slot` names a slot of the policy's `plan` that pays for the answer.
 
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
@@ -66,6 +67,7 @@ class Query:
     top: Whole | None = None
     formula: Text | None = None
     range: tuple[Number, ...] | None = None
+    slot: Text | None = None
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -101,7 +103,7 @@ def _check_fields(query: Query) -> None:
 
 
 def _check_types(query: Query) -> None:
-    for field in ("column", "where", "over", "when", "formula"):
+    for field in ("column", "where", "over", "when", "formula", "slot"):
         value = getattr(query, field)
         _require(value is None or isinstance(value, str), field, query.name, "be text")
     listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)

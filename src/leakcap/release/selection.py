@@ -182,6 +182,10 @@ class Question:
         """Under this name in answers, ledger and report."""
         return replace(self, fields={**self.fields, "name": name})
 
+    def from_slot(self, slot: str) -> Question:
+        """Paid for by this slot of the policy's plan."""
+        return replace(self, fields={**self.fields, "slot": slot})
+
     def having(self, condition: str) -> NoReturn:
         """Refused: groups are not left out by what they count."""
         raise InvalidQuery(

@@ -297,7 +297,14 @@ class PrivateTable(Asking):
         asked = f"ε {as_printed(plan.query.epsilon)}"  # δ stands in the text
         own = self.policy.caps_column is not None
         return Charge(
-            plan.query.name, plan.text, price.spend, self._analyst, details, asked, counts_by_cap=own
+            plan.query.name,
+            plan.text,
+            price.spend,
+            self._analyst,
+            details,
+            asked,
+            counts_by_cap=own,
+            slot=plan.query.slot or "",
         )
 
     def _answer(self, plan: Plan, price: Price, found: Found, people_from: float | None) -> Release:
@@ -330,11 +337,26 @@ def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
     """The ledger of a policy: a URL, the path of an SQLite file, or one that is open already."""
     caps = policy.caps.ledger_caps()
     if isinstance(ledger, Ledger):
-        return _owned(ledger, policy, caps)
+        return _planned(_owned(ledger, policy, caps), policy)
     text = str(ledger)
     url = text if "://" in text else f"sqlite:///{text}"
     text = policy.text()
-    return Ledger.open(url, dataset=policy.dataset, policy=text_hash(text), caps=caps, text=text)
+    opened = Ledger.open(url, dataset=policy.dataset, policy=text_hash(text), caps=caps, text=text)
+    try:
+        return _planned(opened, policy)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _planned(ledger: Ledger, policy: Policy) -> Ledger:
+    """The ledger, with the policy's plans paid for."""
+    if policy.plan:
+        known = {(one.plan, one.slot) for one in ledger.slots()}
+        for plan in (one.ledger_plan() for one in policy.plan):
+            if not known >= {(plan.name, slot) for slot in plan.slots}:
+                ledger.plan(plan)
+    return ledger
 
 
 def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Account, Amendment, Balance, Entry, Told
+from leakcap.ledger import Account, Amendment, Balance, Entry, SlotUse, Told
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
 from leakcap.report.publication import cap_name
@@ -23,6 +23,7 @@ __all__ = [
     "print_amendment",
     "print_amendments",
     "print_entries",
+    "print_slots",
     "print_spending",
     "print_told",
 ]
@@ -30,6 +31,7 @@ __all__ = [
 _WIDTH = 24
 _SOFT, _WARM, _FILL = "dim", "red", "cyan"
 _MOST = 12
+_STATES = {"released": "", "reserved": "not released", "acknowledged": "lost", "planned": "plan"}
 
 
 def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) -> None:
@@ -47,6 +49,20 @@ def print_told(console: Console, told: Sequence[Told]) -> None:
     for one in told:
         odds = f"All answers so far together: ε at most {at_least(one.epsilon)}"
         console.print(Text(f"\n{odds}, but with a probability of {one.delta:.6g}.", style="bold"))
+
+
+def print_slots(console: Console, slots: Sequence[SlotUse]) -> None:
+    """What each slot of a plan may still answer, at no further cost."""
+    if not slots:
+        return
+    console.print(Text("\nPaid for beforehand", style="bold"))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for title in ("slot", "plan", "used", "of", "each at most"):
+        table.add_column(title, justify="right" if title in ("used", "of") else "left")
+    for one in slots:
+        cells = (one.slot.name, one.plan, f"{one.used:,}", f"{one.slot.count:,}", f"ε {one.slot.epsilon:g}")
+        table.add_row(*(Text(plain(cell)) for cell in cells))
+    console.print(table)
 
 
 def print_spending(console: Console, entries: Sequence[Entry]) -> None:
@@ -68,11 +84,12 @@ def print_entries(console: Console, entries: Sequence[Entry]) -> None:
     for entry in entries:
         query = Text(plain(entry.query))
         who = f", {entry.analyst}" if entry.analyst else ""
+        who += f", from slot {entry.slot}" if entry.slot else ""
         query.append(plain(f"\n{entry.text}\n{entry.time:%Y-%m-%d %H:%M} UTC{who}"), style=_SOFT)
-        state = {"released": "", "reserved": "not released", "acknowledged": "lost"}[entry.state]
+        state = _STATES[entry.state]
         spend = entry.spend
         amounts = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
-        table.add_row(str(entry.id), query, *map(_amount, amounts), Text(state, style=_WARM))
+        table.add_row(str(entry.id or ""), query, *map(_amount, amounts), Text(state, style=_WARM))
     console.print()
     console.print(table)
 

@@ -17,6 +17,7 @@ __all__ = [
     "EntryRecord",
     "ExportRecord",
     "RepairRecord",
+    "SlotRecord",
     "ToldRecord",
     "VerifyRecord",
 ]
@@ -38,7 +39,8 @@ class EntryRecord(Part):
     name: str
     query: str
     analyst: str
-    state: Literal["reserved", "released", "acknowledged"]
+    state: Literal["reserved", "released", "acknowledged", "planned"]
+    slot: str = ""
     data_version: int
     epsilon: Nats
     delta: Delta
@@ -75,6 +77,17 @@ class ToldRecord(Part):
     delta: Delta
 
 
+class SlotRecord(Part):
+    """A slot of a plan: how many answers it has in all, how many were given, and what each is at most."""
+
+    name: str
+    plan: str
+    count: int
+    used: int
+    epsilon: Epsilon
+    nats_table: Nats
+
+
 class BudgetRecord(Record):
     """A ledger's accounts; with a query file also the policy and what everything so far tells."""
 
@@ -89,6 +102,7 @@ class BudgetRecord(Record):
     so_far: StatementRecord | None = None
     amendments: tuple[AmendmentRecord, ...] = ()
     told: tuple[ToldRecord, ...] = ()
+    slots: tuple[SlotRecord, ...] = ()
 
 
 class AmendRecord(Record):
@@ -146,6 +160,7 @@ class TrailRow(Part):
     nats_table: Nats
     nats_level: Nats
     curve: str | tuple[CurvePoint, ...] = ()
+    slot: str = ""
     data_version: int
     details: str | dict[str, Any]
     software: str
