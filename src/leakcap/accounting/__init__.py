@@ -15,12 +15,14 @@ from leakcap.accounting.partition import Partition, group, parallel
 from leakcap.accounting.personal import Filter, Odometer, PersonalBudgets
 from leakcap.accounting.price import InformationPrice, information_price, information_total
 from leakcap.accounting.profile import Profile, Values
+from leakcap.accounting.table import LossTable, from_pld, loss_table, to_pld
 from leakcap.accounting.telling import guess_among, most_telling
 
 __all__ = [
     "Calibrated",
     "Filter",
     "InformationPrice",
+    "LossTable",
     "Odometer",
     "Partition",
     "PersonalBudgets",
@@ -33,16 +35,19 @@ __all__ = [
     "compose_approximate",
     "dominating_loss",
     "from_event",
+    "from_pld",
     "group",
     "guess_among",
     "guess_success",
     "information_price",
     "information_total",
+    "loss_table",
     "most_telling",
     "odds_quantile",
     "parallel",
     "shannon_capacity",
     "to_event",
+    "to_pld",
     "trade_off",
     "whole_table",
 ]

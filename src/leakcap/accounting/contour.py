@@ -232,7 +232,7 @@ def make_contour(
     goal = estimate + _TOLERANCE
     c, period, others = _shortest(parts, c, epsilon, goal)
     if lattice is not None:
-        return _on_lattice(parts, c, period, others, lattice)
+        return _on_lattice(parts, c, period, others, lattice, most_work)
     step = 2.0 * math.pi / period
     last = _last(parts, c, step, goal + c * epsilon, estimate + _LOOSE + c * epsilon, most_work)
     nodes = c + 1j * step * np.arange(last + 1)
@@ -242,13 +242,21 @@ def make_contour(
 
 
 def _on_lattice(
-    parts: Parts, c: float, period: float, others: list[tuple[float, float]], lattice: Lattice
+    parts: Parts,
+    c: float,
+    period: float,
+    others: list[tuple[float, float]],
+    lattice: Lattice,
+    most_work: float,
 ) -> Contour:
     count = 2 * math.ceil(0.5 * min(period / lattice.step + 2.0, 4.0 * _MOST_NODES)) + 1
     step = 2.0 * math.pi / (lattice.step * count)
-    nodes = c + 1j * step * np.arange(count // 2 + 1)
+    # A table has as many losses as a grid has points: its own lattice serves the FFT better.
+    dear = (count // 2 + 1) * sum(part.work(c, 0.0) for part, _ in parts) > most_work
+    nodes = c + 1j * step * np.arange(1 if dear else count // 2 + 1)
     values, errors = total_transform(parts, nodes)
-    return Contour(c, step, nodes, values, errors, -math.inf, tuple(others), lattice)
+    log_tail = math.inf if dear else -math.inf
+    return Contour(c, step, nodes, values, errors, log_tail, tuple(others), lattice)
 
 
 def _shortest(

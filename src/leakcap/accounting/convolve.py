@@ -18,7 +18,7 @@ from leakcap.accounting.part import UNIT, Part
 from leakcap.accounting.window import Means, of_one, of_sum, outside
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["bracket_around"]
+__all__ = ["bracket_around", "convolved"]
 
 Parts = Sequence[tuple[Part, int]]
 
@@ -78,7 +78,7 @@ def bracket_around(
     lowers = [(below(part, step, low, high).scaled(1.0 - slack), count) for part, count in parts]
     left, right = _widened(means, uppers, left - 2.0 * step, right + 2.0 * step)
     size = 1 << max(4, math.ceil(math.log2((right - left) / step + 16.0)))
-    return Bracket(*(_convolve(rows, c, step, left, right, size, slack) for rows in (uppers, lowers)))
+    return Bracket(*(convolved(rows, c, step, left, right, size, slack) for rows in (uppers, lowers)))
 
 
 def _log_size(parts: Parts, epsilon: float | None, delta: float | None) -> float:
@@ -127,7 +127,7 @@ def _fit(parts: Parts, step: float) -> float:
     return base / math.floor(base / step) if base / step < 2**40 else step
 
 
-def _convolve(
+def convolved(
     rows: Sequence[tuple[GridLoss, int]],
     c: float,
     step: float,
@@ -136,6 +136,7 @@ def _convolve(
     size: int,
     loose: float,
 ) -> GridSum:
+    """The sum of losses on one grid, tilted by e^{cx}, on `size` points from `left` on."""
     beyond = outside(rows, c, left, right)
     product = np.zeros(size // 2 + 1, dtype=np.complex128)
     log_slack = np.zeros(size // 2 + 1)

@@ -52,7 +52,8 @@ def enumerate_losses(parts: Sequence[tuple[Part, int]]) -> Enumeration | None:
         return None
     size = 1
     for part, count in rows:
-        size *= math.comb(count + len(part.losses) - 1, len(part.losses) - 1)
+        fewer, rest = sorted((count, len(part.losses) - 1))
+        size *= _MOST + 1 if fewer > 1 and rest > _MOST else math.comb(fewer + rest, fewer)
         if size > _MOST:
             return None
     losses, logs = np.zeros(1), np.zeros(1)
@@ -100,6 +101,8 @@ def _block(part: FiniteLoss, size: int) -> FiniteLoss:
 
 def _powers(part: FiniteLoss, count: int) -> tuple[Floats, Floats]:
     """Sums of `count` losses by how often each came, with multinomial probabilities."""
+    if count == 1:  # a table has a hundred thousand losses
+        return np.array(part.losses), np.log(np.array(part.p))
     counts = np.zeros((1, 0), dtype=np.int64)
     left = np.array([count])
     for _ in range(len(part.losses) - 1):

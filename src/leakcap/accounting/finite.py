@@ -71,6 +71,10 @@ class FiniteLoss(Part):
         own = (self.units + self.missing / UNIT) * (1.0 + 2.0 * np.abs(z))
         return np.asarray(UNIT * (24.0 + len(self.losses) + 8.0 * np.abs(z) * reach + own))
 
+    def work(self, c: float, t: float) -> float:
+        """How many losses there are."""
+        return float(len(self.losses))
+
     @cached_property
     def missing(self) -> float:
         """How far both rows together are from sums of one."""

@@ -75,10 +75,14 @@ class _Cells:
     smooth: bool
 
 
-def _cells(part: Part, step: float, low: float, high: float) -> _Cells:
-    """Everything `part` has, in cells of width `step` from `low` to `high` and two tails."""
+def _cells(part: Part, step: float, low: float, high: float, offset: float | None) -> _Cells:
+    """Everything `part` has, in cells of width `step` from `low` to `high` and two tails.
+
+    Without an `offset` the grid goes through the largest atom.
+    """
     atoms = part.atoms()
-    offset = math.fmod(float(atoms.losses[-1]), step) if atoms.losses.size else 0.0
+    if offset is None:
+        offset = math.fmod(float(atoms.losses[-1]), step) if atoms.losses.size else 0.0
     bottom, top = part.support()
     first = math.floor((max(bottom, low) - offset) / step - _ON_GRID)
     last = max(math.ceil((min(top, high) - offset) / step + _ON_GRID), first + 1)
@@ -103,14 +107,14 @@ def _cells(part: Part, step: float, low: float, high: float) -> _Cells:
     return _Cells(offset, step, first, index[seen], p[seen], q[seen], on_grid, left, right, smooth)
 
 
-def above(part: Part, step: float, low: float, high: float) -> GridLoss:
+def above(part: Part, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
     """A loss on the grid whose δ(ε) is nowhere below that of `part`.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss
     >>> bool(above(LaplaceLoss(1.0), 0.25, -9.0, 9.0).log_mean(1.0) > LaplaceLoss(1.0).log_transform(1.0))
     True
     """
-    cells = _cells(part, step, low, high)
+    cells = _cells(part, step, low, high, offset)
     masses = _chords(cells, 1.0)
     masses[0] += cells.left[0]
     infinite = part.infinite + cells.right[0]
@@ -136,14 +140,14 @@ def _chords(cells: _Cells, sign: float) -> Floats:
     )
 
 
-def below(part: Part, step: float, low: float, high: float) -> GridLoss:
+def below(part: Part, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
     """A loss on the grid whose δ(ε) is nowhere above that of `part`.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss
     >>> bool(below(LaplaceLoss(1.0), 0.25, -9.0, 9.0).log_mean(1.0) < LaplaceLoss(1.0).log_transform(1.0))
     True
     """
-    cells = _cells(part, step, low, high)
+    cells = _cells(part, step, low, high, offset)
     masses = _sunk(cells) if cells.smooth and cells.on_grid.size > _FEW else None
     if masses is None:
         masses = _merged(cells)
