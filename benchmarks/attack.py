@@ -22,12 +22,12 @@ import numpy as np
 import pyarrow
 
 from leakcap.attack import read_everybody
-from leakcap.attack.choice import code_for
-from leakcap.attack.finite import least_uses
-from leakcap.attack.matching import Span, match_posterior
-from leakcap.attack.multi_edge import multi_edge_code
-from leakcap.attack.parities import decode_parities, parities, parity
-from leakcap.attack.use import Use, use_of_capacity
+from leakcap.attack.codes.matching import Span, match_posterior
+from leakcap.attack.codes.multi_edge import multi_edge_code
+from leakcap.attack.codes.parities import decode_parities, parities, parity
+from leakcap.attack.codes.use import Use, use_of_capacity
+from leakcap.attack.wifi.choice import code_for
+from leakcap.attack.wifi.finite import least_uses
 from leakcap.audit.tails import fraction_lower, fraction_upper
 from leakcap.release import PrivateTable
 from leakcap.sampling import discrete_laplace, rational_scale, system_bytes

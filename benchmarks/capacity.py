@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.shannon import shannon_capacity
+from leakcap.capacities.solvers.shannon import shannon_capacity
 
 Matrix = NDArray[np.float64]
 GAP = 1e-9

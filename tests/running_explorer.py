@@ -16,8 +16,8 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
-from leakcap.web.guard import Keys
-from leakcap.web.patience import PatientProtocol
+from leakcap.web.serving.guard import Keys
+from leakcap.web.serving.patience import PatientProtocol
 
 __all__ = ["hospital", "promised", "running"]
 

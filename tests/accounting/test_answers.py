@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 from accounting.truth import hockey_stick, listed
 from leakcap.accounting import PrivacyLoss, guess_success, odds_quantile, shannon_capacity, trade_off
-from leakcap.capacities.shannon import shannon_capacity as of_matrix
+from leakcap.capacities.solvers.shannon import shannon_capacity as of_matrix
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter
 from leakcap.mechanism import Gaussian, Laplace

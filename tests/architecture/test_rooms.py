@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import leakcap
@@ -77,3 +79,85 @@ def test_imports_point_down() -> None:
 def test_an_upward_import_is_caught() -> None:
     assert upward(SOURCE / "numeric" / "new.py", "from leakcap.release import PrivateTable")
     assert upward(SOURCE / "channel.py", "import leakcap.divergence")
+
+
+SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "attack": (("value", "chance"), ("codes",), ("wifi",), ("correlated",), ("games", "tables")),
+    "capacities": (("verb", "solvers", "noise"), ("radius", "given", "diameter"), ("records", "level"), ("cost",)),
+    "report": (("render", "words", "records"), ("plots",), ("sections", "terminal"), ("pages",)),
+    "web": (("figures", "reading", "serving"), ("pages", "choosing", "channels", "releasing")),
+}
+"""Of the large rooms what lies above what; what is not named lies above all of it."""
+
+
+def name_of(path: Path) -> str:
+    return ".".join(("leakcap", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+KNOWN = {name_of(path) for path in files()}
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """The modules of leakcap that these nodes of a file import."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("leakcap"):
+            found = (f"{node.module}.{alias.name}" for alias in node.names)
+            names |= {one if one in KNOWN else node.module for one in found}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names & KNOWN
+
+
+def loop(graph: Mapping[str, Collection[str]]) -> list[str]:
+    """Some files each of which imports the next, and the last the first; none where there are none."""
+    try:
+        TopologicalSorter({name: {*others} - {name} for name, others in graph.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Not for types either, and not from within a function."""
+    graph = {}
+    for path in files():
+        tree = ast.parse(path.read_text())
+        # For types only a plan names its query, and a query its statistic, which plans.
+        graph[name_of(path)] = imported(tree.body if rooms_of(path) == "release" else ast.walk(tree))
+    assert sum(map(len, graph.values())) > 1000
+    assert loop(graph) == []
+
+
+def test_a_planted_loop_is_found() -> None:
+    assert sorted(set(loop({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}))) == ["b", "c"]
+    assert loop({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    text = "def f():\n    from leakcap.channel.finite import Channel"
+    assert imported(ast.walk(ast.parse(text))) == {"leakcap.channel.finite"}
+
+
+def height(room: str, part: str) -> int:
+    rows = SUBROOMS[room]
+    return next((i for i, row in enumerate(rows) if part in row), len(rows))
+
+
+def climbing(path: Path, text: str) -> list[str]:
+    """Imports of a room's file from parts of the room that lie above its own."""
+    room, *rest = name_of(path).split(".")[1:]
+    if room not in SUBROOMS or not rest:
+        return []
+    found = (one.split(".") for one in imported(ast.walk(ast.parse(text))))
+    others = sorted({one[2] for one in found if one[1:2] == [room] and len(one) > 2})
+    return [f"{name_of(path)} imports {one}" for one in others if height(room, one) > height(room, rest[0])]
+
+
+def test_inside_the_large_rooms_imports_point_down_too() -> None:
+    parts = [SOURCE / room / part for room, rows in SUBROOMS.items() for row in rows for part in row]
+    assert [part for part in parts if not (part.is_dir() or part.with_suffix(".py").is_file())] == []
+    assert [fault for path in files() for fault in climbing(path, path.read_text())] == []
+
+
+def test_a_climbing_import_inside_a_room_is_caught() -> None:
+    text = "from leakcap.attack.games.classics import averaging"
+    assert climbing(SOURCE / "attack" / "codes" / "new.py", text)
+    assert not climbing(SOURCE / "attack" / "tables" / "new.py", text)

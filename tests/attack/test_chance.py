@@ -12,8 +12,8 @@ import pytest
 from command_line import leakcap
 from leakcap.attack import Finding, play, reconstruction, transmit, transmit_adaptively
 from leakcap.attack.chance import binomial_interval, mean_interval
-from leakcap.attack.finite import fano_told, least_uses, luck
-from leakcap.attack.use import Use
+from leakcap.attack.codes.use import Use
+from leakcap.attack.wifi.finite import fano_told, least_uses, luck
 from leakcap.errors import InvalidParameter
 from seeded import SeededSource
 

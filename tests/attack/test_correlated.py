@@ -12,7 +12,7 @@ import pytest
 
 from leakcap.attack import Sums, copies_curve, correlated_record, equal_copies, households, markov_chain
 from leakcap.capacities import geometric_capacity
-from leakcap.capacities.geometric_ends import ends_information
+from leakcap.capacities.noise.geometric_ends import ends_information
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter
 from leakcap.leakage import mutual_information

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow
 import pytest
 
-from leakcap.attack import FieldRead, field, read_everybody, read_field, search_field
-from leakcap.attack.choice import code_for
-from leakcap.attack.use import Use
+from leakcap.attack import FieldRead, read_everybody, read_field, search_field
+from leakcap.attack.codes.use import Use
+from leakcap.attack.wifi import field
+from leakcap.attack.wifi.choice import code_for
 from leakcap.errors import BudgetExceeded, InvalidParameter
 from leakcap.release import PrivateTable
 from seeded import SeededSource

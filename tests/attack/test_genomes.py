@@ -21,7 +21,7 @@ from leakcap.attack import (
     sampled_record,
     siblings,
 )
-from leakcap.attack.pedigree import transmission
+from leakcap.attack.correlated.pedigree import transmission
 from leakcap.errors import InvalidParameter
 
 Joint = dict[tuple[int, ...], Fraction]

@@ -11,7 +11,7 @@ import pytest
 import scipy.optimize
 
 from leakcap.attack import correlated_record, equal_copies, households, knowledge_curve, unsure_of
-from leakcap.attack.assumption import floor_curve, under_entropy_floor
+from leakcap.attack.correlated.assumption import floor_curve, under_entropy_floor
 from leakcap.errors import InvalidParameter
 from leakcap.numeric import binary_entropy
 from leakcap.numeric.entropy import inverse_binary_entropy

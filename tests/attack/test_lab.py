@@ -11,7 +11,7 @@ import pytest
 
 from command_line import leakcap
 from leakcap.attack import least_uses, transmit, transmit_adaptively, use_of_capacity
-from leakcap.attack.choice import code_for, likely_uses
+from leakcap.attack.wifi.choice import code_for, likely_uses
 from leakcap.errors import InvalidParameter
 from seeded import SeededSource
 

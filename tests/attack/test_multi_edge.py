@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leakcap.attack import belief as belief_module
-from leakcap.attack import multi_edge_graph as graph_module
 from leakcap.attack import transmit, use_of_capacity
-from leakcap.attack.belief import propagate
-from leakcap.attack.belief_evolution import Nodes, evolve, from_ensemble, weak_use
-from leakcap.attack.multi_edge import ENSEMBLE, MultiEdgeCode, multi_edge_code
-from leakcap.attack.multi_edge_graph import Graph, Layer, random_graph
-from leakcap.attack.use import Use
+from leakcap.attack.codes import belief as belief_module
+from leakcap.attack.codes import multi_edge_graph as graph_module
+from leakcap.attack.codes.belief import propagate
+from leakcap.attack.codes.belief_evolution import Nodes, evolve, from_ensemble, weak_use
+from leakcap.attack.codes.multi_edge import ENSEMBLE, MultiEdgeCode, multi_edge_code
+from leakcap.attack.codes.multi_edge_graph import Graph, Layer, random_graph
+from leakcap.attack.codes.use import Use
 from leakcap.errors import InvalidParameter
 from leakcap.sampling import discrete_laplace, rational_scale
 from seeded import SeededSource

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leakcap.attack.code import as_bits
-from leakcap.attack.finite import least_uses
-from leakcap.attack.polar import PolarCode, PolarDesign, polar_code, polar_design
-from leakcap.attack.polar_design import (
+from leakcap.attack.codes.code import as_bits
+from leakcap.attack.codes.polar import PolarCode, PolarDesign, polar_code, polar_design
+from leakcap.attack.codes.polar_design import (
     chosen_bits,
     combined_means,
     even_repeats,
@@ -21,8 +20,9 @@ from leakcap.attack.polar_design import (
     mean_of_softness,
     softness,
 )
-from leakcap.attack.polar_tree import transformed
-from leakcap.attack.use import Use, use_of_capacity
+from leakcap.attack.codes.polar_tree import transformed
+from leakcap.attack.codes.use import Use, use_of_capacity
+from leakcap.attack.wifi.finite import least_uses
 from leakcap.errors import InvalidParameter
 
 Integers = NDArray[np.int64]

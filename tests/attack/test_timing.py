@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 from leakcap.attack import published_timing, textbook_timing, timing
-from leakcap.attack.timing import Work, coin_flip_work, sampled_work, sampler_work, series_work
+from leakcap.attack.games.timing import Work, coin_flip_work, sampled_work, sampler_work, series_work
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable
 from leakcap.sampling import ByteSource, laplace, uniform_below

@@ -22,8 +22,8 @@ from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, amend, load_policy
 from leakcap.release.engine.base import plain
 from leakcap.release.recorded import told
-from leakcap.web.books import answer_of
-from leakcap.web.settings import Settings
+from leakcap.web.releasing.books import answer_of
+from leakcap.web.serving.settings import Settings
 from release.world import policy_of
 
 DATA = pyarrow.table({"g": [0, 1, 2, 2, 2], "x": [1.0] * 5})

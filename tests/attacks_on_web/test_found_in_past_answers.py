@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
-from leakcap.web.guard import Keys
+from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from leakcap.ledger import Ledger
 from leakcap.web import Settings, create_app
-from leakcap.web.guard import Keys
+from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"

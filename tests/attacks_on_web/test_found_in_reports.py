@@ -13,7 +13,7 @@ import pytest
 
 from browser import browse
 from command_line import leakcap
-from leakcap.report.html import render_html
+from leakcap.report.render.html import render_html
 from leakcap.report.sources import page_of
 
 KEPT = Path(__file__).parents[1] / "report" / "version_1"

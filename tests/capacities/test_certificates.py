@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from mpmath import exp, inf, log, mp, mpf
 
-from leakcap.capacities.newton import Certified
-from leakcap.capacities.rows import DenseRows
-from leakcap.capacities.shannon import certified_shannon
-from leakcap.capacities.sibson import certified_sibson
+from leakcap.capacities.solvers.newton import Certified
+from leakcap.capacities.solvers.rows import DenseRows
+from leakcap.capacities.solvers.shannon import certified_shannon
+from leakcap.capacities.solvers.sibson import certified_sibson
 
 mp.dps = 50
 ORDERS = (0.1, 0.5, 0.9, 1 - 1e-9, 1.0, 1 + 1e-12, 1.003, 1.5, 2.0, 8.0, 1e6)

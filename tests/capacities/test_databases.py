@@ -19,7 +19,7 @@ from leakcap.adversary import (
     StrongAdversary,
 )
 from leakcap.capacities import capacity
-from leakcap.capacities.databases import hamming_neighbours, personal_capacities
+from leakcap.capacities.records.databases import hamming_neighbours, personal_capacities
 from leakcap.channel import Channel
 from leakcap.divergence import HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidChannel, InvalidParameter

@@ -12,8 +12,9 @@ import pytest
 from scipy import sparse
 
 from leakcap.adversary import AllPriors, GivenPrior, Neighbours
-from leakcap.capacities import capacity, rational
+from leakcap.capacities import capacity
 from leakcap.capacities.batch import batch_capacity
+from leakcap.capacities.solvers import rational
 from leakcap.channel import Channel, ChannelBatch
 from leakcap.divergence import HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidChannel, InvalidParameter, InvalidPrior

@@ -10,11 +10,17 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from leakcap.capacities.gaussian import gaussian_capacity
-from leakcap.capacities.gaussian_ceiling import ceiling
-from leakcap.capacities.gaussian_line import line
-from leakcap.capacities.gaussian_long import _FLAT, _POSITIONS, _WEIGHTS, long_range_lower, long_range_upper
-from leakcap.capacities.shannon import shannon_capacity
+from leakcap.capacities.noise.gaussian import gaussian_capacity
+from leakcap.capacities.noise.gaussian_ceiling import ceiling
+from leakcap.capacities.noise.gaussian_line import line
+from leakcap.capacities.noise.gaussian_long import (
+    _FLAT,
+    _POSITIONS,
+    _WEIGHTS,
+    long_range_lower,
+    long_range_upper,
+)
+from leakcap.capacities.solvers.shannon import shannon_capacity
 from leakcap.errors import InvalidParameter
 
 

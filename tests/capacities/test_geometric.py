@@ -9,11 +9,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from leakcap.capacities.geometric import geometric_capacity
-from leakcap.capacities.half_sums import FINE, half_sums
-from leakcap.capacities.laplace import laplace_capacity
-from leakcap.capacities.shannon import shannon_capacity
-from leakcap.capacities.tilt import tilt_information
+from leakcap.capacities.noise.geometric import geometric_capacity
+from leakcap.capacities.noise.half_sums import FINE, half_sums
+from leakcap.capacities.noise.laplace import laplace_capacity
+from leakcap.capacities.noise.tilt import tilt_information
+from leakcap.capacities.solvers.shannon import shannon_capacity
 from leakcap.errors import InvalidParameter
 
 

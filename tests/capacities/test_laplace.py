@@ -8,8 +8,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from leakcap.capacities.laplace import kappa, laplace_capacity, thresholds
-from leakcap.capacities.shannon import shannon_capacity
+from leakcap.capacities.noise.laplace import kappa, laplace_capacity, thresholds
+from leakcap.capacities.solvers.shannon import shannon_capacity
 from leakcap.errors import InvalidParameter
 
 SHAPES = [0.3, 1.0, 3.13, 3.2, 3.5, 3.86, 3.87, 4.5, 8.0, 40.0]

@@ -12,7 +12,7 @@ from mpmath import exp, log, mp, mpf
 from leakcap.adversary import AllPriors, AllPriorsJoint, Neighbours
 from leakcap.capacities import capacity
 from leakcap.capacities.level import _bounded_range
-from leakcap.capacities.level_binary import binary_level
+from leakcap.capacities.solvers.level_binary import binary_level
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi, TotalVariation
 from leakcap.errors import InvalidParameter

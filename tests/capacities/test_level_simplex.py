@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from leakcap import AllPriorsJoint, Renyi, capacity
-from leakcap.capacities import level_simplex
-from leakcap.capacities.level_binary import binary_level
-from leakcap.capacities.level_simplex import simplex_ceiling
+from leakcap.capacities.solvers import level_simplex
+from leakcap.capacities.solvers.level_binary import binary_level
+from leakcap.capacities.solvers.level_simplex import simplex_ceiling
 from leakcap.channel import Channel
 from strange_channels import GEOMETRIC, strange_channels
 

@@ -10,8 +10,8 @@ from mpmath import log, matrix, mp, mpf
 
 from leakcap.adversary import AllPriors, Neighbours
 from leakcap.capacities import capacity
-from leakcap.capacities.rows import DenseRows
-from leakcap.capacities.shannon import certified_shannon, shannon_capacity
+from leakcap.capacities.solvers.rows import DenseRows
+from leakcap.capacities.solvers.shannon import certified_shannon, shannon_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import HockeyStick, Renyi
 from leakcap.errors import InvalidParameter

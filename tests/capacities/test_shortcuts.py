@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from leakcap.adversary import Neighbours
-from leakcap.capacities import capacity, columns, shannon
-from leakcap.capacities.certificate import ShannonCertificate
-from leakcap.capacities.columns import widest_column
-from leakcap.capacities.mirror import folded, unfolded
-from leakcap.capacities.pivots import exchange, shannon_prior
-from leakcap.capacities.rows import DenseRows
+from leakcap.capacities import capacity
+from leakcap.capacities.solvers import columns, shannon
+from leakcap.capacities.solvers.certificate import ShannonCertificate
+from leakcap.capacities.solvers.columns import widest_column
+from leakcap.capacities.solvers.mirror import folded, unfolded
+from leakcap.capacities.solvers.pivots import exchange, shannon_prior
+from leakcap.capacities.solvers.rows import DenseRows
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 

@@ -10,8 +10,8 @@ from mpmath import log, mp, mpf
 
 from leakcap.adversary import AllPriors, GivenPrior, Neighbours
 from leakcap.capacities import capacity
-from leakcap.capacities.shannon import shannon_capacity
-from leakcap.capacities.sibson import sibson_capacity
+from leakcap.capacities.solvers.shannon import shannon_capacity
+from leakcap.capacities.solvers.sibson import sibson_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from leakcap.adversary import AllPriors
 from leakcap.capacities import capacity
-from leakcap.capacities.shannon import shannon_capacity
-from leakcap.capacities.sparse_rows import SparseRows
-from leakcap.capacities.sparse_shannon import large_shannon_capacity
+from leakcap.capacities.solvers.shannon import shannon_capacity
+from leakcap.capacities.solvers.sparse_rows import SparseRows
+from leakcap.capacities.solvers.sparse_shannon import large_shannon_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter

@@ -22,7 +22,7 @@ from command_line import Done, leakcap
 from leakcap import Channel
 from leakcap.ledger import Caps, Charge, Ledger, Spend, export
 from leakcap.plain import csv_text, json_text, label_of_cell
-from leakcap.report.sheet import values_text
+from leakcap.report.render.sheet import values_text
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202e\u2066\u200b\ufeff\u2028\u2029\U000e0041\u00ad"
 FORMULAS = [

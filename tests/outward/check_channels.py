@@ -26,7 +26,7 @@ from leakcap.adversary import (
     StrongAdversary,
 )
 from leakcap.capacities import capacity
-from leakcap.capacities.databases import personal_capacities
+from leakcap.capacities.records.databases import personal_capacities
 from leakcap.channel import Channel
 from leakcap.definition import (
     KLDP,
@@ -174,15 +174,15 @@ def solved(full: bool) -> Iterator[tuple[str, np.ndarray, float, arb]]:
 
 
 @checks(
-    "leakcap.capacities.shannon.shannon_capacity",
-    "leakcap.capacities.sibson.sibson_capacity",
-    "leakcap.capacities.sparse_shannon.large_shannon_capacity",
+    "leakcap.capacities.solvers.shannon.shannon_capacity",
+    "leakcap.capacities.solvers.sibson.sibson_capacity",
+    "leakcap.capacities.solvers.sparse_shannon.large_shannon_capacity",
     "leakcap.definition.information.MIDP.measure",
     "leakcap.definition.information.LevelCapacity.measure",
 )
 def solvers(full: bool) -> Iterator[Case]:
-    from leakcap.capacities.sparse_rows import SparseRows
-    from leakcap.capacities.sparse_shannon import large_shannon_capacity
+    from leakcap.capacities.solvers.sparse_rows import SparseRows
+    from leakcap.capacities.solvers.sparse_shannon import large_shannon_capacity
 
     for name, rows, order, truth in solved(full):
         found = capacity(Channel(rows), Renyi(order), AllPriors())
@@ -387,11 +387,11 @@ def database(rows: np.ndarray) -> Channel:
 
 
 @checks(
-    "leakcap.capacities.bayesian.bayesian_adversary",
-    "leakcap.capacities.bayesian.bayesian_neighbours",
-    "leakcap.capacities.databases.strong_adversary",
-    "leakcap.capacities.databases.personal_capacities",
-    "leakcap.capacities.dependence.dependent_records",
+    "leakcap.capacities.records.bayesian.bayesian_adversary",
+    "leakcap.capacities.records.bayesian.bayesian_neighbours",
+    "leakcap.capacities.records.databases.strong_adversary",
+    "leakcap.capacities.records.databases.personal_capacities",
+    "leakcap.capacities.records.dependence.dependent_records",
     "leakcap.capacities.floor.entropy_floor",
     "leakcap.capacities.cost.input_cost",
 )

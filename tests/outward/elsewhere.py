@@ -20,16 +20,16 @@ ELSEWHERE = {
     "leakcap.leakage.joining.belief_change": _JOINING,
     "leakcap.leakage.joining.joining_change": _JOINING,
     "leakcap.bound.Bound.bits": "tests/numeric/test_bound.py::test_bits_are_rounded_outward",
-    "leakcap.capacities.gaussian.gaussian_capacity": (
+    "leakcap.capacities.noise.gaussian.gaussian_capacity": (
         "tests/capacities/test_gaussian.py::test_two_atoms_at_forty_digits"
     ),
-    "leakcap.capacities.geometric.geometric_capacity": (
+    "leakcap.capacities.noise.geometric.geometric_capacity": (
         "tests/capacities/test_geometric.py::test_value_at_forty_digits"
     ),
-    "leakcap.capacities.laplace.laplace_capacity": (
+    "leakcap.capacities.noise.laplace.laplace_capacity": (
         "tests/capacities/test_laplace.py::test_two_ends_at_fifty_digits"
     ),
-    "leakcap.capacities.knowledge.limited_knowledge": (
+    "leakcap.capacities.records.knowledge.limited_knowledge": (
         "tests/capacities/test_knowledge.py::test_another_optimiser_comes_as_far_and_no_further"
     ),
     "leakcap.capacities.power.gaussian_power_capacity": _POWER,
@@ -73,7 +73,7 @@ ELSEWHERE = {
         "tests/release/test_thresholds.py::test_no_person_tells_more_than_the_nats_that_are_charged"
     ),
     "leakcap.release.trees.TreePart.capacity": _PRICE,
-    "leakcap.report.channel.evaluated": (
+    "leakcap.leakage.findings.evaluated": (
         "tests/leakage/test_information.py::test_every_order_is_right_to_the_last_digits"
     ),
     "leakcap.utility.least.least_bayes_capacity": _LEAST,
@@ -84,9 +84,9 @@ ELSEWHERE = {
     "leakcap.utility.synthesis.least_epsilon": (
         "tests/utility/test_synthesis.py::test_least_epsilon_inverts_the_optimum"
     ),
-    "leakcap.web.epsilon.Meaning.guess": _NOISE,
-    "leakcap.web.epsilon.Meaning.orders": _NOISE,
-    "leakcap.web.epsilon.of_so_many_values": _NOISE,
-    "leakcap.web.epsilon_gaussian.GaussianMeaning.beyond": _NOISE,
-    "leakcap.web.epsilon_gaussian.GaussianMeaning.orders": _NOISE,
+    "leakcap.web.choosing.epsilon.Meaning.guess": _NOISE,
+    "leakcap.web.choosing.epsilon.Meaning.orders": _NOISE,
+    "leakcap.web.choosing.epsilon.of_so_many_values": _NOISE,
+    "leakcap.web.choosing.epsilon_gaussian.GaussianMeaning.beyond": _NOISE,
+    "leakcap.web.choosing.epsilon_gaussian.GaussianMeaning.orders": _NOISE,
 }

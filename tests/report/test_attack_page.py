@@ -29,11 +29,11 @@ from leakcap.attack import (
     timing,
 )
 from leakcap.channel import Channel
-from leakcap.report.attack_plots import attack_figures, guard_figures
-from leakcap.report.document import Document, Plot, Section
-from leakcap.report.html import render_html, write_html
 from leakcap.report.pages import attack_page
+from leakcap.report.plots.attack import attack_figures, guard_figures
 from leakcap.report.records import AttackRecord
+from leakcap.report.render.document import Document, Plot, Section
+from leakcap.report.render.html import render_html, write_html
 from seeded import SeededSource
 
 FOUND: dict[str, tuple[tuple[Finding, ...], int]] = {

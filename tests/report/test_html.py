@@ -12,11 +12,11 @@ import pytest
 
 from browser import Marks, browse
 from leakcap.release import PrivateTable, Query, exposure_so_far
-from leakcap.report import plots
-from leakcap.report.document import Document
-from leakcap.report.html import render_html, write_html
-from leakcap.report.publication import Publication
+from leakcap.report.plots import release as plots
+from leakcap.report.render.document import Document
+from leakcap.report.render.html import render_html, write_html
 from leakcap.report.sources import page_of
+from leakcap.report.words.publication import Publication
 from leakcap.statement import statement_of
 
 POLICY = {

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from leakcap.report import promises
+from leakcap.report.words import promises
 from release.world import answers, planned, policy_of, table
 
 UNITS = [

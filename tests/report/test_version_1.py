@@ -18,9 +18,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidParameter
-from leakcap.report.html import render_html
-from leakcap.report.markdown import render_markdown
 from leakcap.report.records import Record
+from leakcap.report.render.html import render_html
+from leakcap.report.render.markdown import render_markdown
 from leakcap.report.sources import page_of
 
 FOLDER = Path(__file__).parent / "version_1"

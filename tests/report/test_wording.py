@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leakcap.bound import Bound
-from leakcap.report import wording
-from leakcap.report.document import Figure, Text
 from leakcap.report.records import StatementRecord
+from leakcap.report.render.document import Figure, Text
 from leakcap.report.sections import figure_of, headline
+from leakcap.report.words import wording
 from leakcap.statement import Exposure, Statement, statement_of
 from report.sentences import LN2, NUMBER, checked, covers, exposures, group, guess, mp, per_cent, rare, shown
 

@@ -15,9 +15,9 @@ from leakcap.cli.serve import _from_file
 from leakcap.release import Query, load_policy, preview
 from leakcap.release.statistics import statistics
 from leakcap.web import Settings, create_app
-from leakcap.web.asking import FIELDS
-from leakcap.web.guard import Keys
-from leakcap.web.questions import QUESTIONS, condition
+from leakcap.web.releasing.asking import FIELDS
+from leakcap.web.releasing.questions import QUESTIONS, condition
+from leakcap.web.serving.guard import Keys
 from running_explorer import promised
 
 HOME = "http://127.0.0.1:8421"

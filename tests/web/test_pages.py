@@ -15,13 +15,14 @@ import altair
 import pytest
 from starlette.testclient import TestClient
 
-from leakcap.web import Settings, create_app, epsilon_plots, needs, needs_plots
-from leakcap.web.comparing import EXAMPLES, PLAIN, Given, compare
-from leakcap.web.epsilon import MECHANISMS, Meaning, asked, count_error
-from leakcap.web.epsilon_gaussian import meaning_of
+from leakcap.web import Settings, create_app
+from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Given, compare
+from leakcap.web.choosing import epsilon_plots, needs, needs_plots
+from leakcap.web.choosing.epsilon import MECHANISMS, Meaning, asked, count_error
+from leakcap.web.choosing.epsilon_gaussian import meaning_of
+from leakcap.web.choosing.needs import Need, choice
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
-from leakcap.web.guard import Keys
-from leakcap.web.needs import Need, choice
+from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"

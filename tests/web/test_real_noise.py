@@ -15,9 +15,9 @@ import pytest
 
 from leakcap.accounting import PrivacyLoss, guess_success
 from leakcap.mechanism import Laplace
-from leakcap.web import epsilon_plots
-from leakcap.web.epsilon import Meaning, asked
-from leakcap.web.epsilon_gaussian import GaussianMeaning, meaning_of
+from leakcap.web.choosing import epsilon_plots
+from leakcap.web.choosing.epsilon import Meaning, asked
+from leakcap.web.choosing.epsilon_gaussian import GaussianMeaning, meaning_of
 
 mp = mpmath.mp.clone()
 mp.dps = 50

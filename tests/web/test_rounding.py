@@ -15,7 +15,7 @@ from leakcap.cli.serve import _from_file
 from leakcap.ledger import Ledger
 from leakcap.release.recorded import told
 from leakcap.web import Settings, create_app
-from leakcap.web.guard import Keys
+from leakcap.web.serving.guard import Keys
 from running_explorer import HOSPITAL, hospital
 
 HOME = "http://127.0.0.1:8421"

@@ -15,11 +15,13 @@ import pytest
 from starlette.testclient import TestClient
 
 import leakcap.web.app
-import leakcap.web.guard
+import leakcap.web.serving.guard
 from leakcap.errors import InvalidParameter
-from leakcap.web import Settings, bounded, create_app, epsilon, needs
-from leakcap.web.guard import MOST_BODY, Keys
+from leakcap.web import Settings, create_app
+from leakcap.web.choosing import epsilon, needs
 from leakcap.web.server import address
+from leakcap.web.serving import bounded
+from leakcap.web.serving.guard import MOST_BODY, Keys
 from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"
@@ -205,7 +207,7 @@ def test_a_body_has_a_size(keys: Keys) -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakcap.web.guard, "_BODY_SECONDS", 0.05)
+    monkeypatch.setattr(leakcap.web.serving.guard, "_BODY_SECONDS", 0.05)
     headers = [
         (b"host", b"127.0.0.1"),
         (b"origin", b"http://127.0.0.1"),

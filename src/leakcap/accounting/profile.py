@@ -5,25 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.accounting.part import Part
 from leakcap.accounting.power import powers
 from leakcap.accounting.routes import deltas_at
 from leakcap.bound import Bound
 from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
 
-if TYPE_CHECKING:
-    from leakcap.accounting.loss import PrivacyLoss
-
 __all__ = ["Profile", "Values"]
 
 _DRAWN = 60
 _LEAST = 1e-12
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+class Direction(Protocol):
+    """One direction of a composed loss: its parts, and ε at a δ."""
+
+    @property
+    def parts(self) -> tuple[tuple[Part, int], ...]:
+        """The single losses, and how often each is composed."""
+
+    def epsilon(self, delta: float, tolerance: float) -> Bound:
+        """The least ε at this δ, in nats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +77,7 @@ class Profile:
     True
     """
 
-    directions: tuple[PrivacyLoss, ...]
+    directions: tuple[Direction, ...]
     tolerance: float
 
     @property

@@ -19,30 +19,30 @@ skew_curve, surprise                 how far outcomes are skewed, how often an o
 
 from __future__ import annotations
 
-from leakcap.attack.assumption import Floored, floor_curve, under_entropy_floor
-from leakcap.attack.classics import averaging, differencing, key_exists, low_bits, textbook_reachable
-from leakcap.attack.correlated import Correlated, copies_curve, correlated_record
-from leakcap.attack.exact import Exposed, all_at_once, membership, reused_noise, row_by_row
-from leakcap.attack.field import FieldRead, read_everybody, read_field, search_field
-from leakcap.attack.finite import finite_length_rate, least_uses
-from leakcap.attack.game import Played, play
-from leakcap.attack.games import games
-from leakcap.attack.genomes import genomes
-from leakcap.attack.guessing import Guess, guessing_game
-from leakcap.attack.knowledge import Unsure, knowledge_curve, unsure_of
-from leakcap.attack.lab import Transmission, transmit, transmit_adaptively
-from leakcap.attack.lecture import Misjudged, lecture_regression, ridge_regression
-from leakcap.attack.linkage import Linked, class_channel, generalise, linkage
-from leakcap.attack.matching import Matched, Span, match_posterior
-from leakcap.attack.parities import Decoded, decode_parities, parities, parity, walsh
-from leakcap.attack.pedigree import Pedigree, cousins, siblings
-from leakcap.attack.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
-from leakcap.attack.samples import Sampled, sampled_joint, sampled_record
-from leakcap.attack.sums import Sums, equal_copies, households, markov_chain
-from leakcap.attack.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
-from leakcap.attack.timing import Timed, published_timing, textbook_timing, timing
-from leakcap.attack.use import Use, use_of_capacity
+from leakcap.attack.codes.matching import Matched, Span, match_posterior
+from leakcap.attack.codes.parities import Decoded, decode_parities, parities, parity, walsh
+from leakcap.attack.codes.use import Use, use_of_capacity
+from leakcap.attack.correlated.assumption import Floored, floor_curve, under_entropy_floor
+from leakcap.attack.correlated.genomes import genomes
+from leakcap.attack.correlated.knowledge import Unsure, knowledge_curve, unsure_of
+from leakcap.attack.correlated.pedigree import Pedigree, cousins, siblings
+from leakcap.attack.correlated.record import Correlated, copies_curve, correlated_record
+from leakcap.attack.correlated.samples import Sampled, sampled_joint, sampled_record
+from leakcap.attack.correlated.sums import Sums, equal_copies, households, markov_chain
+from leakcap.attack.games.classics import averaging, differencing, key_exists, low_bits, textbook_reachable
+from leakcap.attack.games.exact import Exposed, all_at_once, membership, reused_noise, row_by_row
+from leakcap.attack.games.game import Played, play
+from leakcap.attack.games.guessing import Guess, guessing_game
+from leakcap.attack.games.lecture import Misjudged, lecture_regression, ridge_regression
+from leakcap.attack.games.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
+from leakcap.attack.games.side_by_side import games
+from leakcap.attack.games.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
+from leakcap.attack.games.timing import Timed, published_timing, textbook_timing, timing
+from leakcap.attack.tables.linkage import Linked, class_channel, generalise, linkage
 from leakcap.attack.value import Finding
+from leakcap.attack.wifi.field import FieldRead, read_everybody, read_field, search_field
+from leakcap.attack.wifi.finite import finite_length_rate, least_uses
+from leakcap.attack.wifi.lab import Transmission, transmit, transmit_adaptively
 
 __all__ = [
     "Correlated",

@@ -3,23 +3,12 @@
 One solver a file, each registered with `solve` for the adversary that it answers.
 """
 
-from leakcap.capacities import (
-    bayesian,
-    cost,
-    databases,
-    dependence,
-    diameter,
-    floor,
-    given,
-    knowledge,
-    level,
-    power,
-    radius,
-)
+from leakcap.capacities import cost, diameter, floor, given, level, power, radius
 from leakcap.capacities.batch import BatchBound, batch_capacity
-from leakcap.capacities.databases import hamming_neighbours, personal_capacities
-from leakcap.capacities.geometric import geometric_capacity
+from leakcap.capacities.noise.geometric import geometric_capacity
 from leakcap.capacities.power import gaussian_power_capacity
+from leakcap.capacities.records import bayesian, databases, dependence, knowledge
+from leakcap.capacities.records.databases import hamming_neighbours, personal_capacities
 from leakcap.capacities.verb import HasExact, capacity, solve
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakcap.adversary import Adversary, AllPriors, GivenPrior, Neighbours
-from leakcap.capacities.columns import log_quotient
+from leakcap.capacities.solvers.columns import log_quotient
 from leakcap.capacities.verb import solve
 from leakcap.channel import ChannelBatch, as_prior
 from leakcap.divergence import Divergence, Renyi

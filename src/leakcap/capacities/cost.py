@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import InputCost
 from leakcap.bound import Bound
-from leakcap.capacities.certificate import ShannonCertificate
-from leakcap.capacities.newton import Place, Search
-from leakcap.capacities.rows import DenseRows
-from leakcap.capacities.shannon import _Shannon, shannon_capacity
+from leakcap.capacities.solvers.certificate import ShannonCertificate
+from leakcap.capacities.solvers.newton import Place, Search
+from leakcap.capacities.solvers.rows import DenseRows
+from leakcap.capacities.solvers.shannon import _Shannon, shannon_capacity
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import Neighbours
 from leakcap.bound import Bound
-from leakcap.capacities import rational
-from leakcap.capacities.columns import row_residue, widest_column
+from leakcap.capacities.solvers import rational
+from leakcap.capacities.solvers.columns import row_residue, widest_column
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation

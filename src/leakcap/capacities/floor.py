@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import EntropyFloor
 from leakcap.bound import Bound
-from leakcap.capacities.columns import column_extremes, log_quotient, row_residue
+from leakcap.capacities.solvers.columns import column_extremes, log_quotient, row_residue
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import GivenPrior
 from leakcap.bound import Bound
-from leakcap.capacities.columns import row_residue
+from leakcap.capacities.solvers.columns import row_residue
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi

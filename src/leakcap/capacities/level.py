@@ -15,11 +15,11 @@ import numpy as np
 from leakcap.adversary import AllPriorsJoint, Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities.diameter import diameter
-from leakcap.capacities.level_binary import binary_level
-from leakcap.capacities.level_prior import LevelObjective
-from leakcap.capacities.level_simplex import MOST_SECRETS, simplex_ceiling
-from leakcap.capacities.shannon import shannon_capacity
-from leakcap.capacities.sibson import sibson_capacity
+from leakcap.capacities.solvers.level_binary import binary_level
+from leakcap.capacities.solvers.level_prior import LevelObjective
+from leakcap.capacities.solvers.level_simplex import MOST_SECRETS, simplex_ceiling
+from leakcap.capacities.solvers.shannon import shannon_capacity
+from leakcap.capacities.solvers.sibson import sibson_capacity
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi

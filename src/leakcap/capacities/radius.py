@@ -8,12 +8,12 @@ import numpy as np
 
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
-from leakcap.capacities import rational
-from leakcap.capacities.columns import column_tops, row_residue
-from leakcap.capacities.shannon import shannon_capacity
-from leakcap.capacities.sibson import sibson_capacity
-from leakcap.capacities.sparse_rows import SparseRows
-from leakcap.capacities.sparse_shannon import large_shannon_capacity
+from leakcap.capacities.solvers import rational
+from leakcap.capacities.solvers.columns import column_tops, row_residue
+from leakcap.capacities.solvers.shannon import shannon_capacity
+from leakcap.capacities.solvers.sibson import sibson_capacity
+from leakcap.capacities.solvers.sparse_rows import SparseRows
+from leakcap.capacities.solvers.sparse_shannon import large_shannon_capacity
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi

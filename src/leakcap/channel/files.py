@@ -24,12 +24,11 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from leakcap.channel.entries import scipy_sparse
-from leakcap.channel.finite import Channel
 from leakcap.errors import InvalidChannel, LeakcapError
 from leakcap.plain import csv_text, json_text, label_of_cell, plain
 
@@ -41,8 +40,43 @@ _MOST_DIGITS = 1000  # Python reads integers of up to 4,300
 _POWER = re.compile(r"[eE][+-]?0*([0-9_]+)")
 
 
-def load(path: str | PathLike[str]) -> Channel:
-    """The channel in a file; errors are `InvalidChannel`."""
+Made = TypeVar("Made")
+
+
+class Contents(NamedTuple):
+    """What a file says: entries, and the labels of both sides, where it has any."""
+
+    entries: Any
+    inputs: Sequence[Hashable] | None = None
+    outputs: Sequence[Hashable] | None = None
+
+
+class Writable(Protocol):
+    """What a channel's file is written from."""
+
+    @property
+    def inputs(self) -> Sequence[Hashable]:
+        """The labels of the rows."""
+
+    @property
+    def outputs(self) -> Sequence[Hashable]:
+        """The labels of the columns."""
+
+    @property
+    def matrix(self) -> Any:
+        """The entries as doubles."""
+
+    @property
+    def sparse(self) -> Any:
+        """The entries of a sparse channel, or None."""
+
+    @property
+    def exact(self) -> Any:
+        """The entries of an exact channel as fractions, or None."""
+
+
+def load(path: str | PathLike[str], make: Callable[..., Made]) -> Made:
+    """What `make(entries, inputs=…, outputs=…)` makes of a file; errors are `InvalidChannel`."""
     file = Path(path)
     reader = _format(file)[0]
     if not file.is_file():
@@ -52,7 +86,8 @@ def load(path: str | PathLike[str]) -> Channel:
     if file.stat().st_size == 0:
         raise InvalidChannel(f"{file.name!r} must hold a matrix. Got an empty file.")
     try:
-        return reader(file)
+        found = reader(file)
+        return make(found.entries, inputs=found.inputs, outputs=found.outputs)
     except LeakcapError:
         raise
     except (ValueError, TypeError, OverflowError, RecursionError):
@@ -61,13 +96,13 @@ def load(path: str | PathLike[str]) -> Channel:
         ) from None
 
 
-def save(channel: Channel, path: str | PathLike[str]) -> None:
+def save(channel: Writable, path: str | PathLike[str]) -> None:
     """Write a channel; errors are `InvalidChannel`."""
     file = Path(path)
     _format(file)[1](channel, file)
 
 
-def _format(file: Path) -> tuple[Callable[[Path], Channel], Callable[[Channel, Path], None]]:
+def _format(file: Path) -> tuple[Callable[[Path], Contents], Callable[[Writable, Path], None]]:
     pair = _FORMATS.get(file.suffix.lower())
     if pair is None:
         raise InvalidChannel(
@@ -77,7 +112,7 @@ def _format(file: Path) -> tuple[Callable[[Path], Channel], Callable[[Channel, P
     return pair
 
 
-def _load_csv(file: Path) -> Channel:
+def _load_csv(file: Path) -> Contents:
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
             lines = [[cell.strip() for cell in line] for line in csv.reader(stream) if line]
@@ -95,12 +130,12 @@ def _load_csv(file: Path) -> Channel:
     if lines[0] == _LONG:
         return _from_long([(label_of_cell(a), label_of_cell(b), _number(p)) for a, b, p in lines[1:]])
     if _is_number(lines[0][0]):
-        return Channel(_numbers(lines))
+        return Contents(_numbers(lines))
     inputs, outputs = [label_of_cell(line[0]) for line in lines[1:]], map(label_of_cell, lines[0][1:])
     return _labelled(inputs, list(outputs), _numbers([line[1:] for line in lines[1:]]))
 
 
-def _load_parquet(file: Path) -> Channel:
+def _load_parquet(file: Path) -> Contents:
     import duckdb
 
     with duckdb.connect() as connection:
@@ -118,7 +153,7 @@ def _load_parquet(file: Path) -> Channel:
     return _labelled([str(v).strip() for v in lists[0]], [name.strip() for name in names[1:]], matrix)
 
 
-def _load_json(file: Path) -> Channel:
+def _load_json(file: Path) -> Contents:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -132,7 +167,7 @@ def _load_json(file: Path) -> Channel:
         rows = content["matrix"]
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             raise InvalidChannel(f"`matrix` in {file.name!r} must be a list of rows. Got something else.")
-        return Channel(_numbers(rows), inputs=inputs, outputs=outputs)
+        return Contents(_numbers(rows), inputs=inputs, outputs=outputs)
     if inputs is None or outputs is None:
         raise InvalidChannel(f"`entries` in {file.name!r} must come with `inputs` and `outputs`. Add both.")
     try:
@@ -140,20 +175,20 @@ def _load_json(file: Path) -> Channel:
         table = scipy_sparse().csr_array((values, (rows, columns)), shape=(len(inputs), len(outputs)))
     except (TypeError, ValueError):
         raise InvalidChannel(f"`entries` in {file.name!r} must be [row, column, probability] each.") from None
-    return Channel(table, inputs=inputs, outputs=outputs)
+    return Contents(table, inputs=inputs, outputs=outputs)
 
 
-def _labelled(inputs: Sequence[str], outputs: Sequence[str], matrix: list[list[Any]]) -> Channel:
+def _labelled(inputs: Sequence[str], outputs: Sequence[str], matrix: list[list[Any]]) -> Contents:
     if not matrix or not outputs:
         raise InvalidChannel(
             "a labelled channel must have output labels in the "
             "first row and input labels in the first column, "
             "and at least one entry. Got no entries. Start the file with a number if it has no labels."
         )
-    return Channel(matrix, inputs=_labels(inputs), outputs=_labels(outputs))
+    return Contents(matrix, inputs=_labels(inputs), outputs=_labels(outputs))
 
 
-def _from_long(entries: list[tuple[Any, Any, Any]]) -> Channel:
+def _from_long(entries: list[tuple[Any, Any, Any]]) -> Contents:
     rows = {x: i for i, x in enumerate(dict.fromkeys(str(x) for x, _, _ in entries))}
     columns = {y: i for i, y in enumerate(dict.fromkeys(str(y) for _, y, _ in entries))}
     place = [rows[str(x)] for x, _, _ in entries], [columns[str(y)] for _, y, _ in entries]
@@ -161,7 +196,7 @@ def _from_long(entries: list[tuple[Any, Any, Any]]) -> Channel:
         raise InvalidChannel("a long table must name each entry once. Got an input and output twice.")
     values = np.array([float(p) for _, _, p in entries])
     table = scipy_sparse().csr_array((values, place), shape=(len(rows), len(columns)))
-    return Channel(table, inputs=_labels(list(rows)), outputs=_labels(list(columns)))
+    return Contents(table, inputs=_labels(list(rows)), outputs=_labels(list(columns)))
 
 
 def _labels(texts: Sequence[str]) -> list[Hashable]:
@@ -286,13 +321,13 @@ def _text(label: Hashable) -> str:
     return str(label)
 
 
-def _plain(channel: Channel) -> list[list[Any]]:
+def _plain(channel: Writable) -> list[list[Any]]:
     if channel.exact is not None:
         return [[str(v) for v in row] for row in channel.exact]
     return [[float(v) for v in row] for row in channel.matrix]
 
 
-def _long(channel: Channel, written: Callable[[Sequence[Hashable]], Sequence[int | str]]) -> dict[str, Any]:
+def _long(channel: Writable, written: Callable[[Sequence[Hashable]], Sequence[int | str]]) -> dict[str, Any]:
     table = channel.sparse.tocoo() if channel.sparse is not None else None
     if table is None:
         raise InvalidChannel("only a sparse channel is written in long form.")
@@ -301,7 +336,7 @@ def _long(channel: Channel, written: Callable[[Sequence[Hashable]], Sequence[int
     return dict(zip(_LONG, (inputs[table.coords[0]], outputs[table.coords[1]], table.data), strict=True))
 
 
-def _save_csv(channel: Channel, file: Path) -> None:
+def _save_csv(channel: Writable, file: Path) -> None:
     if channel.sparse is not None:
         lines = [_LONG, *zip(*(column.tolist() for column in _long(channel, _cells).values()), strict=True)]
     else:
@@ -310,7 +345,7 @@ def _save_csv(channel: Channel, file: Path) -> None:
     file.write_text(csv_text(lines), encoding="utf-8")
 
 
-def _save_parquet(channel: Channel, file: Path) -> None:
+def _save_parquet(channel: Writable, file: Path) -> None:
     import duckdb
 
     if channel.exact is not None:
@@ -330,7 +365,7 @@ def _save_parquet(channel: Channel, file: Path) -> None:
         connection.execute(f"COPY entries TO '{target}' (FORMAT parquet)")
 
 
-def _save_json(channel: Channel, file: Path) -> None:
+def _save_json(channel: Writable, file: Path) -> None:
     content: dict[str, Any] = {"inputs": list(channel.inputs), "outputs": list(channel.outputs)}
     if channel.sparse is not None:
         table = channel.sparse.tocoo()
@@ -347,7 +382,7 @@ def _save_json(channel: Channel, file: Path) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-_FORMATS: dict[str, tuple[Callable[[Path], Channel], Callable[[Channel, Path], None]]] = {
+_FORMATS: dict[str, tuple[Callable[[Path], Contents], Callable[[Writable, Path], None]]] = {
     ".csv": (_load_csv, _save_csv),
     ".parquet": (_load_parquet, _save_parquet),
     ".json": (_load_json, _save_json),

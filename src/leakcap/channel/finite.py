@@ -106,7 +106,7 @@ class Channel:
         """The channel in a CSV, Parquet or JSON file; the formats are in `leakcap.channel.files`."""
         from leakcap.channel.files import load
 
-        return load(path)
+        return load(path, Channel)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a CSV, Parquet or JSON file, by the name's ending; `Channel.load` reads it back."""

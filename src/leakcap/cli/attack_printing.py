@@ -101,7 +101,7 @@ def _table(rows: Sequence[tuple[str, Finding]]) -> None:
     from rich.text import Text
 
     from leakcap.report.pages.attack import CHANCE
-    from leakcap.report.wording import signed
+    from leakcap.report.words.wording import signed
 
     table = Table(box=None, pad_edge=False)
     played = any(finding.got_lower is not None for _, finding in rows)
@@ -124,14 +124,14 @@ def _table(rows: Sequence[tuple[str, Finding]]) -> None:
 def _interval(finding: Finding) -> str:
     if finding.got_lower is None or finding.got_upper is None:
         return "computed"
-    from leakcap.report.wording import outward
+    from leakcap.report.words.wording import outward
 
     return "–".join(outward(finding.got_lower, finding.got_upper, digits=3))
 
 
 def _write(report: Path, rows: Sequence[dict[str, object]], read: Path | None = None) -> None:
-    from leakcap.report.html import write_html
-    from leakcap.report.markdown import write_markdown
+    from leakcap.report.render.html import write_html
+    from leakcap.report.render.markdown import write_markdown
     from leakcap.report.sources import page_of
 
     require_target(report, "`--report`", kept=[] if read is None else [read])

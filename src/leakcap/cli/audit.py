@@ -82,7 +82,7 @@ def audit(
     if json_:
         print_json("audit/1", {"mechanism": mechanism, "inputs": [first, second]} | found.to_dict())
     else:
-        from leakcap.report.audit import print_audit
+        from leakcap.report.terminal.audit import print_audit
 
         print_audit(console(), "outputs in files" if mechanism == "-" else mechanism, found)
     _exit(claimed, found)

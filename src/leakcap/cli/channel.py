@@ -21,7 +21,7 @@ from leakcap.gain import Gain
 from leakcap.leakage import Hyper
 
 if TYPE_CHECKING:
-    from leakcap.report.channel import Finding
+    from leakcap.leakage.findings import Finding
 
 __all__ = ["channel", "channel_record", "read_gain", "read_prior"]
 
@@ -70,7 +70,7 @@ def channel(
         record = channel_record(file, asked)
         print_json("channel/1", {name: part for name, part in record.items() if name != "schema"})
         return
-    from leakcap.report.terminal import print_findings, print_hyper
+    from leakcap.report.terminal.tables import print_findings, print_hyper
 
     matrix, belief, found = _found(file, asked)
     print_findings(console(), f"{file.name}: {matrix.shape[0]} secrets, {matrix.shape[1]} outputs", found)
@@ -111,7 +111,7 @@ def channel_record(file: Path, asked: _Asked | None = None) -> dict[str, Any]:
 
 
 def _found(file: Path, asked: _Asked) -> tuple[Channel, list[float], list[Finding]]:
-    from leakcap.report.channel import findings
+    from leakcap.leakage.findings import findings
 
     matrix = Channel.load(file)
     belief = read_prior(asked.prior, matrix.shape[0])

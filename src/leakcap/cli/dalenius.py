@@ -40,8 +40,8 @@ def dalenius(
 
     Example: leakcap dalenius examples/survey.csv examples/disease.csv --prior 0.01,0.99
     """
-    from leakcap.report.correlated import correlated_findings
-    from leakcap.report.terminal import print_findings
+    from leakcap.leakage.findings_about import correlated_findings
+    from leakcap.report.terminal.tables import print_findings
 
     channel, about = Channel.load(file), Channel.load(correlation)
     belief = read_prior(prior, about.shape[0])

@@ -101,7 +101,7 @@ def _fit(
             model.fit_table(table, **columns, fresh=fresh)
     summary = summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta)
     if unused and not json_:
-        from leakcap.report.terminal import print_new_ledger
+        from leakcap.report.terminal.tables import print_new_ledger
 
         print_new_ledger(console(), table.ledger.url)
     _print(summary, table, json_)
@@ -138,7 +138,7 @@ def _descend(
 
 def _print(summary: Any, table: PrivateTable, json_: bool) -> None:
     from leakcap.release import exposure_so_far
-    from leakcap.report.fitting import fit_json, print_fit
+    from leakcap.report.terminal.fitting import fit_json, print_fit
     from leakcap.statement import statement_of
 
     total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
@@ -151,7 +151,7 @@ def _print(summary: Any, table: PrivateTable, json_: bool) -> None:
 
 def _lecture(asked: Lecture, json_: bool) -> None:
     from leakcap.models import lecture
-    from leakcap.report.fitting import print_lecture
+    from leakcap.report.terminal.fitting import print_lecture
 
     public = {"M": 0.01, "N": 1.0, "P": 1.0}
     tables = lecture.neighbouring_tables(asked.rows)

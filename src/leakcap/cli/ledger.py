@@ -67,7 +67,7 @@ def budget(
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
         amendments, governs, slots = book.amendments(), book.policy, book.slots()
         told = [book.odometer(one) for one in delta or ()]
-    from leakcap.report.spending import (
+    from leakcap.report.terminal.spending import (
         print_accounts,
         print_amendments,
         print_entries,
@@ -107,7 +107,7 @@ def _other_policy(file: Path, *, used: bool) -> str:
 def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()) -> dict[str, Any]:
     """All accounts and spends as JSON; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
-    from leakcap.report.publication import amendment_dict
+    from leakcap.report.words.publication import amendment_dict
 
     with Ledger.read(_url(source, query_file=query_file)) as book:
         accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
@@ -195,7 +195,7 @@ def repair(
     if not lost:
         say("Nothing to repair: every spend was released or acknowledged.")
         return
-    from leakcap.report.spending import print_entries
+    from leakcap.report.terminal.spending import print_entries
 
     out = console()
     print_entries(out, lost)
@@ -226,7 +226,7 @@ def export_(
     with Ledger.read(_url(url)) as book:
         entries, amendments = book.entries(), book.amendments()
     if json_:
-        from leakcap.report.publication import amendment_dict
+        from leakcap.report.words.publication import amendment_dict
 
         listed = [amendment_dict(one) for one in amendments]
         print_json("ledger-export/1", {"entries": json.loads(export(entries, "json")), "amendments": listed})
@@ -266,8 +266,8 @@ def amend(
     from leakcap.ledger import Ledger
     from leakcap.release import amend as made_of
     from leakcap.release import amendment as planned_of
-    from leakcap.report.publication import amendment_dict
-    from leakcap.report.spending import print_amendment
+    from leakcap.report.terminal.spending import print_amendment
+    from leakcap.report.words.publication import amendment_dict
 
     policy, url = _amended(file, ledger)
     if preview:

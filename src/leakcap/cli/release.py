@@ -78,10 +78,10 @@ def release(
     Example: leakcap release examples/hospital/release.toml --explain
     """
     from leakcap.release import PrivateTable, agreeing, exposure_so_far, load_policy, load_queries
-    from leakcap.report.html import write_html
-    from leakcap.report.publication import Publication
-    from leakcap.report.sheet import write_values
+    from leakcap.report.render.html import write_html
+    from leakcap.report.render.sheet import write_values
     from leakcap.report.sources import page_of
+    from leakcap.report.words.publication import Publication
     from leakcap.statement import statement_of
 
     queries = load_queries(file)
@@ -118,7 +118,7 @@ def release(
     if json_:
         print_json("release/1", record | {"report": None if target is None else str(target)})
         return
-    from leakcap.report.terminal import print_new_ledger, print_publication
+    from leakcap.report.terminal.tables import print_new_ledger, print_publication
 
     out = console()
     if unused:
@@ -153,10 +153,10 @@ def preview(file: QueryPath, json_: Json = False) -> None:
     policy = load_policy(queries.policy)
     previews = preview_queries(queries.queries, policy=policy)
     if json_:
-        from leakcap.report.publication import planned
+        from leakcap.report.words.publication import planned
 
         print_json("preview/1", planned(policy, previews))
         return
-    from leakcap.report.terminal import print_preview
+    from leakcap.report.terminal.tables import print_preview
 
     print_preview(console(), previews, policy)

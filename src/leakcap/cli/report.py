@@ -13,7 +13,7 @@ from leakcap.cli.targets import files_of, require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from leakcap.report.document import Document
+    from leakcap.report.render.document import Document
 
 __all__ = ["report"]
 
@@ -56,9 +56,9 @@ def report(
 
     Example: leakcap report examples/hospital/release.toml --preview --for board --output plan.html
     """
-    from leakcap.report.html import write_html
-    from leakcap.report.markdown import write_markdown
-    from leakcap.report.sheet import write_values
+    from leakcap.report.render.html import write_html
+    from leakcap.report.render.markdown import write_markdown
+    from leakcap.report.render.sheet import write_values
     from leakcap.report.sources import page_of
 
     targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
@@ -115,7 +115,7 @@ def _record(source: Path, preview: bool) -> dict[str, Any]:
 def _plan(source: Path) -> dict[str, Any]:
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
-    from leakcap.report.publication import planned
+    from leakcap.report.words.publication import planned
 
     queries = load_queries(source)
     policy = load_policy(queries.policy)

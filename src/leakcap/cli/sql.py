@@ -117,8 +117,8 @@ def _numbers(weights: str | None) -> list[float] | None:
 
 
 def _print_previews(policy: Policy, previews: Sequence[Preview], json_: bool) -> None:
-    from leakcap.report.publication import planned
-    from leakcap.report.terminal import print_preview
+    from leakcap.report.terminal.tables import print_preview
+    from leakcap.report.words.publication import planned
 
     if json_:
         print_json("preview/1", planned(policy, previews))
@@ -127,7 +127,7 @@ def _print_previews(policy: Policy, previews: Sequence[Preview], json_: bool) ->
 
 
 def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
-    from leakcap.report.terminal import print_values
+    from leakcap.report.terminal.tables import print_values
 
     if json_:
         print_json(
@@ -150,8 +150,8 @@ def _answer(
     asked: _Asked, ledger: str, analyst: str, fresh: tuple[bool, bool], same_as: int | None, json_: bool
 ) -> None:
     from leakcap.release import PrivateTable, exposure_so_far
-    from leakcap.report.publication import Publication
-    from leakcap.report.terminal import print_new_ledger, print_publication
+    from leakcap.report.terminal.tables import print_new_ledger, print_publication
+    from leakcap.report.words.publication import Publication
     from leakcap.statement import statement_of
 
     table = PrivateTable(

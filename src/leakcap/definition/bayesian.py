@@ -11,7 +11,7 @@ import numpy as np
 from leakcap.adversary import Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact, capacity
-from leakcap.capacities.columns import row_residue
+from leakcap.capacities.solvers.columns import row_residue
 from leakcap.channel import Channel, as_prior
 from leakcap.definition.base import Definition
 from leakcap.divergence import Renyi

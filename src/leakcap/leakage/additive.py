@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from leakcap.bound import Bound
-from leakcap.capacities.columns import row_residue
+from leakcap.capacities.solvers.columns import row_residue
 from leakcap.channel import Channel
 from leakcap.numeric.enclosure import outward
 from leakcap.numeric.logspace import Floats

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
-from leakcap.capacities.columns import row_residue
+from leakcap.capacities.solvers.columns import row_residue
 from leakcap.channel import Channel, as_prior
 from leakcap.errors import InvalidPrior
 from leakcap.gain import Gain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.capacities.columns import column_extremes, column_tops
+from leakcap.capacities.solvers.columns import column_extremes, column_tops
 from leakcap.channel import Channel
 from leakcap.leakage.cells import allowed, mixture
 from leakcap.numeric.logspace import Floats

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.bound import Bound
-from leakcap.capacities import rational
-from leakcap.capacities.columns import column_tops, row_residue, widest_column
+from leakcap.capacities.solvers import rational
+from leakcap.capacities.solvers.columns import column_tops, row_residue, widest_column
 from leakcap.channel import Channel, as_prior
 from leakcap.gain import distribution_reciprocal
 from leakcap.leakage.cells import allowed, cells_of, rows_of

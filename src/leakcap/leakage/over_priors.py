@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.columns import row_residue
+from leakcap.capacities.solvers.columns import row_residue
 from leakcap.channel import Channel
 from leakcap.gain import Diagonal, Gain
 from leakcap.leakage.cells import rows_of

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.columns import row_residue
+from leakcap.capacities.solvers.columns import row_residue
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter
 from leakcap.gain import Diagonal, Gain

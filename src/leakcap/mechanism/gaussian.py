@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.adversary import Adversary, PowerConstraint
 from leakcap.bound import Bound
-from leakcap.capacities.gaussian import gaussian_capacity
+from leakcap.capacities.noise.gaussian import gaussian_capacity
 from leakcap.capacities.power import gaussian_power_capacity, require_order
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.adversary import Adversary, Neighbours
 from leakcap.bound import Bound
-from leakcap.capacities.geometric import geometric_capacity
+from leakcap.capacities.noise.geometric import geometric_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi
 from leakcap.errors import require

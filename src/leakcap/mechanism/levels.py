@@ -18,9 +18,9 @@ import numpy as np
 
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
-from leakcap.capacities.interval_prior import IntervalPrior
-from leakcap.capacities.level_binary import binary_level
-from leakcap.capacities.level_prior import LevelObjective
+from leakcap.capacities.noise.interval_prior import IntervalPrior
+from leakcap.capacities.solvers.level_binary import binary_level
+from leakcap.capacities.solvers.level_prior import LevelObjective
 from leakcap.divergence import Renyi
 from leakcap.mechanism.base import Mechanism
 from leakcap.mechanism.orders import bounded_range_capacity

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from leakcap.release import Policy
-from leakcap.report import plots
-from leakcap.report.document import (
+from leakcap.report.plots import release as plots
+from leakcap.report.records import CapRecord, PriceRecord
+from leakcap.report.render.document import (
     Block,
     Card,
     Cards,
@@ -20,11 +21,18 @@ from leakcap.report.document import (
     Section,
     Text,
 )
-from leakcap.report.drawings import bars, crowds
-from leakcap.report.promises import assumed, elsewhere, neighbours, not_protected, policy_rows, protects, used
-from leakcap.report.publication import CAPS, cap_name, may_come
-from leakcap.report.records import CapRecord, PriceRecord
-from leakcap.report.wording import at_least, frequency, in_odds, reading_text, sum_text, who_guesses
+from leakcap.report.render.drawings import bars, crowds
+from leakcap.report.words.promises import (
+    assumed,
+    elsewhere,
+    neighbours,
+    not_protected,
+    policy_rows,
+    protects,
+    used,
+)
+from leakcap.report.words.publication import CAPS, cap_name, may_come
+from leakcap.report.words.wording import at_least, frequency, in_odds, reading_text, sum_text, who_guesses
 from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from leakcap.errors import InvalidParameter
 from leakcap.report import pages
-from leakcap.report.document import Audience, Document
 from leakcap.report.records import (
     AttackRecord,
     AuditRecord,
@@ -24,6 +23,7 @@ from leakcap.report.records import (
     Record,
     ReleaseRecord,
 )
+from leakcap.report.render.document import Audience, Document
 
 __all__ = ["page_of", "read_record"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from leakcap.apart import apart
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable, Release
-from leakcap.report.document import Audience
-from leakcap.report.html import write_html
-from leakcap.report.markdown import write_markdown
-from leakcap.report.publication import Publication
-from leakcap.report.sheet import write_values
+from leakcap.report.render.document import Audience
+from leakcap.report.render.html import write_html
+from leakcap.report.render.markdown import write_markdown
+from leakcap.report.render.sheet import write_values
 from leakcap.report.sources import page_of
+from leakcap.report.words.publication import Publication
 
 __all__ = ["write_report"]
 

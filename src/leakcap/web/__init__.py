@@ -11,6 +11,6 @@ from __future__ import annotations
 
 from leakcap.web.app import create_app
 from leakcap.web.server import serve
-from leakcap.web.settings import Settings
+from leakcap.web.serving.settings import Settings
 
 __all__ = ["Settings", "create_app", "serve"]

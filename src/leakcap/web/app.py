@@ -16,21 +16,21 @@ from starlette.types import ASGIApp
 
 from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
 from leakcap.release.statistics import statistics
-from leakcap.web import epsilon, needs, needs_plots
-from leakcap.web.asking import FIELDS, Promises, asked_query, previewed, released
-from leakcap.web.books import answer_of, books, entry_lines, policy_of
-from leakcap.web.bounded import bounded
-from leakcap.web.comparing import GAINS, compare, given
-from leakcap.web.deployments import DEPLOYMENTS
-from leakcap.web.epsilon_gaussian import meaning_of
-from leakcap.web.epsilon_plots import figures as epsilon_figures
+from leakcap.web.channels.comparing import GAINS, compare, given
+from leakcap.web.channels.matrices import EXAMPLES, as_text
+from leakcap.web.choosing import epsilon, needs, needs_plots
+from leakcap.web.choosing.deployments import DEPLOYMENTS
+from leakcap.web.choosing.epsilon_gaussian import meaning_of
+from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
 from leakcap.web.figures import LIGHT, themed
-from leakcap.web.guard import Guard, Keys
-from leakcap.web.matrices import EXAMPLES, as_text
 from leakcap.web.pages import Pages, static_file
-from leakcap.web.questions import columns, condition, offered
 from leakcap.web.reading import complaints
-from leakcap.web.settings import Settings
+from leakcap.web.releasing.asking import FIELDS, Promises, asked_query, previewed, released
+from leakcap.web.releasing.books import answer_of, books, entry_lines, policy_of
+from leakcap.web.releasing.questions import columns, condition, offered
+from leakcap.web.serving.bounded import bounded
+from leakcap.web.serving.guard import Guard, Keys
+from leakcap.web.serving.settings import Settings
 
 __all__ = ["create_app"]
 

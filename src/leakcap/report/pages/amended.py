@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from leakcap.report.document import Grid, Items, Paragraph, Section
 from leakcap.report.records import AmendmentRecord, ChangeRecord
+from leakcap.report.render.document import Grid, Items, Paragraph, Section
 
 __all__ = ["amended_section", "amendment_section"]
 

@@ -7,12 +7,22 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from leakcap.report.attack_plots import attack_figures, guard_figures
-from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
-from leakcap.report.drawings import bars
-from leakcap.report.plots import Spec
+from leakcap.report.plots.attack import attack_figures, guard_figures
+from leakcap.report.plots.release import Spec
 from leakcap.report.records import AttackRecord, FindingRecord
-from leakcap.report.wording import outward, quantity, signed
+from leakcap.report.render.document import (
+    Audience,
+    Document,
+    Figure,
+    Grid,
+    Note,
+    Paragraph,
+    Plot,
+    Section,
+    Text,
+)
+from leakcap.report.render.drawings import bars
+from leakcap.report.words.wording import outward, quantity, signed
 
 __all__ = ["CHANCE", "attack_page"]
 

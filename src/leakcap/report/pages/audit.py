@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from leakcap.report.document import (
+from leakcap.report.records import AuditRecord, ClaimRecord
+from leakcap.report.render.document import (
     Audience,
     Block,
     Card,
@@ -16,8 +17,7 @@ from leakcap.report.document import (
     Section,
     Text,
 )
-from leakcap.report.records import AuditRecord, ClaimRecord
-from leakcap.report.wording import at_least, sum_text
+from leakcap.report.words.wording import at_least, sum_text
 
 __all__ = ["audit_page"]
 

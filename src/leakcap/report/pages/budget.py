@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from leakcap.report.document import Audience, Document, Figure, Grid, Paragraph, Section, Text
 from leakcap.report.pages.amended import amended_section, amendment_section
 from leakcap.report.records import BudgetRecord, EntryRecord
+from leakcap.report.render.document import Audience, Document, Figure, Grid, Paragraph, Section, Text
 from leakcap.report.sections import (
     EPSILON,
     PERSON,
@@ -19,7 +19,7 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.wording import sum_text
+from leakcap.report.words.wording import sum_text
 
 __all__ = ["budget_page"]
 

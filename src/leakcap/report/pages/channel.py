@@ -6,10 +6,21 @@ import math
 from collections.abc import Iterable
 from itertools import groupby
 
-from leakcap.report.document import Audience, Card, Cards, Document, Figure, Grid, Items, Note, Section, Text
 from leakcap.report.records import ChannelRecord, MeasureRecord
+from leakcap.report.render.document import (
+    Audience,
+    Card,
+    Cards,
+    Document,
+    Figure,
+    Grid,
+    Items,
+    Note,
+    Section,
+    Text,
+)
 from leakcap.report.sections import BITS
-from leakcap.report.wording import quantity, sum_text
+from leakcap.report.words.wording import quantity, sum_text
 from leakcap.statement.wording import at_most, percent
 
 __all__ = ["channel_page", "measure_grid", "measure_note"]

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import math
 
-from leakcap.report.document import Audience, Card, Cards, Document, Figure, Grid, Note, Paragraph, Section
 from leakcap.report.records import ConvertRecord
-from leakcap.report.wording import sum_text
+from leakcap.report.render.document import (
+    Audience,
+    Card,
+    Cards,
+    Document,
+    Figure,
+    Grid,
+    Note,
+    Paragraph,
+    Section,
+)
+from leakcap.report.words.wording import sum_text
 
 __all__ = ["convert_page"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from itertools import groupby
 
-from leakcap.report.document import Audience, Document, Figure, Items, Section, Text
 from leakcap.report.pages.channel import measure_grid, measure_note
 from leakcap.report.records import DaleniusRecord, MeasureRecord
+from leakcap.report.render.document import Audience, Document, Figure, Items, Section, Text
 from leakcap.statement.wording import at_most
 
 __all__ = ["dalenius_page"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from leakcap.report.document import (
+from leakcap.report.records import CoefficientRecord, FitRecord, FittedRecord
+from leakcap.report.render.document import (
     Audience,
     Card,
     Cards,
@@ -17,10 +18,9 @@ from leakcap.report.document import (
     Section,
     Text,
 )
-from leakcap.report.publication import number
-from leakcap.report.records import CoefficientRecord, FitRecord, FittedRecord
 from leakcap.report.sections import EPSILON, PERSON, gains_section, headline, price_cells, statement_section
-from leakcap.report.wording import signed, sum_text
+from leakcap.report.words.publication import number
+from leakcap.report.words.wording import signed, sum_text
 
 __all__ = ["fit_page"]
 

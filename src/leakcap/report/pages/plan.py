@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from leakcap.release.accuracy import useless
-from leakcap.report.document import (
+from leakcap.report.records import CapRecord, PlannedRecord, PlanRecord
+from leakcap.report.render.document import (
     Audience,
     Block,
     Document,
@@ -17,8 +18,6 @@ from leakcap.report.document import (
     Section,
     Text,
 )
-from leakcap.report.promises import not_counted
-from leakcap.report.records import CapRecord, PlannedRecord, PlanRecord
 from leakcap.report.sections import (
     caps_section,
     gains_section,
@@ -28,7 +27,8 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.wording import sum_text
+from leakcap.report.words.promises import not_counted
+from leakcap.report.words.wording import sum_text
 
 __all__ = ["plan_page"]
 

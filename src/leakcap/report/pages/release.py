@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from leakcap.report import plots
-from leakcap.report.document import Audience, Document, Figure, Grid, Note, Paragraph, Plot, Section, Text
 from leakcap.report.pages.amended import amended_section
-from leakcap.report.promises import not_counted
-from leakcap.report.publication import ROUNDED
+from leakcap.report.plots import release as plots
 from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
+from leakcap.report.render.document import (
+    Audience,
+    Document,
+    Figure,
+    Grid,
+    Note,
+    Paragraph,
+    Plot,
+    Section,
+    Text,
+)
 from leakcap.report.sections import (
     caps_section,
     figure_of,
@@ -21,7 +29,9 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.wording import sum_text, to_its_noise
+from leakcap.report.words.promises import not_counted
+from leakcap.report.words.publication import ROUNDED
+from leakcap.report.words.wording import sum_text, to_its_noise
 
 __all__ = ["release_page"]
 

@@ -1,0 +1,1 @@
+"""Codes that carry a message over the broken wifi, and their decoders."""

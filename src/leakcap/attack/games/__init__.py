@@ -1,0 +1,1 @@
+"""Games about one person: averaging, differencing, membership, timing, and what wins them."""

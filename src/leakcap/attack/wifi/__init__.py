@@ -1,0 +1,1 @@
+"""Fixing the broken wifi: a field of one person read through many noisy counts."""

@@ -1,0 +1,1 @@
+"""One record of a database, the others partly known: Bayesian privacy, dependence, limited knowledge."""

@@ -1,0 +1,1 @@
+"""A report drawn: as HTML, as Markdown, as a sheet of released values."""

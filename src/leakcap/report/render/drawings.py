@@ -1,0 +1,77 @@
+"""Pictures that print and need no script: people as dots, caps as bars, got against at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from leakcap.report.render.document import Drawing
+
+__all__ = ["bars", "crowds", "percent_of"]
+
+_CELL, _GAP, _LINE = 16, 40, 30
+
+
+def crowds(pictures: Sequence[tuple[str, int, int]]) -> Drawing:
+    """Squares of a hundred dots, one below the other: a title, how many are full, how many of them are new.
+
+    >>> crowds([("by a coin", 50, 0), ("with it", 53, 3)]).label
+    'by a coin: 50 of 100; with it: 53 of 100'
+    """
+    side, parts = 10 * _CELL, []
+    for index, (title, full, new) in enumerate(pictures):
+        top = index * (side + _GAP)
+        parts.append(f'<text x="0" y="{top + 15}">{escape(title)}</text>')
+        for dot in range(100):
+            kind = "off" if dot >= full else "new" if dot >= full - new else "on"
+            x, y = dot % 10 * _CELL + _CELL / 2, top + 26 + dot // 10 * _CELL + _CELL / 2
+            parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="5.5" class="{kind}"/>')
+    height = len(pictures) * (side + _GAP) - _GAP + 26
+    label = "; ".join(f"{title}: {full} of 100" for title, full, _ in pictures)
+    return _svg(side, height, "".join(parts), label, narrow=True)
+
+
+def bars(rows: Sequence[tuple[str, float, str]], *, warm: float = 0.8) -> Drawing:
+    """A bar a row: a title, the share of the whole in [0, 1], and the words beside it.
+
+    Nothing is drawn full, or empty, that is not. From the share `warm` on a bar has the colour of warning.
+
+    >>> bars([("ε", 0.5, "1 of 2")]).label
+    'ε: 1 of 2'
+    """
+    parts = []
+    start = max(190, 12 + 7 * max((len(title) for title, _, _ in rows), default=0))
+    for index, (title, share, words) in enumerate(rows):
+        y, long = index * _LINE, percent_of(share)
+        kind = "new" if share > warm else "on"
+        parts.append(f'<text x="0" y="{y + 18}">{escape(title)}</text>')
+        parts.append(f'<rect x="{start}" y="{y + 6}" width="220" height="16" rx="3" class="off"/>')
+        if long:
+            parts.append(
+                f'<rect x="{start}" y="{y + 6}" width="{2.2 * long:g}" height="16" rx="3" class="{kind}"/>'
+            )
+        parts.append(f'<text x="{start + 232}" y="{y + 18}">{escape(words)}</text>')
+    return _svg(
+        start + 530, max(len(rows), 1) * _LINE, "".join(parts), "; ".join(f"{t}: {w}" for t, _, w in rows)
+    )
+
+
+def percent_of(share: float) -> int:
+    """A share in whole per cent, 0 and 100 only where it is exactly that.
+
+    >>> percent_of(1e-9), percent_of(0.9999), percent_of(0.0), percent_of(1.0)
+    (1, 99, 0, 100)
+    """
+    if share <= 0.0:
+        return 0
+    return 100 if share >= 1.0 else min(max(math.ceil(share * 100), 1), 99)
+
+
+def _svg(width: int, height: int, body: str, label: str, *, narrow: bool = False) -> Drawing:
+    kind = "drawing narrow" if narrow else "drawing"
+    return Drawing(
+        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{escape(label)}">{body}</svg>',
+        label,
+    )

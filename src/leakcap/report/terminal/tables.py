@@ -1,0 +1,209 @@
+"""Tables and sentences for the terminal (Rich)."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from leakcap.plain import plain
+from leakcap.report.plots.release import label
+from leakcap.report.terminal.spending import balances_table
+from leakcap.report.words.promises import not_counted, protects
+from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales
+from leakcap.report.words.wording import in_short, to_its_noise
+
+if TYPE_CHECKING:
+    from leakcap.leakage import Hyper
+    from leakcap.leakage.findings import Finding
+    from leakcap.ledger import Balance
+    from leakcap.release import Policy, Preview, Release
+    from leakcap.report.words.publication import Publication
+    from leakcap.statement import Statement
+
+__all__ = [
+    "print_findings",
+    "print_hyper",
+    "print_new_ledger",
+    "print_preview",
+    "print_publication",
+    "print_statement",
+    "print_values",
+]
+
+MOST_ROWS = 20
+_MOST_SECRETS = 8
+_NAME = 34
+_ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
+
+
+def print_new_ledger(console: Console, url: str) -> None:
+    """What stands before the first spend of a ledger."""
+    words = f"A new ledger begins: {url}. What other ledgers tell about the same people is not counted in it."
+    console.print(Text(plain(f"\n{words}"), style=_WARM), soft_wrap=not console.is_terminal)
+
+
+def print_publication(
+    console: Console, publication: Publication, *, explain: bool = False, every: str = "--explain"
+) -> None:
+    """The released values and what everything so far leaks; `every` is what shows all lines of it."""
+    console.print()
+    console.print(Text(plain(publication.policy.dataset), style="bold"))
+    console.print(Text(plain(protects(publication.policy)), style=_SOFT))
+    console.print()
+    print_values(console, publication.releases, scale=explain)
+    for words in (ROUNDED, not_counted(publication.policy)):
+        if words:
+            console.print(Text(plain(words), style=_SOFT))
+    console.print()
+    print_statement(console, publication.total, publication.balances, explain=explain, every=every)
+    console.print()
+    console.print(balances_table(publication.balances))
+    for amendment in publication.amendments:
+        words = f"The policy was amended on {amendment.time:%Y-%m-%d}: {amendment.reason}"
+        console.print(Text(plain(words), style=_SOFT))
+
+
+def print_values(console: Console, releases: Sequence[Release], *, scale: bool = False) -> None:
+    """The values alone, with their intervals, and what was done to them afterwards."""
+    console.print(_values(releases, scale))
+    for words in dict.fromkeys(release.counted for release in releases if release.counted):
+        names = [release.name for release in releases if release.counted == words]
+        whose = "" if len(names) == len(releases) else f"{', '.join(names)}: "
+        console.print(Text(plain(f"{whose}{words}"), style=_SOFT))
+    changed = [release for release in releases if release.processed is not None]
+    for release in changed:
+        words = f"{plain(release.name)}: {release.processed} (post-processing, which costs nothing)"
+        console.print(Text(words, style=_SOFT))
+
+
+def _values(releases: Sequence[Release], scale: bool) -> Table:
+    table = _table("statistic", "value", "95 % interval", *(["noise scale"] if scale else []), "ε")
+    for release in releases:
+        price = (*([scales(release)] if scale else []), f"{release.price.epsilon:g}")
+        if not release.grouped:
+            row = release.rows[0]
+            table.add_row(_name(release.name), *_cells(row.value, row.interval), *price)
+            continue
+        table.add_row(_name(release.name), "", "", *price)
+        if not release.rows:
+            table.add_row(Text("  no group had enough people to appear", style=_SOFT))
+        for row in release.rows[:MOST_ROWS]:
+            table.add_row(Text("  " + plain(label(row.keys))), *_cells(row.value, row.interval), "")
+        if len(release.rows) > MOST_ROWS:
+            more = len(release.rows) - MOST_ROWS
+            table.add_row(Text(f"  … {more} more, in the report, --csv and --json", style=_SOFT))
+    return table
+
+
+def _name(name: str) -> Text:
+    """A name of which no line but the first could be taken for another."""
+    return Text(textwrap.fill(plain(name), _NAME, subsequent_indent="      "))
+
+
+def _cells(value: float, interval: tuple[float, float]) -> tuple[Text, str]:
+    shown, low, high = to_its_noise(value, *interval)
+    return Text(shown, style="bold " + _ACCENT), f"{low} to {high}"
+
+
+def print_statement(
+    console: Console,
+    statement: Statement,
+    balances: Sequence[Balance] = (),
+    *,
+    explain: bool = False,
+    every: str = "--explain",
+) -> None:
+    """The four sentences that a person needs first; with `explain` all of them, with formula and source.
+
+    What would come after more of the same is told only where the caps allow it.
+    """
+    left = [(balance.name, balance.left) for balance in balances]
+    lines = [line for line in statement.lines if line.key != "more" or may_come(statement, left)]
+    parts: list[RenderableType] = []
+    if explain:
+        for line in lines:
+            text = Text(f"• {line.sentence}")
+            text.append(f"\n    {line.formula}\n    {line.source}", style=_SOFT)
+            parts.append(text)
+    else:
+        parts += [Text(f"• {sentence}") for sentence in in_short(statement)]
+        parts.append(Text(f"{every} shows all {len(lines)} lines, with formulas and sources.", style=_SOFT))
+    title = Text(plain(f"What {statement.exposure.title} lets an attacker do"))
+    console.print(Panel(Group(*parts), title=title, title_align="left", border_style=_SOFT, padding=(1, 2)))
+
+
+def print_preview(console: Console, previews: Sequence[Preview], policy: Policy) -> None:
+    """Accuracy and price of each query, before anything is spent."""
+    table = _table("statistic", "95 % error", "ε", "nats, person", "nats, table")
+    for p in previews:
+        price = p.price
+        table_nats = "no bound" if price.nats_table == float("inf") else f"{price.nats_table:.4g}"
+        table.add_row(
+            _name(p.name),
+            Text(off_by(p.error), style="bold " + _ACCENT),
+            f"{price.epsilon:g}",
+            f"{price.nats_person.upper:.4g}",
+            table_nats,
+        )
+    total = sum(p.price.epsilon for p in previews)
+    console.print(table)
+    for p in previews:
+        if p.remark:
+            console.print(Text(plain(f"`{p.name}`: {off_by(p.error)} {p.remark}."), style=_SOFT))
+        if p.useless is not None:
+            console.print(Text(plain(p.useless), style=_WARM))
+    words = f"All together ε = {total:g}. Nothing was read and nothing was spent."
+    for told in (words, not_counted(policy)):
+        if told:
+            console.print(Text(plain(told), style=_SOFT))
+
+
+def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:
+    """What a channel leaks, section by section."""
+    console.print(Text(plain(title), style="bold"))
+    section = ""
+    table = _table("", "value", "bits", "unit")
+    table.columns[0].no_wrap = True
+    for f in findings:
+        if f.section != section:
+            section = f.section
+            table.add_row(Text(section, style=_SOFT))
+        bound = f.bound
+        wide = bound.width > 1e-9 * max(1.0, abs(bound.upper))
+        value = f"{bound.lower:.10g} to {bound.upper:.10g}" if wide else f"{bound.upper:.10g}"
+        bits = f"{bound.bits.upper:.6g}" if bound.unit == "nats" and math.isfinite(bound.upper) else ""
+        table.add_row(
+            Text("  " + f.name), Text(value, style="bold " + _ACCENT), bits, Text(bound.unit, style=_SOFT)
+        )
+    console.print(table)
+
+
+def print_hyper(console: Console, hyper: Hyper) -> None:
+    """Which beliefs an output leads to, the likeliest first, and how often."""
+    console.print(Text("\nwhat is believed after an output", style=_SOFT))
+    table = _table("", "how often", *(plain(str(secret)) for secret in hyper.secrets[:_MOST_SECRETS]))
+    places = sorted(range(len(hyper)), key=lambda place: -hyper.outer[place])
+    for place in places[:MOST_ROWS]:
+        beliefs = (f"{belief:.4g}" for belief in hyper.inner[place][:_MOST_SECRETS])
+        table.add_row("", Text(f"{hyper.outer[place]:.4g}", style="bold " + _ACCENT), *beliefs)
+    console.print(table)
+    cut = len(places) > MOST_ROWS or len(hyper.secrets) > _MOST_SECRETS
+    if cut:
+        sizes = f"{len(places):,} beliefs about {len(hyper.secrets):,} secrets"
+        console.print(Text(f"There are {sizes}; --json has all of them.", style=_SOFT))
+
+
+def _table(*titles: str) -> Table:
+    """A plain table: text in the second column, numbers to the right in the others."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for index, title in enumerate(titles):
+        text = index == (1 if titles[0] == "#" else 0)
+        table.add_column(title, justify="left" if text else "right", no_wrap=not text)
+    return table

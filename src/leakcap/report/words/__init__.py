@@ -1,0 +1,1 @@
+"""The words of a report: sentences, promises, and what is told of one release."""

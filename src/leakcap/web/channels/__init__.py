@@ -1,0 +1,1 @@
+"""Channels of the reader's own: read, measured and compared."""

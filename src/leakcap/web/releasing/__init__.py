@@ -1,0 +1,1 @@
+"""The release form, its questions, and the ledger's pages."""

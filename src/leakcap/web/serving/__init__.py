@@ -1,0 +1,1 @@
+"""What stands around the pages: the guard, limits on time and connections, the socket."""

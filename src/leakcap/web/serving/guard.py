@@ -1,0 +1,251 @@
+"""What stands before every page: host, origin, session, size, time, and the headers of every answer.
+
+The pages are local, but a browser is not: any site that its user visits can send requests to 127.0.0.1, and
+with a rebound name read the answers too. So a request counts only under a host name that is ours; one that
+changes anything must come from our own pages; and where a token is asked for, its cookie never leaves for
+another site.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import html
+import ipaddress
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leakcap.web.serving.settings import Settings, is_loopback
+
+__all__ = ["HEADERS", "MOST_BODY", "Guard", "Keys"]
+
+MOST_BODY = 512 * 1024
+_BODY_SECONDS = 10.0
+_OPEN = ("/enter", "/static/")
+_SAFE = ("GET", "HEAD")
+_MOST_ENTRY = 4 * 1024
+# A form's text is UTF-8: the parser would follow any other codec that the sender names, however slow.
+_FORM = re.compile(
+    r"(?:application/x-www-form-urlencoded|multipart/form-data; ?boundary=[^;]{1,80})(?:; ?charset=utf-8)?",
+    re.IGNORECASE,
+)
+
+# A name, or an address of version 6 in brackets, and a port: nothing else, however a browser would read it.
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z][0-9A-Za-z._-]{0,252}))(?::([0-9]{1,5}))?")
+_MOST_PORT = 65535
+
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The secrets of one run: what lets a browser in, what its cookie says, what its forms carry."""
+
+    token: str | None = field(repr=False)
+    cookie: str
+    session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    form: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    def opens(self, token: str) -> bool:
+        """Whether this is the token, compared in constant time."""
+        return self.token is not None and _same(token, self.token)
+
+    def known(self, cookies: str) -> bool:
+        """Whether a Cookie header holds this session."""
+        # Cookies know no ports: whatever other programs of this machine have set comes along, sound or not.
+        pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
+        return any(name == self.cookie and _same(value, self.session) for name, _, value in pairs)
+
+    def ours(self, form: str) -> bool:
+        """Whether a form was sent from a page of this run."""
+        return _same(form, self.form)
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+class Guard:
+    """The ASGI application with the guard before it."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
+        self._app = app
+        self._keys = keys
+        self._names = _names(settings)
+        self._any_address = settings.host in ("0.0.0.0", "::", "")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or say why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = _single(scope)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _refuse(send, *refusal, head=scope["method"] == "HEAD")
+            return
+        body = await _body(receive, headers.get("content-length", "0"))
+        if isinstance(body, tuple):
+            await _refuse(send, *body, head=False)
+            return
+        if scope["path"] == "/enter" and len(body) > _MOST_ENTRY:
+            await _refuse(send, 413, "That is no token.", head=False)
+            return
+        try:
+            await self._app(scope, _replay(body, receive), _with_headers(send))
+        except Exception:
+            # The answer has been given. A traceback in the server's log might hold data.
+            if os.environ.get("LEAKCAP_DEBUG"):
+                raise
+
+    def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        method, path = scope["method"], scope["path"]
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            return 421, "This name is not one of the explorer's. Open it under the address that it printed."
+        if method not in (*_SAFE, "POST"):
+            return 405, "The explorer is read with GET and asked with POST."
+        site = headers.get("sec-fetch-site", "none")
+        if method == "POST":
+            if headers.get("origin", "") not in (f"http://{host}", f"https://{host}"):
+                return 403, "A form counts only when it is sent from the explorer's own page."
+            if site not in ("same-origin", "none"):
+                return 403, "A form counts only when it is sent from the explorer's own page."
+            if not _FORM.fullmatch(headers.get("content-type", "")):
+                return 415, "A form must be sent as forms are, in UTF-8."
+        elif site in ("cross-site", "same-site") and not _followed(headers):
+            return 403, "The explorer does not answer other sites."
+        free = self._keys.token is None or path.startswith(_OPEN)
+        if not free and not self._keys.known(headers.get("cookie", "")):
+            return 401, "Open the address with the token that `leakcap serve` printed, or go to /enter."
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        found = _HOST.fullmatch(host)
+        if found is None or int(found[3] or 0) > _MOST_PORT:
+            return False
+        name = (found[1] or found[2]).lower()
+        address = _is_address(name)
+        if (found[1] is not None) != (address and ":" in name):
+            return False
+        return name in self._names or (self._any_address and address)
+
+
+def _followed(headers: Mapping[str, str]) -> bool:
+    """Whether somebody followed a link to here, rather than a page embedding or reading ours."""
+    shown = headers.get("sec-fetch-dest", "document") == "document"
+    return shown and headers.get("sec-fetch-mode") == "navigate"
+
+
+def _names(settings: Settings) -> frozenset[str]:
+    names = {name.lower() for name in settings.names}
+    if is_loopback(settings.host) or settings.host in ("0.0.0.0", "::", ""):
+        names |= {"localhost", "127.0.0.1", "::1"}
+    return frozenset(names | {settings.host.lower()}) - {"", "0.0.0.0", "::"}
+
+
+def _is_address(name: str) -> bool:
+    # A rebound name is a name: an address in the Host header cannot be one.
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _single(scope: Scope) -> dict[str, str]:
+    """Headers by name; one that comes twice counts as not there, host included."""
+    found: dict[str, str] = {}
+    twice: set[str] = set()
+    for raw, value in scope["headers"]:
+        name = raw.decode("latin-1").lower()
+        twice |= {name} if name in found else set()
+        found[name] = value.decode("latin-1")
+    return {name: value for name, value in found.items() if name not in twice}
+
+
+async def _body(receive: Receive, length: str) -> bytes | tuple[int, str]:
+    """The whole body, or why it was not taken."""
+    too_much = 413, f"That is more than {MOST_BODY // 1024} KiB. Send less."
+    if not length.isascii() or not length.isdigit() or len(length) > 12 or int(length) > MOST_BODY:
+        return too_much
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return 400, "The request ended before it was whole."
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MOST_BODY:
+                    return too_much
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        return 408, "The request took too long to arrive."
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    left = [body]
+
+    async def once() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return once
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = list(message.get("headers", []))
+            names = {name.lower() for name, _ in given}
+            extra = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in names]
+            message = {**message, "headers": given + extra}
+        await send(message)
+
+    return sending
+
+
+def _marked(reason: str) -> str:
+    """One of the reasons above as HTML: what stands in backticks as code, the way in as a link.
+
+    >>> _marked("Read what `leakcap serve` printed, or go to /enter.")
+    'Read what <code>leakcap serve</code> printed, or go to <a href="/enter">/enter</a>.'
+    """
+    coded = re.sub("`([^`]*)`", r"<code>\1</code>", html.escape(reason))
+    return coded.replace(" /enter", ' <a href="/enter">/enter</a>')
+
+
+async def _refuse(send: Send, status: int, reason: str, *, head: bool) -> None:
+    page = (
+        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' "
+        "content='width=device-width'><title>leakcap</title><link rel='stylesheet' href='/static/style.css'>"
+        f"<main class='refusal'><h1>Not shown</h1><p>{_marked(reason)}</p></main></html>"
+    ).encode()
+    headers = {**HEADERS, "content-type": "text/html; charset=utf-8", "content-length": str(len(page))}
+    headers |= {"connection": "close"}
+    listed = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": b"" if head else page})
