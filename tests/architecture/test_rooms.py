@@ -83,7 +83,7 @@ def test_an_upward_import_is_caught() -> None:
 
 SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "attack": (("value", "chance"), ("codes",), ("wifi",), ("correlated",), ("games", "tables")),
-    "capacities": (("verb", "solvers", "noise"), ("radius", "given", "diameter"), ("records", "level"), ("cost",)),
+    "capacities": (("verb", "solvers", "noise"), ("given", "diameter"), ("records", "level", "cost")),
     "report": (("render", "words", "records"), ("plots",), ("sections", "terminal"), ("pages",)),
     "web": (("figures", "reading", "serving"), ("pages", "choosing", "channels", "releasing")),
 }

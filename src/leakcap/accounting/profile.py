@@ -24,15 +24,22 @@ _LEAST = 1e-12
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-class Direction(Protocol):
+class _Direction(Protocol):
     """One direction of a composed loss: its parts, and ε at a δ."""
 
     @property
     def parts(self) -> tuple[tuple[Part, int], ...]:
         """The single losses, and how often each is composed."""
 
+    @property
+    def reverse(self) -> _Direction:
+        """The other direction."""
+
     def epsilon(self, delta: float, tolerance: float) -> Bound:
         """The least ε at this δ, in nats."""
+
+    def delta(self, epsilon: float, tolerance: float) -> Bound:
+        """The δ at this ε."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +84,7 @@ class Profile:
     True
     """
 
-    directions: tuple[Direction, ...]
+    directions: tuple[_Direction, ...]
     tolerance: float
 
     @property
