@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["FORMAT", "START", "fingerprint", "link", "row_hash", "text_hash"]
 
-FORMAT = 4
+FORMAT = 5
 """Of the rows that this leakcap writes."""
 
 START = "0" * 64

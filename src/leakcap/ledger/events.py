@@ -19,7 +19,7 @@ from leakcap.ledger.details import FROM
 from leakcap.ledger.rules import Rules, rules_read
 from leakcap.ledger.sameness import memo_key
 from leakcap.ledger.schema import EVENT
-from leakcap.ledger.slots import SlotPlan, plan_text
+from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import Regime
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks, decimal, units
@@ -89,6 +89,7 @@ def plan_row(state: State, time: str, plan: SlotPlan, charged: Ticks) -> dict[st
     """The row that pays for a plan; its slots' answers cost nothing more."""
     row = _row(state.rows + 1, "plan", time, 0, state.rows + 1)
     row |= {"query": plan.name, "text": f"plan: {plan.words}", "details": plan_text(plan)}
+    row |= {"event": plan_event(plan)}
     return link(row | columns_of(charged), state.head)
 
 
@@ -123,6 +124,7 @@ def reserve_rows(
             "data_version": data[1],
             "memo": memo_key(charge, data[0], state.rules, meaning),
             "slot": charge.slot,
+            "event": charge.spend.event_text,
             "slot_use": uses[step - 1] if uses else 0,
             **columns_of(ticks),
         }
@@ -210,7 +212,7 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
     """
     row = dict(found)
     try:
-        own = spend_of(ticks_of(row))
+        own = spend_of(ticks_of(row), row["event"])
         left, noted = row.get("released"), row.get("acknowledged")
         return Entry(
             id=row["entry"],
@@ -240,10 +242,10 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
         ) from error
 
 
-def spend_of(ticks: Ticks) -> Spend:
+def spend_of(ticks: Ticks, event: str) -> Spend:
     """Ticks as a spend again."""
     amounts = {name: _units(one) for name, one in zip(AMOUNTS, ticks.numbers, strict=False)}
-    return Spend(**amounts, curve=_curve_units(ticks.curve))
+    return Spend(**amounts, curve=_curve_units(ticks.curve), event=event)
 
 
 def _units(ticks: int | None) -> float:
@@ -266,7 +268,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _row(seq: int, kind: str, time: str, entry: int, batch: int) -> dict[str, Any]:
     row = {"seq": seq, "kind": kind, "time": time, "entry": entry, "batch": batch, "software": _software()}
-    texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer", "slot"), "")
+    texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer", "slot", "event"), "")
     numbers = {"data_version": 0, "slot_use": 0}
     return row | texts | columns_of(NOTHING) | {"details": "{}"} | numbers
 

@@ -18,7 +18,7 @@ from leakcap.plain import csv_text, json_text
 __all__ = ["export"]
 
 _WHAT = ("id", "time", "analyst", "query", "text", "state")
-_COLUMNS = (*_WHAT, *AMOUNTS, "curve", "slot", "data_version", "details", "software")
+_COLUMNS = (*_WHAT, *AMOUNTS, "curve", "event", "slot", "data_version", "details", "software")
 
 
 def export(
@@ -41,6 +41,7 @@ def export(
             row |= {name: row[name] if math.isfinite(row[name]) else None for name in AMOUNTS}
         return json_text(rows, indent=2)
     for row in rows:
+        row["event"] = json.dumps(row["event"], sort_keys=True) if row["event"] else ""
         row["details"] = json.dumps(row["details"], sort_keys=True, ensure_ascii=False)
         row["curve"] = " ".join(f"{point['order']:g}:{point['nats']!r}" for point in row["curve"])
     return csv_text([_COLUMNS, *([row[name] for name in _COLUMNS] for row in rows)])
@@ -59,6 +60,7 @@ def _row(entry: Entry) -> dict[str, Any]:
             {"order": order, "nats": nats}
             for order, nats in zip(ORDERS, entry.spend.curve or (), strict=True)
         ],
+        "event": json.loads(entry.own.event) if entry.own.event else None,
         "slot": entry.slot,
         "data_version": entry.data_version,
         "details": dict(entry.details),
@@ -76,6 +78,7 @@ def _amended(amendment: Amendment) -> dict[str, Any]:
         "state": "amended",
         **dict.fromkeys(AMOUNTS, 0.0),
         "curve": [],
+        "event": None,
         "slot": "",
         "data_version": None,
         "details": {

@@ -39,7 +39,10 @@ def uses_of(
     """Which use of its slot each charge is; nothing is read where none names a slot."""
     if not any(charge.slot for charge in charges):
         return []
-    wanted = [(charge.slot, charge.query, own) for charge, own in zip(charges, asked, strict=True)]
+    wanted = [
+        (charge.slot, charge.query, own, charge.spend.event_text)
+        for charge, own in zip(charges, asked, strict=True)
+    ]
     return taken(slots_of(connection), wanted, label)
 
 

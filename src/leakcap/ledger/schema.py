@@ -42,7 +42,7 @@ __all__ = [
     "require_version",
 ]
 
-VERSION = 6
+VERSION = 7
 """Of the schema that this leakcap reads and writes."""
 
 METADATA = MetaData()
@@ -76,6 +76,7 @@ EVENT = Table(
     Column("memo", Text, nullable=False),
     Column("answer", Text, nullable=False),
     Column("slot", Text, nullable=False),
+    Column("event", Text, nullable=False),
     Column("slot_use", BigInteger, nullable=False),
     Column("software", Text, nullable=False),
     Column("previous", Text, nullable=False),

@@ -15,20 +15,35 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
-from leakcap.ledger.curve import curve_of_pure, curve_ticks
+from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.measured import composed, event_text, laplace_distance, pure_event
 from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Curve, Ticks, decimal, spend_ticks, units
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 
-__all__ = ["Slot", "SlotPlan", "SlotUse", "charge_of", "plan_read", "plan_text", "proven", "taken"]
+if TYPE_CHECKING:
+    from leakcap.accounting import PrivacyLoss
+
+__all__ = [
+    "Slot",
+    "SlotPlan",
+    "SlotUse",
+    "charge_of",
+    "plan_event",
+    "plan_read",
+    "plan_text",
+    "proven",
+    "taken",
+]
 
 _LARGEST_EPSILON = 100.0
 _MOST_ANSWERS = 10**6
@@ -42,6 +57,10 @@ class Slot:
     """So many answers of at most this ε each; with `nats_table`, that tell at most so much about the whole
     table.
 
+    With ``noise="laplace"`` they must be discrete Laplace noise, of at least `steps` steps of the grid where
+    neighbours are farthest apart, as sums are. That costs less, since whole-number noise at a few steps is
+    told apart more often. A count is one step.
+
     >>> Slot("monthly", count=12, epsilon=0.1).words
     '12 answers of ε 0.1 at most'
     """
@@ -50,9 +69,14 @@ class Slot:
     count: int
     epsilon: float
     nats_table: float = math.inf
+    noise: Literal["laplace"] | None = None
+    steps: int = 1000
 
     def __post_init__(self) -> None:
         _require_name(self.name, "Slot")
+        require(self.noise in (None, "laplace"), "noise", "Slot", 'be "laplace" or left out', self.noise)
+        steps = isinstance(self.steps, int) and not isinstance(self.steps, bool)
+        require(steps and 1 <= self.steps <= 10**15, "steps", "Slot", "be from 1 to 10¹⁵", self.steps)
         whole = isinstance(self.count, int) and not isinstance(self.count, bool)
         rule = f"be a whole number from 1 to {_MOST_ANSWERS:,}"
         require(whole and 1 <= self.count <= _MOST_ANSWERS, "count", "Slot", rule, self.count)
@@ -67,13 +91,24 @@ class Slot:
     def words(self) -> str:
         """What it holds, as a phrase."""
         table = "" if math.isinf(self.nats_table) else f", {self.nats_table:g} nats about the table"
-        return f"{self.count:,} answer{'s' * (self.count > 1)} of ε {self.epsilon:g} at most{table}"
+        noise = f" with Laplace noise of {self.steps:,} steps" if self.noise else ""
+        return f"{self.count:,} answer{'s' * (self.count > 1)} of ε {self.epsilon:g} at most{noise}{table}"
 
-    def admits(self, own: Ticks) -> bool:
-        """Whether an answer of this price is dominated: ε alone, no δ, and no more about the table."""
+    @property
+    def distance(self) -> Fraction:
+        """With Laplace noise that of the law which dominates an answer, in scales: ε + ε²/4·steps."""
+        epsilon = Fraction(repr(self.epsilon))
+        return epsilon + epsilon**2 / (4 * self.steps)
+
+    def admits(self, own: Ticks, event: str) -> bool:
+        """Whether an answer of this price is dominated: ε alone, no δ, and no more about the table; with
+        Laplace noise by its event."""
         table = spend_ticks(self.nats_table)
         epsilon = spend_ticks(self.epsilon)
         fits = own.epsilon is not None and epsilon is not None and own.epsilon <= epsilon and own.delta == 0
+        if self.noise is not None:
+            far = laplace_distance(event) if event else None
+            fits = fits and far is not None and far <= self.distance
         return fits and (table is None or (own.nats_table is not None and own.nats_table <= table))
 
 
@@ -133,6 +168,22 @@ def plan_text(plan: SlotPlan) -> str:
     return json.dumps({"name": plan.name, **content}, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def plan_event(plan: SlotPlan) -> str:
+    """What the whole plan is, as an event.
+
+    >>> plan_event(SlotPlan("p", (Slot("s", 2, 0.5),)))[:44]
+    '{"count":2,"event":{"delta":"0","epsilon":"1'
+    """
+    return event_text(composed([_repeated(one) for one in plan.slots]))
+
+
+def _repeated(slot: Slot) -> dict[str, Any]:
+    event = pure_event(Fraction(repr(slot.epsilon)))
+    if slot.noise is not None:
+        event = {"name": "LaplaceDpEvent", "noise_multiplier": 1 / slot.distance}
+    return {"name": "SelfComposedDpEvent", "event": event, "count": slot.count}
+
+
 def plan_read(text: str) -> SlotPlan:
     """The plan that `plan_text` wrote."""
     content = json.loads(text)
@@ -178,15 +229,17 @@ def proven(plan: SlotPlan, alpha: float | None, charged: Ticks) -> bool:
     )
 
 
-def taken(known: Mapping[str, SlotUse], wanted: Iterable[tuple[str, str, Ticks]], label: str) -> list[int]:
+def taken(
+    known: Mapping[str, SlotUse], wanted: Sequence[tuple[str, str, Ticks, str]], label: str
+) -> list[int]:
     """For each charge that is asked from a slot, which use of it this is, from 1; for others 0.
 
-    `wanted` are a slot's name, a query's and its own price. Raises `BudgetExceeded` for a slot that is used
-    up, `LedgerError` for one that is not there, or does not admit the query.
+    `wanted` are a slot's name, a query's, its own price and its event. Raises `BudgetExceeded` for a slot
+    that is used up, `LedgerError` for one that is not there, or does not admit the query.
     """
     used = {name: one.used for name, one in known.items()}
     places = []
-    for name, query, own in wanted:
+    for name, query, own, event in wanted:
         if not name:
             places.append(0)
             continue
@@ -196,7 +249,7 @@ def taken(known: Mapping[str, SlotUse], wanted: Iterable[tuple[str, str, Ticks]]
                 f"{_slots_there(known)}"
             )
         slot = known[name].slot
-        if not slot.admits(own):
+        if not slot.admits(own, event):
             raise LedgerError(
                 f"Slot `{name}` admits {_limits(slot)}; query `{query}` asks for {_asks(own, slot)}. "
                 "Nothing was spent. Ask for less, or without the slot."
@@ -221,7 +274,9 @@ def taken(known: Mapping[str, SlotUse], wanted: Iterable[tuple[str, str, Ticks]]
 
 def _limits(slot: Slot) -> str:
     table = "" if math.isinf(slot.nats_table) else f", and {slot.nats_table:g} nats about the table"
-    return f"what has ε {slot.epsilon:g} at most and no δ{table}"
+    noise = "discrete Laplace noise that" if slot.noise else "what"
+    steps = f", over {slot.steps:,} steps or more" if slot.noise else ""
+    return f"{noise} has ε {slot.epsilon:g} at most and no δ{steps}{table}"
 
 
 def _asks(own: Ticks, slot: Slot) -> str:
@@ -244,12 +299,12 @@ def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
         each = [(one.count, spend_ticks(nats(one))) for one in plan.slots]
         return None if any(t is None for _, t in each) else sum(n * (t or 0) for n, t in each)
 
-    curves = [(one.count, curve_ticks(curve_of_pure(one.epsilon))) for one in plan.slots]
+    curves = [(one.count, curve_ticks(_curve(one))) for one in plan.slots]
     columns = zip(*([count * (t or 0) for t in curve] for count, curve in curves), strict=True)
     return Ticks(
         sum_of(lambda one: one.epsilon),
         0,
-        sum_of(lambda one: implied_person(one.epsilon, 0.0)),
+        sum_of(lambda one: min(implied_person(one.epsilon, 0.0), _curve(one)[0])),
         sum_of(lambda one: one.nats_table),
         None if alpha is None else sum_of(lambda one: renyi_of_pure(2 * one.epsilon, alpha)),
         0,
@@ -259,16 +314,35 @@ def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
 
 def _composed(plan: SlotPlan, end: Callable[[tuple[float, float]], float]) -> int | None:
     """One end of the ε of all slots together at the plan's δ, in ticks rounded up; None for ∞."""
-    from leakcap.accounting import PrivacyLoss, dominating_loss
-    from leakcap.definition import PureDP
+    from leakcap.accounting import PrivacyLoss
 
     counts: dict[PrivacyLoss, int] = {}
     for one in plan.slots:
-        loss = dominating_loss(PureDP(up(one.epsilon, 4)))
+        loss = _dominating(one)
         counts[loss] = counts.get(loss, 0) + one.count
     found = PrivacyLoss.of(counts).epsilon_both(plan.delta)
     nats = end((found.lower, found.upper))
     return math.ceil(Fraction(nats) * TICKS_PER_UNIT) if math.isfinite(nats) else None
+
+
+def _dominating(slot: Slot) -> PrivacyLoss:
+    """The pair that every answer of a slot is a function of: randomised response, or Laplace noise."""
+    from leakcap.accounting import PrivacyLoss, dominating_loss
+    from leakcap.definition import PureDP
+    from leakcap.mechanism import Laplace
+
+    if slot.noise is None:
+        return dominating_loss(PureDP(up(slot.epsilon, 4)))
+    return PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(slot.distance), 2)))
+
+
+@lru_cache(maxsize=256)
+def _curve(slot: Slot) -> tuple[float, ...]:
+    pure = curve_of_pure(slot.epsilon)
+    if slot.noise is None:
+        return pure
+    loss = _dominating(slot)
+    return tuple(min(loss.renyi(order).upper, most) for order, most in zip(ORDERS, pure, strict=True))
 
 
 def _cut(curve: Curve, epsilon: int) -> Curve:
@@ -278,6 +352,7 @@ def _cut(curve: Curve, epsilon: int) -> Curve:
 
 def _content(slot: Slot) -> dict[str, Any]:
     content: dict[str, Any] = {"name": slot.name, "count": slot.count, "epsilon": slot.epsilon}
+    content |= {"noise": slot.noise, "steps": slot.steps} if slot.noise else {}
     return content if math.isinf(slot.nats_table) else content | {"nats_table": slot.nats_table}
 
 

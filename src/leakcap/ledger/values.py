@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from fractions import Fraction
 from numbers import Real
 from typing import Literal
 
@@ -14,6 +15,7 @@ from leakcap.errors import require
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.details import FROM, people_from
 from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.measured import event_text, pure_event, required
 from leakcap.ledger.text import require_detail, require_text
 from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
 
@@ -54,6 +56,9 @@ class Spend:
     nats. Left out it is all that ε allows. Where `epsilon` is ∞, as of Gaussian noise, the curve is all that
     bounds the odds: only a cap on ε with a δ takes such a spend, for it reads ε off the curves.
 
+    `event` says in canonical JSON what the answer is, so that an auditor computes the charge again: see
+    `docs/ledger.md`. Left out, it is ε and δ; with a curve and no event, the curve is only stated.
+
     >>> Spend(epsilon=0.1, nats_person=0.00125)
     Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=inf, nats_level=inf)
     """
@@ -64,6 +69,7 @@ class Spend:
     nats_table: float = _NOT_STATED
     nats_level: float = _NOT_STATED
     curve: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
+    event: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.epsilon, float) and self.epsilon == math.inf):
@@ -75,6 +81,16 @@ class Spend:
             if getattr(self, name) != math.inf:
                 self._amount(name, LARGEST)
         self._check_curve()
+        if self.event:
+            required(self.event)
+
+    @property
+    def event_text(self) -> str:
+        """The event as it is kept; empty where a curve, or no finite ε, was stated without one."""
+        if self.event or self.curve is not None or math.isinf(self.epsilon):
+            return self.event
+        epsilon, delta = (Fraction(repr(one)) for one in (self.epsilon, self.delta))
+        return event_text(pure_event(epsilon, delta))
 
     def ticks(self, alpha: float | None) -> Ticks:
         """The spend of one query in ticks, each rounded up, in a ledger whose level is `alpha`."""

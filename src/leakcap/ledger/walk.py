@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from leakcap.errors import LedgerError
+from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger.chain import START, row_hash
 from leakcap.ledger.details import floor_read
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
+from leakcap.ledger.measured import covered
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import plan_read, proven
@@ -117,16 +118,24 @@ class _Seen:
         floor, ticks = floor_read(row["details"]), ticks_of(row)
         if floor != self.sums.floor(ticks) or (self.sums.levels and floor is None):
             self._refuse(self.seq + 1, "counts people whose own caps have no room")
+        if row["event"] and not self._covered(row["event"], ticks):
+            self._refuse(self.seq + 1, "was charged less than its event")
         slot = row["slot"]
         if slot:
-            self._take(slot, row["slot_use"], ticks)
+            self._take(slot, row["slot_use"], ticks, row["event"])
         self.sums.spend(row["analyst"], row["time"], ticks, floor, slot)
 
-    def _take(self, slot: str, use: int, ticks: Ticks) -> None:
+    def _covered(self, event: str, charged: Ticks) -> bool:
+        try:
+            return covered(event, charged)
+        except InvalidParameter as error:
+            raise LedgerError(f"Row {self.seq + 1} of ledger `{self.label}`: {error}") from None
+
+    def _take(self, slot: str, use: int, ticks: Ticks, event: str) -> None:
         known = self.sums.slots.get(slot)
         if known is None or use != known.used + 1 or use > known.slot.count:
             self._refuse(self.seq + 1, f"uses slot `{slot}`, which has no such answer left")
-        elif not known.slot.admits(ticks):
+        elif not known.slot.admits(ticks, event):
             self._refuse(self.seq + 1, f"uses slot `{slot}`, which does not admit it")
 
     def _plan(self, row: Mapping[str, Any]) -> None:

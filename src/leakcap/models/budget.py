@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.measured import event_text
 from leakcap.ledger.ticks import countable
 from leakcap.models.values import Floats
 from leakcap.numeric import up
@@ -75,7 +77,8 @@ def gaussian_spend(
     alpha = policy.caps.alpha
     level = math.inf if alpha is None else up((1 if replace else 4) * alpha * rho, 4)
     curve = tuple(up(order * rho) for order in ORDERS)
-    return _spend(epsilon, delta, rho, nats_table, level, curve)
+    event = event_text({"name": "ZCDpEvent", "rho": Fraction(repr(float(rho)))})
+    return _spend(epsilon, delta, rho, nats_table, level, curve, event)
 
 
 def _spend(
@@ -85,9 +88,10 @@ def _spend(
     table: float,
     level: float,
     curve: tuple[float, ...] | None = None,
+    event: str = "",
 ) -> Spend:
     person, table, level = map(countable, (person, table, level))
-    return Spend(epsilon, delta, person, table, level, curve)
+    return Spend(epsilon, delta, person, table, level, curve, event)
 
 
 def approximate_spend(epsilon: float, delta: float) -> Spend:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,22 +14,26 @@ from leakcap.release.declared import Strict
 
 __all__ = ["PolicyPlan", "PolicySlot", "check_plans"]
 
-_OF_A_SLOT = ("count", "epsilon", "nats_table")
+_OF_A_SLOT = ("count", "epsilon", "nats_table", "noise", "steps")
 
 
 class PolicySlot(Strict):
-    """So many answers, each of this ε at most; `nats_table` is what each may tell about the table."""
+    """So many answers, each of this ε at most; `nats_table` is what each may tell about the table;
+    `noise` and `steps` ask for Laplace noise on a fine grid."""
 
     name: str = Field(min_length=1)
     count: int
     epsilon: float
     nats_table: float | None = None
+    noise: Literal["laplace"] | None = None
+    steps: int | None = None
 
     @property
     def slot(self) -> Slot:
         """As the ledger takes it."""
-        table = {} if self.nats_table is None else {"nats_table": self.nats_table}
-        return Slot(self.name, self.count, self.epsilon, **table)
+        table = math.inf if self.nats_table is None else self.nats_table
+        steps = 1000 if self.steps is None else self.steps
+        return Slot(self.name, self.count, self.epsilon, table, self.noise, steps)
 
 
 class PolicyPlan(Strict):

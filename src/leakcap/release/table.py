@@ -21,6 +21,7 @@ from leakcap.release.accuracy import Preview, preview
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
 from leakcap.release.engine import Engine, attach, is_database, is_server
+from leakcap.release.eventful import event_of
 from leakcap.release.exposure import exposure_so_far
 from leakcap.release.identity import Identity, together
 from leakcap.release.part import as_printed
@@ -299,7 +300,7 @@ class PrivateTable(Asking):
         return Charge(
             plan.query.name,
             plan.text,
-            price.spend,
+            replace(price.spend, event=event_of(plan)),
             self._analyst,
             details,
             asked,

@@ -160,6 +160,7 @@ class TrailRow(Part):
     nats_table: Nats
     nats_level: Nats
     curve: str | tuple[CurvePoint, ...] = ()
+    event: str | dict[str, Any] | None = None
     slot: str = ""
     data_version: int
     details: str | dict[str, Any]

@@ -1,0 +1,258 @@
+"""What a charge was for, as an auditor can compute it again: an event in canonical JSON.
+
+    {"name": "DiscreteLaplaceDpEvent", "noise_parameter": "1/10", "sensitivity": 1}
+
+Names and fields are those of dp-accounting's `DpEvent`s where it has one. Numbers that are not whole stand as
+exact fractions. Of an event follow its ε, its δ, and its Rényi curve between neighbours, in both directions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from leakcap.errors import InvalidParameter
+from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks
+from leakcap.numeric import float_up, up
+
+__all__ = ["composed", "covered", "event_text", "guarantee", "laplace_distance", "pure_event", "required"]
+
+_LARGEST = Fraction(10**6)
+_DEEPEST = 4
+
+
+class Guarantee(NamedTuple):
+    """What follows from an event: ε (None where none holds without a δ), δ, and the curve in nats."""
+
+    epsilon: Fraction | None
+    delta: Fraction
+    curve: tuple[float, ...]
+
+
+def event_text(content: Mapping[str, Any]) -> str:
+    """An event as canonical JSON, fractions written out.
+
+    >>> event_text({"name": "EpsilonDeltaDpEvent", "epsilon": Fraction(1, 10), "delta": Fraction(0)})
+    '{"delta":"0","epsilon":"1/10","name":"EpsilonDeltaDpEvent"}'
+    """
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def pure_event(epsilon: Fraction, delta: Fraction = Fraction(0)) -> dict[str, Any]:
+    """Of an answer of which no more is known than ε and δ."""
+    return {"name": "EpsilonDeltaDpEvent", "epsilon": epsilon, "delta": delta}
+
+
+def composed(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of several with fresh noise each.
+
+    >>> composed([pure_event(Fraction(1))])["name"]
+    'EpsilonDeltaDpEvent'
+    """
+    return events[0] if len(events) == 1 else {"name": "ComposedDpEvent", "events": events}
+
+
+@lru_cache(maxsize=4096)
+def guarantee(text: str) -> Guarantee:
+    """What follows from an event. Raises `InvalidParameter` for one that cannot be computed, by its name.
+
+    >>> guarantee('{"delta":"0","epsilon":"1/10","name":"EpsilonDeltaDpEvent"}').epsilon
+    Fraction(1, 10)
+    >>> guarantee('{"name":"TreeDpEvent"}')
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: Event `TreeDpEvent` of a charge cannot be computed again. Those that ...
+    """
+    return _computed(_read(text))
+
+
+@lru_cache(maxsize=4096)
+def required(text: str) -> None:
+    """Raise `InvalidParameter` for an event whose name or fields are not known; computes no curve."""
+    _checked(_read(text), 0)
+
+
+def covered(text: str, charged: Ticks) -> bool:
+    """Whether a charge covers its event: ε, δ and the curve, each but for a last digit.
+
+    >>> event = event_text(pure_event(Fraction(1, 10)))
+    >>> from leakcap.ledger.values import Spend
+    >>> covered(event, Spend(0.1).ticks(None)), covered(event, Spend(0.09).ticks(None))
+    (True, False)
+    """
+    found = guarantee(text)
+    if charged.delta is not None and found.delta * TICKS_PER_UNIT > charged.delta + 1:
+        return False
+    pure = charged.epsilon is not None and not charged.delta
+    if pure and (found.epsilon is None or found.epsilon * TICKS_PER_UNIT > (charged.epsilon or 0) + 1):
+        return False
+    most = math.inf if charged.epsilon is None else charged.epsilon
+    return all(
+        ticks is None or ticks + 1 >= min(nats * TICKS_PER_UNIT, most) * (1 - 1e-9)
+        for ticks, nats in zip(charged.curve, found.curve, strict=False)
+    )
+
+
+def laplace_distance(text: str) -> Fraction | None:
+    """The distance, in scales, of a Laplace law that dominates the event; None for one that is no discrete
+    Laplace noise.
+
+    Σ over its parts of ε + ε²/4d, where d steps make ε: see `docs/ledger.md`.
+
+    >>> laplace_distance('{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}')
+    Fraction(41, 400)
+    """
+    return _distance(_read(text))
+
+
+def _distance(event: Mapping[str, Any]) -> Fraction | None:
+    if event["name"] == "ComposedDpEvent":
+        each = [_distance(one) for one in event["events"]]
+        known = [one for one in each if one is not None]
+        return sum(known, Fraction(0)) if len(known) == len(each) else None
+    if event["name"] != "DiscreteLaplaceDpEvent":
+        return None
+    steps = int(event["sensitivity"])
+    epsilon = _fraction(event, "noise_parameter") * steps
+    return epsilon + epsilon**2 / (4 * steps) if steps else Fraction(0)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        event = json.loads(text)
+    except ValueError:
+        raise InvalidParameter("`event` of `Charge` must be JSON.") from None
+    _checked(event, 0)
+    return dict(event)
+
+
+def _checked(event: Any, deep: int) -> None:
+    """Name and fields, and those of the events inside."""
+    name = str(event.get("name", "")) if isinstance(event, dict) else ""
+    if name not in _KINDS or deep > _DEEPEST:
+        shown = f"`{name[:60]}`" if name else "without a name"
+        raise InvalidParameter(
+            f"Event {shown} of a charge cannot be computed again. Those that can: {', '.join(_KINDS)}."
+        )
+    fields = _KINDS[name].fields
+    if event.keys() != {"name", *fields}:
+        raise InvalidParameter(f"`{name}` of a charge must have the fields {', '.join(fields)}.")
+    for field in fields:
+        if field == "event":
+            _checked(event[field], deep + 1)
+        elif field == "events":
+            if not isinstance(event[field], list) or not event[field]:
+                raise InvalidParameter(f"`events` of `{name}` must be a list of events.")
+            for one in event[field]:
+                _checked(one, deep + 1)
+        elif field in ("count", "sensitivity"):
+            whole = isinstance(event[field], int) and not isinstance(event[field], bool)
+            if not whole or not 0 <= event[field] <= 10**30:
+                raise InvalidParameter(f"`{field}` of `{name}` must be a whole number.")
+        elif _fraction(event, field) == 0 and field in ("noise_multiplier",):
+            raise InvalidParameter(f"`{field}` of `{name}` must be above 0.")
+
+
+def _fraction(event: Mapping[str, Any], field: str) -> Fraction:
+    try:
+        found = Fraction(event[field]) if isinstance(event[field], str) else Fraction(str(event[field]))
+    except (ValueError, ZeroDivisionError, TypeError):
+        found = Fraction(-1)
+    if not 0 <= found <= _LARGEST:
+        name = event["name"]
+        raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(_LARGEST):,}.")
+    return found
+
+
+class _Kind(NamedTuple):
+    fields: tuple[str, ...]
+    compute: Callable[[Mapping[str, Any]], Guarantee]
+
+
+def _computed(event: Mapping[str, Any]) -> Guarantee:
+    return _KINDS[event["name"]].compute(event)
+
+
+def _pure(event: Mapping[str, Any]) -> Guarantee:
+    epsilon = _fraction(event, "epsilon")
+    return Guarantee(epsilon, _fraction(event, "delta"), curve_of_pure(float_up(epsilon)))
+
+
+def _discrete_laplace(event: Mapping[str, Any]) -> Guarantee:
+    from leakcap.divergence import Renyi
+    from leakcap.mechanism.geometric import TwoSidedGeometric
+
+    rate, steps = _fraction(event, "noise_parameter"), int(event["sensitivity"])
+    epsilon = rate * steps
+    if not epsilon or rate > 600:
+        return Guarantee(epsilon, Fraction(0), curve_of_pure(float_up(epsilon)))
+    noise = TwoSidedGeometric(1 / rate, steps)
+    found = [noise.diameter(Renyi(order)) for order in ORDERS]
+    return Guarantee(
+        epsilon, Fraction(0), tuple(up(one.upper) if one is not None else math.inf for one in found)
+    )
+
+
+def _laplace(event: Mapping[str, Any]) -> Guarantee:
+    from leakcap.accounting import PrivacyLoss
+    from leakcap.mechanism import Laplace
+
+    epsilon = 1 / _fraction(event, "noise_multiplier")
+    loss = PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(epsilon), 2)))
+    return Guarantee(epsilon, Fraction(0), tuple(loss.renyi(order).upper for order in ORDERS))
+
+
+def _concentrated(event: Mapping[str, Any]) -> Guarantee:
+    return _linear(_fraction(event, "rho"))
+
+
+def _gaussian(event: Mapping[str, Any]) -> Guarantee:
+    return _linear(1 / (2 * _fraction(event, "noise_multiplier") ** 2))
+
+
+def _linear(rho: Fraction) -> Guarantee:
+    """A curve of αρ: that of Gaussian noise, and of discrete Gaussian noise at most."""
+    curve = tuple(float_up(Fraction(str(order)) * rho) for order in ORDERS)
+    return Guarantee(Fraction(0) if rho == 0 else None, Fraction(0), curve)
+
+
+def _all(event: Mapping[str, Any]) -> Guarantee:
+    return _together([(_computed(one), 1) for one in event["events"]])
+
+
+def _bounded(event: Mapping[str, Any]) -> Guarantee:
+    """Of parts that no unit can move as far as each alone: what they are, and the ε of all together."""
+    found, epsilon = _computed(event["event"]), _fraction(event, "epsilon")
+    curve = tuple(map(min, found.curve, curve_of_pure(float_up(epsilon))))
+    return Guarantee(min(epsilon, found.epsilon or epsilon), found.delta, curve)
+
+
+def _repeated(event: Mapping[str, Any]) -> Guarantee:
+    return _together([(_computed(event["event"]), int(event["count"]))])
+
+
+def _together(parts: list[tuple[Guarantee, int]]) -> Guarantee:
+    epsilons = [None if one.epsilon is None else one.epsilon * count for one, count in parts]
+    known = [one for one in epsilons if one is not None]
+    columns = zip(*([nats * count for nats in one.curve] for one, count in parts), strict=True)
+    return Guarantee(
+        sum(known, Fraction(0)) if len(known) == len(epsilons) else None,
+        sum((one.delta * count for one, count in parts), Fraction(0)),
+        tuple(up(math.fsum(column), 2) for column in columns),
+    )
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "EpsilonDeltaDpEvent": _Kind(("epsilon", "delta"), _pure),
+    "DiscreteLaplaceDpEvent": _Kind(("noise_parameter", "sensitivity"), _discrete_laplace),
+    "LaplaceDpEvent": _Kind(("noise_multiplier",), _laplace),
+    "GaussianDpEvent": _Kind(("noise_multiplier",), _gaussian),
+    "ZCDpEvent": _Kind(("rho",), _concentrated),
+    "BoundedDpEvent": _Kind(("event", "epsilon"), _bounded),
+    "SelfComposedDpEvent": _Kind(("event", "count"), _repeated),
+    "ComposedDpEvent": _Kind(("events",), _all),
+}

@@ -1,0 +1,47 @@
+"""What a planned query is to an auditor: the event of each of its noisy vectors, see `ledger/measured.py`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from leakcap.ledger.measured import composed, event_text, pure_event
+
+if TYPE_CHECKING:
+    from leakcap.release.part import Part
+    from leakcap.release.plan import Plan
+
+__all__ = ["event_of"]
+
+
+def event_of(plan: Plan) -> str:
+    """The event of a query, as canonical JSON.
+
+    >>> from leakcap.release import Query, load_policy
+    >>> from leakcap.release.plan import plan_query
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
+    >>> event_of(plan_query(Query(name="n", statistic="count", epsilon=0.1), policy))
+    '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
+    """
+    parts = composed([_event(part) for part in plan.parts])
+    alone = sum((Fraction(part.sensitivity) / part.scale for part in plan.parts), Fraction(0))
+    together = sum((part.loss for part in plan.parts), Fraction(0))
+    # A row may be unable to move all vectors as far as it can move each.
+    bounded = together < alone and all(part.delta == 0 and _is_laplace(part) for part in plan.parts)
+    return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
+
+
+def _is_laplace(part: Part) -> bool:
+    return part.mechanism == "discrete Laplace"
+
+
+def _event(part: Part) -> dict[str, Any]:
+    """Discrete Laplace noise by its name; of all other kinds what their ε, with a δ, allows."""
+    if _is_laplace(part) and part.delta == 0:
+        return {
+            "name": "DiscreteLaplaceDpEvent",
+            "noise_parameter": Fraction(1) / part.scale,
+            "sensitivity": part.sensitivity,
+        }
+    return pure_event(part.loss, part.delta)
