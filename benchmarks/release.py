@@ -1,8 +1,10 @@
 """The release engine against the plain query: `python benchmarks/release.py [rows]`, 10⁷ rows by default.
 
-A Parquet file of people with a few rows each is made in a temporary directory. Every comparison is of runs
-that take turns in one process: the least of fifteen, wall and CPU, or of three where one takes a second.
-Memory is the most that a fresh process held.
+Every statistic there is, by every kind of key and with filters, beside the SQL that a person would write
+(`measuring/by_hand.py`): medians of five runs that take turns in one process, in wall time; the CPU time of
+all of a release, too. Ratios are to the SQL by hand; the target is for the release. Then count + sum by many
+groups, with memory, as the least of fifteen runs; one row; and Spark. `release.py 1000000` is a quick look,
+in which what does not grow with the rows weighs ten times as much.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import importlib.util
 import json
 import statistics
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 from measuring.beside_duckdb import (
     GROUPS,
     QUERIES,
+    SEED,
     Actions,
     answered_memory,
     compare,
@@ -27,56 +31,60 @@ from measuring.beside_duckdb import (
     rows_asked,
     statement,
 )
-from measuring.process import Action, answer_of, in_turn
+from measuring.by_hand import FILTERS, KEYS, TABLE, Case, cases
+from measuring.by_hand import rules as policy_for
+from measuring.process import Action, answer_of, in_turn, medians
 
-from leakcap.release import PrivateTable, Query, preview
+from leakcap.release import PrivateTable, Query, attach, preview
 from leakcap.release.plan import plan_query
 from leakcap.release.statements import statement_of
 
-ROWS_OF_ONE, GROUPS_OF_ONE = 5, 3
-PROCESSES = 5
-TABLE = """
+RUNS, PROCESSES = 5, 5
+PEOPLE = """
 SELECT (hash(i) % ({rows} // 4))::BIGINT AS id, (hash(7 * i + 1) % {groups})::INTEGER AS g,
        (hash(13 * i + 5) % 1000003) / 10000.03 AS x
 FROM range({rows}) AS t (i)
 """
-PLAIN = "SELECT g, COUNT(*), SUM(x) FROM {source} GROUP BY g"
-# The rows of a person that count: the first ones by a keyed hash, as leakcap chooses them.
-BY_ROW = "hash(hash(1, id, x, g)), x, g"
-BY_GROUP = "hash(hash(2, id, g)), g"
-BOUNDED = (
-    f"SELECT g, COUNT(*), SUM(x) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY {BY_ROW}) AS r"
-    f" FROM {{source}}) WHERE r <= {ROWS_OF_ONE} GROUP BY g"
-)
-CHOSEN = (
-    "SELECT g, COUNT(*), SUM(x) FROM (SELECT *,"
-    f" DENSE_RANK() OVER (PARTITION BY id ORDER BY {BY_GROUP}) AS k,"
-    f" ROW_NUMBER() OVER (PARTITION BY id ORDER BY {BY_GROUP}, {BY_ROW}) AS r FROM {{source}})"
-    f" WHERE r <= {ROWS_OF_ONE} AND k <= {GROUPS_OF_ONE} GROUP BY g"
-)
-# What no release may do, since the small values would be preferred: the price of the hash.
-BY_VALUE = BOUNDED.replace(BY_ROW, "x, g")
-BOUNDED_POLICY = policy(unit={"id": "id", "max_rows": ROWS_OF_ONE})
-CHOSEN_POLICY = policy(unit={"id": "id", "max_rows": ROWS_OF_ONE, "max_groups": GROUPS_OF_ONE})
-
+COUNT_AND_SUM = "SELECT g, COUNT(*), SUM(x) FROM {source} GROUP BY g"
 ACTIONS: Actions = {
     f"count + sum by {GROUPS:,} groups": {
-        "plain DuckDB": lambda path: plain(path, PLAIN),
+        "plain DuckDB": lambda path: plain(path, COUNT_AND_SUM),
         "leakcap's statement": lambda path: statement(path, policy()),
         "leakcap, end to end": lambda path: release(path, policy()),
     },
-    f"the same with at most {ROWS_OF_ONE} rows of a person": {
-        "plain DuckDB": lambda path: plain(path, BOUNDED),
-        "plain DuckDB, smallest values first": lambda path: plain(path, BY_VALUE),
-        "leakcap's statement": lambda path: statement(path, BOUNDED_POLICY),
-        "leakcap, end to end": lambda path: release(path, BOUNDED_POLICY),
-    },
-    f"the same with {ROWS_OF_ONE} rows and {GROUPS_OF_ONE} groups of a person": {
-        "plain DuckDB": lambda path: plain(path, CHOSEN),
-        "leakcap's statement": lambda path: statement(path, CHOSEN_POLICY),
-        "leakcap, end to end": lambda path: release(path, CHOSEN_POLICY),
-    },
 }
+
+
+def every_statistic(path: str) -> None:
+    """Each by every kind of key, and by an integer with every filter."""
+    print(f"\n{'':48}{'by hand':>9}{'statement':>10}{'release':>9}{'its CPU':>9}{'target':>8}")
+    for name, case in cases().items():
+        for kind, by in KEYS.items():
+            _row(path, f"{name} by {kind}" if by else name, name, case, by, "")
+        for filter_ in filter(None, FILTERS):
+            _row(path, f"{name} by integer where {filter_}", name, case, KEYS["integer"], filter_)
+
+
+def _row(path: str, title: str, name: str, case: Case, by: tuple[str, ...], filter_: str) -> None:
+    """The medians of runs that take turns: the query by hand, our statement, and all of a release."""
+    where, rules = FILTERS[filter_], policy_for(people=case.people)
+    query = Query(name="q", statistic=name, epsilon=1.0, by=by, where=where, **case.asked)
+    engine = attach(path)
+    written = engine.write(statement_of([plan_query(query, rules)], SEED))
+    with tempfile.TemporaryDirectory() as folder:
+        table = PrivateTable(path, policy=rules, ledger=f"{folder}/ledger.db")
+        actions: dict[str, Action] = {
+            "by hand": plain(path, case.sql(by, where)),
+            "statement": lambda: engine.run(written),
+            "release": lambda: table.release([query], fresh=True),
+        }
+        found = medians(actions, RUNS)
+        table.ledger.close()
+    hand, ours, all_of_it = found.values()
+    target = case.target(by)
+    missed = "" if all_of_it[0] <= target * hand[0] else "  missed"
+    ratios = f"{ours[0] / hand[0]:10.2f}{all_of_it[0] / hand[0]:9.2f}{all_of_it[1] / hand[1]:9.2f}"
+    print(f"{title:48}{hand[0] * 1e3:6.0f} ms{ratios}{target:8.2f}{missed}", flush=True)
 
 
 def one_row(folder: str) -> None:
@@ -119,7 +127,7 @@ def spark_once(path: str) -> None:
     engine = Spark(session.read.parquet(path))
     session.read.parquet(path).createOrReplaceTempView("plain_source")
     written = engine.write(statement_of([plan_query(query, policy()) for query in QUERIES]))
-    text = PLAIN.format(source="plain_source")
+    text = COUNT_AND_SUM.format(source="plain_source")
     actions: dict[str, Action] = {
         "plain": lambda: session.sql(text).collect(),
         "leakcap": lambda: engine.run(written),
@@ -134,8 +142,10 @@ def main() -> None:
     if answered_memory(ACTIONS):
         return
     rows = rows_asked()
-    with parquet(TABLE.format(rows=rows, groups=GROUPS), rows) as path:
-        compare(path, ACTIONS, lambda title: 3 if "same" in title else 15)
+    with parquet(TABLE.format(rows=rows), rows) as path:
+        every_statistic(path)
+    with parquet(PEOPLE.format(rows=rows, groups=GROUPS), rows) as path:
+        compare(path, ACTIONS, lambda _title: 15)
         one_row(str(Path(path).parent))
         spark(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -10,21 +11,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Action", "answer_of", "in_turn", "peak_mib"]
+__all__ = ["Action", "answer_of", "in_turn", "medians", "peak_mib"]
 
 Action = Callable[[], object]
 
 
 def in_turn(actions: Mapping[str, Action], runs: int) -> dict[str, tuple[float, float]]:
     """The least wall and CPU seconds of each, the actions taking turns so that all see the same machine."""
-    best = {name: (float("inf"), float("inf")) for name in actions}
+    return {name: (min(wall), min(used)) for name, (wall, used) in _times(actions, runs).items()}
+
+
+def medians(actions: Mapping[str, Action], runs: int) -> dict[str, tuple[float, float]]:
+    """The median wall and CPU seconds of each, after one run that does not count."""
+    _times(actions, 1)
+    found = _times(actions, runs).items()
+    return {name: (statistics.median(wall), statistics.median(used)) for name, (wall, used) in found}
+
+
+def _times(actions: Mapping[str, Action], runs: int) -> dict[str, tuple[list[float], list[float]]]:
+    found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in actions}
     for _ in range(runs):
         for name, action in actions.items():
             wall, used = time.perf_counter(), time.process_time()
             action()
-            wall, used = time.perf_counter() - wall, time.process_time() - used
-            best[name] = (min(best[name][0], wall), min(best[name][1], used))
-    return best
+            found[name][0].append(time.perf_counter() - wall)
+            found[name][1].append(time.process_time() - used)
+    return found
 
 
 def peak_mib() -> float:

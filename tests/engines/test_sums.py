@@ -6,7 +6,9 @@ from typing import cast
 
 import duckdb
 import numpy as np
+import pyarrow
 import pytest
+import sqlglot
 
 from engines.adversarial import POLICIES, QUERIES, arrow_table, doubles, random_rows
 from leakcap.errors import BudgetExceeded, DataError, InvalidQuery
@@ -32,11 +34,11 @@ def test_the_quick_statement_agrees_with_the_sure_one(seed: int) -> None:
 
 
 def test_a_sum_that_doubles_could_get_wrong_is_not_given() -> None:
-    """2⁵⁰ eight times is 2⁵³; a ninth value could be rounded away, and with 2⁵³ + 1 it is."""
+    """2³⁵ 2¹⁸ times is 2⁵³; one value more could be rounded away, and with 2⁵³ + 1 it is."""
     connection = duckdb.connect()
-    for rows, expected in ((8, 2**53), (9, None)):
-        text = Doubles({}).lower(Total(this=column("v"), largest=2**50)).sql("duckdb")
-        given = f"(SELECT CAST({2**50} AS DOUBLE) AS v FROM range({rows}))"
+    for rows, expected in ((2**18, 2**53), (2**18 + 1, None)):
+        text = Doubles({}).lower(Total(this=column("v"), largest=2**35)).sql("duckdb")
+        given = f"(SELECT CAST({2**35} AS DOUBLE) AS v FROM range({rows}))"
         assert connection.execute(f"SELECT {text} FROM {given}").fetchall() == [(expected,)]
     values = "(SELECT unnest([9007199254740992, 1]) AS v)"
     assert connection.execute(f"SELECT SUM(v::DOUBLE) FROM {values}").fetchall() == [(2.0**53,)]
@@ -125,3 +127,37 @@ def test_a_dry_run_refuses_what_the_release_would_refuse() -> None:
         dry_run([Query(name="n", statistic="count", epsilon=101.0)], policy_of())
     with pytest.raises(InvalidQuery):
         dry_run([Query(name="n", statistic="sum", column="d", epsilon=1.0)], policy_of())
+
+
+@pytest.mark.parametrize("rows", [7, 2**18, 300_000])
+def test_squares_add_up_exactly_however_many_they_are(rows: int) -> None:
+    """Of integers up to 2²⁰ the squares pass 2⁵³ after 2¹³ rows; the quick statement is sure of them all."""
+    values = np.random.default_rng(rows).integers(-(2**20), 2**20, rows)
+    assert (values**2).sum(dtype=object) > 2**53 or rows == 7
+    node = Total(this=sqlglot.parse_one("v * v - 5"), largest=2**40)
+    assert Doubles({}).limit(node) is None
+    text = Doubles({}).lower(node).sql("duckdb")
+    connection = duckdb.connect()
+    connection.register("given", pyarrow.table({"v": values.astype(float)}))
+    expected = sum(value * value - 5 for value in values.tolist())
+    assert connection.execute(f"SELECT {text} FROM given").fetchall() == [(expected,)]
+    assert connection.execute(f"SELECT {text} FROM given WHERE v > {2**21}").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("statistic", ["variance", "correlation"])
+def test_no_statement_about_squares_reads_a_large_table_twice(statistic: str) -> None:
+    """Doubles alone cannot say the squares of 20,000 rows for sure; the quick statement still can."""
+    rows = 20_000
+    engine = attach(
+        pyarrow.table({"x": np.linspace(-9, 9, rows), "y": np.linspace(2, 8, rows), "k": [1] * rows})
+    )
+    asked = {"columns": ("x", "y")} if statistic == "correlation" else {"column": "x"}
+    policy = policy_of(
+        columns={"x": {"bounds": [-3.0, 10.0]}, "y": {"bounds": [2.0, 8.0]}, "k": {"keys": [1, 2]}}
+    )
+    for by in ((), ("k",)):
+        statement = engine.write(planned(policy, statistic=statistic, by=by, **asked).logical())
+        assert statement.quick is not None
+        found = engine.aggregate(statement.quick, statement.seed)
+        assert None not in found[0]
+        assert found == engine.aggregate(statement.text, statement.seed)

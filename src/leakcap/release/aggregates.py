@@ -93,17 +93,19 @@ class Joint(Aggregate):
     sign: int = 1
 
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
-        """SUM(CASE WHEN all are known THEN … END), exact."""
-        known: list[exp.Expression] = [
-            exp.Not(this=exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null())))
-            for value in values[: self.width]
+        """SUM(CASE WHEN the others are known THEN … END), exact: a product is NULL where a factor is."""
+        others = [value for place, value in enumerate(values[: self.width]) if place not in self.places]
+        known = [
+            exp.Not(this=exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null()))) for value in others
         ]
-        term: exp.Expression = exp.Literal.number(self.less)
-        if self.places:
-            term = values[self.places[0]].copy()
-            for place in self.places[1:]:
-                term = exp.Mul(this=term, expression=values[place].copy())
-            if self.sign < 0:
-                term = exp.Sub(this=exp.Literal.number(self.less), expression=exp.Paren(this=term))
-        case = exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=term)], default=exp.Null())
-        return Total(this=case, largest=self.largest)
+        if not self.places:
+            one = exp.If(this=exp.and_(*known, copy=False), true=exp.Literal.number(1))
+            return exp.Count(this=exp.Case(ifs=[one]))
+        term: exp.Expression = values[self.places[0]].copy()
+        for place in self.places[1:]:
+            term = exp.Mul(this=term, expression=values[place].copy())
+        if self.sign < 0:
+            term = exp.Sub(this=exp.Literal.number(self.less), expression=exp.Paren(this=term))
+        if known:
+            term = exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=term)], default=exp.Null())
+        return Total(this=exp.Paren(this=term), largest=self.largest)

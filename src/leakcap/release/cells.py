@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from bisect import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,8 @@ from leakcap.numeric import up
 from leakcap.release.answers import Labels, nested
 from leakcap.release.declared import Key
 from leakcap.release.policy import Policy
-from leakcap.release.typed import literal, number_column, typed_column
+from leakcap.release.typed import Bin, literal, typed_column
+from leakcap.release.typed import column as raw
 from leakcap.release.validation import meant
 from leakcap.release.whole import objects
 
@@ -41,16 +43,11 @@ class Axis:
     """One way in which the table is split: what the engine groups by, and the label of each of its values."""
 
     column: str
-    grown: exp.Expression | Callable[[], exp.Expression]
+    tree: exp.Expression
     labels: dict[Key, Key]
     kind: str
     open: bool = False
     """Whether the keys are not public: there are no labels, and any key may occur."""
-
-    @cached_property
-    def tree(self) -> exp.Expression:
-        """What the engine groups by. Of ten thousand bins it takes seconds to grow: a preview needs none."""
-        return self.grown() if callable(self.grown) else self.grown
 
     def places(self, column: NDArray[Any]) -> NDArray[np.int64]:
         """The place of each code among the labels; −1 where it is none of them."""
@@ -227,16 +224,9 @@ def bins_axis(query: Query, policy: Policy, groups: int, name: str | None = None
 def edges_axis(column: str, edges: tuple[float, ...], fill: float | None = None) -> Axis:
     """The bins between these edges; what lies outside is in the outer ones, what is missing in none."""
     labels: dict[Key, Key] = {index: _label(edges, index) for index in range(len(edges) - 1)}
-
-    def grown() -> exp.Expression:
-        value = number_column(column)
-        if fill is not None:
-            value = exp.Coalesce(this=value, expressions=[literal(fill, "number")])
-        missing = exp.Is(this=value.copy(), expression=exp.Null())
-        bin_ = _search(value, edges, 0, len(edges) - 2)
-        return exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=bin_)
-
-    return Axis(column, grown, labels, "integer")
+    missing = None if fill is None else bisect(edges, fill, 1, len(edges) - 1) - 1
+    tree = Bin(this=raw(column), edges=edges, missing=missing)
+    return Axis(column, tree, labels, "integer")
 
 
 def edges_of(query: Query, bounds: tuple[float, float]) -> tuple[float, ...]:
@@ -264,13 +254,3 @@ def _label(edges: tuple[float, ...], index: int) -> str:
 
 def _plain(number: float) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
-
-
-def _search(value: exp.Expression, edges: tuple[float, ...], first: int, last: int) -> exp.Expression:
-    """The bin's index by halving: a row meets log₂(bins) comparisons, and outliers end in the outer bins."""
-    if first == last:
-        return literal(first, "integer")
-    middle = (first + last + 1) // 2
-    below = exp.LT(this=value.copy(), expression=literal(edges[middle], "number"))
-    left, right = _search(value, edges, first, middle - 1), _search(value, edges, middle, last)
-    return exp.Case(ifs=[exp.If(this=below, true=left)], default=right)

@@ -7,7 +7,7 @@ intervals of 97.5 % each covers more often and is wider.
 
 How far A·Z + B·W goes is the exact law of discrete Laplace noise (`release/tails.py`).
 
-Source: Fieller 1954.
+Source: Fieller 1954; Chandrupatla 1997 for the search of an interval's ends.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from leakcap.release.tails import Floats, noise_tail
 from leakcap.release.whole import Whole, doubles
 
 __all__ = ["crossing", "fieller_ends", "quotients"]
+
+Three = tuple[Floats, Floats, Floats]
 
 # Below this tail the logarithm says no more than that it is small.
 _LEAST = 1e-300
@@ -99,32 +101,44 @@ def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
 def crossing(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:
     """Outside, next to where that begins on the way from `start` to `far`; one of these where it is there.
 
-    A bracket narrowed by the Illinois rule and by halving in turn; what is returned is its outer end.
+    A bracket is narrowed by a parabola through three points where one is safe, and else by halving
+    (Chandrupatla 1997); what is returned is its outer end.
     """
     inner, outer = start.copy(), far.copy()
     above, below = excess(inner), excess(outer)
     outer = np.where(above < 0.0, inner, outer)
     inner = np.where((above < 0.0) | (below >= 0.0), outer, inner)
-    kept = np.zeros(inner.shape)
-    for step in range(_STEPS):
+    left, before = outer, below  # the end that was given up last
+    tried = _between(inner, outer)
+    for _ in range(_STEPS):
         width = outer - inner
         if not (np.abs(width) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))).any():
             break
-        # Of a bracket without width, and of ends alike, the middle is taken.
-        with np.errstate(all="ignore"):
-            secant = outer - width * (below / (below - above))
-        tried = _between(inner, outer) if step % 3 == 2 else secant
-        between = (tried > np.minimum(inner, outer)) & (tried < np.maximum(inner, outer))
-        tried = np.where(between, tried, inner / 2 + outer / 2)
         found = excess(tried)
         out = found < 0.0
+        left, before = np.where(out, outer, inner), np.where(out, below, above)
         outer, below = np.where(out, tried, outer), np.where(out, found, below)
         inner, above = np.where(out, inner, tried), np.where(out, above, found)
-        # Where one end stays for the second time in turn, it counts half: else it might stay for good.
-        above = np.where(out & (kept > 0), above / 2, above)
-        below = np.where(~out & (kept < 0), below / 2, below)
-        kept = np.where(out, 1.0, -1.0)
+        near, other = (np.where(out, a, b) for a, b in ((outer, inner), (inner, outer)))
+        values = (np.where(out, below, above), np.where(out, above, below), before)
+        tried = _parabola((near, other, left), values)
+        # A little off the end that is nearer, so that the next step may close in from the other side.
+        least = _CLOSE * np.maximum(np.abs(outer), np.abs(inner)) / 4
+        low, high = np.minimum(inner, outer), np.maximum(inner, outer)
+        tried = np.clip(tried, low + least, high - least)
+        between = (tried > low) & (tried < high)
+        tried = np.where(between, tried, _between(inner, outer))
     return outer
+
+
+def _parabola(places: Three, values: Three) -> Floats:
+    """Where the inverse parabola through three points is 0; NaN where it cannot be trusted."""
+    (x1, x2, x3), (f1, f2, f3) = places, values
+    with np.errstate(all="ignore"):
+        xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+        safe = (phi * phi < xi) & ((1.0 - phi) * (1.0 - phi) < 1.0 - xi)
+        share = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        return np.where(safe, x1 + share * (x2 - x1), np.nan)
 
 
 def _between(inner: Floats, outer: Floats) -> Floats:

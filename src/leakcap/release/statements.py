@@ -11,7 +11,18 @@ from sqlglot import exp
 from leakcap.release.condition import to_tree
 from leakcap.release.joins import joined_tree
 from leakcap.release.policy import Policy
-from leakcap.release.typed import SOURCE, Hashed, Kept, Read, Steps, aliased, column, free_name, typed_column
+from leakcap.release.typed import (
+    SOURCE,
+    Bin,
+    Hashed,
+    Kept,
+    Read,
+    Steps,
+    aliased,
+    column,
+    free_name,
+    typed_column,
+)
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
@@ -63,7 +74,7 @@ def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp
 
 def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
     """The policy's columns that are read, in the policy's order."""
-    read = {node.this.name for tree in trees for node in tree.find_all(Read, Steps)}
+    read = {node.this.name for tree in trees for node in tree.find_all(Read, Steps, Bin)}
     return tuple(name for name in policy.columns if name in read)
 
 

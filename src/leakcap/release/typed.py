@@ -1,10 +1,11 @@
 """What a statement may ask of a row, in words of our own that each engine says in its own way.
 
 `Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
-that stands for a number on the grid; `Total` the exact sum of such integers; `Hashed` a number that follows
-from a row and a seed and looks random; `Ones` how many bits are set; `Constant` an integer; `Kept` a test of
-groups rather than of rows. The rest is plain SQL. An engine replaces these by expressions that no value of
-its types can make fail (`release/engine/`); a tree that still has one cannot be written out.
+that stands for a number on the grid; `Bin` the index of a number's bin; `Total` the exact sum of such
+integers; `Hashed` a number that follows from a row and a seed and looks random; `Ones` how many bits are set;
+`Constant` an integer; `Kept` a test of groups rather than of rows. The rest is plain SQL. An engine replaces
+these by expressions that no value of its types can make fail (`release/engine/`); a tree that still has one
+cannot be written out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from leakcap.release.policy import Policy
 
 __all__ = [
     "SOURCE",
+    "Bin",
     "Constant",
     "Hashed",
     "Kept",
@@ -76,6 +78,15 @@ class Steps(exp.Expression):
         **dict.fromkeys(("this", "low", "high", "exponent", "least", "most"), True),
         **dict.fromkeys(("centre", "missing"), False),
     }
+
+
+class Bin(exp.Expression):
+    """Between which of the `edges` the number column `this` lies, from 0 on; each bin has its lower edge.
+
+    What lies outside is in the outer bins. `missing` is the bin of a missing value, or None for NULL.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "edges": True, "missing": False}
 
 
 class Total(exp.Expression):

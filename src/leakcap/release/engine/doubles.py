@@ -32,22 +32,22 @@ class DoubleSums(Lowering):
 
     def total(self, node: Total) -> exp.Expression:
         """The sum, where COUNT(*)·largest ≤ 2⁵³."""
-        few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(limit(node)))
+        few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(self.limit(node) or 0))
         summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[self.number(0.0)])
         return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
 
-
-def limit(node: Total) -> int:
-    """Up to how many rows of a cell a sum of doubles is exact; 0 where rounding is not."""
-    largest = int(node.args["largest"])
-    return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
+    def limit(self, node: Total) -> int | None:
+        """Up to how many rows of a cell a total is exact; 0 where rounding is not, None for any number."""
+        largest = int(node.args["largest"])
+        return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
 
 
 def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statement:
     """The statement in both ways, where there is something to add up and doubles may do."""
     seed = seed_in(tree)
-    limits = [limit(node) for node in tree.find_all(Total)]
-    text = quick.text(tree.copy()) if limits and min(limits) > 0 else None
+    found = [quick.limit(node) for node in tree.find_all(Total)]
+    limits = [limit for limit in found if limit is not None]
+    text = quick.text(tree.copy()) if found and all(limits) else None
     most = min(limits) if limits and tree.args.get("group") is None else None
     return Statement(partial(sure.text, tree), len(tree.expressions), text, most, seed)
 

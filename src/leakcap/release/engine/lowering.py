@@ -14,7 +14,19 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from leakcap.release.engine.within import ball
-from leakcap.release.typed import Constant, Hashed, Kept, Ones, Read, Steps, Total, column, data_type, literal
+from leakcap.release.typed import (
+    Bin,
+    Constant,
+    Hashed,
+    Kept,
+    Ones,
+    Read,
+    Steps,
+    Total,
+    column,
+    data_type,
+    literal,
+)
 
 __all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in", "signed"]
 
@@ -24,7 +36,7 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
-_OWN = (Read, Steps, Total, Hashed, Ones, Constant, Kept, exp.Table)
+_OWN = (Read, Steps, Bin, Total, Hashed, Ones, Constant, Kept, exp.Table)
 
 
 class Lowering(ABC):
@@ -55,6 +67,8 @@ class Lowering(ABC):
     def _say(self, node: exp.Expression) -> exp.Expression:
         if isinstance(node, Steps):
             return self.steps(node)
+        if isinstance(node, Bin):
+            return self.bin(node)
         if isinstance(node, Total):
             return self.total(node)
         if isinstance(node, Ones):
@@ -116,8 +130,24 @@ class Lowering(ABC):
             ],
             default=self.constant(given["least"] - centre),
         )
-        within = self.shifted(self.rounded(self.scaled(value, given["exponent"])), -centre)
+        within = self.placed(self.scaled(value, given["exponent"]), centre)
         return exp.Case(ifs=[exp.If(this=beyond, true=ends)], default=within)
+
+    def bin(self, node: Bin) -> exp.Expression:
+        """The index of the bin, by halving: a row with a number meets log₂(bins) comparisons."""
+        value, edges = self.double(node.this.name), node.args["edges"]
+        missing = self._lacking(value, node.this.name)
+        found = _search(value, [self.number(edge) for edge in edges], 0, len(edges) - 2)
+        return exp.Case(ifs=[exp.If(this=missing, true=self._missing_bin(node))], default=found)
+
+    def _lacking(self, value: exp.Expression, name: str) -> exp.Expression:
+        """Whether there is no number."""
+        lacks: exp.Expression = exp.Is(this=value.copy(), expression=exp.Null())
+        return exp.Or(this=lacks, expression=self.is_nan(value.copy())) if self.may_be_nan(name) else lacks
+
+    def _missing_bin(self, node: Bin) -> exp.Expression:
+        missing = node.args.get("missing")
+        return null() if missing is None else exp.Literal.number(missing)
 
     def _beyond(self, value: exp.Expression, given: Mapping[str, Any]) -> exp.Expression:
         """Whether a number lies beyond the bounds, or is NaN."""
@@ -135,6 +165,10 @@ class Lowering(ABC):
         if exponent == 0:
             return value.copy()
         return exp.Mul(this=value.copy(), expression=self.number(2.0**exponent))
+
+    def placed(self, value: exp.Expression, centre: int) -> exp.Expression:
+        """The integer nearest to a double, less `centre`."""
+        return self.shifted(self.rounded(value), -centre)
 
     def shifted(self, tree: exp.Expression, by: int) -> exp.Expression:
         """tree + by."""
@@ -198,6 +232,15 @@ class Lowering(ABC):
     @abstractmethod
     def total(self, node: Total) -> exp.Expression:
         """The exact sum, 0 where there is nothing to add."""
+
+
+def _search(value: exp.Expression, edges: Sequence[exp.Expression], first: int, last: int) -> exp.Expression:
+    if first == last:
+        return exp.Literal.number(first)
+    middle = (first + last + 1) // 2
+    below = exp.LT(this=value.copy(), expression=edges[middle].copy())
+    left, right = _search(value, edges, first, middle - 1), _search(value, edges, middle, last)
+    return exp.Case(ifs=[exp.If(this=below, true=left)], default=right)
 
 
 def signed(value: float, digits: str) -> exp.Expression:
