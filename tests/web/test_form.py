@@ -28,6 +28,11 @@ unit = { id = "person", max_rows = 1 }
 [caps]
 epsilon = 50.0
 delta = 1e-6
+[[plan]]
+name = "monthly"
+count = 2
+epsilon = 2.0
+delta = 1e-7
 [columns]
 stay = { bounds = [0.0, 60.0] }
 age = { bounds = [1.0, 100.0] }
@@ -54,6 +59,7 @@ ASKED = {
     "quantiles": {"column": "stay", "quantiles": "0.1, 0.9"},
     "histogram": {"column": "stay", "bins": "3", "top": "7", "over": "age"},
     "count": {"by": "people.sex", "join": "people"},
+    "mean": {"column": "stay", "slot": "monthly"},
     "sum": {"column": "stay", "by": "street", "delta": "1e-7"},
 }
 

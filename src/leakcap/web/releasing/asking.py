@@ -19,7 +19,7 @@ __all__ = ["FIELDS", "Promises", "asked_query", "previewed", "released"]
 
 FIELDS = (
     *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
-    *("bins", "edges", "quantiles", "top", "formula", "range", "epsilon", "delta"),
+    *("bins", "edges", "quantiles", "top", "formula", "range", "epsilon", "delta", "slot"),
 )
 _MOST = 2000
 _ONE = threading.Lock()
@@ -77,8 +77,9 @@ def asked_query(fields: Mapping[str, str]) -> Query:
         "statistic": statistic,
         "epsilon": _number(given["epsilon"], "epsilon"),
     }
-    if given["where"]:
-        content["where"] = given["where"]
+    for name in ("where", "slot"):
+        if given[name]:
+            content[name] = given[name]
     if given["delta"]:
         content["delta"] = _number(given["delta"], "delta")
     for name in ("by", "join"):
