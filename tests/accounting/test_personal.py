@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accounting.truth import gaussian
 from leakcap.accounting import Filter, Odometer, PersonalBudgets, PrivacyLoss, from_event, to_event
+from leakcap.accounting.events import _READERS
 from leakcap.definition import (
     MIDP,
     ApproxDP,
@@ -129,7 +131,17 @@ STAND_INS = SimpleNamespace(
             "PoissonSampledDpEvent": ("sampling_probability", "event"),
             "SelfComposedDpEvent": ("event", "count"),
             "ComposedDpEvent": ("events",),
+            "SampledWithoutReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
+            "SampledWithReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
+            "TruncatedSubsampledGaussianDpEvent": (
+                "dataset_size",
+                "sampling_probability",
+                "truncated_batch_size",
+                "noise_multiplier",
+            ),
+            "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
             "ZCDpEvent": ("rho", "xi"),
+            "RepeatAndSelectDpEvent": ("event", "mean", "shape"),
         }.items()
     }
 )
@@ -144,6 +156,10 @@ STAND_INS = SimpleNamespace(
         PrivacyLoss.of_mechanism(Laplace(2.0)).sampled(0.25),
         PrivacyLoss.of_mechanism(RandomisedResponse(2, 0.75)),
         PrivacyLoss.of_mechanism(RandomisedResponse(5, 0.75)) ** 2,
+        PrivacyLoss.of_mechanism(Gaussian(2.0)).sampled_fixed(3 / 700) ** 4,
+        PrivacyLoss.of_mechanism(Laplace(2.0)).sampled_fixed(0.2),
+        PrivacyLoss.of_mechanism(Gaussian(2.0)).sampled_with_replacement(5, 50),
+        PrivacyLoss.of_mechanism(Gaussian(2.0)).sampled_truncated(0.1, people=100, most=15) ** 2,
     ],
 )
 def test_events_there_and_back(loss: PrivacyLoss) -> None:
@@ -153,6 +169,35 @@ def test_events_there_and_back(loss: PrivacyLoss) -> None:
         assert back.delta(epsilon).midpoint == pytest.approx(loss.delta(epsilon).midpoint, rel=1e-9)
 
 
+def test_zcdp_statements_of_a_plan_are_added_up() -> None:
+    """Two of ρ = .05 and some noise are one of ρ = .1 and the noise; ε of ρ alone by its conversion."""
+    half, noise = STAND_INS.ZCDpEvent(0.05, 0.0), STAND_INS.GaussianDpEvent(3.0)
+    plan = from_event(STAND_INS.ComposedDpEvent([half, noise, STAND_INS.SelfComposedDpEvent(half, 1)]))
+    assert plan.queries == 2
+    alone = from_event(STAND_INS.SelfComposedDpEvent(half, 2))
+    assert alone.epsilon(1e-6).upper == pytest.approx(2.142, abs=1e-3)  # dp-accounting 0.6.0 says 2.141939
+    back = to_event(alone, events=STAND_INS)
+    assert back.rho == pytest.approx(0.1)
+    # All Gaussian: 1/9 and .2 in μ², exactly.
+    exact = PrivacyLoss.of_mechanism(Gaussian(1 / math.sqrt(0.2))) & PrivacyLoss.of_mechanism(Gaussian(3.0))
+    assert exact.epsilon(1e-6).upper < plan.epsilon(1e-6).upper < 1.2 * exact.epsilon(1e-6).upper
+
+
+def test_a_tree_is_its_levels() -> None:
+    """A record is in ceil(log₂(steps + 1)) nodes: Kairouz et al. 2021, appendix D."""
+    for steps, levels in ((1, 1), (2, 2), (3, 2), (7, 3), (8, 4), ([5, 9], 4), (1024, 11)):
+        loss = from_event(STAND_INS.SingleEpochTreeAggregationDpEvent(2.0, steps))
+        assert loss.delta(1.0).midpoint == pytest.approx(
+            float(gaussian(math.sqrt(levels) / 2.0, 1.0)), rel=1e-9
+        )
+
+
+def test_every_event_is_read_or_refused_by_name() -> None:
+    read = {name for name in vars(STAND_INS) if name in _READERS}
+    assert read == set(_READERS)
+    assert len(read) >= 14
+
+
 def test_events_with_closed_forms_and_refusals() -> None:
     discrete = from_event(STAND_INS.DiscreteLaplaceDpEvent(0.5, 1))
     assert discrete.epsilon(0.0).upper == pytest.approx(0.5)
@@ -160,8 +205,10 @@ def test_events_with_closed_forms_and_refusals() -> None:
     assert from_event(STAND_INS.NonPrivateDpEvent()).delta(9.0).lower == 1.0
     noisy = from_event(STAND_INS.RandomizedResponseDpEvent(0.5, 4))
     assert noisy.epsilon(0.0).upper == pytest.approx(math.log(0.625 / 0.125))
-    with pytest.raises(NoRoute, match="ZCDpEvent"):
-        from_event(STAND_INS.ZCDpEvent(0.1, 0.0))
+    with pytest.raises(NoRoute, match="RepeatAndSelectDpEvent"):
+        from_event(STAND_INS.RepeatAndSelectDpEvent(STAND_INS.NoOpDpEvent(), 2.0, 1.0))
+    with pytest.raises(InvalidParameter, match="step_counts"):
+        from_event(STAND_INS.SingleEpochTreeAggregationDpEvent(1.0, []))
     odd = PrivacyLoss.of_rows(np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.5, 0.3]))
     with pytest.raises(InvalidParameter, match="no event"):
         to_event(odd, events=STAND_INS)

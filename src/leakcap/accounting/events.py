@@ -8,26 +8,36 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
+from leakcap.accounting.batches import TruncatedLoss
+from leakcap.accounting.concentrated import ConcentratedLoss, concentrated
 from leakcap.accounting.finite import FiniteLoss, finite_loss
+from leakcap.accounting.fixed_size import FixedSizeLoss, ReplacementLoss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.normal import GaussianLoss
 from leakcap.accounting.part import Part, Reversed
 from leakcap.accounting.sampled import SampledGaussianLoss, SampledLaplaceLoss
 from leakcap.errors import InvalidParameter, LeakcapError, NoRoute
-from leakcap.mechanism import TwoSidedGeometric
+from leakcap.mechanism import Gaussian, Laplace, TwoSidedGeometric
+from leakcap.numeric.rounding import up
 
 __all__ = ["from_event", "to_event"]
+
+_LARGEST = 10**9
+"""The most people that a fraction of them is written with."""
 
 
 def from_event(event: object) -> PrivacyLoss:
     """The privacy loss of an event of dp-accounting: the side of removing a record; `.reverse` is adding.
 
-    `loss.epsilon_both(delta)` is what its PLD accountant reports. Raises `NoRoute` for an event that has no
-    one privacy loss (a zCDP statement, a tree), naming it.
+    `loss.epsilon_both(delta)` is what its PLD accountant reports. Samples of fixed size are for
+    replace-one, with replacement or without, and a tree for replacing a record by nothing, as there. zCDP
+    statements of one plan are added up, then dominated by one pair. Raises `NoRoute` for an event that has
+    no one privacy loss, naming it.
 
     >>> class GaussianDpEvent:
     ...     noise_multiplier = 2.0
@@ -61,19 +71,59 @@ def _sampled_fixed(event: Any) -> PrivacyLoss:
     return from_event(event.event).sampled_fixed(event.sample_size / event.source_dataset_size)
 
 
+def _with_replacement(event: Any) -> PrivacyLoss:
+    return from_event(event.event).sampled_with_replacement(
+        int(event.sample_size), int(event.source_dataset_size)
+    )
+
+
+def _truncated(event: Any) -> PrivacyLoss:
+    noise = PrivacyLoss.of_mechanism(Gaussian(float(event.noise_multiplier)))
+    people, most = int(event.dataset_size), int(event.truncated_batch_size)
+    return noise.sampled_truncated(float(event.sampling_probability), people=people, most=most)
+
+
+def _tree(event: Any) -> PrivacyLoss:
+    """A record is in one leaf, and in as many nodes as the highest tree has levels, each with its own noise.
+
+    Source: Kairouz, McMahan, Song, Thakkar, Thakurta & Xu 2021, appendix D.
+    """
+    counts = event.step_counts
+    steps = max([counts] if isinstance(counts, int) else [int(each) for each in counts], default=0)
+    if steps < 1:
+        raise InvalidParameter(f"`step_counts` of a tree must have a count of at least 1. Got {counts!r}.")
+    return PrivacyLoss.of_mechanism(Gaussian(float(event.noise_multiplier))) ** steps.bit_length()
+
+
+def _gathered(loss: PrivacyLoss) -> PrivacyLoss:
+    """zCDP statements added up: ρ and ξ compose, and pairs of sums are smaller than sums of pairs."""
+    several = [(part, count) for part, count in loss.parts if isinstance(part, ConcentratedLoss)]
+    if sum(count for _, count in several) < 2:
+        return loss
+    rho, xi = (
+        up(math.fsum(getattr(part, name) * count for part, count in several), 2) for name in ("rho", "xi")
+    )
+    rest = tuple((part, count) for part, count in loss.parts if not isinstance(part, ConcentratedLoss))
+    return PrivacyLoss((*rest, (concentrated(rho, xi if xi > 1e-300 else 0.0), 1)))
+
+
 _READERS: Mapping[str, Callable[[Any], PrivacyLoss]] = {
     "NoOpDpEvent": lambda event: _one(finite_loss([1.0], [1.0])),
     "NonPrivateDpEvent": lambda event: _one(finite_loss([1.0, 0.0], [0.0, 1.0])),
-    "GaussianDpEvent": lambda event: _one(GaussianLoss(1.0 / event.noise_multiplier)),
-    "LaplaceDpEvent": lambda event: _one(LaplaceLoss(1.0 / event.noise_multiplier)),
+    "GaussianDpEvent": lambda event: PrivacyLoss.of_mechanism(Gaussian(float(event.noise_multiplier))),
+    "LaplaceDpEvent": lambda event: PrivacyLoss.of_mechanism(Laplace(float(event.noise_multiplier))),
     "DiscreteLaplaceDpEvent": lambda event: PrivacyLoss.of_mechanism(
         TwoSidedGeometric(1.0 / event.noise_parameter, int(event.sensitivity))
     ),
     "RandomizedResponseDpEvent": _randomised,
     "PoissonSampledDpEvent": _sampled,
     "SampledWithoutReplacementDpEvent": _sampled_fixed,
-    "SelfComposedDpEvent": lambda event: from_event(event.event) ** int(event.count),
-    "ComposedDpEvent": lambda event: PrivacyLoss.of([from_event(each) for each in event.events]),
+    "SampledWithReplacementDpEvent": _with_replacement,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
+    "SingleEpochTreeAggregationDpEvent": _tree,
+    "ZCDpEvent": lambda event: _one(concentrated(float(event.rho), float(event.xi))),
+    "SelfComposedDpEvent": lambda event: _gathered(from_event(event.event) ** int(event.count)),
+    "ComposedDpEvent": lambda event: _gathered(PrivacyLoss.of([from_event(each) for each in event.events])),
 }
 
 
@@ -132,6 +182,42 @@ def _(part: SampledGaussianLoss, events: Any) -> Any:
 @_write.register
 def _(part: SampledLaplaceLoss, events: Any) -> Any:
     return events.PoissonSampledDpEvent(part.rate, events.LaplaceDpEvent(1.0 / part.epsilon))
+
+
+@_write.register
+def _(part: FixedSizeLoss, events: Any) -> Any:
+    share = Fraction(part.sampled.rate).limit_denominator(_LARGEST)
+    if share.numerator / share.denominator != part.sampled.rate:
+        raise InvalidParameter(
+            f"no event of dp-accounting describes a sample of the fraction {part.sampled.rate!r}: it takes "
+            "whole numbers of people. Give a fraction of two."
+        )
+    noise = part.sampled.mu if isinstance(part.sampled, SampledGaussianLoss) else part.sampled.epsilon
+    kind = GaussianLoss if isinstance(part.sampled, SampledGaussianLoss) else LaplaceLoss
+    return events.SampledWithoutReplacementDpEvent(
+        share.denominator, share.numerator, _write(kind(noise), events)
+    )
+
+
+@_write.register
+def _(part: ReplacementLoss, events: Any) -> Any:
+    assert part.plan is not None
+    noise, size, people = part.plan
+    return events.SampledWithReplacementDpEvent(people, size, _write(noise, events))
+
+
+@_write.register
+def _(part: TruncatedLoss, events: Any) -> Any:
+    assert part.plan is not None
+    noise, rate, people, most = part.plan
+    if not isinstance(noise, GaussianLoss):
+        raise InvalidParameter("no event of dp-accounting describes Laplace noise on a truncated sample.")
+    return events.TruncatedSubsampledGaussianDpEvent(people, rate, most, 1.0 / noise.mu)
+
+
+@_write.register
+def _(part: ConcentratedLoss, events: Any) -> Any:
+    return events.ZCDpEvent(part.rho, part.xi)
 
 
 @_write.register

@@ -305,7 +305,8 @@ class SampledLaplaceLoss(_Mixture):
         z = np.asarray(z)
         flat = z.reshape(-1)
         losses, weights = self._nodes(float(np.abs(flat).max(initial=1.0)))
-        log_ratio, logs = mixed_log(losses, self.rate), np.log(weights)
+        with np.errstate(divide="ignore"):  # the shortest panels of a steep exponential weigh nothing
+            log_ratio, logs = mixed_log(losses, self.rate), np.log(weights)
         result = np.empty(flat.shape, dtype=flat.dtype if flat.dtype.kind == "c" else np.float64)
         stride = max(1, _BLOCK // losses.size)
         for start in range(0, flat.size, stride):

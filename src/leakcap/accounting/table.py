@@ -26,6 +26,8 @@ __all__ = ["LossTable", "from_pld", "loss_table", "to_pld"]
 
 _ROUNDING = 1e-6
 """The most that all entries together may be off by: below zero, and from a sum of one."""
+_EXCESS = 1e-3
+"""The most by which a pessimistic table may sum to more than one: rounding losses up on a grid does that."""
 _SUMMED = 1e-12
 """Of a sum of one; nearer to it, nothing is mended."""
 _MOST_POINTS = 1 << 22
@@ -111,7 +113,8 @@ def _mended(table: LossTable) -> FiniteLoss:
     noise = max(-float(table.masses.min()), 0.0)
     total = math.fsum([*table.masses.tolist(), table.infinite])
     short = table.pessimistic and total < 1.0 - _ROUNDING
-    if noise * table.masses.size > _ROUNDING or total > 1.0 + _ROUNDING or short:
+    long = total > 1.0 + (_EXCESS if table.pessimistic else _ROUNDING)
+    if noise * table.masses.size > _ROUNDING or short or long:
         raise InvalidParameter(
             f"`masses` of a `LossTable` must be probabilities but for roundings of {_ROUNDING:g} together. "
             f"Got {-noise!r} as the least of {table.masses.size}, and a sum of {total!r}. Compose with a "
