@@ -85,7 +85,10 @@ REFUSED = {
     "f AND " * 400 + "f": "at most",
     "(" * 250 + "f" + ")" * 250: "",
     "NOT " * 40 + "f": "nest",
-    "f AND NOT (" * 14 + "f" + ")" * 14: "nest",
+    "{fn f": "brace",
+    "f,": "",
+    "x BETWEEN 1 2": "AND",
+    "f AND NOT (" * 16 + "f" + ")" * 16: "nest",
 }
 
 

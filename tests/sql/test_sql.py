@@ -89,7 +89,7 @@ def test_what_is_supported(text: str, expected: list[tuple[Any, ...]]) -> None:
         ("SELECT COUNT(*) FROM main.visits", (1, 22), "`main` is not the table"),
         ("SELECT COUNT(*) FROM visits, visits", (1, 28), "',' is not supported"),
         ("SELECT COUNT(*) FROM visits JOIN b ON TRUE", (1, 29), "JOIN is not supported"),
-        ("SELECT COUNT(*) FROM (SELECT 1)", (1, 22), "a table is expected"),
+        ("SELECT COUNT(*) FROM (SELECT 1)", (1, 22), "a subquery or parenthesis in FROM"),
         ("WITH a AS (SELECT 1) SELECT COUNT(*) FROM a", (1, 1), "WITH is not supported"),
         ("SELECT COUNT(*) FROM visits HAVING COUNT(*) > 3", (1, 29), "HAVING is not supported"),
         ("SELECT COUNT(*)\nFROM visits\nORDER BY 1", (3, 1), "ORDER BY is not supported"),
@@ -100,7 +100,7 @@ def test_what_is_supported(text: str, expected: list[tuple[Any, ...]]) -> None:
         ("SELECT SUM(DISTINCT stay) FROM visits", (1, 12), "DISTINCT is not supported"),
         ("SELECT DISTINCT ward FROM visits", (1, 8), "DISTINCT is not supported"),
         ("SELECT COUNT(*) OVER () FROM visits", (1, 17), "OVER is not supported"),
-        ("SELECT SUM(stay) + 1 FROM visits", (1, 18), "FROM is expected here"),
+        ("SELECT SUM(stay) + 1 FROM visits", (1, 18), "'+' is not supported"),
         ("SELECT SUM(stay * 2) FROM visits", (1, 17), "SUM takes one column"),
         ("SELECT MAX(stay) FROM visits", (1, 8), "MAX is not supported"),
         ("SELECT SUM(nothing) FROM visits", (1, 12), "`nothing` is not a column"),
@@ -111,7 +111,7 @@ def test_what_is_supported(text: str, expected: list[tuple[Any, ...]]) -> None:
         ("SELECT COUNT(*) FROM visits GROUP BY ward, ward", (1, 44), "twice"),
         ("SELECT COUNT(*) FROM visits GROUP BY 1", (1, 38), "a column is expected"),
         ("SELECT COUNT(*) FROM visits GROUP BY ward HAVING TRUE", (1, 43), "HAVING"),
-        ("SELECT COUNT(*) FROM visits WHERE", (1, 34), "must be from 1"),
+        ("SELECT COUNT(*) FROM visits WHERE", (1, 34), "more is expected here, not the end"),
         ("SELECT COUNT(*) FROM visits\nWHERE year = 2024\n  AND abs(stay) > 3", (3, 7), "may not use ABS"),
         ("SELECT COUNT(*) FROM visits WHERE year = (SELECT 1)", (1, 35), "SUBQUERY"),
         ("SELECT COUNT(*) FROM visits WHERE year = 2024 -- all", (1, 42), "comments"),
@@ -186,7 +186,7 @@ def test_a_statement_says_what_was_written_into_it(
     kinds = {"C": "count", "S": "sum", "A": "mean"}
     assert [q.statistic for q in found] == [kinds[part[0].upper()] for part in parts]
     assert {q.by for q in found} == {tuple(by)}
-    assert {q.where for q in found} == {where}
+    assert {q.where and parse_where(q.where, POLICY) for q in found} == {where and parse_where(where, POLICY)}
 
 
 words = st.sampled_from(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import Literal, TypeAlias
 
-from sqlglot import exp
+import sqlglot
+from sqlglot import TokenType, exp
+from sqlglot.errors import SqlglotError
 
 from leakcap.release.policy import Policy
 from leakcap.release.typed import Ones, literal, typed_column
@@ -143,7 +145,8 @@ def to_text(condition: Condition) -> str:
     if isinstance(condition, Junction):
         return f"({f' {condition.word} '.join(to_text(part) for part in condition.parts)})"
     if isinstance(condition, Negation):
-        return f"NOT ({to_text(condition.part)})"
+        part = to_text(condition.part)
+        return f"NOT {part}" if isinstance(condition.part, Negation | Junction) else f"NOT ({part})"
     if isinstance(condition, Parity):
         counts = [f"bit_count({named(name)} & {mask})" for name, mask in condition.masks]
         total = counts[0] if len(counts) == 1 else f"({' + '.join(counts)})"
@@ -177,10 +180,26 @@ def renamed(condition: Condition, names: Mapping[str, str]) -> Condition:
 def named(column: str) -> str:
     """A column's name as it stands in a query's text: quoted unless it is a plain word.
 
-    >>> named("age"), named("p, q")
-    ('age', '"p, q"')
+    >>> named("age"), named("p, q"), named("select"), named("date")
+    ('age', '"p, q"', '"select"', 'date')
     """
-    return column if column.isidentifier() else '"' + column.replace('"', '""') + '"'
+    return column if _is_plain(column) else '"' + column.replace('"', '""') + '"'
+
+
+@cache
+def _is_plain(column: str) -> bool:
+    """Whether the name alone is read as a column wherever a condition may have one; `select` is not."""
+    if not column.isidentifier():
+        return False
+    places = "{0} = 1 OR {0} IS NULL OR {0} IN (1) OR 1 < {0} OR NOT {0} OR {0} BETWEEN 1 AND 2"
+    try:
+        (word,) = sqlglot.tokenize(column, dialect="duckdb")
+        if word.token_type == TokenType.VAR:
+            return True
+        tree = sqlglot.parse_one(places.format(column), dialect="duckdb")
+    except (SqlglotError, ValueError):
+        return False
+    return [node.sql() for node in tree.find_all(exp.Column)] == [column] * 6
 
 
 def _show(value: Scalar) -> str:

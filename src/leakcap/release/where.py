@@ -15,10 +15,12 @@ kept only where the condition is true.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 import sqlglot
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from leakcap.errors import InvalidQuery
@@ -37,8 +39,9 @@ from leakcap.release.condition import (
 from leakcap.release.declared import Key
 from leakcap.release.policy import Policy
 from leakcap.release.validation import meant
+from leakcap.release.whitelist import unread_within
 
-__all__ = ["column_of", "condition_of", "parse_where"]
+__all__ = ["check_words", "column_of", "condition_of", "parse_where"]
 
 _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.EQ: "=",
@@ -75,10 +78,13 @@ def parse_where(text: str, policy: Policy) -> Condition:
     Traceback (most recent call last):
     leakcap.errors.InvalidQuery: `where` may not use ABS. Allowed are comparisons ...
     """
-    return _condition(_parse(text), policy, 0)
+    node, tokens = _parse(text)
+    found = condition_of(node, policy)
+    check_words(node, tokens)
+    return found
 
 
-def _parse(text: str) -> exp.Expression:
+def _parse(text: str) -> tuple[exp.Expression, Sequence[Token]]:
     if not text.strip() or len(text) > _LONGEST:
         raise InvalidQuery(f"`where` must be from 1 to {_LONGEST:,} characters long.")
     try:
@@ -94,12 +100,25 @@ def _parse(text: str) -> exp.Expression:
         raise InvalidQuery(f"`where` does not parse: {text[:_SHOWN]!r}.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Expression):
         raise InvalidQuery("`where` must be a single condition, without semicolons.")
-    return statements[0]
+    return statements[0], tokens
+
+
+def check_words(node: exp.Expression, tokens: Sequence[Token]) -> None:
+    """No word is lost or made up: sqlglot reads `x BETWEEN 2 5` and `{fn f`. Raises `InvalidQuery`."""
+    found = Counter(token.token_type.name for token in tokens)
+    kinds = Counter(type(part) for part in node.walk())
+    commas = sum(len(part.expressions) - 1 for part in node.find_all(exp.In))
+    wanted = {"AND": kinds[exp.And] + kinds[exp.Between], "OR": kinds[exp.Or], "COMMA": commas}
+    if any(found[name] != wanted.get(name, 0) for name in ("AND", "OR", "COMMA", "ALL", "L_BRACE")):
+        raise InvalidQuery("`where` has an AND, OR, ALL, comma or brace too many, or one too few.")
 
 
 def condition_of(node: exp.Expression, policy: Policy) -> Condition:
     """The condition that a part of a longer text is. Raises `InvalidQuery` as `parse_where` does."""
-    return _condition(node, policy, 0)
+    found = _condition(node, policy, 0)
+    for name in unread_within(node):
+        raise InvalidQuery(f"`where` may not use {name}. {_ALLOWED}")
+    return found
 
 
 def column_of(node: exp.Expression, policy: Policy) -> str:
@@ -118,11 +137,9 @@ def _condition(node: exp.Expression, policy: Policy, depth: int) -> Condition:
 
 
 def _part(node: exp.Expression, policy: Policy, depth: int) -> Condition:
-    _no_comments(node)
+    node = _bare(node)
     if depth > _DEEPEST:
         raise InvalidQuery(f"`where` must not nest more than {_DEEPEST} deep.")
-    if isinstance(node, exp.Paren):
-        return _condition(node.this, policy, depth + 1)
     if isinstance(node, exp.And | exp.Or):
         word: Literal["AND", "OR"] = "AND" if isinstance(node, exp.And) else "OR"
         return Junction(word, tuple(_condition(part, policy, depth + 1) for part in _chain(node, type(node))))
