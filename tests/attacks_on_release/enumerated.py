@@ -19,14 +19,13 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow
 
-import leakcap.release.part as part_room
-import leakcap.release.picks as picks_room
-import leakcap.release.ranks as ranks_room
+import leakcap.mechanism.geometric as geometric_room
+import leakcap.mechanism.selection as selection_room
 from leakcap.errors import InvalidQuery
 from leakcap.release import Query, attach
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.declared import Column
-from leakcap.release.part import Part
+from leakcap.release.measurement import Measurement
 from leakcap.release.plan import Plan, plan_query
 from leakcap.release.statements import statement_of
 from leakcap.release.statistics import Statistic
@@ -235,7 +234,7 @@ class _Script:
 Law = dict[tuple[int, ...], float]
 
 
-def law_of(part: Part, exact: Sequence[int]) -> tuple[tuple[int, ...], Law]:
+def law_of(part: Measurement, exact: Sequence[int]) -> tuple[tuple[int, ...], Law]:
     """To which integers noise is added, and the law of what is chosen, one of which is empty."""
     noised: list[int] = []
 
@@ -279,16 +278,14 @@ def _scripted(script: _Script, laplace: Callable[..., Any]) -> Iterator[None]:
         return np.array([script.choose([-math.log(size)] * size) for size in sizes])
 
     with (
-        patch.object(part_room, "discrete_laplace", laplace),
-        patch.object(picks_room, "bernoulli_exp", coins),
-        patch.object(picks_room, "uniform_below", below),
-        patch.object(ranks_room, "bernoulli_exp", coins),
-        patch.object(ranks_room, "uniform_below", below),
+        patch.object(geometric_room, "discrete_laplace", laplace),
+        patch.object(selection_room, "bernoulli_exp", coins),
+        patch.object(selection_room, "uniform_below", below),
     ):
         yield
 
 
-def part_loss(part: Part, one: Sequence[int], other: Sequence[int], laws: dict[Any, Any]) -> float:
+def part_loss(part: Measurement, one: Sequence[int], other: Sequence[int], laws: dict[Any, Any]) -> float:
     """The exact largest |ln| of the ratio of the two laws of what the part draws."""
     (a, first), (b, second) = (
         laws.setdefault((id(part), tuple(exact)), None) or _kept(laws, part, tuple(exact))
@@ -299,12 +296,12 @@ def part_loss(part: Part, one: Sequence[int], other: Sequence[int], laws: dict[A
     return max(abs(math.log(first[key] / second[key])) for key in first)
 
 
-def _kept(laws: dict[Any, Any], part: Part, exact: tuple[int, ...]) -> Any:
+def _kept(laws: dict[Any, Any], part: Measurement, exact: tuple[int, ...]) -> Any:
     laws[id(part), exact] = law_of(part, exact)
     return laws[id(part), exact]
 
 
-def aligned(plan: Plan, one: Totals, other: Totals) -> Iterator[tuple[Part, list[int], list[int]]]:
+def aligned(plan: Plan, one: Totals, other: Totals) -> Iterator[tuple[Measurement, list[int], list[int]]]:
     """Both exact vectors of each part over the same cells, those of the data where they are not public."""
     cells = sorted(one.keys() | other.keys(), key=repr) if plan.cells.open else codes_of_all(plan)
     empty = (0,) * len(plan.parts)

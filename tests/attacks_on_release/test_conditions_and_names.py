@@ -13,8 +13,8 @@ import pytest
 
 from leakcap.errors import DataError, InvalidQuery
 from leakcap.ledger.ticks import spend_ticks
+from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import attach
-from leakcap.release.accuracy import laplace_error
 from leakcap.release.condition import to_text
 from leakcap.release.price import price_of
 from leakcap.release.schema import check_schema
@@ -220,6 +220,6 @@ def test_the_error_is_the_smallest_that_covers(scale: Fraction | int, beyond: fl
         return 2 * s ** (a + 1) / (1 + s)
 
     with mpmath.workdps(50):
-        error = laplace_error(Fraction(scale), beyond=beyond)
+        error = TwoSidedGeometric(Fraction(scale)).error(beyond)
         assert tail(error) <= beyond
         assert error == 0 or tail(error - 1) > mpmath.mpf(beyond) * (1 - mpmath.mpf(10) ** -11)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -31,13 +32,15 @@ from attacks_on_release.enumerated import (
     queries,
     totals,
 )
-from leakcap.release.picks import PickPart
+from leakcap.release.offer import Offer
+from leakcap.release.picks import PickMeasurement
 from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
-from leakcap.release.ranks import RankPart
+from leakcap.release.ranks import RankMeasurement
 from leakcap.release.sensitivity import Contribution, Presence
 from leakcap.release.statistics import statistics
-from leakcap.release.thresholds import ThresholdPart
+from leakcap.release.thresholds import ThresholdMeasurement
+from leakcap.release.trees import TreeMeasurement, tree_of
 from leakcap.release.typed import aliased, column, identifier, joined_source
 
 
@@ -79,7 +82,7 @@ def worst(plan: Plan, found: list[Totals], pairs: Any) -> float:
 def alone(plan: Plan, found: list[Totals], pairs: Any) -> int:
     """In how many groups a unit is alone at most; in each of them it is one person."""
     most = 0
-    place = next(i for i, part in enumerate(plan.parts) if isinstance(part, ThresholdPart))
+    place = next(i for i, part in enumerate(plan.parts) if isinstance(part, ThresholdMeasurement))
     for i, j in pairs:
         own = [
             found[a][cell][place] for a, b in ((i, j), (j, i)) for cell in found[a].keys() - found[b].keys()
@@ -144,6 +147,13 @@ def _same_noise(role: type[Any]) -> tuple[Any, str, Any]:
     return role, "draw", lambda self, exact, source: drawn(replace(self, scale=self.scale / 4), exact, source)
 
 
+def without_levels(contribution: Contribution, bins: int, branching: int, offer: Offer) -> TreeMeasurement:
+    """A tree with the noise of a histogram."""
+    steps = contribution.sensitivity(replace=offer.replace)
+    noise = offer.noise(steps, Fraction(contribution.squared(replace=offer.replace)))
+    return replace(tree_of(contribution, bins, branching, offer), noise=noise, steps=steps)
+
+
 BUGS: dict[str, tuple[str, World, dict[str, Any], tuple[Any, str, Any]]] = {
     "rows": ("count", World("replace-one", 2), {"by": ("k",)}, _halved(Contribution, "sensitivity")),
     "people": ("distinct", World("replace-one", 2), {"by": ("k",)}, _halved(Presence, "sensitivity")),
@@ -154,9 +164,9 @@ BUGS: dict[str, tuple[str, World, dict[str, Any], tuple[Any, str, Any]]] = {
         {"by": ("k",)},
         (statements_room, "_groups", lambda plan: []),
     ),
-    "levels": ("cumulative", World("add-remove-one", 1), {}, (cumulative_room, "levels_of", lambda *_: (1,))),
-    "rounds": ("top", World("add-remove-one", 1), {}, _same_noise(PickPart)),
-    "ranks": ("median", World("add-remove-one", 1), {}, _same_noise(RankPart)),
+    "levels": ("cumulative", World("add-remove-one", 1), {}, (cumulative_room, "tree_of", without_levels)),
+    "rounds": ("top", World("add-remove-one", 1), {}, _same_noise(PickMeasurement)),
+    "ranks": ("median", World("add-remove-one", 1), {}, _same_noise(RankMeasurement)),
     "joint": (
         "covariance",
         World("add-remove-one", 1),

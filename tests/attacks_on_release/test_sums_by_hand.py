@@ -12,7 +12,7 @@ import pytest
 
 from leakcap.release import Query, attach, load_policy
 from leakcap.release.engine import doubles
-from leakcap.release.plan import Part, Plan, plan_query
+from leakcap.release.plan import Measurement, Plan, plan_query
 from leakcap.release.scan import scans_of
 
 BOUNDS = (
@@ -52,7 +52,7 @@ def steps(plan: Plan, value: float | None) -> int | None:
     return round(Fraction(clamped) / grid.step) - plan.centre
 
 
-def expected(part: Part, whole: list[int]) -> int:
+def expected(part: Measurement, whole: list[int]) -> int:
     if part.role == "count":
         return len(whole)
     if part.role == "sum":

@@ -10,7 +10,7 @@ import pytest
 
 from leakcap.release import PrivateTable, attach
 from leakcap.release.one_hot import one_hot_capacity
-from leakcap.release.trees import TreePart
+from leakcap.release.trees import TreeMeasurement
 from release.world import exact, planned, policy_of, table
 from seeded import SeededSource
 
@@ -50,7 +50,7 @@ def test_no_node_of_a_tree_is_beyond_what_all_units_add_up_to() -> None:
     """Sums of clamped bins were not clamped themselves, and told more of a table beyond its policy."""
     policy = policy_of(max_rows=5)
     (part,) = planned(policy, statistic="cumulative", column="x", bins=1024, epsilon=400.0).parts
-    assert isinstance(part, TreePart)
+    assert isinstance(part, TreeMeasurement)
     assert part.levels > 1
     drawn = part.draw(np.full(1024, 5), SeededSource(2))
     assert max(drawn) <= 5 + 2

@@ -105,7 +105,7 @@ def test_noise_of_a_third_of_the_scale_is_found(monkeypatch: pytest.MonkeyPatch)
     def weak(scale: Any, size: int, source: Any) -> Any:
         return discrete_laplace(scale / 3, size, source)
 
-    monkeypatch.setattr("leakcap.release.part.discrete_laplace", weak)
+    monkeypatch.setattr("leakcap.mechanism.geometric.discrete_laplace", weak)
     assert audited("add-remove-one", QUERIES["count"], 200).verdict is Verdict.VIOLATED
 
 
@@ -114,7 +114,7 @@ def test_noise_of_half_the_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     def weak(scale: Any, size: int, source: Any) -> Any:
         return discrete_laplace(scale / 2, size, source)
 
-    monkeypatch.setattr("leakcap.release.part.discrete_laplace", weak)
+    monkeypatch.setattr("leakcap.mechanism.geometric.discrete_laplace", weak)
     assert audited("replace-one", QUERIES["sum"], 1500).verdict is Verdict.VIOLATED
 
 

@@ -12,7 +12,7 @@ from leakcap.errors import DataError
 from leakcap.release import Engine
 from leakcap.release.cells import Axis, Cells
 from leakcap.release.declared import Column
-from leakcap.release.part import NoisyPart, Part
+from leakcap.release.measurement import Measurement, NoisyMeasurement
 from leakcap.release.plan import Plan
 from leakcap.release.scan import _sort
 from leakcap.release.schema import check_schema
@@ -93,7 +93,7 @@ def _split(plan: Plan, copies: int) -> Plan:
     return replace(plan, policy=policy, cells=Cells((axis, *plan.cells.axes)))
 
 
-def moved(plan: Plan, one: Totals, other: Totals) -> list[tuple[Part, int]]:
+def moved(plan: Plan, one: Totals, other: Totals) -> list[tuple[Measurement, int]]:
     """For each part how far apart the exact totals are, over all cells that either table has."""
     nothing = (0,) * len(plan.parts)
     cells = one.keys() | other.keys()
@@ -103,6 +103,6 @@ def moved(plan: Plan, one: Totals, other: Totals) -> list[tuple[Part, int]]:
     ]
 
 
-def allowed(part: Part, plan: Plan) -> int:
+def allowed(part: Measurement, plan: Plan) -> int:
     """What one unit may move: the sensitivity that is priced, or where bins are chosen, its rows."""
-    return part.sensitivity if isinstance(part, NoisyPart) else plan.policy.rows_per_unit
+    return part.sensitivity if isinstance(part, NoisyMeasurement) else plan.policy.rows_per_unit

@@ -140,7 +140,9 @@ def data(rows: int) -> pyarrow.Table:
     return found
 
 
-_INTERNAL = re.compile(r"\b(Spend|Charge|Part|Contribution|Plan|Bound|Axis|Cells|numpy|array|NoneType)\b")
+_INTERNAL = re.compile(
+    r"\b(Spend|Charge|Measurement|Contribution|Plan|Bound|Axis|Cells|numpy|array|NoneType)\b"
+)
 
 
 def outcome(case: dict[str, Any], tables: dict[int, pyarrow.Table]) -> str:

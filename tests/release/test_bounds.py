@@ -72,7 +72,7 @@ def test_few_rows_lie_beyond_and_no_end_lies_beyond_all_rows(values: list[float 
 
 def test_blunt_choices_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.ranks.bernoulli_exp", lambda n, d, source: bernoulli_exp(n, 6 * d, source)
+        "leakcap.mechanism.selection.bernoulli_exp", lambda n, d, source: bernoulli_exp(n, 6 * d, source)
     )
     assert not all(covers(n, RUNS) for n in kept(2))
 
@@ -99,7 +99,7 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 def test_an_end_that_is_looked_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.ranks.bernoulli_exp", lambda n, d, source: bernoulli_exp(40 * n, d, source)
+        "leakcap.mechanism.selection.bernoulli_exp", lambda n, d, source: bernoulli_exp(40 * n, d, source)
     )
     # With sharp coins the wanted rank decides, so let one row be as many as the shift.
     monkeypatch.setattr("leakcap.release.statistics.ranges.shift_for", lambda scale, bins, beyond: 0)

@@ -70,7 +70,8 @@ def test_they_cover(statistic: str, other: float) -> None:
 
 def test_noise_that_is_larger_than_it_says_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(3 * b, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(3 * b, n, source),
     )
     assert not any(covers(found, RUNS) for found in hits("count", 5))
 

@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 from leakcap.errors import InvalidQuery
+from leakcap.mechanism.noise_sums import laplace_error, laplace_sum_error, laplace_sum_tail, laplace_variance
 from leakcap.release import PrivateTable, preview, query_from
-from leakcap.release.convolution import noise_variance, sum_error, sum_tail
 from leakcap.release.dummy import dry_run
-from leakcap.release.part import laplace_error
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest
@@ -54,18 +53,20 @@ def law(scale: Fraction, count: int, at: int) -> mpmath.mpf:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_tails_of_sums_against_the_series_multiplied_out(scale: Fraction, count: int) -> None:
     for at in (1, 2, 5):
-        assert sum_tail(scale, count, at) == pytest.approx(float(law(scale, count, at)), rel=1e-9)
+        assert laplace_sum_tail(scale, count, at) == pytest.approx(float(law(scale, count, at)), rel=1e-9)
 
 
 def test_one_noise_and_very_many() -> None:
     for scale in (Fraction(1, 9), Fraction(10), Fraction(10**6)):
-        assert sum_error(scale, 1, beyond=0.05) == laplace_error(scale, beyond=0.05)
-    deviation = math.sqrt(10**4 * noise_variance(Fraction(50)))
-    assert sum_error(Fraction(50), 10**4, beyond=0.05) == pytest.approx(1.959964 * deviation, rel=1e-3)
+        assert laplace_sum_error(scale, 1, beyond=0.05) == laplace_error(scale, beyond=0.05)
+    deviation = math.sqrt(10**4 * laplace_variance(Fraction(50)))
+    assert laplace_sum_error(Fraction(50), 10**4, beyond=0.05) == pytest.approx(
+        1.959964 * deviation, rel=1e-3
+    )
     with mpmath.workdps(30):
         wanted = mpmath.nsum(lambda z: z * z * mpmath.exp(-abs(z) / 7), [-mpmath.inf, mpmath.inf])
         wanted /= mpmath.nsum(lambda z: mpmath.exp(-abs(z) / 7), [-mpmath.inf, mpmath.inf])
-        assert noise_variance(Fraction(7)) == pytest.approx(float(wanted), rel=1e-12)
+        assert laplace_variance(Fraction(7)) == pytest.approx(float(wanted), rel=1e-12)
 
 
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
@@ -116,7 +117,7 @@ def test_refusals_previews_and_dry_runs() -> None:
     (shown,) = preview([query], policy=policy_of())
     assert (shown.error, shown.remark) == (
         3.0,
-        f"for each cell; the total {sum_error(Fraction(1), 6, beyond=0.05)}",
+        f"for each cell; the total {laplace_sum_error(Fraction(1), 6, beyond=0.05)}",
     )
     (release,) = dry_run([query], policy_of())
     assert abs(release.rows[-1].value - 1000) < 60
@@ -151,7 +152,8 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 2, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 2, n, source),
     )
     assert proofs(3)
 
@@ -169,14 +171,14 @@ def test_intervals_of_cells_and_margins_cover_as_often_as_they_say() -> None:
     found = hits(5)
     assert all(covers(n, RUNS) for n in found)
     # The total's is no wider than its own law asks for: five standard deviations.
-    exact = 1 - 2 * sum_tail(Fraction(1), 6, sum_error(Fraction(1), 6, beyond=0.05) + 1)
+    exact = 1 - 2 * laplace_sum_tail(Fraction(1), 6, laplace_sum_error(Fraction(1), 6, beyond=0.05) + 1)
     assert 0.95 <= exact < 0.975
     assert abs(found[-1] / RUNS - exact) < 5 * math.sqrt(exact * (1 - exact) / RUNS)
 
 
 def test_margins_with_the_error_of_one_cell_would_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.statistics.crossed.sum_error",
+        "leakcap.mechanism.geometric.laplace_sum_error",
         lambda b, n, *, beyond: laplace_error(b, beyond=beyond),
     )
     assert not covers(hits(7)[-1], RUNS)

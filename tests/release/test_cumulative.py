@@ -18,7 +18,15 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, preview, query_from
 from leakcap.release.dummy import dry_run
 from leakcap.release.plan import Plan
-from leakcap.release.trees import TreePart, branching_for, digits, levels_of, monotone, nodes_of, prefixes
+from leakcap.release.trees import (
+    TreeMeasurement,
+    branching_for,
+    digits,
+    levels_of,
+    monotone,
+    nodes_of,
+    prefixes,
+)
 from leakcap.release.whole import whole
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
@@ -75,7 +83,7 @@ def test_one_unit_reaches_the_sensitivity_of_the_tree(relation: str, most: int) 
     policy = policy_of(neighbours=relation, unit={"id": "id", "max_rows": most}, **units)
     plan = planned(policy, **{**QUERY, "bins": 60})
     (part,) = plan.parts
-    assert isinstance(part, TreePart)
+    assert isinstance(part, TreeMeasurement)
     assert part.levels > 1
     contents = [[], *(list(c) for n in (1, 2) for c in itertools.combinations_with_replacement(ROWS[::3], n))]
     trees = [
@@ -115,7 +123,8 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 def test_a_level_that_is_not_paid_for_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 3, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 3, n, source),
     )
     assert proofs(3)
 
@@ -132,9 +141,7 @@ def test_each_interval_covers() -> None:
 
 
 def test_intervals_of_one_noise_would_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "leakcap.release.statistics.cumulative.sum_error", lambda b, n, *, beyond: round(3 * b)
-    )
+    monkeypatch.setattr("leakcap.mechanism.geometric.laplace_sum_error", lambda b, n, *, beyond: round(3 * b))
     assert not all(covers(n, RUNS) for n in hits(7))
 
 

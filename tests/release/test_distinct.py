@@ -139,7 +139,8 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 2, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 2, n, source),
     )
     assert proofs(3)
 
@@ -155,7 +156,8 @@ def test_intervals_cover() -> None:
 
 def test_twice_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(2 * b, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(2 * b, n, source),
     )
     assert not covers(hits(6), RUNS)
 

@@ -166,7 +166,8 @@ def test_neighbours_stay_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_third_of_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 3, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 3, n, source),
     )
     assert proofs(monkeypatch, 20)
 
@@ -197,7 +198,8 @@ def test_intervals_cover(statistic: str) -> None:
 
 def test_four_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(4 * b, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(4 * b, n, source),
     )
     assert not all(covers(n, HITS) for n in hits("covariance", 40))
 

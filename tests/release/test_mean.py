@@ -102,5 +102,5 @@ def test_a_third_more_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> N
     def planted(scale: Any, size: int, source: Any) -> Any:
         return discrete_laplace(scale * 4 / 3, size, source)
 
-    monkeypatch.setattr("leakcap.release.part.discrete_laplace", planted)
+    monkeypatch.setattr("leakcap.mechanism.geometric.discrete_laplace", planted)
     assert not covers(hits(7), RUNS)

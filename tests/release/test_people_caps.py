@@ -26,7 +26,7 @@ from leakcap.ledger.people import Levels
 from leakcap.ledger.ticks import Ticks
 from leakcap.release import PrivateTable, Query, amend, difference, load_policy
 from leakcap.release.engine import attach
-from leakcap.release.part import NoisyPart
+from leakcap.release.measurement import NoisyMeasurement
 from leakcap.release.plan import plan_query
 from leakcap.release.scan import scans_of
 
@@ -144,7 +144,7 @@ def run(rows: list[Row], unit: Any, chance: random.Random) -> tuple[Fraction, se
         all_, *others = [[one.tolist() for one in scan.run(engine)[0].totals] for engine in engines]
         for place, without in enumerate(others):
             for part, one, other in zip(plan.parts, all_, without, strict=True):
-                assert isinstance(part, NoisyPart)
+                assert isinstance(part, NoisyMeasurement)
                 losses[place] += largest_ratio(one, other, part.scale)
     private.ledger.verify()
     nearest = Fraction(0)

@@ -54,6 +54,7 @@ def test_a_person_stays_within_epsilon(query: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_noise_for_one_row_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 2, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 2, n, source),
     )
     assert proofs(3, QUERIES[0])

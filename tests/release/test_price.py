@@ -11,7 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from leakcap.release.accuracy import laplace_error, preview_of
+from leakcap.mechanism import TwoSidedGeometric
+from leakcap.release.accuracy import preview_of
 from leakcap.release.one_hot import one_hot_capacity
 from leakcap.release.price import Price, price_of, tight_mutual_information
 from release.world import planned, policy_of
@@ -165,7 +166,7 @@ def test_the_error_is_the_smallest_that_holds(scale: Fraction, beyond: float) ->
         def tail(a: int) -> mpmath.mpf:
             return 2 * s ** (a + 1) / (1 + s)
 
-        error = laplace_error(scale, beyond=beyond)
+        error = TwoSidedGeometric(scale).error(beyond)
         assert tail(error) <= beyond
         slack = max(1, error // 10**11)
         assert error == 0 or tail(error - slack) > beyond
@@ -175,7 +176,7 @@ def test_previews_by_hand() -> None:
     seen = preview_of(planned(policy_of(**REPLACE), statistic="mean", column="y", epsilon=1.0))
     assert seen.error == pytest.approx(6 * math.log(20) / 569, rel=1e-6)
     mean = preview_of(planned(policy_of(), statistic="mean", column="x", epsilon=1.0))
-    total, count = 13 * math.log(40), laplace_error(Fraction(2), beyond=0.025)
+    total, count = 13 * math.log(40), TwoSidedGeometric(2.0).error(0.025)
     assert mean.rows == 1000
     assert mean.error == pytest.approx((total + 6.5 * count) / (1000 - count), rel=1e-6)
     few = preview_of(planned(policy_of(max_rows=3), statistic="mean", column="x", epsilon=1.0))

@@ -22,7 +22,7 @@ from leakcap.release import PrivateTable, load_policy, preview, query_from
 from leakcap.release.dummy import dry_run
 from leakcap.release.plan import Plan
 from leakcap.release.price import price_of
-from leakcap.release.ranks import RankPart, chosen_bins, rank_error, ranks_of, readings, shift_for
+from leakcap.release.ranks import RankMeasurement, chosen_bins, rank_error, ranks_of, readings, shift_for
 from leakcap.release.sql import sql_queries
 from leakcap.release.whole import Whole, whole
 from release.claims import beaten, covers, released
@@ -67,7 +67,7 @@ def laws(plan: Plan, rows: list[dict[str, Any]], *, wrong: int = 1) -> list[Law]
     """The law of every choice, part by part and group by group; choices are independent."""
     found, bins = [], len(plan.cells.axes[-1].labels)
     for part, counts in zip(plan.parts, answers(plan, arrow(rows)), strict=True):
-        assert isinstance(part, RankPart)
+        assert isinstance(part, RankMeasurement)
         q, unit = Fraction(part.numerator, part.denominator), part.denominator
         for group in range(0, len(counts), bins):
             own = counts[group : group + bins]
@@ -123,10 +123,10 @@ def test_the_bound_is_nearly_met_so_that_a_sixth_of_the_scale_is_caught(query: d
     assert worst(policy_of(), query, 1, wrong=6)[0] > 1.0
 
 
-def part_of(scale: Fraction, rank: Fraction, shift: int) -> RankPart:
+def part_of(scale: Fraction, rank: Fraction, shift: int) -> RankMeasurement:
     plan = planned(policy_of(), statistic="median", column="x", bins=4)
     first = plan.parts[0]
-    assert isinstance(first, RankPart)
+    assert isinstance(first, RankMeasurement)
     return replace(first, scale=scale, numerator=rank.numerator, denominator=rank.denominator, shift=shift)
 
 
@@ -155,7 +155,7 @@ def test_no_data_makes_a_choice_fail_however_odd_the_quantile(q: float, counts: 
     """What is multiplied must fit also where all counts are zero; else an error would tell that they are."""
     plan = planned(policy_of(), statistic="quantiles", quantiles=(q,), column="x", bins=4, epsilon=0.7)
     for part in plan.parts:
-        assert isinstance(part, RankPart)
+        assert isinstance(part, RankMeasurement)
         for scale in (part.scale, Fraction(1, 3)):
             found = chosen_bins(replace(part, scale=scale), whole(counts), 4, SeededSource(1))
             assert found[0] in range(4)
@@ -252,7 +252,7 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 
 def test_an_eighth_of_the_scale_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(part: RankPart, counts: Any, bins: int, source: Any) -> Whole:
+    def planted(part: RankMeasurement, counts: Any, bins: int, source: Any) -> Whole:
         return chosen_bins(replace(part, scale=part.scale / 8), counts, bins, source)
 
     monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
@@ -279,7 +279,7 @@ def test_intervals_cover(statistic: str) -> None:
 
 
 def test_eight_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(part: RankPart, counts: Any, bins: int, source: Any) -> Whole:
+    def planted(part: RankMeasurement, counts: Any, bins: int, source: Any) -> Whole:
         return chosen_bins(replace(part, scale=part.scale * 8), counts, bins, source)
 
     monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
@@ -323,7 +323,7 @@ def test_prices_previews_sql_and_dry_runs() -> None:
     assert price.nats_table == pytest.approx(9 * math.log(256))
     assert price.nats_person.lower == 0.0
     (seen,) = preview([plan.query], policy=policy)
-    parts = [part for part in plan.parts if isinstance(part, RankPart)]
+    parts = [part for part in plan.parts if isinstance(part, RankMeasurement)]
     assert seen.error == rank_error(parts, 256)
     # A coin for each row off at scale 2, to half a row.
     there, before = (likeliest(256, math.exp(-off / 2)) for off in (seen.error, seen.error - 0.5))

@@ -94,7 +94,8 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 def test_a_fifth_of_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 5, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 5, n, source),
     )
     assert proofs(3)
 
@@ -123,7 +124,8 @@ def test_intervals_cover_and_hardly_more(query: dict[str, Any]) -> None:
 
 def test_twice_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(2 * b, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(2 * b, n, source),
     )
     assert not covers(hits(7, column="x", over="y"), HITS)
 

@@ -93,7 +93,7 @@ def test_the_noise_has_its_law_and_neighbours_keep_epsilon() -> None:
 
 
 def test_half_the_scale_fails_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leakcap.release.part.discrete_laplace", broken)
+    monkeypatch.setattr("leakcap.mechanism.geometric.discrete_laplace", broken)
     one, other = counts(patients(), 3), counts(patients(extra=1), 4)
     assert discrete_laplace_chi_square(one - MALIGNANT, 1) < ALARM
     assert beaten(one, other, 1.0)

@@ -37,7 +37,7 @@ def private(source: Any = None, **changes: Any) -> PrivateTable:
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """No noise: what is left is the exact arithmetic."""
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda scale, size, source: np.zeros(size, np.int64)
+        "leakcap.mechanism.geometric.discrete_laplace", lambda scale, size, source: np.zeros(size, np.int64)
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
-from leakcap.release.convolution import sum_error
-from leakcap.release.part import laplace_error
+from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release.tails import noise_reach, noise_tail
 
 Floats = NDArray[np.float64]
@@ -150,8 +148,8 @@ def test_how_far_noise_goes_is_the_least_whole_number() -> None:
         found = noise_reach(noises, 0.05)
         assert enumerated(noises, found + 1) <= 0.05 < enumerated(noises, found)
 
-    assert noise_reach([(1.0, 3.0), (1.0, 3.0)], 0.05) == sum_error(Fraction(3), 2, beyond=0.05)
-    assert noise_reach([(1.0, 100.0)], 0.01) == laplace_error(Fraction(100), beyond=0.01)
+    assert noise_reach([(1.0, 3.0), (1.0, 3.0)], 0.05) == TwoSidedGeometric(3.0).error_of_sum(2, 0.05)
+    assert noise_reach([(1.0, 100.0)], 0.01) == TwoSidedGeometric(100.0).error(0.01)
 
 
 def test_noise_is_about_half_a_step_from_continuous() -> None:

@@ -17,13 +17,14 @@ from scipy.stats import binom
 
 from leakcap import AllPriors, Channel, Renyi, capacity
 from leakcap.errors import BudgetExceeded, InvalidPolicy, InvalidQuery
+from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import PrivateTable, Query, attach, load_policy, preview
-from leakcap.release.part import as_printed
+from leakcap.release.measurement import as_printed
 from leakcap.release.plan import plan_query
 from leakcap.release.price import price_of
 from leakcap.release.scan import scans_of
 from leakcap.release.sql import sql_queries
-from leakcap.release.thresholds import ThresholdPart, delta_of, threshold_for
+from leakcap.release.thresholds import ThresholdMeasurement, delta_of, threshold_for
 from seeded import SeededSource
 
 COLUMNS: dict[str, Any] = {
@@ -186,7 +187,7 @@ def test_who_is_alone_is_seen_as_rarely_as_delta_says() -> None:
 
 
 def test_a_threshold_one_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ThresholdPart, "appears", lambda self, noisy: noisy >= self.threshold - 1)
+    monkeypatch.setattr(ThresholdMeasurement, "appears", lambda self, noisy: noisy >= self.threshold - 1)
     seen, delta = sightings(2)
     assert seen > binom.isf(1e-6, ALONE, delta)
 
@@ -230,8 +231,10 @@ def test_no_person_tells_more_than_the_nats_that_are_charged() -> None:
             Query(name="q", statistic="distinct", by=("d",), epsilon=1.0, delta=0.3), policy(groups=groups)
         )
         (part,) = plan.parts
-        assert isinstance(part, ThresholdPart)
-        part = replace(part, scale=scale, threshold=threshold, log_keys=math.log(len(keys)))
+        assert isinstance(part, ThresholdMeasurement)
+        part = replace(
+            part, noise=TwoSidedGeometric(scale), threshold=threshold, log_keys=math.log(len(keys))
+        )
         truth = capacity(Channel(matrix), Renyi(1.0), AllPriors())
         assert truth.lower <= part.capacity().upper
         alone = float(s ** (threshold - 1) / (1 + s))

@@ -114,10 +114,11 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 def test_rounds_that_are_not_paid_for_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.picks.bernoulli_exp", lambda n, d, source: bernoulli_exp(4 * n, d, source)
+        "leakcap.mechanism.selection.bernoulli_exp", lambda n, d, source: bernoulli_exp(4 * n, d, source)
     )
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace", lambda b, n, source: discrete_laplace(b / 6, n, source)
+        "leakcap.mechanism.geometric.discrete_laplace",
+        lambda b, n, source: discrete_laplace(b / 6, n, source),
     )
     assert proofs(3)
 

@@ -237,7 +237,7 @@ def test_neighbours_stay_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace",
+        "leakcap.mechanism.geometric.discrete_laplace",
         lambda scale, size, source: discrete_laplace(scale / 2, size, source),
     )
     assert proofs(monkeypatch, 20)
@@ -264,7 +264,7 @@ def test_intervals_cover(statistic: str) -> None:
 
 def test_three_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "leakcap.release.part.discrete_laplace",
+        "leakcap.mechanism.geometric.discrete_laplace",
         lambda scale, size, source: discrete_laplace(3 * scale, size, source),
     )
     assert not covers(hits("variance", 40), HITS)

@@ -42,6 +42,7 @@ def sql(
         float | None,
         typer.Option(help="The δ for groups whose keys are private, shared equally.", show_default=False),
     ] = None,
+    noise: Annotated[str, typer.Option(help="The law of the noise: laplace, gaussian or best.")] = "laplace",
     preview: Annotated[
         bool, typer.Option("--preview", help="Show accuracy and price. Touches neither data nor ledger.")
     ] = False,
@@ -61,7 +62,7 @@ def sql(
     Example: leakcap sql "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis" --epsilon 0.5
     --in examples/hospital/release.toml --preview
     """
-    asked = _asked(text, epsilon, file, weights, delta, aim)
+    asked = _asked(text, epsilon, file, weights, delta, (aim, noise))
     if preview:
         from leakcap.release import preview as preview_queries
 
@@ -89,7 +90,7 @@ class _Asked:
 
 
 def _asked(
-    text: str, epsilon: float, file: Path, weights: str | None, delta: float | None, aim: str
+    text: str, epsilon: float, file: Path, weights: str | None, delta: float | None, how: tuple[str, str]
 ) -> _Asked:
     from leakcap.release import load_policy, load_queries
     from leakcap.release.sql import sql_queries
@@ -100,7 +101,14 @@ def _asked(
     named = [place.table.rpartition(".")[2]] if place.table is not None else []
     tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
     queries = sql_queries(
-        text, policy, epsilon, tables=tables, weights=_numbers(weights), delta=delta, aim=cast("Aim", aim)
+        text,
+        policy,
+        epsilon,
+        tables=tables,
+        weights=_numbers(weights),
+        delta=delta,
+        aim=cast("Aim", how[0]),
+        noise=how[1],
     )
     return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger)
 

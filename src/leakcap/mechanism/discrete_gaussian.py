@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leakcap.adversary import Adversary, AllPriors, GivenPrior
 from leakcap.bound import Bound
@@ -17,12 +17,14 @@ from leakcap.capacities.verb import solve
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
-from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets
+from leakcap.mechanism.additive import AdditiveNoise
+from leakcap.mechanism.base import Laws, Outputs, as_secrets
 from leakcap.mechanism.coins import printed
 from leakcap.mechanism.levels import level_of_noise
+from leakcap.mechanism.noise_sums import gaussian_sum_error
 from leakcap.mechanism.orders import bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose
-from leakcap.numeric.rounding import down, up
+from leakcap.numeric.rounding import down, float_up, up
 from leakcap.numeric.special import cosine, normal_tail, pi
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
 
@@ -33,12 +35,14 @@ _REACH = 12.5
 _LARGEST = 1 << 22
 """Entries of the largest window."""
 _FAR = 14.0
+_FEW, _NARROW = 4, 1e3
+"""Up to so many steps and this standard deviation capacities are solved where one is asked in passing."""
 _SUMMED = 1e5
 """Hockey-sticks are summed term by term up to this standard deviation."""
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(Mechanism):
+class DiscreteGaussian(AdditiveNoise):
     """Integer secrets plus noise P(z) ∝ e^(−z²/(2σ²)); (Δ²/(2σ²))-zCDP for the sensitivity Δ.
 
     `sensitivity` is the distance of the farthest secrets. No ε holds with δ = 0.
@@ -52,6 +56,7 @@ class DiscreteGaussian(Mechanism):
     sensitivity: int = 1
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020"
+    called: ClassVar[str] = "discrete Gaussian"
 
     def __post_init__(self) -> None:
         owner = "DiscreteGaussian"
@@ -214,7 +219,58 @@ class DiscreteGaussian(Mechanism):
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: secrets of any size plus discrete Gaussian noise for the decimal that sigma prints as."""
         x = as_secrets(secrets, None, None, "DiscreteGaussian.sample")
-        return np.asarray(x + discrete_gaussian(printed(self.sigma) ** 2, x.size, source))
+        return np.asarray(x + self.noise(x.size, source))
+
+    @property
+    def width(self) -> Fraction:
+        """σ."""
+        return printed(self.sigma)
+
+    def noise(self, size: int, source: ByteSource) -> NDArray[Any]:
+        """Discrete Gaussian noise."""
+        return discrete_gaussian(self.width**2, size, source)
+
+    def variance(self) -> float:
+        """σ², which the variance is never above."""
+        return float(self.width**2)
+
+    def error(self, beyond: float) -> int:
+        """By the law's own tail, or by the normal one that is not below it.
+
+        >>> DiscreteGaussian(15.3064).error(0.05)
+        30
+        """
+        return gaussian_sum_error(self.width**2, 1, beyond=beyond)
+
+    def error_of_sum(self, count: int, beyond: float) -> int:
+        """The same for the sum of so many."""
+        return gaussian_sum_error(self.width**2, count, beyond=beyond)
+
+    def apart(self, order: float, *, steps: int, squared: Fraction) -> float:
+        """α‖Δ‖²/(2σ²), integer by integer: θ((α−1)Δ) ≤ θ(0) in `diameter`, and divergences of independent
+        noises add up. Source: Canonne, Kamath & Steinke 2020, proposition 5.
+        """
+        if math.isinf(order):
+            return math.inf if squared else 0.0
+        return float_up(Fraction(order) * squared / (2 * self.width**2))
+
+    def tells(self, reach: int) -> Bound:
+        """Solved for few secrets; else below the divergence from noise about the middle, and ln(1 +
+        reach/θ)."""
+        noise = replace(self, sensitivity=reach) if reach else None
+        if noise is None:
+            return Bound.exact(0.0, method="nothing to tell")
+        if reach <= _FEW and self.sigma <= _NARROW:
+            found = noise.exact(Renyi(1.0), AllPriors())
+            assert found is not None
+            return found
+        return noise._bracket(Renyi(1.0)) if self.sigma <= _SUMMED else noise._at_most()
+
+    def _at_most(self) -> Bound:
+        """Of a wide law both general bounds, in a moment."""
+        middle = self.apart(1.0, steps=0, squared=Fraction(self.sensitivity, 2) ** 2)
+        most = min(middle, self._maximal_leakage(Renyi(math.inf)).upper)
+        return Bound(0.0, most, method="divergence from the middle", source=self.source)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:

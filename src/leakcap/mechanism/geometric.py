@@ -6,11 +6,12 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leakcap.adversary import Adversary, Neighbours
 from leakcap.bound import Bound
@@ -18,6 +19,7 @@ from leakcap.capacities.noise.geometric import geometric_capacity
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi
 from leakcap.errors import require
+from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.mechanism.base import (
     MAX_EPSILON,
     Laws,
@@ -31,10 +33,13 @@ from leakcap.mechanism.base import (
 from leakcap.mechanism.coins import printed
 from leakcap.mechanism.geometric_sums import geometric_divergence
 from leakcap.mechanism.levels import level_of_noise
+from leakcap.mechanism.noise_sums import laplace_error, laplace_sum_error, laplace_variance
 from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.logspace import Floats
+from leakcap.numeric.rounding import float_up, up
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
+from leakcap.sampling.rational import MIN_SCALE
 
 __all__ = ["TruncatedGeometric", "TwoSidedGeometric"]
 
@@ -185,6 +190,15 @@ class _Geometric(Mechanism):
         return Laws(there, back)
 
 
+@lru_cache(maxsize=1 << 15)
+def _apart(scale: Fraction, order: float, steps: int) -> float:
+    epsilon = float_up(steps / scale)
+    if not steps or math.isinf(order) or scale * MAX_EPSILON < 1:
+        return epsilon
+    bound = TwoSidedGeometric(scale, steps).diameter(Renyi(order))
+    return up(bound.upper)
+
+
 def _log_row(n: int, decay: float) -> Floats:
     """Logarithms of the first row of the truncated geometric matrix over 0, …, n."""
     logs = -decay * np.arange(n + 1) + math.log(math.tanh(decay / 2))
@@ -241,7 +255,7 @@ class TruncatedGeometric(_Geometric):
 
 
 @dataclass(frozen=True)
-class TwoSidedGeometric(_Geometric):
+class TwoSidedGeometric(_Geometric, AdditiveNoise):
     """Integer secrets plus noise P(z) ∝ e^(−|z|/scale), the discrete Laplace law.
 
     `sensitivity` is the distance of the farthest secrets: 1 for one person's effect on a count, n for a whole
@@ -257,11 +271,12 @@ class TwoSidedGeometric(_Geometric):
     sensitivity: int = 1
 
     source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2012"
+    called: ClassVar[str] = "discrete Laplace"
 
     def __post_init__(self) -> None:
         owner = "TwoSidedGeometric"
         require(0 < self.scale < math.inf, "scale", owner, "be positive and finite", self.scale)
-        require(self.decay <= MAX_EPSILON, "scale", owner, "be at least 1/700", self.scale)
+        require(self.scale >= MIN_SCALE, "scale", owner, "be at least 2**-30", self.scale)
         whole = isinstance(self.sensitivity, int) and self.sensitivity >= 1
         require(whole, "sensitivity", owner, "be an integer of at least 1", self.sensitivity)
 
@@ -282,8 +297,47 @@ class TwoSidedGeometric(_Geometric):
     def sample(self, secrets: ArrayLike, source: ByteSource = system_bytes) -> Outputs:
         """Exact: secrets of any size plus discrete Laplace noise. Sums beyond 64 bits are not checked."""
         x = as_secrets(secrets, None, None, "TwoSidedGeometric.sample")
-        rate = 1 / self.scale if isinstance(self.scale, Fraction) else 1 / printed(self.scale)
-        return np.asarray(x + discrete_laplace(rational_scale(1, rate), x.size, source))
+        return np.asarray(x + self.noise(x.size, source))
+
+    @property
+    def width(self) -> Fraction:
+        """The scale."""
+        return rational_scale(1, 1 / printed(self.scale))
+
+    def noise(self, size: int, source: ByteSource) -> NDArray[Any]:
+        """Discrete Laplace noise."""
+        return discrete_laplace(self.width, size, source)
+
+    def variance(self) -> float:
+        """1/(2·sinh²(1/2b))."""
+        return laplace_variance(self.width)
+
+    def error(self, beyond: float) -> int:
+        """From the law itself: P(|Z| > a) = 2 s^{a+1}/(1+s), s = e^{−1/scale}.
+
+        >>> TwoSidedGeometric(10.0).error(0.05)
+        30
+        """
+        return laplace_error(self.width, beyond=beyond)
+
+    def error_of_sum(self, count: int, beyond: float) -> int:
+        """From the exact law of the sum."""
+        return laplace_sum_error(self.width, count, beyond=beyond)
+
+    def apart(self, order: float, *, steps: int, squared: Fraction) -> float:
+        """That of one integer moved by all the steps.
+
+        A step costs the more the farther one integer has been moved: e^((α−1)D) is a sum of two exponentials
+        of the distance with positive weights, so that D is convex in it, and 0 at 0. So integers that share
+        the steps show less.
+        """
+        return _apart(self.width, order, steps)
+
+    def tells(self, reach: int) -> Bound:
+        """Exact; that of noise whose scale is a double where the scale is none."""
+        if not reach:
+            return Bound.exact(0.0, method="nothing to tell")
+        return geometric_capacity(reach, float_up(1 / self.width))
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.base import Mechanism, Outputs, as_secrets, require_epsilon
-from leakcap.mechanism.coins import accept, exp_coins, printed
+from leakcap.mechanism.coins import accept, printed
 from leakcap.numeric.logspace import Floats
-from leakcap.sampling import ByteSource, system_bytes, uniform_below
+from leakcap.sampling import ByteSource, bernoulli_exp, system_bytes, uniform_below
 
-__all__ = ["Exponential", "PermuteAndFlip"]
+__all__ = ["Exponential", "PermuteAndFlip", "nats_off", "permute_and_flip"]
 
 Number = float | Fraction
 
@@ -128,6 +129,7 @@ class PermuteAndFlip(_Selection):
     """
 
     source: ClassVar[str] = "McKenna & Sheldon 2020"
+    called: ClassVar[str] = "permute-and-flip"
 
     def _law(self, weights: Floats) -> Floats:
         # The integrand is a polynomial of degree y−1: Gauss–Legendre with ⌈y/2⌉ nodes is exact, and positive.
@@ -143,14 +145,38 @@ class PermuteAndFlip(_Selection):
         """Exact: the mechanism's own coins, in an order shuffled by integers."""
         x = as_secrets(secrets, 0, len(self.scores) - 1, "PermuteAndFlip.sample")
         losses, unit = self._unit()
-        outputs = losses.shape[1]
-        order = np.tile(np.arange(outputs), (x.size, 1))
-        result, index = np.zeros(x.size, dtype=np.int64), np.arange(x.size)
-        for step in range(outputs):
-            chosen = step + uniform_below(outputs - step, index.size, source)
-            order[index, step], order[index, chosen] = order[index, chosen], order[index, step].copy()
-            y = order[index, step]
-            heads = exp_coins(losses[x[index], y], unit, source)
-            result[index[heads]] = y[heads]
-            index = index[~heads]
-        return result
+        return permute_and_flip(losses[x] * unit.numerator, unit.denominator, source)
+
+
+def permute_and_flip(multiples: NDArray[Any], denominator: int, source: ByteSource) -> NDArray[np.int64]:
+    """For each row of integers one place: each tosses a coin of probability e^(−multiple/denominator), and
+    one of those that show heads is taken, all equally likely. A 0 in every row always shows heads.
+
+    That is the first head in a random order. Drawn exactly, by integers and rational coins.
+
+    >>> permute_and_flip(np.array([[0, 10**9], [10**9, 0]]), 1, system_bytes).tolist()
+    [0, 1]
+    """
+    heads = bernoulli_exp(multiples.ravel(), denominator, source).reshape(multiples.shape)
+    order = np.cumsum(heads, axis=1)
+    wanted = uniform_below(order[:, -1].astype(np.int64), len(order), source) + 1
+    return np.asarray((order == wanted[:, None]).argmax(axis=1), dtype=np.int64)
+
+
+@cache
+def nats_off(outputs: int, beyond: float) -> float:
+    """−ln p, where all outputs but one that show heads with probability p are chosen with this probability.
+
+    Of K outputs N of the others show heads, N binomial; one of these is taken with probability E N/(N + 1) =
+    1 − (1 − (1 − p)^K)/(Kp), which no other probabilities up to p exceed.
+
+    >>> nats_off(2, 0.05) < nats_off(2, 0.01) < nats_off(256, 0.01)
+    True
+    """
+    low, high = 0.0, math.log((outputs - 1) / beyond) if beyond < outputs - 1 else 0.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        p = math.exp(-middle)
+        own = -math.expm1(outputs * math.log1p(-p)) / (outputs * p) if p < 1.0 else 1.0 / outputs
+        low, high = (middle, high) if 1.0 - own > beyond else (low, middle)
+    return high

@@ -22,7 +22,7 @@ from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
-from leakcap.release.part import as_printed
+from leakcap.release.measurement import as_printed
 from leakcap.release.plan import units_statement
 from leakcap.release.price import tight_mutual_information
 from leakcap.release.schema import wrong_number

@@ -4,34 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 
-from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
-from leakcap.errors import require
 from leakcap.numeric import up
 
-__all__ = ["gaussian_tail", "gaussian_variance", "largest_rho"]
-
-
-@lru_cache(maxsize=256)
-def largest_rho(epsilon: float, delta: float) -> float:
-    """The largest ρ for which ρ-zCDP is certified to be (ε, δ)-DP, by the best conversion in the graph.
-
-    Source: Canonne, Kamath & Steinke 2020, proposition 12.
-
-    >>> 0.02 < largest_rho(1.0, 1e-6) < 0.03
-    True
-    """
-    owner = "largest_rho"
-    require(0.0 < epsilon < math.inf, "epsilon", owner, "be positive and finite", epsilon)
-    require(0.0 < delta < 1.0, "delta", owner, "lie in (0, 1)", delta)
-    low, high = 0.0, epsilon
-    while high - low > 1e-6 * high:
-        middle = 0.5 * (low + high)
-        keeps = convert(ZeroConcentratedDP(middle), ApproxDP, delta=delta).epsilon <= epsilon
-        low, high = (middle, high) if keeps else (low, middle)
-    require(low > 0.0, "epsilon", owner, "be large enough for any noise", epsilon)
-    return low
+__all__ = ["gaussian_tail", "gaussian_variance"]
 
 
 def gaussian_variance(sensitivity_squared: int | Fraction, rho: float) -> Fraction:

@@ -15,8 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.models.calibrate import gaussian_variance, largest_rho
+from leakcap.models.calibrate import gaussian_variance
 from leakcap.models.values import Floats
+from leakcap.release.offer import largest_rho
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["LatticeNoise"]

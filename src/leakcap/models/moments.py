@@ -29,11 +29,12 @@ from leakcap.capacities import geometric_capacity
 from leakcap.errors import InvalidParameter
 from leakcap.ledger import Spend
 from leakcap.models.budget import gaussian_spend, pure_spend
-from leakcap.models.calibrate import gaussian_variance, largest_rho
+from leakcap.models.calibrate import gaussian_variance
 from leakcap.models.integers import Axis
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy
+from leakcap.release.offer import largest_rho
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["Moments", "sensitivity_l1", "sensitivity_l2_squared"]

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Entry
+from leakcap.mechanism import TwoSidedGeometric
 from leakcap.models.budget import Account, asked_of, check_epsilon, pure_spend
 from leakcap.models.examples import Examples, Scaling
 from leakcap.models.growing import Growth, Integers, Split
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
 from leakcap.models.values import Floats, label_codes
-from leakcap.release.part import as_printed, laplace_error
+from leakcap.release.measurement import as_printed
 
 __all__ = ["PrivateDecisionTree"]
 
@@ -188,7 +189,7 @@ class PrivateDecisionTree(PrivateModel):
     def count_error(self) -> int:
         """How far the noise of a leaf's count goes: further with a probability of 5 % at most, exactly."""
         self._require_fitted()
-        return laplace_error(self._growth.leaves, beyond=0.05)
+        return TwoSidedGeometric(self._growth.leaves).error(0.05)
 
     def text(self, features: Sequence[str] | None = None) -> str:
         """The tree in words, a condition or a leaf a line."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.part import laplace_error
 from leakcap.release.plan import LEVEL, Plan, plan_query
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import Price, price_of
@@ -22,7 +21,7 @@ from leakcap.release.shares import Draft, divided
 from leakcap.release.whole import whole
 from leakcap.statement.wording import at_most
 
-__all__ = ["LEVEL", "Preview", "interval_of", "laplace_error", "preview", "preview_of", "useless"]
+__all__ = ["LEVEL", "Preview", "interval_of", "preview", "preview_of", "useless"]
 
 
 def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:

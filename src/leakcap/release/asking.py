@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.batch import Batch
@@ -23,12 +23,17 @@ __all__ = ["Asking", "Terms"]
 class Terms(TypedDict, total=False):
     """What each of the methods takes beside what is its own.
 
-    `epsilon` is what is paid, `delta` beside it where keys are private; `where` is a condition, `by` a key
-    column or several; `name` what the answer is called; `fresh` asks for new noise where the ledger knows an
-    answer; `slot` is one of the policy's plan, which pays for it.
+    `epsilon` is what is paid; in its place `rho`, of zero-concentrated privacy, or an `error` that 95 % of
+    the answers shall stay within, whatever that takes. `noise` is laplace, gaussian or best. `delta` goes
+    with the price where keys are private; `where` is a condition, `by` a key column or several; `name` what
+    the answer is called; `fresh` asks for new noise where the ledger knows an answer;
+    `slot` is one of the policy's plan, which pays for it.
     """
 
-    epsilon: Required[float]
+    epsilon: float | None
+    rho: float | None
+    error: float | None
+    noise: str
     delta: float | None
     where: str | None
     by: str | Sequence[str]
@@ -215,7 +220,7 @@ class Asking(ABC):
         unknown = terms.keys() - Terms.__annotations__.keys()
         if unknown:
             raise InvalidQuery(f"`{statistic}` does not take `{min(unknown)}`. {_TERMS}")
-        if "epsilon" not in terms:
+        if not any(terms.get(name) is not None for name in ("epsilon", "rho", "error")):
             raise InvalidQuery(f"`epsilon` of `{statistic}` is missing: what is offered for the answer.")
         name = terms.get("name")
         if name is not None:
@@ -223,5 +228,10 @@ class Asking(ABC):
         if terms.get("slot") is not None:
             question = question.from_slot(str(terms["slot"]))
         return question.release(
-            epsilon=terms["epsilon"], delta=terms.get("delta"), fresh=terms.get("fresh", False)
+            epsilon=terms.get("epsilon"),
+            delta=terms.get("delta"),
+            fresh=terms.get("fresh", False),
+            rho=terms.get("rho"),
+            error=terms.get("error"),
+            noise=terms.get("noise", "laplace"),
         )

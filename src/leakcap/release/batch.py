@@ -34,9 +34,17 @@ class Batch:
     aim: Aim = "shares by weight"
     drafts: tuple[Draft, ...] = ()
 
-    def add(self, question: Question, *, weight: float | None = None, error: float | None = None) -> Batch:
-        """With one more question: by `weight` (1 where nothing is said), or to stay within `error`."""
-        return replace(self, drafts=(*self.drafts, question.draft(weight=weight, error=error)))
+    def add(
+        self,
+        question: Question,
+        *,
+        weight: float | None = None,
+        error: float | None = None,
+        noise: str = "laplace",
+    ) -> Batch:
+        """With one more question: by `weight` (1 where nothing is said), or to stay within `error`; with this
+        law of `noise`."""
+        return replace(self, drafts=(*self.drafts, question.draft(weight=weight, error=error, noise=noise)))
 
     def queries(self) -> list[Query]:
         """The questions with their ε. Raises `InvalidQuery`; touches neither data nor ledger."""

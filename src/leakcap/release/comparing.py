@@ -1,7 +1,7 @@
 """Differences and ratios of two released numbers, with intervals that cover with 95 % probability or more.
 
 Two counts, or two sums of one column: their noises are independent, and the difference has the law of both
-together (`release/convolution.py` at equal scales, else `release/tails.py`). Their ratio has Fieller's
+together (`release/laws.py`). Their ratio has Fieller's
 interval.
 Means have noise above and below the line: each gets Fieller's interval for half of the 5 %, and the ends are
 combined.
@@ -18,12 +18,10 @@ from fractions import Fraction
 import numpy as np
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.convolution import sum_error
-from leakcap.release.drawn import Drawn, missing
+from leakcap.release.drawn import Drawn, DrawnPart, missing
 from leakcap.release.fieller import fieller_ends, quotients
-from leakcap.release.part import laplace_error
+from leakcap.release.laws import law_of, sum_reach
 from leakcap.release.result import Release
-from leakcap.release.tails import noise_reach
 from leakcap.release.whole import whole
 
 __all__ = ["Comparison", "difference", "ratio_of"]
@@ -67,10 +65,7 @@ def difference(first: Release, second: Release) -> Comparison:
     if one.unit != two.unit:
         raise InvalidQuery("`difference` needs two sums of one grid: at one ε, or of one answer.")
     steps = one.numbers[0] - two.numbers[0]
-    if one.scale == two.scale:
-        error = sum_error(one.scale, 2, beyond=0.05)
-    else:
-        error = noise_reach([(1.0, float(one.scale)), (1.0, float(two.scale))], 0.05)
+    error = sum_reach(one.noise, two.noise, 0.05)
     ends = (float((steps - error) * one.unit), float((steps + error) * one.unit))
     return Comparison(float(steps * one.unit), ends)
 
@@ -96,12 +91,24 @@ def ratio_of(first: Release, second: Release) -> Comparison:
     most = 1e12
     middle = max(-most, min(most, x / y)) if y > 0 else math.copysign(most, x)
     scales = (float(one.scale), float(two.scale))
-    found = fieller_ends(lambda r: (np.ones(()), -r), (float(x), float(y)), scales, (-most, middle, most))
+    _one_law(one, two)
+    law = law_of(one.noise)
+    found = fieller_ends(
+        lambda r: (np.ones(()), -r), (float(x), float(y)), scales, (-most, middle, most), law=law
+    )
     low, high = map(float, found)
-    if y <= laplace_error(two.scale, beyond=0.05):  # nothing is said of how large it is
+    if y <= two.noise.error(0.05):  # nothing is said of how large it is
         low, high = -most, most
     ends = (-math.inf if low <= -most else low * step, math.inf if high >= most else high * step)
     return Comparison(middle * step, ends)
+
+
+def _one_law(one: DrawnPart, two: DrawnPart) -> None:
+    if type(one.noise) is not type(two.noise):
+        raise InvalidQuery(
+            "`ratio_of` needs two numbers with noise of one law: one of these has Laplace noise, the other "
+            "Gaussian."
+        )
 
 
 def _both(first: Release, second: Release) -> tuple[Drawn, Drawn]:
@@ -135,11 +142,11 @@ def _mean_ends(drawn: Drawn) -> tuple[float, float]:
     total, unit, centre = drawn.parts[0], drawn.parts[0].unit, drawn.centre
     number = total.numbers[0]
     if drawn.rows is not None:
-        error = laplace_error(total.scale, beyond=0.025)
+        error = total.noise.error(0.025)
         ends = [float((centre + Fraction(number + e, drawn.rows)) * unit) for e in (-error, error)]
         return ends[0], ends[1]
     count = drawn.parts[1]
     least, most = (end - centre for end in drawn.ends)
     noisy = (whole([number]), whole([count.numbers[0]]))
-    _, low, high = quotients(noisy, (total.scale, count.scale), (least, most), 0.025)
+    _, low, high = quotients(noisy, (total.scale, count.scale), (least, most), 0.025, law=law_of(total.noise))
     return float(unit) * (centre + float(low[0])), float(unit) * (centre + float(high[0]))

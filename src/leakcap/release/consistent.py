@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidQuery
+from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release.answers import Rows
-from leakcap.release.convolution import noise_variance
 from leakcap.release.declared import Key
 from leakcap.release.result import Release
 
@@ -144,7 +144,9 @@ def _variance(release: Release) -> float:
     """Of the noise of one number; of a sum's grid only that it is fine is known here."""
     scale = release.noise_scale
     exact = release.query.statistic != "sum"
-    return noise_variance(Fraction(scale)) if exact else 2.0 * scale * scale
+    if release.price.mechanism != TwoSidedGeometric.called:
+        return scale * scale
+    return TwoSidedGeometric(Fraction(scale)).variance() if exact else 2.0 * scale * scale
 
 
 def _fit(seen: Sequence[tuple[NDArray[np.int64], float, float]], size: int, nonnegative: bool) -> Floats:

@@ -1,7 +1,7 @@
 """The noisy integers that an answer was made of, with the public facts about their noise.
 
-They were paid for with the answer. Kept for public groups whose parts all have discrete Laplace noise on
-every cell: of groups with private keys nothing is kept but what is shown.
+They were paid for with the answer. Kept for public groups whose parts all have noise on every
+cell: of groups with private keys nothing is kept but what is shown.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.convolution import noise_variance
-from leakcap.release.part import NoisyPart
+from leakcap.mechanism.additive import AdditiveNoise
+from leakcap.release.measurement import NoisyMeasurement
 from leakcap.release.plan import Plan
 from leakcap.release.whole import Whole
 
@@ -21,17 +21,22 @@ __all__ = ["Covariances", "Drawn", "DrawnPart", "drawn_of", "keeps"]
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """One part's noisy integers, cell by cell: discrete Laplace noise of `scale` steps, each worth `unit`."""
+    """One measurement's noisy integers, cell by cell: the noise in steps, each worth `unit`."""
 
     role: str
-    scale: Fraction
+    noise: AdditiveNoise
     unit: Fraction
     numbers: tuple[int, ...] = field(repr=False)
 
     @property
     def variance(self) -> float:
-        """The exact variance of the noise, in steps squared."""
-        return noise_variance(self.scale)
+        """The variance of the noise, in steps squared; of Gaussian noise σ², which it is never above."""
+        return self.noise.variance()
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of Laplace noise, or the standard deviation of Gaussian noise."""
+        return self.noise.width
 
 
 @dataclass(frozen=True)
@@ -81,14 +86,15 @@ class Drawn:
 
 def keeps(plan: Plan) -> bool:
     """Whether the noisy integers of an answer are kept."""
-    return not plan.cells.open and all(type(part) is NoisyPart for part in plan.parts)
+    return not plan.cells.open and all(type(part) is NoisyMeasurement for part in plan.parts)
 
 
 def drawn_of(plan: Plan, noisy: Sequence[Whole]) -> Drawn:
     """The noisy integers of each part with what is public about them."""
     parts = tuple(
-        DrawnPart(part.role, part.scale, part.unit, tuple(numbers.tolist()))
+        DrawnPart(part.role, part.noise, part.unit, tuple(numbers.tolist()))
         for part, numbers in zip(plan.parts, noisy, strict=True)
+        if isinstance(part, NoisyMeasurement)
     )
     ends = (0, 0) if plan.grid is None else (plan.grid.low, plan.grid.high)
     return Drawn(parts, plan.centre, plan.exact_count, ends)

@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from leakcap.ledger.measured import composed, event_text, pure_event
+from leakcap.mechanism import TwoSidedGeometric
+from leakcap.release.measurement import Measurement, NoisyMeasurement
 
 if TYPE_CHECKING:
-    from leakcap.release.part import Part
     from leakcap.release.plan import Plan
 
 __all__ = ["event_of"]
@@ -25,23 +26,27 @@ def event_of(plan: Plan) -> str:
     '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
     """
     parts = composed([_event(part) for part in plan.parts])
-    alone = sum((Fraction(part.sensitivity) / part.scale for part in plan.parts), Fraction(0))
-    together = sum((part.loss for part in plan.parts), Fraction(0))
+    pure = [part for part in plan.parts if isinstance(part, NoisyMeasurement) and _is_laplace(part)]
+    alone = sum((Fraction(part.steps) / part.scale for part in pure), Fraction(0))
+    together = sum((part.loss or Fraction(0) for part in pure), Fraction(0))
     # A row may be unable to move all vectors as far as it can move each.
-    bounded = together < alone and all(part.delta == 0 and _is_laplace(part) for part in plan.parts)
+    bounded = together < alone and len(pure) == len(plan.parts)
     return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
 
 
-def _is_laplace(part: Part) -> bool:
-    return part.mechanism == "discrete Laplace"
+def _is_laplace(part: Measurement) -> bool:
+    return part.mechanism == TwoSidedGeometric.called and part.delta == 0
 
 
-def _event(part: Part) -> dict[str, Any]:
-    """Discrete Laplace noise by its name; of all other kinds what their ε, with a δ, allows."""
-    if _is_laplace(part) and part.delta == 0:
+def _event(part: Measurement) -> dict[str, Any]:
+    """Discrete Laplace noise by its name, Gaussian noise by its ρ; of all else what ε, with a δ, allows."""
+    if isinstance(part, NoisyMeasurement) and _is_laplace(part):
         return {
             "name": "DiscreteLaplaceDpEvent",
             "noise_parameter": Fraction(1) / part.scale,
-            "sensitivity": part.sensitivity,
+            "sensitivity": part.steps,
         }
+    if isinstance(part, NoisyMeasurement) and part.loss is None:
+        return {"name": "ZCDpEvent", "rho": part.rho}
+    assert part.loss is not None
     return pure_event(part.loss, part.delta)

@@ -5,7 +5,7 @@ noise alone at the true r; so the r at which it is no further from 0 than 95 % o
 that covers with 95 % probability, exactly, however small the denominator is (Fieller 1954). A box of two
 intervals of 97.5 % each covers more often and is wider.
 
-How far A·Z + B·W goes is the exact law of discrete Laplace noise (`release/tails.py`).
+How far A·Z + B·W goes is the law of the noise (`release/laws.py`).
 
 Source: Fieller 1954; Chandrupatla 1997 for the search of an interval's ends.
 """
@@ -18,7 +18,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.release.tails import Floats, noise_tail
+from leakcap.release.laws import LAPLACE, Law
+from leakcap.release.tails import Floats
 from leakcap.release.whole import Whole, doubles
 
 __all__ = ["crossing", "fieller_ends", "quotients"]
@@ -39,6 +40,7 @@ def fieller_ends(
     scales: tuple[float, float],
     within: tuple[ArrayLike, ArrayLike, ArrayLike],
     beyond: float = 0.05,
+    law: Law = LAPLACE,
 ) -> tuple[Floats, Floats]:
     """The ends of {r: |A(r)·X + B(r)·Y| ≤ reach of its noise} for each pair of numbers; all in steps.
 
@@ -57,7 +59,7 @@ def fieller_ends(
         """The logarithm of how much likelier it is than `beyond` that the noise goes so far: < 0 outside."""
         a, b = _of_size_one(*weights(r))
         far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
-        tail = noise_tail([(a, scales[0]), (b, scales[1])], far)
+        tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
         return np.asarray(np.log(np.maximum(tail, _LEAST) / beyond), dtype=np.float64)
 
     return crossing(excess, middle, least), crossing(excess, middle, most)
@@ -70,6 +72,7 @@ def quotients(
     beyond: float = 0.05,
     *,
     step: float = 1.0,
+    law: Law = LAPLACE,
 ) -> tuple[Floats, Floats, Floats]:
     """The first number over the second, within what it can be, and the ends of its interval.
 
@@ -86,7 +89,7 @@ def quotients(
     nearest = np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0) * step, *within)
     reach = (float(scales[0]), float(scales[1]))
     around = (within[0], nearest, within[1])
-    low, high = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond)
+    low, high = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond, law)
     return np.clip(np.where(y > 0.0, nearest, 0.0), low, high), low, high
 
 

@@ -13,7 +13,7 @@ still, so that hardly more is covered than must be. For a correlation r the same
 
 which is 0 where λ is the quotient of the deviations. It is flat in λ there, so that a likely range will do.
 
-Everything here is in steps, cell by cell at once. How far noise goes is its exact law (`release/tails.py`).
+Everything here is in steps, cell by cell at once. How far noise goes is its law (`release/laws.py`).
 
 Source: Fieller 1954; Berger & Boos 1994 for the sets of likely means and quotients.
 """
@@ -26,9 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.release.bent import bent_tail
 from leakcap.release.fieller import crossing, fieller_ends
-from leakcap.release.tails import Floats, noise_tail
+from leakcap.release.laws import LAPLACE, Law
+from leakcap.release.tails import Floats
 
 __all__ = ["Column", "Product", "Rows", "correlation_ends", "covariance_ends"]
 
@@ -42,10 +42,12 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True)
 class Rows:
-    """The number of rows in each cell, and the scale of its noise, 0 where it is public."""
+    """The number of rows in each cell, the scale of its noise, 0 where it is public, and the law of all
+    noise."""
 
     count: Floats
     scale: float
+    law: Law = LAPLACE
 
     @property
     def few(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -84,6 +86,7 @@ class Column:
             (self.scale, rows.scale),
             (self.low, self.mean(rows), self.high),
             beyond,
+            rows.law,
         )
         low, high = (
             np.where(rows.few, far, end) for far, end in zip((self.low, self.high), ends, strict=True)
@@ -147,7 +150,7 @@ def covariance_ends(
         weights += [] if same else [(widest[0], second.scale, nearest[0])]
         weights.append((weight, rows.scale, np.zeros(c.shape)))
         far = c * rows.sure - most if up else least - c * rows.sure
-        return _likelier(weights, far, beyond - unlikely)
+        return _likelier(rows.law, weights, far, beyond - unlikely)
 
     raw = [column.total / rows.sure for column in (first, second)]
     about = product.about(raw[0], raw[1], rows)
@@ -164,7 +167,7 @@ def covariance_ends(
             return [plain] if same else [plain, apart]
 
         far = c * rows.sure - about if up else about - c * rows.sure
-        tail = 2.0 * bent_tail(rest, own, curve, far * (1.0 - 1e-9))
+        tail = 2.0 * rows.law.bent(rest, own, curve, far * (1.0 - 1e-9))
         return np.asarray(np.log(np.maximum(tail, _LEAST) / (beyond - unlikely)))
 
     middle = np.clip(about / rows.sure, *within)
@@ -225,7 +228,7 @@ def correlation_ends(
             (_weight_of_rows(r, product, squares, corners), rows.scale, np.zeros(r.shape)),
         ]
         far = (-highest if up else lowest) - grid
-        return np.asarray(_likelier(weights, far, _BEYOND - _UNLIKELY).max(axis=0))
+        return np.asarray(_likelier(rows.law, weights, far, _BEYOND - _UNLIKELY).max(axis=0))
 
     guess = about / np.sqrt(np.clip(spreads[0], 1.0, None)) / np.sqrt(np.clip(spreads[1], 1.0, None))
     low, high = _ends(excess, np.clip(guess, -1.0, 1.0), (-1.0, 1.0), rows)
@@ -259,10 +262,10 @@ def _nearest(ends: Sequence[Floats]) -> Floats:
     return np.asarray(np.maximum(np.maximum(low, -high), 0.0))
 
 
-def _likelier(weights: Sequence[tuple[Floats, float, Floats]], far: Floats, level: float) -> Floats:
+def _likelier(law: Law, weights: Sequence[tuple[Floats, float, Floats]], far: Floats, level: float) -> Floats:
     """log P(the noise goes that far)/level, each noise with its most weight, scale and least weight."""
     noises, least = [(most, scale) for most, scale, _ in weights], [low for _, _, low in weights]
-    return np.asarray(np.log(np.maximum(noise_tail(noises, far, least), _LEAST) / level))
+    return np.asarray(np.log(np.maximum(law.tail(noises, far, least), _LEAST) / level))
 
 
 def _ends(

@@ -21,30 +21,42 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from leakcap.bound import Bound
+from leakcap.mechanism.selection import PermuteAndFlip, permute_and_flip
 from leakcap.numeric import float_up, up
-from leakcap.release.part import Part
+from leakcap.release.measurement import Measurement
 from leakcap.release.tight import tight_mutual_information
 from leakcap.release.whole import Whole
-from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
+from leakcap.sampling import ByteSource
 
-__all__ = ["PickPart", "picked"]
+__all__ = ["PickMeasurement", "picked"]
 
 _WORD = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class PickPart(Part):
+class PickMeasurement(Measurement):
     """The `top` largest of `keys` categories in each group; `sensitivity` counts all rounds."""
 
-    mechanism: ClassVar[str] = "permute-and-flip"
-
+    epsilon: Fraction
+    sensitivity: int
+    scale: Fraction
     top: int
     keys: int
+
+    @property
+    def mechanism(self) -> str:
+        """The draw."""
+        return PermuteAndFlip.called
+
+    @property
+    def loss(self) -> Fraction:
+        """The ε between neighbours over all rounds, exactly."""
+        return Fraction(self.sensitivity) / self.scale
 
     @property
     def loss_contents(self) -> Fraction:
@@ -90,10 +102,7 @@ def picked(counts: Whole, keys: int, top: int, scale: Fraction, source: ByteSour
     rounds = []
     for _ in range(top):
         gaps = (left.max(axis=1)[:, None] - left) * scale.denominator
-        heads = bernoulli_exp(gaps.ravel(), scale.numerator, source).reshape(gaps.shape)
-        order = np.cumsum(heads, axis=1)
-        wanted = uniform_below(order[:, -1].astype(np.int64), len(order), source) + 1
-        chosen = (order == wanted[:, None]).argmax(axis=1)
+        chosen = permute_and_flip(gaps, scale.numerator, source)
         rounds.append(places[np.arange(len(left)), chosen])
         stay = np.arange(left.shape[1])[None, :] != chosen[:, None]
         left, places = (array[stay].reshape(len(left), -1) for array in (left, places))

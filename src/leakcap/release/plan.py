@@ -1,7 +1,7 @@
 """From a query and a policy to what is computed and which noise it gets. No data, no noise.
 
 What a statistic is made of stands in `release/statistics/`, one family a file; the statement in
-`release/statements.py`; the noise in `release/part.py`.
+`release/statements.py`; the noise in `release/measurement.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from leakcap.release.declared import Column
 from leakcap.release.engine.base import Columns
 from leakcap.release.grid import Grid
 from leakcap.release.joins import joined_policy
-from leakcap.release.part import Part, as_printed
+from leakcap.release.measurement import Measurement, as_printed
+from leakcap.release.offer import Offer, largest_rho, pure_epsilon_of_rho
 from leakcap.release.people import require_no_delta
 from leakcap.release.policy import Policy
 from leakcap.release.statements import columns_in, statement_of, units_statement
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVEL",
     "Asked",
-    "Part",
+    "Measurement",
     "Plan",
     "codes_of",
     "in_order",
@@ -63,12 +64,20 @@ class Asked:
     policy: Policy
     condition: Condition | None
     cells: Cells
+    whole_offer: Offer
     share: Fraction = Fraction(1)
 
     @property
+    def offer(self) -> Offer:
+        """What was asked for, as decimals, or the share of it that the statistic itself may use."""
+        return self.whole_offer / (1 / self.share)
+
+    @property
     def epsilon(self) -> Fraction:
-        """The decimal that was asked for, or the share of it that the statistic itself may use."""
-        return as_printed(self.query.epsilon) * self.share
+        """The same of a choice, which has no other price than ε."""
+        epsilon = self.offer.epsilon
+        assert epsilon is not None
+        return epsilon
 
     @property
     def bounded_column(self) -> tuple[Column, tuple[float, float]]:
@@ -99,7 +108,7 @@ class Asked:
 
     def plan(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Measurement],
         *,
         values: Sequence[exp.Expression] = (),
         grid: Grid | None = None,
@@ -108,7 +117,7 @@ class Asked:
         bounded: bool = True,
     ) -> Plan:
         """The plan of these parts."""
-        given = (self.query, self.policy, self.condition, self.cells)
+        given = (self.query, self.policy, self.condition, self.cells, self.whole_offer)
         return Plan(*given, tuple(parts), tuple(values), grid, centre, exact_count, bounded)
 
 
@@ -119,20 +128,37 @@ class Plan:
     `values` are what each row becomes, in our own words: integers, or an id; NULL where it has none. `grid`
     and `centre` are those of the first value. `exact_count` is the public number of rows, where it is public.
     `bounded` says whether only `max_rows` rows of a unit are used, `people_from` from which cap of their own
-    on people are counted (None: all are).
+    on people are counted (None: all are). `chosen` says which noise was chosen and why, where that was left
+    open.
     """
 
     query: Query
     policy: Policy
     condition: Condition | None
     cells: Cells
-    parts: tuple[Part, ...]
+    offer: Offer
+    parts: tuple[Measurement, ...]
     values: tuple[exp.Expression, ...]
     grid: Grid | None
     centre: int
     exact_count: int | None
     bounded: bool
     people_from: float | None = None
+    chosen: str | None = None
+
+    @property
+    def asked(self) -> str:
+        """What is offered for the answer, as the decimal that was given."""
+        query = self.query
+        return f"ρ {as_printed(query.rho)}" if query.rho is not None else f"ε {self.query_epsilon}"
+
+    @property
+    def query_epsilon(self) -> Fraction | None:
+        """The ε that was asked for, or that a ρ buys, as a decimal; None where Gaussian noise is priced by
+        ρ."""
+        if self.query.epsilon is not None:
+            return as_printed(self.query.epsilon)
+        return self.offer.epsilon
 
     @property
     def statistic(self) -> Statistic:
@@ -148,6 +174,7 @@ class Plan:
         words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
         words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
         words += [f"with delta {query.delta!r}"] if query.delta is not None else []
+        words += [f"with {query.noise} noise"] if query.noise != "laplace" else []
         return " ".join(words)
 
     @property
@@ -194,7 +221,16 @@ class Plan:
 
 def plan_query(query: Query, policy: Policy) -> Plan:
     """Check a query against the policy and plan it. Raises `InvalidQuery`; touches no data."""
-    if query.epsilon > LARGEST:
+    if query.noise == "best":
+        from leakcap.release.better import better_plan  # which plans both ways
+
+        return better_plan(query, policy)
+    return plan_at(query, policy, None)
+
+
+def plan_at(query: Query, policy: Policy, offer: Offer | None) -> Plan:
+    """The plan of a query whose noise is known, for what it offers, or for this offer in its place."""
+    if query.epsilon is not None and query.epsilon > LARGEST:
         raise InvalidQuery(
             f"`epsilon` of query `{query.name}` must be at most {LARGEST:,}, which is no protection at all. "
             f"Got {query.epsilon!r}."[:200]
@@ -204,8 +240,9 @@ def plan_query(query: Query, policy: Policy) -> Plan:
     condition = None if query.where is None else parse_where(query.where, policy)
     query = query.kind.completed(query)
     cells = cells_of(query, policy)
+    _check_noise(query, policy, open_=cells.open)
     try:
-        asked = Asked(query, policy, condition, cells)
+        asked = Asked(query, policy, condition, cells, _offer(query, policy) if offer is None else offer)
         if cells.open:
             return plan_with_threshold(asked)
         if query.delta is not None:
@@ -214,10 +251,47 @@ def plan_query(query: Query, policy: Policy) -> Plan:
             )
         return query.kind.plan(asked)
     except InvalidParameter:
+        name, price = ("epsilon", query.epsilon) if query.rho is None else ("rho", query.rho)
         raise InvalidQuery(
-            f"`epsilon` of query `{query.name}` is out of the range that noise can be drawn for exactly. "
-            f"Got {query.epsilon!r}."
+            f"`{name}` of query `{query.name}` is out of the range that noise can be drawn for exactly. "
+            f"Got {price!r}."
         ) from None
+
+
+def _offer(query: Query, policy: Policy) -> Offer:
+    """What a query offers: ε, or the ρ that its ε buys at the policy's δ, or the other way round."""
+    if query.noise == "gaussian":
+        delta = policy.caps.delta or 0.0
+        if query.rho is not None:
+            return Offer(policy, rho=as_printed(query.rho))
+        assert query.epsilon is not None
+        return Offer(policy, rho=Fraction(largest_rho(query.epsilon, delta)))
+    epsilon = query.epsilon if query.rho is None else pure_epsilon_of_rho(query.rho)
+    assert epsilon is not None
+    return Offer(policy, epsilon=as_printed(epsilon))
+
+
+def _check_noise(query: Query, policy: Policy, *, open_: bool) -> None:
+    """Raise `InvalidQuery` where Gaussian noise has no place."""
+    if query.noise == "laplace":
+        return
+    owner = f"`noise` of query `{query.name}`"
+    if not query.kind.has_noise:
+        raise InvalidQuery(
+            f"{owner} must be left out of a {query.kind.called}, which is drawn in its own way."
+        )
+    if open_:
+        raise InvalidQuery(f"{owner} must be laplace, or left out, where groups have private keys.")
+    if not policy.caps.ledger_caps().delta_together:
+        raise InvalidQuery(
+            f"{owner} must be laplace, or left out: Gaussian noise needs a δ for all answers together, and "
+            "the policy's `caps` leave none (`delta`). Only the owner can allow one."
+        )
+    if policy.caps.each_person:
+        raise InvalidQuery(
+            f"{owner} must be laplace, or left out: the caps that people bring themselves "
+            "(`caps.each_person`) are on ε alone, and Gaussian noise has none without a δ."
+        )
 
 
 def codes_of(plan: Plan, found: Columns) -> tuple[NDArray[Any], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -12,9 +13,9 @@ from leakcap.ledger.curve import curve_of_pure
 from leakcap.ledger.implied import renyi_of_pure
 from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, sum_up, up
-from leakcap.release.part import Part
+from leakcap.release.measurement import Measurement, NoisyMeasurement
+from leakcap.release.offer import epsilon_of_rho
 from leakcap.release.plan import Plan
-from leakcap.release.policy import Policy
 from leakcap.release.reach import every_content_occurs
 from leakcap.release.tight import tight_mutual_information
 
@@ -31,7 +32,9 @@ class Price:
     bounds the information about the whole table (∞ where the number of units has no public bound).
     `noise_scales` are the scales of the noisy sums and counts, in the column's unit and in rows.
     `nats_level` is the Rényi divergence between any two contents, at the order of the policy's level cap (∞
-    without such a cap), `curve` that between neighbours at each order of the ledger.
+    without such a cap), `curve` that between neighbours at each order of the ledger. Of Gaussian noise ε is
+    that at the policy's δ, for no ε holds without one (`pure`); the ledger is charged the curve alone.
+    `chosen` says which noise was chosen and why, where the query left it open.
     """
 
     epsilon: float
@@ -47,14 +50,16 @@ class Price:
     mechanism: str
     noise_scales: dict[str, float]
     nats_level: float = math.inf
+    pure: bool = True
+    chosen: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def spend(self) -> Spend:
         """What the ledger is charged: the upper end of everything."""
         return Spend(
-            epsilon=self.epsilon,
-            delta=self.delta,
+            epsilon=self.epsilon if self.pure else math.inf,
+            delta=self.delta if self.pure else 0.0,
             nats_person=countable(self.nats_person.upper),
             nats_table=countable(self.nats_table),
             nats_level=countable(self.nats_level),
@@ -76,14 +81,20 @@ def price_of(plan: Plan) -> Price:
     (1.0, 0.1109)
     """
     policy = plan.policy
-    exact = sum((part.loss for part in plan.parts), Fraction(0))
-    contents = sum((part.loss_contents for part in plan.parts), Fraction(0))
-    # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
-    epsilon = min(float_up(exact), plan.query.epsilon)
-    epsilon_contents = epsilon if contents == exact else min(float_up(contents), 2 * epsilon)
+    exact = _sum([part.loss for part in plan.parts])
+    contents = _sum([part.loss_contents for part in plan.parts])
+    if exact is None or contents is None:
+        epsilon, delta = _with_a_delta(plan)
+        epsilon_contents = (1 if policy.neighbours == "replace-one" else 2) * epsilon
+    else:
+        assert plan.query_epsilon is not None
+        # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
+        epsilon = min(float_up(exact), float(plan.query_epsilon))
+        epsilon_contents = epsilon if contents == exact else min(float_up(contents), 2 * epsilon)
+        delta = float_up(sum((part.delta for part in plan.parts), Fraction(0)))
     return Price(
         epsilon=epsilon,
-        delta=float_up(sum((part.delta for part in plan.parts), Fraction(0))),
+        delta=delta,
         epsilon_contents=epsilon_contents,
         nats_person=_person(plan, epsilon_contents),
         nats_table=_table(plan, epsilon_contents),
@@ -94,9 +105,25 @@ def price_of(plan: Plan) -> Price:
         cells=plan.groups.size,
         mechanism=plan.parts[0].mechanism,
         noise_scales=_scales(plan),
-        nats_level=math.inf if _slack(plan) else _level(policy, epsilon_contents),
+        nats_level=_level(plan, epsilon_contents),
         curve=_curve(plan, epsilon),
+        pure=exact is not None,
+        chosen=plan.chosen,
     )
+
+
+def _sum(losses: Sequence[Fraction | None]) -> Fraction | None:
+    known = [loss for loss in losses if loss is not None]
+    return sum(known, Fraction(0)) if len(known) == len(losses) else None
+
+
+def _with_a_delta(plan: Plan) -> tuple[float, float]:
+    """The ε that Gaussian noise keeps at the policy's δ, and that δ."""
+    delta = plan.policy.caps.delta or 0.0
+    rho = sum_up(part.curve()[0] for part in plan.parts)  # the divergence of order 1
+    kept = epsilon_of_rho(rho, delta)
+    asked = plan.query.epsilon
+    return (kept if asked is None or plan.chosen is not None else min(kept, asked)), delta
 
 
 def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:
@@ -107,12 +134,16 @@ def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:
 
 def _slack(plan: Plan) -> bool:
     """Whether there is a δ: what holds of every ε alone does not hold then."""
-    return any(part.delta > 0 for part in plan.parts)
+    return any(part.delta > 0 or part.loss is None for part in plan.parts)
 
 
-def _level(policy: Policy, epsilon_contents: float) -> float:
-    alpha = policy.caps.alpha
-    return math.inf if alpha is None else renyi_of_pure(epsilon_contents, alpha)
+def _level(plan: Plan, epsilon_contents: float) -> float:
+    alpha = plan.policy.caps.alpha
+    if alpha is None or any(part.delta > 0 for part in plan.parts):
+        return math.inf
+    if not _slack(plan):
+        return renyi_of_pure(epsilon_contents, alpha)
+    return sum_up(part.level(alpha) for part in plan.parts if isinstance(part, NoisyMeasurement))
 
 
 def _scales(plan: Plan) -> dict[str, float]:
@@ -141,7 +172,7 @@ def _person(plan: Plan, epsilon_contents: float) -> Bound:
     return Bound(lower, upper, method="sum of the parts", source="Cuff & Yu 2016, corollaries 5 and 6")
 
 
-def _attained(plan: Plan, part: Part, capacity: Bound) -> Bound:
+def _attained(plan: Plan, part: Measurement, capacity: Bound) -> Bound:
     """The capacity, with a lower end only where a unit's data can make every content that it speaks of."""
     if every_content_occurs(plan, part):
         return capacity

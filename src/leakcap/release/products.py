@@ -31,6 +31,7 @@ __all__ = [
     "as_correlations",
     "joint_diameter",
     "joint_norm",
+    "joint_squared",
     "nearest_positive",
 ]
 
@@ -51,6 +52,18 @@ def joint_diameter(columns: int, rows: int, cells: int, *, counted: bool) -> int
     (6, 8)
     """
     return 2 * joint_norm(columns, rows, counted=counted and cells > 1)
+
+
+def joint_squared(columns: int, rows: int, *, counted: bool) -> int:
+    """The square of the L2 norm of what `rows` rows add, in units of the parts, at most.
+
+    Of one row 1 + Σ t_i² + Σ_{i<j} t_i²·t_j² + Σ (1 − t_i²)² ≤ 1 + d + d(d−1)/2, since t² + (1 − t²)² ≤ 1;
+    attained where all t are 1.
+
+    >>> joint_squared(2, 1, counted=True), joint_squared(3, 2, counted=False)
+    (4, 24)
+    """
+    return rows**2 * (columns * (columns + 1) // 2 + counted)
 
 
 def nearest_positive(matrix: Sequence[Sequence[float]]) -> NDArray[np.float64]:

@@ -17,15 +17,17 @@ from leakcap.release.statistics import Statistic, statistics
 from leakcap.release.statistics.base import require as _require
 from leakcap.release.validation import complaints
 
-__all__ = ["Query", "places", "query_from"]
+__all__ = ["NOISES", "Query", "places", "query_from"]
 
 # Strict: text is no number, and true is not 1.
 Text: TypeAlias = Annotated[str, Strict()]
 Number: TypeAlias = Annotated[float, Strict()]
 Whole: TypeAlias = Annotated[int, Strict()]
 
+NOISES = ("laplace", "gaussian", "best")
+
 # What every query may say; the other fields belong to statistics that name them.
-_COMMON = frozenset({"name", "statistic", "epsilon", "where", "by", "delta", "join", "slot"})
+_COMMON = frozenset({"name", "statistic", "epsilon", "rho", "noise", "where", "by", "delta", "join", "slot"})
 _BINNED = "They go with a histogram or quantiles."
 _REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
 
@@ -44,6 +46,10 @@ class Query:
     many of the largest categories are wanted; `formula` is computed of each row and clamped to `range`.
     `slot` names a slot of the policy's `plan` that pays for the answer.
 
+    `noise` is laplace, gaussian, or best: whichever errs less for as much of the policy's caps. With Gaussian
+    noise `epsilon` goes with the `delta` of the policy's caps. `rho`, of zero-concentrated privacy, is a
+    price in its place.
+
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
     """
@@ -52,7 +58,7 @@ class Query:
 
     name: Text
     statistic: Text
-    epsilon: Number
+    epsilon: Number | None = None
     column: Text | None = None
     where: Text | None = None
     by: tuple[Text, ...] = ()
@@ -68,6 +74,8 @@ class Query:
     formula: Text | None = None
     range: tuple[Number, ...] | None = None
     slot: Text | None = None
+    rho: Number | None = None
+    noise: Text = "laplace"
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -75,11 +83,7 @@ class Query:
         _check_types(self)
         known = isinstance(self.statistic, str) and self.statistic in statistics()
         _require(known, "statistic", self.name, f"be one of {', '.join(statistics())}")
-        number = isinstance(self.epsilon, int | float) and not isinstance(self.epsilon, bool)
-        # Compared, not converted: an integer of a thousand digits is no float.
-        positive = number and 0.0 < self.epsilon <= sys.float_info.max
-        got = f"Got {self.epsilon!r}."[:60] if number else ""
-        _require(positive, "epsilon", self.name, "be a positive finite number", got)
+        _check_price(self)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
         _require(len(set(self.join)) == len(self.join), "join", self.name, "not repeat a table")
         small = self.delta is None or (type(self.delta) is float and 0.0 < self.delta < 0.5)
@@ -92,6 +96,22 @@ class Query:
     def kind(self) -> Statistic:
         """The statistic that is asked for."""
         return statistics()[self.statistic]
+
+
+def _check_price(query: Query) -> None:
+    """ε or ρ, one of them, and a known law of noise."""
+    both = query.epsilon is not None and query.rho is not None
+    _require(not both, "rho", query.name, "be left out beside `epsilon`: one of them is the price")
+    for name in ("epsilon", "rho"):
+        price = getattr(query, name)
+        if price is None and (name == "rho" or query.rho is not None):
+            continue
+        number = isinstance(price, int | float) and not isinstance(price, bool)
+        # Compared, not converted: an integer of a thousand digits is no float.
+        positive = number and 0.0 < price <= sys.float_info.max
+        got = f"Got {price!r}."[:60] if number else ""
+        _require(positive, name, query.name, "be a positive finite number", got)
+    _require(query.noise in NOISES, "noise", query.name, f"be one of {', '.join(NOISES)}")
 
 
 def _check_fields(query: Query) -> None:

@@ -12,8 +12,9 @@
     statistic = "count"
     weight = 2
 
-Each query has its own `epsilon`; or the file has a `budget`, and each query a `weight` or an `error`. The
-answers of the queries that `consistent` names are made to add up; it may be a list of such lists.
+Each query has its own `epsilon`, or `rho`, or an `error` that it must stay within; or the file has a
+`budget`, and each query a `weight` or an `error`. The answers of the queries that `consistent` names are made
+to add up; it may be a list of such lists.
 """
 
 from __future__ import annotations
@@ -139,19 +140,32 @@ def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
     entries = list(enumerate(contents.query, start=1))
     budget = contents.budget
     if budget is None:
-        for index, entry in entries:
-            _refuse(
-                entry, ("weight", "error"), f"{path}: query {index}", "They share a `budget` of the file."
-            )
-        return [query_from(entry, owner=f"{path}: query {index}") for index, entry in entries]
+        return [_priced(entry, f"{path}: query {index}", policy) for index, entry in entries]
     drafts = []
     for index, entry in entries:
         owner = f"{path}: query {index}"
-        _refuse(entry, ("epsilon", "delta"), owner, "The file has a `budget`: give a `weight` or an `error`.")
+        _refuse(
+            entry,
+            ("epsilon", "rho", "delta"),
+            owner,
+            "The file has a `budget`: give a `weight` or an `error`.",
+        )
         content = {name: value for name, value in entry.items() if name not in ("weight", "error")}
         query_from({**content, "epsilon": 1.0}, owner=owner)
         drafts.append(Draft(content, weight=entry.get("weight"), error=entry.get("error")))
     return divided(drafts, load_policy(policy), epsilon=budget.epsilon, delta=budget.delta, aim=budget.aim)
+
+
+def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
+    """A query with a price of its own: ε, ρ, or an error that it must stay within."""
+    _refuse(entry, ("weight",), owner, "It shares a `budget` of the file.")
+    if "error" not in entry:
+        return query_from(entry, owner=owner)
+    priced = ("epsilon", "rho", "delta", "error")
+    content = {name: value for name, value in entry.items() if name not in priced}
+    query_from({**content, "epsilon": 1.0}, owner=owner)
+    draft = Draft(content, error=entry["error"])
+    return draft.kept(load_policy(policy), entry.get("epsilon"), entry.get("delta"), rho=entry.get("rho"))
 
 
 def _refuse(entry: Mapping[str, Any], fields: Sequence[str], owner: str, remedy: str) -> None:

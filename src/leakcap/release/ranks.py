@@ -27,23 +27,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from leakcap.bound import Bound
+from leakcap.mechanism.selection import PermuteAndFlip, nats_off, permute_and_flip
 from leakcap.numeric import float_up, up
-from leakcap.release.part import Part
+from leakcap.release.measurement import Measurement
 from leakcap.release.tight import tight_mutual_information
 from leakcap.release.whole import Whole
-from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
+from leakcap.sampling import ByteSource
 
 __all__ = [
     "BINS",
     "MOST_BINS",
     "RANKS",
-    "RankPart",
+    "RankMeasurement",
     "chosen_bins",
     "rank_error",
     "ranks_of",
@@ -58,18 +58,34 @@ _WORD = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankPart(Part):
+class RankMeasurement(Measurement):
     """One choice of a bin: the quantile numerator/denominator, moved by `shift`, among `bins` bins.
 
     All of it, `sensitivity` and `scale` too, counts in rows/denominator.
     """
 
-    mechanism: ClassVar[str] = "permute-and-flip"
-
+    epsilon: Fraction
+    sensitivity: int
+    scale: Fraction
     numerator: int
     denominator: int
     shift: int = 0
     bins: int = 1
+
+    @property
+    def mechanism(self) -> str:
+        """The draw."""
+        return PermuteAndFlip.called
+
+    @property
+    def loss(self) -> Fraction:
+        """The ε between neighbours, exactly."""
+        return Fraction(self.sensitivity) / self.scale
+
+    @property
+    def loss_contents(self) -> Fraction:
+        """The ε between any two possible contents of one unit's data."""
+        return Fraction(self.contribution.diameter) / self.scale
 
     @property
     def noise_scale(self) -> float:
@@ -113,22 +129,10 @@ def shift_for(scale: Fraction, bins: int, beyond: float) -> int:
     5
     """
     # A hair more, so that rounding errs towards the wider interval.
-    return math.ceil(2 * scale * Fraction(_nats_off(max(bins, 2), beyond) * (1 + 1e-9)))
+    return math.ceil(2 * scale * Fraction(nats_off(max(bins, 2), beyond) * (1 + 1e-9)))
 
 
-@cache
-def _nats_off(bins: int, beyond: float) -> float:
-    """−ln p, where other bins that all show heads with probability p are chosen with this probability."""
-    low, high = 0.0, math.log((bins - 1) / beyond) if beyond < bins - 1 else 0.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        p = math.exp(-middle)
-        own = -math.expm1(bins * math.log1p(-p)) / (bins * p) if p < 1.0 else 1.0 / bins
-        low, high = (middle, high) if 1.0 - own > beyond else (low, middle)
-    return high
-
-
-def chosen_bins(part: RankPart, counts: Whole, bins: int, source: ByteSource) -> Whole:
+def chosen_bins(part: RankMeasurement, counts: Whole, bins: int, source: ByteSource) -> Whole:
     """For each group the chosen bin; `counts` are the rows of each bin, group by group.
 
     Drawn exactly: integers and rational coins from end to end.
@@ -144,10 +148,7 @@ def chosen_bins(part: RankPart, counts: Whole, bins: int, source: ByteSource) ->
     gaps = np.zeros_like(array)
     gaps[:, 1:] = np.maximum(gaps[:, 1:], per_row * upto[:, :-1] - target)
     gaps[:, :-1] = np.maximum(gaps[:, :-1], target - per_row * upto[:, :-1])
-    heads = bernoulli_exp((gaps * numerator).ravel(), denominator, source).reshape(gaps.shape)
-    order = np.cumsum(heads, axis=1)
-    picks = uniform_below(order[:, -1].astype(np.int64), len(order), source) + 1
-    return np.asarray(np.argmax(order == picks[:, None], axis=1), dtype=np.int64)
+    return permute_and_flip(gaps * numerator, denominator, source)
 
 
 def readings(
@@ -170,7 +171,7 @@ def readings(
     return [(max(width[0], min(width[1], third - first)), width)]
 
 
-def rank_error(parts: Sequence[RankPart], bins: int) -> float:
+def rank_error(parts: Sequence[RankMeasurement], bins: int) -> float:
     """How many rows the worst of the chosen bins is from the wanted rank, with 95 % probability at most."""
     points = [part for part in parts if part.shift == 0]
     return max(float(Fraction(shift_for(part.scale, bins, 0.05), part.denominator)) for part in points)

@@ -22,7 +22,7 @@ from leakcap.release.condition import (
     Scalar,
 )
 from leakcap.release.declared import Key
-from leakcap.release.part import Part
+from leakcap.release.measurement import Measurement
 from leakcap.release.plan import Plan
 from leakcap.release.policy import Policy
 
@@ -32,7 +32,7 @@ _MOST_CASES = 20_000
 Truth = bool | None
 
 
-def every_content_occurs(plan: Plan, part: Part) -> bool:
+def every_content_occurs(plan: Plan, part: Measurement) -> bool:
     """Whether one unit's data can make each contribution that the part's price assumes, nothing included.
 
     False also where it is not decided: a condition on the very column that is summed or grouped.
@@ -51,7 +51,7 @@ def every_content_occurs(plan: Plan, part: Part) -> bool:
     return _may_be_left_out(plan, part, outcomes)
 
 
-def _may_be_left_out(plan: Plan, part: Part, outcomes: set[Truth]) -> bool:
+def _may_be_left_out(plan: Plan, part: Measurement, outcomes: set[Truth]) -> bool:
     """Nothing is added when the unit is absent, the condition fails, or a key or value is missing."""
     absent = plan.policy.neighbours == "add-remove-one" or bool(plan.query.join)
     unkeyed = bool(plan.cells.axes) and not _filled(plan)

@@ -34,11 +34,12 @@ __all__ = ["Number", "Release", "Row", "Rows", "release_of"]
 class Release:
     """One private statistic. A count is an integer and keeps its sign: a negative one is honest noise.
 
-    `noise_scale` is the discrete Laplace scale of the sum, or of the count where there is only that, in the
-    unit of the column; `price.noise_scales` has both for a mean. For quantiles it is how many rows further
-    from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says that the ledger
-    remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made of, where they
-    are kept. Where people have caps of their own, only those of `people_from` or more were counted.
+    `noise_scale` is the scale of the noise (of Gaussian noise σ) of the sum, or of the count where there is
+    only that, in the unit of the column; `price.noise_scales` has both for a mean. For quantiles it is how
+    many rows further from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says
+    that the ledger remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made
+    of, where they are kept. Where people have caps of their own, only those of `people_from` or more were
+    counted.
     """
 
     name: str
@@ -122,7 +123,8 @@ class Release:
             "confidence": 0.95,
             **({} if self.processed is None else {"post_processed": self.processed}),
             **({"counted": self.counted} if self.counted else {}),
-            "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)},
+            "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)}
+            | ({} if price.chosen is None else {"chosen": price.chosen}),
             "price": {
                 "epsilon": price.epsilon,
                 "delta": price.delta,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.joins import joined_policy
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from leakcap.release.asking import Asking
     from leakcap.release.result import Release
 
-__all__ = ["Question", "Selection"]
+__all__ = ["Paid", "Question", "Selection"]
+
+
+class Paid(TypedDict, total=False):
+    """A price in place of ε, and the law of the noise: see `Terms`."""
+
+    rho: float | None
+    error: float | None
+    noise: str
 
 
 @dataclass(frozen=True)
@@ -193,24 +201,41 @@ class Question:
             "of the answer, which costs nothing."
         )
 
-    def draft(self, *, weight: float | None = None, error: float | None = None) -> Draft:
+    def draft(
+        self, *, weight: float | None = None, error: float | None = None, noise: str = "laplace"
+    ) -> Draft:
         """The question as a part of a batch."""
         selected = self.selection
         chosen = {"where": selected.condition, "by": selected.groups, "join": selected.joined}
-        return Draft({**self.fields, **chosen}, weight=weight, error=error)
+        return Draft({**self.fields, **chosen, "noise": noise}, weight=weight, error=error)
 
-    def at(self, epsilon: float, delta: float | None = None) -> Query:
-        """The query at this ε. Raises `InvalidQuery`."""
-        return self.draft().at(epsilon, delta)
+    def at(self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]) -> Query:
+        """The query at this price: ε, or `rho`, or what keeps a wanted `error`. Raises `InvalidQuery`."""
+        rho, error = paid.get("rho"), paid.get("error")
+        draft = self.draft(error=error, noise=paid.get("noise", "laplace"))
+        if error is None:
+            return draft.at(epsilon, delta, rho=rho)
+        return draft.kept(self.selection.table.policy, epsilon, delta, rho=rho)
 
-    def preview(self, *, epsilon: float, delta: float | None = None) -> Preview:
-        """Accuracy and price at this ε. Touches neither data nor ledger."""
-        return self.selection.table.preview([self.at(epsilon, delta)])[0]
+    def preview(
+        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]
+    ) -> Preview:
+        """Accuracy and price. Touches neither data nor ledger."""
+        return self.selection.table.preview([self.at(epsilon, delta, **paid)])[0]
 
-    def dry_run(self, *, epsilon: float, delta: float | None = None) -> Release:
+    def dry_run(
+        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]
+    ) -> Release:
         """The answer on a dummy table made from the policy alone. Touches neither data nor ledger."""
-        return self.selection.table.dry_run([self.at(epsilon, delta)])[0]
+        return self.selection.table.dry_run([self.at(epsilon, delta, **paid)])[0]
 
-    def release(self, *, epsilon: float, delta: float | None = None, fresh: bool = False) -> Release:
-        """The answer, paid with this ε."""
-        return self.selection.table.release([self.at(epsilon, delta)], fresh=fresh)[0]
+    def release(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        fresh: bool = False,
+        **paid: Unpack[Paid],
+    ) -> Release:
+        """The answer, paid with ε or ρ, or with what keeps a wanted `error`; with this law of `noise`."""
+        return self.selection.table.release([self.at(epsilon, delta, **paid)], fresh=fresh)[0]

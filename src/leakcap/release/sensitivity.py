@@ -1,4 +1,4 @@
-"""How far one unit can move an answer vector, in L1 and in integer steps.
+"""How far one unit can move an answer vector, in L1 and in L2, in integer steps.
 
 A query answers with one integer per cell (group or bin); the cells are disjoint, so a row adds its integer
 v ∈ [low, high] to one cell, or to none when `where`, a missing value or an unknown key excludes it. A unit
@@ -14,6 +14,15 @@ has at most `rows` = m rows. Write c for the vector that a unit's rows add up to
   holds for add/remove-one, or where the parts are made by a public row number that the replacement keeps.
 - **replace-one, one cell, nobody excluded** (`every`: one row per unit, no `where`, a `fill` for missing
   values): c and c′ lie in [low, high], so Δ = high − low.
+
+**In L2** the largest distance is that of two corners, for it is convex in c and c′: all rows of a unit in one
+cell, each low, high or left out.
+
+- **add/remove-one**: m·max(|low|, |high|), as in L1.
+- **replace-one, one cell**: as in L1. **Several cells**: that, or the corners are in two cells:
+  √2·m·max(|low|, |high|).
+- a unit that counts **once in each of its cells**, r of them at most: a difference of zeros and ones, whose
+  L2 distance is the root of the L1 distance: √r, where Laplace noise pays r.
 
 Source: Dwork, McSherry, Nissim & Smith 2006, definition 3; McSherry 2009, theorem 4 for disjoint parts.
 """
@@ -58,6 +67,19 @@ class Contribution:
         """The largest L1 distance between the answers on neighbouring tables."""
         return self.diameter if replace else self.rows * self.largest
 
+    def squared(self, *, replace: bool) -> int:
+        """The square of the largest L2 distance between the answers on neighbouring tables.
+
+        >>> Contribution(low=-1, high=1, rows=2, cells=3).squared(replace=True)
+        16
+        """
+        alone = (self.rows * self.largest) ** 2
+        if not replace:
+            return alone
+        low, high = self.reach
+        width = (high - low) ** 2
+        return max(width, 2 * alone) if self.cells > 1 else width
+
     @property
     def diameter(self) -> int:
         """The largest L1 distance between any two possible contents of one unit's data, none included.
@@ -95,6 +117,14 @@ class Presence(Contribution):
     def sensitivity(self, *, replace: bool) -> int:
         """The largest L1 distance between the answers on neighbouring tables."""
         return self.diameter if replace else min(self.rows, self.cells)
+
+    def squared(self, *, replace: bool) -> int:
+        """Places that differ, differ by one.
+
+        >>> Presence(low=0, high=1, rows=16, cells=100).squared(replace=False)
+        16
+        """
+        return self.sensitivity(replace=replace)
 
     @property
     def diameter(self) -> int:

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from leakcap.errors import InvalidQuery
 from leakcap.release.cells import cells_of
 from leakcap.release.joins import joined_policy
-from leakcap.release.part import as_printed
+from leakcap.release.measurement import as_printed
 from leakcap.release.plan import Plan, plan_query
 from leakcap.release.policy import Policy
 from leakcap.release.queries import Query, query_from
@@ -63,10 +63,26 @@ class Draft:
         if self.weight is not None and self.error is not None:
             raise InvalidQuery(f"Query `{name}` may have a `weight` or an `error`, not both.")
 
-    def at(self, epsilon: float, delta: float | None = None) -> Query:
-        """The query with this ε. Raises `InvalidQuery`."""
-        slack = {} if delta is None else {"delta": delta}
-        return query_from({**self.content, "epsilon": epsilon, **slack})
+    def at(self, epsilon: float | None, delta: float | None = None, *, rho: float | None = None) -> Query:
+        """The query with this ε, or this ρ. Raises `InvalidQuery`."""
+        given = {"epsilon": epsilon, "rho": rho, "delta": delta}
+        return query_from({**self.content, **{name: one for name, one in given.items() if one is not None}})
+
+    def kept(
+        self,
+        policy: Policy,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        *,
+        rho: float | None = None,
+    ) -> Query:
+        """The query at the least ε that keeps its error, which is its price. Raises `InvalidQuery`."""
+        if epsilon is not None or rho is not None:
+            raise InvalidQuery(
+                f"`error` of query `{self.content.get('name')}` must be left out beside `epsilon` or `rho`: "
+                "one of them is the price."
+            )
+        return divided([self], policy, delta=delta)[0]
 
 
 def divided(
@@ -164,7 +180,7 @@ def _claims(aim: Aim, weights: Sequence[float], needs: Sequence[float]) -> list[
 
 def _constant(plan: Plan) -> float:
     """c where the 95 % error is c/ε: exact for one noisy sum or count, else from what a preview says."""
-    epsilon, expected = float(plan.query.epsilon), plan.statistic.expected(plan).error
+    epsilon, expected = float(plan.query_epsilon or 0), plan.statistic.expected(plan).error
     if len(plan.parts) == 1 and plan.parts[0].mechanism == "discrete Laplace":
         expected = plan.parts[0].noise_scale * _LN_20
     return max(expected * epsilon, 5e-324)

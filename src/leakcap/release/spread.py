@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakcap.release.grid import Grid, grid_for
+from leakcap.release.laws import LAPLACE, Law
 from leakcap.release.moments import Column, Product, Rows, covariance_ends
 from leakcap.release.tails import Floats
 
@@ -78,6 +79,7 @@ def spread_intervals(
     noisy: Sequence[Floats],
     scales: Sequence[Fraction],
     rows: int | None,
+    law: Law = LAPLACE,
 ) -> tuple[Floats, Floats]:
     """The ends of 95 % intervals from noisy S, Q and, where `rows` is not public, n.
 
@@ -88,7 +90,7 @@ def spread_intervals(
     centre, _ = square_reach(_centred(grid))
     column = Column(noisy[0], float(scales[0]), low, high)
     count = np.full(len(noisy[0]), float(rows)) if rows is not None else noisy[2]
-    number = Rows(count, 0.0 if rows is not None else float(scales[2]))
+    number = Rows(count, 0.0 if rows is not None else float(scales[2]), law)
     square = Product(noisy[1], float(scales[1]), column, column, float(centre))
     ends = covariance_ends(square, number, (0.0, float(Fraction(grid.high - grid.low, 2) ** 2)))
     half = float(grid.step) / 2

@@ -67,8 +67,10 @@ def sql_queries(
     weights: Sequence[float] | None = None,
     delta: float | None = None,
     aim: Aim = "shares by weight",
+    noise: str = "laplace",
 ) -> list[Query]:
-    """The queries of a SELECT statement, which share `epsilon` equally or by `weights`, and `delta` equally.
+    """The queries of a SELECT statement, which share `epsilon` equally or by `weights`, and `delta` equally;
+    all with this law of `noise`.
 
     `FROM` names the policy's data set, or one of `tables`. A name that is not an SQL word of its own may
     stand as it is, any other in double quotes; names are matched exactly, words of SQL in either case.
@@ -108,7 +110,7 @@ def sql_queries(
     if not all(isinstance(weight, int | float) and 0.0 < weight < float("inf") for weight in weights):
         raise InvalidQuery("`weights` must be positive finite numbers.")
     drafts = [
-        _draft(item, name, weight, {"where": condition, "by": by, "join": scope.tables})
+        _draft(item, name, weight, {"where": condition, "by": by, "join": scope.tables, "noise": noise})
         for item, name, weight in zip(asked, _query_names(asked), weights, strict=True)
     ]
     for item, draft in zip(asked, drafts, strict=True):

@@ -24,7 +24,6 @@ from leakcap.release.engine import Engine, attach, is_database, is_server
 from leakcap.release.eventful import event_of
 from leakcap.release.exposure import exposure_so_far
 from leakcap.release.identity import Identity, together
-from leakcap.release.part import as_printed
 from leakcap.release.plan import Plan, plan_query, units_statement
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.portable import portable, portable_tables
@@ -172,6 +171,7 @@ class PrivateTable(Asking):
         delta: float | None = None,
         weights: Sequence[float] | None = None,
         aim: Aim = "shares by weight",
+        noise: str = "laplace",
         fresh: bool = False,
     ) -> list[Release]:
         """What a SELECT statement asks for, a release for each aggregate; they share ε equally or by weights.
@@ -179,7 +179,14 @@ class PrivateTable(Asking):
         `FROM` names the policy's data set, or the `table` that was given. What is supported: `docs/sql.md`.
         """
         queries = sql_queries(
-            text, self.policy, epsilon, tables=self._tables, weights=weights, delta=delta, aim=aim
+            text,
+            self.policy,
+            epsilon,
+            tables=self._tables,
+            weights=weights,
+            delta=delta,
+            aim=aim,
+            noise=noise,
         )
         return self.release(queries, fresh=fresh)
 
@@ -295,7 +302,6 @@ class PrivateTable(Asking):
             "nats_lower": price.nats_person.lower,
             **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},
         }
-        asked = f"ε {as_printed(plan.query.epsilon)}"  # δ stands in the text
         own = self.policy.caps_column is not None
         return Charge(
             plan.query.name,
@@ -303,7 +309,7 @@ class PrivateTable(Asking):
             replace(price.spend, event=event_of(plan)),
             self._analyst,
             details,
-            asked,
+            plan.asked,
             counts_by_cap=own,
             slot=plan.query.slot or "",
         )

@@ -40,7 +40,7 @@ from leakcap.bound import Bound
 from leakcap.errors import InvalidQuery
 from leakcap.numeric import float_up, up
 from leakcap.release.aggregates import Aggregate, People, Rows
-from leakcap.release.part import NoisyPart, Part, noisy_part
+from leakcap.release.measurement import Measurement, NoisyMeasurement, measured
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Presence
 from leakcap.release.tight import tight_mutual_information
@@ -50,7 +50,7 @@ from leakcap.release.whole import Whole
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
 
-__all__ = ["ThresholdPart", "appearing", "delta_of", "plan_with_threshold", "threshold_for"]
+__all__ = ["ThresholdMeasurement", "appearing", "delta_of", "plan_with_threshold", "threshold_for"]
 
 _LARGEST_THRESHOLD = 2**62
 # Below it a share of δ is no double any more.
@@ -58,7 +58,7 @@ _LEAST_DELTA = 1e-100
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdPart(NoisyPart):
+class ThresholdMeasurement(NoisyMeasurement):
     """The noisy number of people of each group, and from which number on a group is released."""
 
     threshold: int
@@ -72,13 +72,13 @@ class ThresholdPart(NoisyPart):
 
     def curve(self) -> tuple[float, ...]:
         """What its ε allows: but for the event of probability δ it is pure, and no more is known of it."""
-        return Part.curve(self)
+        return Measurement.curve(self)
 
     def capacity(self) -> Bound:
         """What the noise tells, and with a probability of δ together the keys that are nobody else's."""
         alone = _alone(float(1 / self.scale), self.threshold)
         own = up(self.groups * max(alone * self.log_keys, -math.log1p(-alone)), 16)
-        noise = tight_mutual_information(float_up(self.loss_contents))
+        noise = tight_mutual_information(float_up(Fraction(self.contents) / self.scale))
         method = "any noise of this ε, and own keys by erasure"
         return Bound(0.0, up(noise + own), method=method, source="Cuff & Yu 2016")
 
@@ -142,7 +142,7 @@ def plan_with_threshold(asked: Asked) -> Plan:
     plan = statistic.plan(asked)
     if _counts_people(plan, policy):
         (own,) = plan.parts
-        assert isinstance(own, NoisyPart)
+        assert isinstance(own, NoisyMeasurement)
         return replace(plan, parts=(_threshold_part(own, asked, delta),))
     count = len(plan.parts)
     plan = statistic.plan(replace(asked, share=Fraction(count, count + 1)))
@@ -150,7 +150,7 @@ def plan_with_threshold(asked: Asked) -> Plan:
     if policy.id_column is not None:
         values.append(Read(this=column(policy.id_column), kind="id"))
     presence = Presence(0, 1, policy.groups_per_unit, asked.cells.size)
-    people = noisy_part("people", aggregate, presence, asked.epsilon / (count + 1), policy)
+    people = measured("people", aggregate, presence, asked.whole_offer / (count + 1))
     parts = (*plan.parts, _threshold_part(people, asked, delta))
     return replace(plan, parts=parts, values=tuple(values), query=query)
 
@@ -164,7 +164,7 @@ def _counts_people(plan: Plan, policy: Policy) -> bool:
     return len(plan.parts) == 1 and plan.parts[0].role == role
 
 
-def _threshold_part(part: NoisyPart, asked: Asked, delta: float) -> ThresholdPart:
+def _threshold_part(part: NoisyMeasurement, asked: Asked, delta: float) -> ThresholdMeasurement:
     groups = asked.policy.groups_per_unit
     threshold = threshold_for(part.scale, delta, groups)
     if threshold > _LARGEST_THRESHOLD:
@@ -173,7 +173,7 @@ def _threshold_part(part: NoisyPart, asked: Asked, delta: float) -> ThresholdPar
             "appear. Ask for more of either."
         )
     known = {field.name: getattr(part, field.name) for field in fields(part)}
-    return ThresholdPart(**known, threshold=threshold, groups=groups, log_keys=asked.cells.log_keys)
+    return ThresholdMeasurement(**known, threshold=threshold, groups=groups, log_keys=asked.cells.log_keys)
 
 
 def _checked_delta(asked: Asked) -> float:
@@ -199,7 +199,7 @@ def _checked_delta(asked: Asked) -> float:
     return query.delta
 
 
-def appearing(parts: Sequence[Part], noisy: Sequence[Whole]) -> NDArray[np.bool_]:
+def appearing(parts: Sequence[Measurement], noisy: Sequence[Whole]) -> NDArray[np.bool_]:
     """Which of the groups are released."""
     each = [part.appears(numbers) for part, numbers in zip(parts, noisy, strict=True)]
     return np.asarray(np.all(each, axis=0), dtype=bool)

@@ -13,22 +13,31 @@ the choice of B; Ayer, Brunk, Ewing, Reid & Silverman 1955 for the monotone fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from leakcap.bound import Bound
-from leakcap.capacities import geometric_capacity
-from leakcap.numeric import float_up, up
-from leakcap.release.part import NoisyPart
-from leakcap.release.tight import tight_mutual_information
+from leakcap.numeric import up
+from leakcap.release.aggregates import Rows
+from leakcap.release.measurement import NoisyMeasurement, measured
+from leakcap.release.offer import Offer
+from leakcap.release.sensitivity import Contribution
 from leakcap.release.whole import Whole, clamped, whole
 from leakcap.sampling import ByteSource
 
-__all__ = ["TreePart", "branching_for", "digits", "levels_of", "monotone", "nodes_of", "prefixes"]
+__all__ = [
+    "TreeMeasurement",
+    "branching_for",
+    "digits",
+    "levels_of",
+    "monotone",
+    "nodes_of",
+    "prefixes",
+    "tree_of",
+]
 
 
 @cache
@@ -141,10 +150,11 @@ def monotone(values: Sequence[int], weights: Sequence[Fraction]) -> list[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreePart(NoisyPart):
+class TreeMeasurement(NoisyMeasurement):
     """The noisy nodes of a tree of counts over `bins` bins in each group.
 
-    The contribution is that of the histogram, of which `levels` say the same: L1 distances are L-fold.
+    The contribution is that of the histogram. On each of L levels a unit moves the counts as far as there, in
+    L1 and in L2, so that all of them move L times as far in L1, and √L times in L2.
     """
 
     bins: int
@@ -155,24 +165,25 @@ class TreePart(NoisyPart):
         """On how many levels a row is counted."""
         return len(levels_of(self.bins, self.branching))
 
-    @property
-    def loss_contents(self) -> Fraction:
-        """The ε between any two possible contents of one unit's data."""
-        return self.levels * Fraction(self.contribution.diameter) / self.scale
-
     def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """Each node, within the public range of all rows, plus noise of its own."""
         nodes = nodes_of(exact, self.bins, self.branching)
         return super().draw(clamped(nodes, self.total), source)
 
-    def capacity(self) -> Bound:
-        """What no mechanism of this ε exceeds."""
-        ceiling = tight_mutual_information(float_up(self.loss_contents))
-        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
-
     def table_nats(self, units: int) -> float:
         """Capacities of all nodes add up."""
-        most = units * self.contribution.rows
-        each = geometric_capacity(most, float_up(1 / self.scale)).upper
+        each = self.noise.tells(units * self.contribution.rows).upper
+        groups = self.contribution.cells // self.bins
         nodes = sum(-(-self.bins // width) for width in levels_of(self.bins, self.branching))
-        return up(self.contribution.cells // self.bins * nodes * each)
+        return up(groups * nodes * each)
+
+
+def tree_of(contribution: Contribution, bins: int, branching: int, offer: Offer) -> TreeMeasurement:
+    """The nodes with noise just large enough for what is offered for all levels together."""
+    levels = len(levels_of(bins, branching))
+    one = measured("count", Rows(), contribution, offer, covers=False)
+    known = {field.name: getattr(one, field.name) for field in fields(one)}
+    for name in ("steps", "squared", "contents", "contents_squared", "radius_squared"):
+        known[name] *= levels
+    known["noise"] = offer.noise(known["steps"], known["squared"])
+    return TreeMeasurement(**known, bins=bins, branching=branching)

@@ -59,6 +59,9 @@ class Statistic(ABC):
     told: ClassVar[bool] = False
     """Whether which rows an answer has is a part of the answer, beside their values."""
 
+    has_noise: ClassVar[bool] = True
+    """Whether all of the answer is integers with noise of their own, whose law may be chosen."""
+
     a_row_a_group: ClassVar[bool] = True
     """Whether an answer has one row for each group; only such groups may have private keys."""
 

@@ -9,7 +9,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import Rows
 from leakcap.release.answers import Answers
 from leakcap.release.cells import Axis, bins_axis, key_axis
-from leakcap.release.part import noisy_part
+from leakcap.release.measurement import measured
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
@@ -54,7 +54,7 @@ class Count(IntegerStatistic):
     def plan(self, asked: Asked) -> Plan:
         """A row is 1 in its cell."""
         contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
-        rows = noisy_part("count", Rows(), contribution, asked.epsilon, asked.policy, one_hot=True)
+        rows = measured("count", Rows(), contribution, asked.offer, one_hot=True)
         return asked.plan([rows])
 
     def guessed(self, plan: Plan) -> float | None:

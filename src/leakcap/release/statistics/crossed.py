@@ -2,7 +2,7 @@
 
 One noisy count for each cell of the table; margins are sums of those, so that table, margins and total agree
 and the margins cost nothing. The noise of a margin is the sum of its cells' noises, whose law is exact
-(`release/convolution.py`).
+(`mechanism/noise_sums.py`).
 
 Source: Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar 2007 for why margins should agree.
 """
@@ -20,8 +20,8 @@ import numpy as np
 from leakcap.errors import InvalidQuery
 from leakcap.release.answers import Answers, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, key_axis
-from leakcap.release.convolution import sum_error
 from leakcap.release.declared import Key
+from leakcap.release.measurement import NoisyMeasurement
 from leakcap.release.policy import Policy
 from leakcap.release.statistics.base import Expected, require
 from leakcap.release.statistics.counts import Count, around
@@ -120,11 +120,12 @@ class Contingency(Count):
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Each cell, then the margins as sums, each with the law of its own noise."""
         (part,) = plan.parts
+        assert isinstance(part, NoisyMeasurement)
         counts: list[int] = []
         errors: list[int] = []
         for margin, totals in self.tables(plan, noisy[0]):
             counts += totals
-            errors += [sum_error(part.scale, margin.cells, beyond=0.05)] * len(totals)
+            errors += [part.noise.error_of_sum(margin.cells, 0.05)] * len(totals)
         return around(whole(counts), errors)
 
     def tables(self, plan: Plan, noisy: Whole) -> Iterator[tuple[Margin, list[int]]]:
@@ -143,8 +144,9 @@ class Contingency(Count):
     def expected(self, plan: Plan) -> Expected:
         """Of a cell; and of the total, which is a sum of all."""
         (part,) = plan.parts
+        assert isinstance(part, NoisyMeasurement)
         own = math.prod(len(axis.labels) for axis in plan.cells.axes[len(plan.query.by) :])
-        total = sum_error(part.scale, own, beyond=0.05)
+        total = part.noise.error_of_sum(own, 0.05)
         return Expected(float(part.error(0.05)), remark=f"for each cell; the total {total:,}")
 
 

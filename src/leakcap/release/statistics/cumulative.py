@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields as fields_of
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from leakcap.release.aggregates import Rows
 from leakcap.release.answers import Answers, Interval, Labels, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
-from leakcap.release.convolution import sum_error
-from leakcap.release.part import NoisyPart, noisy_part, total_range
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
-from leakcap.release.trees import TreePart, branching_for, digits, levels_of, monotone, prefixes
+from leakcap.release.trees import (
+    TreeMeasurement,
+    branching_for,
+    digits,
+    levels_of,
+    monotone,
+    prefixes,
+    tree_of,
+)
 from leakcap.release.whole import Whole, objects
-from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
@@ -59,17 +62,8 @@ class Cumulative(Statistic):
         policy, cells = asked.policy, asked.cells
         bins = len(cells.axes[-1].labels)
         branching = branching_for(bins)
-        levels = len(levels_of(bins, branching))
         contribution = Contribution(1, 1, policy.rows_per_unit, cells.size)
-        one = noisy_part("count", Rows(), contribution, asked.epsilon / levels, policy, covers=False)
-        known = {field.name: getattr(one, field.name) for field in fields_of(NoisyPart)}
-        known |= {
-            "epsilon": asked.epsilon,
-            "sensitivity": levels * one.sensitivity,
-            "scale": rational_scale(levels * one.sensitivity, asked.epsilon),
-            "total": total_range(contribution, policy),
-        }
-        return asked.plan([TreePart(**known, bins=bins, branching=branching)])
+        return asked.plan([tree_of(contribution, bins, branching, asked.offer)])
 
     def groups(self, plan: Plan) -> Cells:
         """The keys; bins are not among them."""
@@ -86,9 +80,9 @@ class Cumulative(Statistic):
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """Sums of nodes with the exact law of their noise, then the monotone fit of each group."""
         (part,) = plan.parts
-        assert isinstance(part, TreePart)
+        assert isinstance(part, TreeMeasurement)
         terms = _terms(part)
-        errors = [sum_error(part.scale, count, beyond=0.05) for count in terms]
+        errors = [part.noise.error_of_sum(count, 0.05) for count in terms]
         weights = [Fraction(1, count) for count in terms]
         found: list[tuple[int, Interval]] = []
         nodes = noisy[0].tolist()
@@ -108,11 +102,11 @@ class Cumulative(Statistic):
     def expected(self, plan: Plan) -> Expected:
         """Of the worst of the counts."""
         (part,) = plan.parts
-        assert isinstance(part, TreePart)
-        worst = sum_error(part.scale, max(_terms(part)), beyond=0.05)
+        assert isinstance(part, TreeMeasurement)
+        worst = part.noise.error_of_sum(max(_terms(part)), 0.05)
         return Expected(float(worst), remark=f"at the worst edge; each node is a sum over {part.branching}")
 
 
-def _terms(part: TreePart) -> list[int]:
+def _terms(part: TreeMeasurement) -> list[int]:
     """How many noises each cumulative count is a sum of."""
     return [sum(digits(place, part.bins, part.branching)) for place in range(1, part.bins + 1)]

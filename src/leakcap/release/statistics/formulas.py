@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from leakcap.release.aggregates import Sum
 from leakcap.release.answers import Answers
 from leakcap.release.formula import computed, formula_text
-from leakcap.release.part import noisy_part
+from leakcap.release.measurement import measured
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 from leakcap.release.statistics.sums import grid_answers
@@ -56,16 +56,15 @@ class FormulaSum(Statistic):
         low, high = asked.query.range or (0.0, 0.0)
         rows = asked.policy.rows_per_unit
         found = computed(
-            asked.query.formula or "", (low, high), asked.policy, per_step=2 * rows / asked.epsilon
+            asked.query.formula or "", (low, high), asked.policy, per_step=2 * rows / asked.offer.fineness
         )
         grid = found.grid
         contribution = Contribution(grid.low, grid.high, rows, asked.cells.size)
-        part = noisy_part(
+        part = measured(
             "sum",
             Sum(contribution.largest),
             contribution,
-            asked.epsilon,
-            asked.policy,
+            asked.offer,
             unit=grid.step,
             covers=False,
         )

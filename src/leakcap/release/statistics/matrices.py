@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from leakcap.bound import Bound
+from leakcap.ledger.curve import ORDERS
+from leakcap.numeric import float_up
 from leakcap.release.aggregates import Aggregate, Joint
 from leakcap.release.answers import Answers, Labels, listed, nested
 from leakcap.release.grid import Grid
+from leakcap.release.laws import law_of
+from leakcap.release.measurement import NoisyMeasurement, measured
 from leakcap.release.moments import Column, Product, Rows, correlation_ends, covariance_ends
-from leakcap.release.part import NoisyPart, noisy_part
 from leakcap.release.products import (
     as_correlations,
     joint_diameter,
     joint_norm,
+    joint_squared,
     nearest_positive,
 )
 from leakcap.release.sensitivity import Contribution
@@ -28,13 +32,12 @@ from leakcap.release.spread import spread_grid
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 from leakcap.release.tails import Floats
 from leakcap.release.whole import Whole, doubles, whole
-from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Asked, Plan
     from leakcap.release.queries import Query
 
-__all__ = ["Correlation", "Covariance", "JointPart"]
+__all__ = ["Correlation", "Covariance", "JointMeasurement"]
 
 _MOST_COLUMNS = 20
 Pair = tuple[int, int]
@@ -42,27 +45,46 @@ Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointPart(NoisyPart):
-    """One of several noisy numbers whose sensitivity is known together: its share of their loss."""
+class JointMeasurement(NoisyMeasurement):
+    """One of several noisy numbers whose sensitivity is known together: its share of what they cost."""
 
     share: Fraction
     share_contents: Fraction
     places: tuple[int, ...]
 
     @property
-    def loss(self) -> Fraction:
+    def loss(self) -> Fraction | None:
         """The share of the ε between neighbours that all of them cost."""
-        return self.share
+        return self.share if self.pure else None
 
     @property
-    def loss_contents(self) -> Fraction:
+    def loss_contents(self) -> Fraction | None:
         """The share of the ε between any two contents of one unit's data."""
-        return self.share_contents
+        return self.share_contents if self.pure else None
+
+    @property
+    def rho(self) -> Fraction:
+        """The share of what all of them show together, of Gaussian noise."""
+        return self.share
+
+    def curve(self) -> tuple[float, ...]:
+        """That of its own noise, which no other distance of this number exceeds; of Gaussian noise its
+        share."""
+        if self.pure:
+            return super().curve()
+        return tuple(float_up(Fraction(order) * self.share) for order in ORDERS)
+
+    def level(self, order: float) -> float:
+        """The share of what any two contents differ by."""
+        return super().level(order) if self.pure else float_up(Fraction(order) * self.share_contents)
 
     def capacity(self) -> Bound:
         """Its own, which a share says nothing of: what this number alone tells may be more than that."""
-        known = {field.name: getattr(self, field.name) for field in fields_of(NoisyPart)}
-        return NoisyPart(**known).capacity()
+        if not self.pure:
+            # The divergence from what a neighbour's data, or none, would give.
+            return Bound(0.0, float_up(self.share), method="divergence from noise about the middle")
+        known = {field.name: getattr(self, field.name) for field in fields_of(NoisyMeasurement)}
+        return NoisyMeasurement(**known).capacity()
 
 
 class Covariance(Statistic):
@@ -94,7 +116,8 @@ class Covariance(Statistic):
         counted = not everyone
         contents = joint_diameter(d, m, asked.cells.size, counted=counted)
         norm = contents if policy.neighbours == "replace-one" else joint_norm(d, m, counted=counted)
-        grids = [spread_grid(asked.bounded(n)[1], rows=norm, epsilon=asked.epsilon) for n in names]
+        fine = asked.offer.fineness
+        grids = [spread_grid(asked.bounded(n)[1], rows=norm, epsilon=fine) for n in names]
         halves = [max(grid.high - _centre(grid), _centre(grid) - grid.low) for grid in grids]
         values = [
             grid.tree(n, asked.bounded(n)[1], policy.columns[n].fill, centre=_centre(grid))
@@ -105,10 +128,15 @@ class Covariance(Statistic):
             *((i,) for i in range(d)),
             *itertools.combinations_with_replacement(range(d), 2),
         ]
-        parts = [self._part(asked, place, grids, halves, (norm, contents, len(places))) for place in places]
+        squared = joint_squared(d, m, counted=counted)
+        joint = _Joint(
+            norm, contents, 4 * squared if asked.offer.replace else squared, 4 * squared, len(places)
+        )
+        parts = [self._part(asked, place, grids, halves, joint) for place in places]
         # Scales may be rounded up, some further than others: all count as the one that loses most.
         share = max(part.share for part in parts)
-        parts = [replace(part, share=share, share_contents=share * contents / norm) for part in parts]
+        apart = Fraction(contents, norm) if parts[0].pure else Fraction(joint.contents_squared, joint.squared)
+        parts = [replace(part, share=share, share_contents=share * apart) for part in parts]
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=values, grid=grids[0], exact_count=exact)
 
@@ -118,10 +146,9 @@ class Covariance(Statistic):
         places: tuple[int, ...],
         grids: Sequence[Grid],
         halves: Sequence[int],
-        joint: tuple[int, int, int],
-    ) -> JointPart:
+        joint: _Joint,
+    ) -> JointMeasurement:
         """The noise of one number: its own unit times what all together move, in units, over ε."""
-        norm, contents, parts = joint
         d, policy = len(grids), asked.policy
         unit, step = 1, Fraction(1)
         for place in places:
@@ -141,16 +168,14 @@ class Covariance(Statistic):
         )
         low = 0 if square else -unit if places else 1
         contribution = Contribution(low, unit, policy.rows_per_unit, asked.cells.size)
-        scale = rational_scale(unit * norm, asked.epsilon)
-        one = noisy_part(
-            role, aggregate, contribution, asked.epsilon / parts, policy, unit=step, covers=False
-        )
-        known = {field.name: getattr(one, field.name) for field in fields_of(NoisyPart)} | {"scale": scale}
-        # rational_scale may round up: the loss is what the scale that is used gives.
-        loss = Fraction(unit * norm) / scale
-        return JointPart(
-            **known, share=loss / parts, share_contents=loss * contents / norm / parts, places=places
-        )
+        one = measured(role, aggregate, contribution, asked.offer / joint.parts, unit=step, covers=False)
+        noise = asked.offer.noise(unit * joint.steps, Fraction(unit**2 * joint.squared))
+        known = {field.name: getattr(one, field.name) for field in fields_of(NoisyMeasurement)} | {
+            "noise": noise
+        }
+        # The width may be rounded up: the loss is what the noise that is used gives.
+        loss = Fraction(unit * joint.steps) / noise.width if one.pure else _rho(unit, joint, noise.width)
+        return JointMeasurement(**known, share=loss / joint.parts, share_contents=Fraction(0), places=places)
 
     def labels(self, plan: Plan) -> Labels:
         """The keys, and which two columns it is."""
@@ -221,7 +246,7 @@ class _Table:
     """The noisy integers of all groups."""
 
     def __init__(self, plan: Plan, noisy: Sequence[Whole]) -> None:
-        parts = [part for part in plan.parts if isinstance(part, JointPart)]
+        parts = [part for part in plan.parts if isinstance(part, JointMeasurement)]
         self.columns = len(plan.query.columns or ())
         self.cells = len(noisy[0])
         self._parts = {part.places: part for part in parts}
@@ -230,11 +255,12 @@ class _Table:
         self._half = [self._parts[(i, i)].contribution.high for i in range(self.columns)]
         self._step = [self._parts[(i,)].unit for i in range(self.columns)]
         self._reach = [self._parts[(i,)].contribution.high for i in range(self.columns)]
+        law = law_of(parts[0].noise)
         count = np.full(self.cells, float(self._exact or 0))
         self._rows = (
-            Rows(count, 0.0)
+            Rows(count, 0.0, law)
             if self._exact is not None
-            else Rows(doubles(self._numbers[()]), float(self._parts[()].scale))
+            else Rows(doubles(self._numbers[()]), float(self._parts[()].scale), law)
         )
         self._sums = [self._column(i) for i in range(self.columns)]
 
@@ -276,13 +302,30 @@ class _Table:
         return correlation_ends(self._product(i, j), squares, self._rows, rounded)
 
 
+@dataclass(frozen=True)
+class _Joint:
+    """What all numbers together move between neighbours, each in units of its own: in L1, in L2 squared, the
+    same between contents, and how many numbers there are."""
+
+    steps: int
+    contents: int
+    squared: int
+    contents_squared: int
+    parts: int
+
+
+def _rho(unit: int, joint: _Joint, deviation: Fraction) -> Fraction:
+    """Δ₂²/(2σ²) of all numbers together, whose deviations are in proportion to their units."""
+    return Fraction(unit**2 * joint.squared) / (2 * deviation**2)
+
+
 def _centre(grid: Grid) -> int:
     return (grid.low + grid.high) // 2
 
 
 def _typical(part: object, rows: int) -> int:
     """What a column that fills its bounds evenly adds up to: a third of the square, none of a product."""
-    assert isinstance(part, NoisyPart)
+    assert isinstance(part, NoisyMeasurement)
     if part.role == "count":
         return rows
     return rows * part.contribution.high * 2 // 3 if part.role == "squares" else 0

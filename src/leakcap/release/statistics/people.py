@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import People
-from leakcap.release.part import noisy_part
+from leakcap.release.measurement import measured
 from leakcap.release.sensitivity import Presence
 from leakcap.release.statistics.counts import IntegerStatistic
 from leakcap.release.typed import Read, column
@@ -37,7 +37,7 @@ class Distinct(IntegerStatistic):
                 "Count rows, or give the policy a unit with an `id`."
             )
         presence = Presence(0, 1, min(policy.groups_per_unit, cells.size), cells.size)
-        people = noisy_part("people", People(), presence, asked.epsilon, policy, one_hot=True)
+        people = measured("people", People(), presence, asked.offer, one_hot=True)
         id_ = Read(this=column(policy.id_column), kind="id")
         return asked.plan([people], values=[id_], bounded=bool(cells.axes))
 

@@ -20,7 +20,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.answers import Answers, Interval, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, edges_axis
 from leakcap.release.policy import Policy
-from leakcap.release.ranks import shift_for
+from leakcap.release.ranks import RankMeasurement, shift_for
 from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.ranks import rank_part
 from leakcap.release.whole import Whole
@@ -40,6 +40,7 @@ class Bounds(Statistic):
     """Between which powers of two the values of a number column lie, but for a few."""
 
     name: ClassVar[str] = "bounds"
+    has_noise: ClassVar[bool] = False
 
     @property
     def called(self) -> str:
@@ -92,5 +93,7 @@ class Bounds(Statistic):
 
     def expected(self, plan: Plan) -> Expected:
         """How many rows may lie beyond each end."""
-        shift = shift_for(plan.parts[0].scale, len(EDGES) - 1, 0.025)
+        (first, *_) = plan.parts
+        assert isinstance(first, RankMeasurement)
+        shift = shift_for(first.scale, len(EDGES) - 1, 0.025)
         return Expected(float(2 * shift), remark="rows beyond each end, at most")

@@ -11,9 +11,9 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import Rows
 from leakcap.release.answers import Answers, Labels, listed, nested
 from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
-from leakcap.release.part import as_printed, total_range
+from leakcap.release.measurement import as_printed, total_range
 from leakcap.release.policy import Policy
-from leakcap.release.ranks import BINS, MOST_BINS, RankPart, rank_error, ranks_of, readings, shift_for
+from leakcap.release.ranks import BINS, MOST_BINS, RankMeasurement, rank_error, ranks_of, readings, shift_for
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 from leakcap.release.whole import Whole
@@ -32,6 +32,7 @@ class RankStatistic(Statistic):
     """What is read off the ranks of a column."""
 
     fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
+    has_noise: ClassVar[bool] = False
     together: ClassVar[bool] = False
     """Whether the intervals of all of its quantiles must hold at once."""
 
@@ -67,7 +68,7 @@ class RankStatistic(Statistic):
                 "Take fewer bins, groups or quantiles."
             )
         beyond = 0.05 / (2 * (len(wanted) if self.together else 1))
-        parts: list[RankPart] = []
+        parts: list[RankMeasurement] = []
         for rank in map(as_printed, wanted):
             share = asked.epsilon / len(wanted)
             end = rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
@@ -96,7 +97,7 @@ class RankStatistic(Statistic):
 
     def expected(self, plan: Plan) -> Expected:
         """Rows between the wanted rank and the chosen bin."""
-        ranks = [part for part in plan.parts if isinstance(part, RankPart)]
+        ranks = [part for part in plan.parts if isinstance(part, RankMeasurement)]
         remark = f"rows in rank, and a bin{', for each group' if plan.groups.size > 1 else ''}"
         return Expected(rank_error(ranks, len(plan.cells.axes[-1].labels)), remark=remark)
 
@@ -140,13 +141,13 @@ class InterquartileRange(RankStatistic):
     together: ClassVar[bool] = True
 
 
-def rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int) -> RankPart:
+def rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int) -> RankMeasurement:
     """One choice of a bin for the quantile `rank`, at this ε."""
     above, per_row = rank.numerator, rank.denominator
     contribution = Contribution(-above, per_row - above, policy.rows_per_unit, groups)
     sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
     rational_scale(1, epsilon)  # ε within the range of all the other statistics
-    return RankPart(
+    return RankMeasurement(
         role="rank",
         aggregate=Rows(),
         epsilon=epsilon,

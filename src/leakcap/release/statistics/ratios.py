@@ -21,7 +21,8 @@ from leakcap.release.cells import Axis, Cells
 from leakcap.release.condition import to_tree
 from leakcap.release.fieller import fieller_ends, quotients
 from leakcap.release.grid import grid_for
-from leakcap.release.part import noisy_part
+from leakcap.release.laws import law_of
+from leakcap.release.measurement import measured, noisy_of
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
@@ -69,15 +70,13 @@ class Ratio(Statistic):
         query, rows, cells = asked.query, asked.policy.rows_per_unit, asked.cells.size
         if query.column is None:
             unit = Contribution(1, 1, rows, cells)
-            part = noisy_part("count", Rows(), unit, asked.epsilon, asked.policy, covers=False, one_hot=True)
+            part = measured("count", Rows(), unit, asked.offer, covers=False, one_hot=True)
             return asked.plan([part])
         known, bounds = asked.bounded_column
         require(bounds[0] >= 0, "column", query.name, "have bounds that are not negative, for a share of it")
-        grid = grid_for(bounds, scale=2 * rows * Fraction(bounds[1]) / asked.epsilon)
+        grid = grid_for(bounds, scale=2 * rows * Fraction(bounds[1]) / asked.offer.fineness)
         unit = Contribution(grid.low, grid.high, rows, cells)
-        part = noisy_part(
-            "sum", Sum(grid.high), unit, asked.epsilon, asked.policy, unit=grid.step, covers=False
-        )
+        part = measured("sum", Sum(grid.high), unit, asked.offer, unit=grid.step, covers=False)
         return asked.plan([part], values=[grid.tree(query.column, bounds, known.fill)], grid=grid)
 
     def _quotient(self, asked: Asked) -> Plan:
@@ -87,14 +86,13 @@ class Ratio(Statistic):
             known, bounds = asked.bounded(name)
             require(not place or bounds[0] >= 0, "over", query.name, "have bounds that are not negative")
             furthest = 2 * max(map(abs, map(Fraction, bounds)))
-            grid = grid_for(bounds, scale=2 * policy.rows_per_unit * furthest / asked.epsilon)
+            grid = grid_for(bounds, scale=2 * policy.rows_per_unit * furthest / asked.offer.fineness)
             largest = max(abs(grid.low), abs(grid.high))
-            part = noisy_part(
+            part = measured(
                 ("numerator", "denominator")[place],
                 Joint(2, (place,), largest),
                 Contribution(grid.low, grid.high, policy.rows_per_unit, asked.cells.size),
-                asked.epsilon / 2,
-                policy,
+                asked.offer / 2,
                 unit=grid.step,
                 covers=False,
             )
@@ -113,14 +111,18 @@ class Ratio(Statistic):
             return self._shares(plan, doubles(noisy[0][1::2]), doubles(noisy[0][::2]))
         step = float(plan.parts[0].unit / plan.parts[1].unit)
         least, most = self._range(plan)
-        scales = (plan.parts[0].scale, plan.parts[1].scale)
-        return Answers(*quotients((noisy[0], noisy[1]), scales, (least, most), step=step))
+        first, second = (part.noise for part in noisy_of(plan)[:2])
+        scales, law = (first.width, second.width), law_of(first)
+        return Answers(*quotients((noisy[0], noisy[1]), scales, (least, most), step=step, law=law))
 
     def _shares(self, plan: Plan, hits: Floats, misses: Floats) -> Answers:
         """Hits over hits and misses, or a half where there are none."""
-        total, scale = hits + misses, float(plan.parts[0].scale)
+        noise = noisy_of(plan)[0].noise
+        total, scale = hits + misses, float(noise.width)
         share = np.clip(np.divide(hits, total, out=np.full(len(hits), 0.5), where=total > 0), 0.0, 1.0)
-        ends = fieller_ends(lambda r: (1.0 - r, -r), (hits, misses), (scale, scale), (0.0, share, 1.0))
+        ends = fieller_ends(
+            lambda r: (1.0 - r, -r), (hits, misses), (scale, scale), (0.0, share, 1.0), law=law_of(noise)
+        )
         return Answers(share, *ends)
 
     def _range(self, plan: Plan) -> tuple[float, float]:

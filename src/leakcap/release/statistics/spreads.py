@@ -9,7 +9,8 @@ import numpy as np
 
 from leakcap.release.aggregates import Squares
 from leakcap.release.answers import Answers
-from leakcap.release.part import Part, noisy_part
+from leakcap.release.laws import law_of
+from leakcap.release.measurement import NoisyMeasurement, measured, noisy_of
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.spread import spread_grid, spread_intervals, spread_value, square_reach
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds
@@ -32,23 +33,22 @@ class Variance(Statistic):
         """Rows, sum and sum of squares; the count is free where the number of units is public."""
         known, bounds = asked.bounded_column
         policy, everyone = asked.policy, asked.everyone
-        epsilon = asked.epsilon / (2 if everyone else 3)
-        grid = spread_grid(bounds, rows=policy.rows_per_unit, epsilon=epsilon)
+        offer = asked.offer / (2 if everyone else 3)
+        grid = spread_grid(bounds, rows=policy.rows_per_unit, epsilon=offer.fineness)
         centre = (grid.low + grid.high) // 2
         less, reach = square_reach((grid.low - centre, grid.high - centre))
-        squares = noisy_part(
+        squares = measured(
             "squares",
             # The squares themselves pass through the engine too, so that they are what may not be beyond.
             Squares(less, reach[1] + less),
             Contribution(*reach, policy.rows_per_unit, asked.cells.size, everyone),
-            epsilon,
-            policy,
+            offer,
             unit=grid.step**2,
             covers=False,  # only squares of integers occur
         )
-        parts: list[Part] = [sum_part(asked, grid, centre, epsilon), squares]
+        parts: list[NoisyMeasurement] = [sum_part(asked, grid, centre, offer), squares]
         if not everyone:
-            parts.append(count_part(asked, epsilon))
+            parts.append(count_part(asked, offer))
         value = grid.tree(asked.query.column or "", bounds, known.fill, centre=centre)
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
@@ -57,8 +57,11 @@ class Variance(Statistic):
         """Within what the bounds allow, and what the noise of all numbers together may have done."""
         grid, exact = plan.grid, plan.exact_count
         assert grid is not None
-        scales = [part.scale for part in plan.parts]
-        low, high = spread_intervals(self.name, grid, [*map(doubles, noisy)], scales, exact)
+        noises = [part.noise for part in noisy_of(plan)]
+        scales = [noise.width for noise in noises]
+        low, high = spread_intervals(
+            self.name, grid, [*map(doubles, noisy)], scales, exact, law_of(noises[0])
+        )
         cells = zip(*(one.tolist() for one in noisy), strict=True)
         values = [
             spread_value(self.name, grid, exact if exact is not None else cell[2], (cell[0], cell[1]))

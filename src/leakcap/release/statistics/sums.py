@@ -12,12 +12,14 @@ from leakcap.release.aggregates import Known, Sum
 from leakcap.release.answers import Answers
 from leakcap.release.fieller import quotients
 from leakcap.release.grid import Grid, grid_for
-from leakcap.release.part import Part, noisy_part
+from leakcap.release.laws import law_of
+from leakcap.release.measurement import NoisyMeasurement, measured, noisy_of
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
 from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
+    from leakcap.release.offer import Offer
     from leakcap.release.plan import Asked, Plan
 
 __all__ = ["Mean", "Total", "count_part", "grid_answers", "sum_part"]
@@ -34,9 +36,9 @@ class Total(Statistic):
         known, bounds = asked.bounded_column
         low, high = map(Fraction, bounds)
         furthest = high - low if asked.everyone else 2 * max(abs(low), abs(high))
-        grid = grid_for(bounds, scale=asked.policy.rows_per_unit * furthest / asked.epsilon)
+        grid = grid_for(bounds, scale=asked.policy.rows_per_unit * furthest / asked.offer.fineness)
         value = grid.tree(asked.query.column or "", bounds, known.fill)
-        return asked.plan([sum_part(asked, grid, 0, asked.epsilon)], values=[value], grid=grid)
+        return asked.plan([sum_part(asked, grid, 0, asked.offer)], values=[value], grid=grid)
 
     def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
         """The noisy sums and their intervals."""
@@ -66,13 +68,13 @@ class Mean(Statistic):
         """A mean over a public number of units needs no noisy count; any other mean pays for both."""
         known, bounds = asked.bounded_column
         policy, everyone = asked.policy, asked.everyone
-        epsilon = asked.epsilon / (1 if everyone else 2)
+        offer = asked.offer / (1 if everyone else 2)
         furthest = Fraction(bounds[1]) - Fraction(bounds[0])
-        grid = grid_for(bounds, scale=policy.rows_per_unit * furthest / epsilon)
+        grid = grid_for(bounds, scale=policy.rows_per_unit * furthest / offer.fineness)
         centre = 0 if everyone else (grid.low + grid.high) // 2
-        parts: list[Part] = [sum_part(asked, grid, centre, epsilon)]
+        parts: list[NoisyMeasurement] = [sum_part(asked, grid, centre, offer)]
         if not everyone:
-            parts.append(count_part(asked, epsilon))
+            parts.append(count_part(asked, offer))
         value = grid.tree(asked.query.column or "", bounds, known.fill, centre=centre)
         exact = policy.rows if everyone else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
@@ -86,9 +88,11 @@ class Mean(Statistic):
             totals = (noisy[0], plus(noisy[0], -error), plus(noisy[0], error))
             value, low, high = (doubles(total) / plan.exact_count for total in totals)
         else:
-            scales = (plan.parts[0].scale, plan.parts[1].scale)
+            first, second = (part.noise for part in noisy_of(plan)[:2])
             within = (float(grid.low - centre), float(grid.high - centre))
-            value, low, high = quotients((noisy[0], noisy[1]), scales, within)
+            value, low, high = quotients(
+                (noisy[0], noisy[1]), (first.width, second.width), within, law=law_of(first)
+            )
         # To add the centre rounds.
         steps = (value + centre, np.nextafter(low + centre, -np.inf), np.nextafter(high + centre, np.inf))
         return Answers(*(np.ldexp(np.clip(one, grid.low, grid.high), -grid.exponent) for one in steps))
@@ -115,27 +119,26 @@ def grid_answers(plan: Plan, noisy: Sequence[Whole]) -> Answers:
     return Answers(plan.grid.values(noisy[0]), *ends)
 
 
-def sum_part(asked: Asked, grid: Grid, centre: int, epsilon: Fraction) -> Part:
+def sum_part(asked: Asked, grid: Grid, centre: int, offer: Offer) -> NoisyMeasurement:
     """The noisy sum of the first value, which is an integer of the grid less `centre`."""
     every = asked.everyone
     low, high = grid.low - centre, grid.high - centre
     contribution = Contribution(low, high, asked.policy.rows_per_unit, asked.cells.size, every)
     largest = max(abs(end - shift) for end in (grid.low, grid.high) for shift in (0, centre))
-    return noisy_part(
+    return measured(
         "sum",
         Sum(largest),
         contribution,
-        epsilon,
-        asked.policy,
+        offer,
         unit=grid.step,
         covers=every or low <= 0 <= high,
     )
 
 
-def count_part(asked: Asked, epsilon: Fraction) -> Part:
+def count_part(asked: Asked, offer: Offer) -> NoisyMeasurement:
     """The noisy number of rows that have a first value."""
     contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
-    return noisy_part("count", Known(), contribution, epsilon, asked.policy, one_hot=True)
+    return measured("count", Known(), contribution, offer, one_hot=True)
 
 
 def _mean_error(grid: Grid, errors: Sequence[int], rows: int) -> float:

@@ -12,8 +12,8 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.aggregates import Rows
 from leakcap.release.answers import Answers, Labels, nested
 from leakcap.release.cells import Axis, Cells, key_axis
-from leakcap.release.part import noisy_part, total_range
-from leakcap.release.picks import PickPart
+from leakcap.release.measurement import measured, total_range
+from leakcap.release.picks import PickMeasurement
 from leakcap.release.policy import Policy
 from leakcap.release.sensitivity import Contribution
 from leakcap.release.statistics.base import Expected, Statistic, require
@@ -34,6 +34,7 @@ class Top(Statistic):
     name: ClassVar[str] = "top"
     fields: ClassVar[frozenset[str]] = frozenset({"column", "top"})
     told: ClassVar[bool] = True
+    has_noise: ClassVar[bool] = False
 
     @property
     def called(self) -> str:
@@ -63,7 +64,7 @@ class Top(Statistic):
         half = asked.epsilon / 2
         rational_scale(1, half)  # ε within the range of all the other statistics
         sensitivity = top * contribution.sensitivity(replace=policy.neighbours == "replace-one")
-        choice = PickPart(
+        choice = PickMeasurement(
             role="choice",
             aggregate=Rows(),
             epsilon=half,
@@ -75,7 +76,7 @@ class Top(Statistic):
             top=top,
             keys=len(cells.axes[-1].labels),
         )
-        counts = noisy_part("count", Rows(), contribution, half, policy, covers=False, one_hot=True)
+        counts = measured("count", Rows(), contribution, asked.offer / 2, covers=False, one_hot=True)
         return asked.plan([choice, counts])
 
     def groups(self, plan: Plan) -> Cells:

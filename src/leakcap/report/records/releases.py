@@ -46,6 +46,9 @@ class NoiseRecord(Part):
 
     mechanism: str
     scales: dict[str, float]
+    chosen: Annotated[
+        str | None, Field(description="which noise was chosen and why, where the query left it open")
+    ] = None
 
 
 class ReleasedRecord(Part):

@@ -21,7 +21,6 @@ from leakcap.definition.meaning import guess_bound, posterior_bound, posterior_f
 from leakcap.divergence import Renyi
 from leakcap.mechanism import Laplace, Mechanism, RandomisedResponse, TwoSidedGeometric
 from leakcap.numeric import up
-from leakcap.release.accuracy import laplace_error
 from leakcap.statement import Exposure, Statement, statement_of
 from leakcap.statement.wording import at_most
 from leakcap.web.reading import Slider, chosen, plain_number, short_number
@@ -132,7 +131,7 @@ def count_error(epsilon: float) -> int:
     >>> count_error(0.1)
     30
     """
-    return laplace_error(1 / Fraction(repr(epsilon)), beyond=0.05)
+    return TwoSidedGeometric(1 / Fraction(repr(epsilon))).error(0.05)
 
 
 def mechanism_of(name: str, epsilon: float, values: int) -> Mechanism | None:
