@@ -43,7 +43,7 @@ docs: $(VENV)/.dev ## the manual, in build/manual: open build/manual/index.html;
 
 $(VENV)/.web: $(VENV)/.run
 	@echo "Adding what the explorer needs; the first time this takes half a minute."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web,scipy]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web]'
 	@touch $@
 
 explore: $(VENV)/.web ## the explorer in a browser: what ε means, and what the demo has released so far

@@ -59,9 +59,9 @@ def refines(a: Channel, b: Channel, *, max_case: bool = False) -> Refinement:
     g and the uniform prior with V_g(B) > V_g(A). Max-case: for every prior and every quasi-convex
     vulnerability, iff each posterior of B is a mixture of posteriors of A; when not, a separating
     hyperplane is such a gain. A witness must rebuild B within 1e-9 an entry; for two channels of fractions
-    the average case is decided exactly where the evidence rounds to fractions that prove it. Needs SciPy.
+    the average case is decided exactly where the evidence rounds to fractions that prove it.
     Source: McIver, Meinicke & Morgan 2010; Alvim et al. 2012; McIver et al. 2014 (average);
-    Chatzikokolakis, Fernandes & Palamidessi 2019 (max-case). Raises `InvalidChannel`, `LeakcapError`.
+    Chatzikokolakis, Fernandes & Palamidessi 2019 (max-case). Raises `InvalidChannel`.
 
     >>> a, post = Channel([[0.9, 0.1], [0.2, 0.8]]), Channel([[0.75, 0.25], [0.25, 0.75]])
     >>> refines(a, a >> post).holds, refines(a >> post, a).holds

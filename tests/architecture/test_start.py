@@ -6,7 +6,9 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import tomllib
 import types
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -51,6 +53,22 @@ assert "malignant" in shown.getvalue()
 
 def test_a_preview_waits_for_no_database() -> None:
     assert loaded(PREVIEW) == {"numpy", "pydantic", "sqlglot"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("lc.capacity(noise, lc.Renyi(1), lc.AllPriors())", {"numpy"}),
+        ("refines(noise, lc.Channel([[0.6, 0.4], [0.4, 0.6]]))", {"numpy", "scipy"}),
+    ],
+)
+def test_scipy_is_installed_with_leakcap_and_loaded_where_a_linear_program_is(
+    asked: str, wanted: set[str]
+) -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    assert any(need.startswith("scipy") for need in project["dependencies"])
+    noise = "noise = lc.Channel([[0.75, 0.25], [0.25, 0.75]])"
+    assert loaded(f"import leakcap as lc\nfrom leakcap.refinement import refines\n{noise}\n{asked}") == wanted
 
 
 @pytest.mark.parametrize("room", ["leakcap", "leakcap.ledger", "leakcap.release", "leakcap.release.engine"])

@@ -6,7 +6,6 @@ import html
 import json
 import math
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,17 +241,6 @@ def test_an_example_is_called_one(web: TestClient) -> None:
     said = "What stands here is an example"
     assert said in web.get("/mechanism").text
     assert said not in web.get("/mechanism", params={"a": "3/4,1/4\n1/4,3/4"}).text
-
-
-def test_without_scipy_the_measures_are_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "scipy"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    # The process that computes has modules of its own.
-    monkeypatch.setattr("leakcap.web.app.bounded", lambda action, *given: action(*given))
-    page = TestClient(create_app(Settings()), base_url=HOME).get("/mechanism")
-    assert page.status_code == 200
-    assert "leakcap[scipy]" in page.text
-    assert "0.160621" in page.text
 
 
 def pictures() -> list[tuple[str, Figure]]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.errors import InvalidParameter
 from leakcap.numeric.logspace import Floats
 
 __all__ = [
@@ -42,13 +41,9 @@ def is_exact(matrix: Matrix) -> bool:
 
 
 def scipy_sparse() -> Any:
-    """`scipy.sparse`, or the error that says how to get it."""
-    try:
-        from scipy import sparse
-    except ImportError:
-        raise InvalidParameter(
-            "sparse channels need SciPy. Install it with `pip install 'leakcap[scipy]'`."
-        ) from None
+    """`scipy.sparse`, loaded when the first sparse channel is met."""
+    from scipy import sparse
+
     return sparse
 
 

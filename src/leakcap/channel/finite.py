@@ -84,7 +84,7 @@ class Channel:
     def of_function(function: Callable[[Hashable], Hashable], inputs: Iterable[Hashable]) -> Channel:
         """The deterministic channel x → f(x), its outputs in the order in which they first come.
 
-        Beyond 2^24 entries it is sparse, which needs SciPy.
+        Beyond 2^24 entries it is sparse.
 
         >>> Channel.of_function(lambda n: n % 2, [1, 2, 3]).matrix.tolist()
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]

@@ -1,14 +1,12 @@
-"""Linear programs through SciPy's HiGHS, which is an optional extra."""
+"""Linear programs through SciPy's HiGHS; SciPy is loaded when the first is asked for."""
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from leakcap.errors import LeakcapError
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["LinearSolution", "diagonal", "kron", "minimise_linear", "stack"]
@@ -21,41 +19,37 @@ _STUCK = 4
 
 
 def kron(left: object, right: object) -> Any:
-    """The Kronecker product as a SciPy sparse matrix; raises `LeakcapError` without SciPy.
+    """The Kronecker product as a SciPy sparse matrix.
 
     >>> kron(np.eye(2), np.ones((1, 2))).shape
     (2, 4)
     """
-    return _scipy("scipy.sparse").kron(left, right, format="csr")
+    from scipy import sparse
+
+    return sparse.kron(left, right, format="csr")
 
 
 def diagonal(values: Floats) -> Any:
-    """A diagonal SciPy sparse matrix; raises `LeakcapError` without SciPy.
+    """A diagonal SciPy sparse matrix.
 
     >>> diagonal(np.ones(3)).nnz
     3
     """
-    return _scipy("scipy.sparse").diags(values, format="csr")
+    from scipy import sparse
+
+    return sparse.diags(values, format="csr")
 
 
 def stack(blocks: list[list[object]]) -> Any:
-    """Blocks (None for zeros) as one SciPy sparse matrix; raises `LeakcapError` without SciPy.
+    """Blocks (None for zeros) as one SciPy sparse matrix.
 
     >>> stack([[np.eye(2), None], [None, np.eye(1)]]).shape
     (3, 3)
     """
-    sparse = _scipy("scipy.sparse")
+    from scipy import sparse
+
     wrapped = [[None if b is None else sparse.csr_matrix(b) for b in row] for row in blocks]
     return sparse.bmat(wrapped, format="csr")
-
-
-def _scipy(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise LeakcapError(
-            "a linear program needs SciPy, which is not installed. Run: pip install 'leakcap[scipy]'"
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -80,12 +74,13 @@ def minimise_linear(
 ) -> LinearSolution | None:
     """min c·x with A x ≤ b, E x = f and x ≥ `lowest` (None: free); None where no optimum is found.
 
-    Matrices are dense or SciPy sparse. Raises `LeakcapError` when SciPy is not installed.
+    Matrices are dense or SciPy sparse.
 
     >>> minimise_linear(np.array([1.0, 2.0]), equal=(np.ones((1, 2)), np.ones(1))).value
     1.0
     """
-    linprog = _scipy("scipy.optimize").linprog
+    from scipy.optimize import linprog
+
     a_ub, b_ub = at_most if at_most is not None else (None, None)
     a_eq, b_eq = equal if equal is not None else (None, None)
     low = np.full(len(cost), -np.inf) if lowest is None else np.broadcast_to(lowest, len(cost))

@@ -20,7 +20,7 @@ def least_bayes_capacity(prior: ArrayLike, loss: ArrayLike, *, max_loss: float) 
     """The least Bayes capacity Σ_y max_x C_xy of a mechanism with expected loss ≤ `max_loss`; a ratio.
 
     The witness is the mechanism, which attains the upper end; the lower end is a feasible point of the
-    dual program, evaluated apart from the solver. Needs SciPy. Raises `InvalidParameter`, `InvalidPrior`.
+    dual program, evaluated apart from the solver. Raises `InvalidParameter`, `InvalidPrior`.
 
     >>> round(least_bayes_capacity([0.5, 0.5], [[0, 1], [1, 0]], max_loss=0.25).upper, 9)
     1.5
@@ -33,7 +33,7 @@ def least_bayes_capacity(prior: ArrayLike, loss: ArrayLike, *, max_loss: float) 
 def least_bayes_vulnerability(prior: ArrayLike, loss: ArrayLike, *, max_loss: float) -> Bound:
     """The least Σ_y max_x π_x C_xy, success of one guess, at expected loss ≤ `max_loss`; a probability.
 
-    The witness is the mechanism, as in `least_bayes_capacity`. Needs SciPy.
+    The witness is the mechanism, as in `least_bayes_capacity`.
 
     >>> round(least_bayes_vulnerability([0.5, 0.5], [[0, 1], [1, 0]], max_loss=0.25).upper, 9)
     0.75

@@ -39,7 +39,7 @@ def optimal_mechanism(
     Without `metric`: ε-local differential privacy, C_xy ≤ e^ε C_x'y for all x, x'. With one: d-privacy,
     C_xy ≤ e^{ε d(x, x')} C_x'y. A linear program; its solution is mixed with the smallest share of
     its own output distribution that makes every measured ratio keep the bound, so the loss exceeds the
-    optimum by the solver's tolerance and the result *is* private. Needs SciPy.
+    optimum by the solver's tolerance and the result *is* private.
     Source: Ghosh, Roughgarden & Sundararajan 2009 (counts); Bordenabe, Chatzikokolakis & Palamidessi 2014
     (metrics). Raises `InvalidParameter`, `InvalidPrior`, `LeakcapError`.
 
