@@ -30,11 +30,13 @@ def test_every_statistic_is_written_by_hand(
     for by, kind in asked:
         where = measured.FILTERS[kind] if kind else None
         text = case.sql(by, where).format(source=f"read_parquet('{path}')")
+        assert connection.execute(text).fetchall()
+        assert case.target(by) >= 1.2
+        ran += 1
+        if by and where is None and by != measured.KEYS["two"]:
+            continue  # a release by two keys and one with each filter show the same of it
         (released,) = table.release(
             [Query(name="q", statistic=name, epsilon=1.0, by=by, where=where, **case.asked)]
         )
-        assert connection.execute(text).fetchall()
         assert len(released.rows) > 0
-        assert case.target(by) >= 1.2
-        ran += 1
     assert ran == len(measured.KEYS) + len(measured.FILTERS)

@@ -26,11 +26,12 @@ def geometric_divergence(divergence: Divergence, step: Interval, n: int) -> Inte
     >>> low <= math.tanh(0.5) <= high
     True
     """
-    digits, s = step.digits, (-step).exp()
+    digits = step.digits
     match divergence:
         case Renyi(alpha) if math.isinf(alpha):
             return step * n
         case Renyi(alpha) if alpha == 1.0:
+            s = (-step).exp()
             return step * (n - (1 - (-step * n).exp()) * 2 * s / (1 - s * s))
         case Renyi(alpha) if alpha < 0.5:
             # Both directions are equal, so that (1−α)·D_α = α·D_{1−α}.
@@ -46,8 +47,9 @@ def geometric_divergence(divergence: Divergence, step: Interval, n: int) -> Inte
 def _renyi(order: Interval, step: Interval, n: int) -> Interval:
     """nε + ln[(1 + r^n + (1−s)(r − r^n)/(1−r))/(1+s)]/(α−1) with s = e^−ε, r = s^(2α−1), α ≥ ½."""
     s, log_r = (-step).exp(), -step * (2 * order - 1)
-    last = (log_r * n).exp()
-    between = (n - 1) * (1 - s) if log_r.is_zero else (1 - s) * (log_r.exp() - last) / (1 - log_r.exp())
+    r = log_r.exp()
+    last = r if n == 1 else (log_r * n).exp()
+    between = (n - 1) * (1 - s) if log_r.is_zero else (1 - s) * (r - last) / (1 - r)
     return step * n + ((1 + last + between) / (1 + s)).log() / (order - 1)
 
 
