@@ -8,6 +8,8 @@ from leakcap.accounting.algebra import (
     whole_table,
 )
 from leakcap.accounting.answers import guess_success, odds_quantile, shannon_capacity, trade_off
+from leakcap.accounting.bins import balls_in_bins, shuffled
+from leakcap.accounting.bracket import LossBracket
 from leakcap.accounting.calibrate import Calibrated, calibrate
 from leakcap.accounting.events import from_event, to_event
 from leakcap.accounting.loss import PrivacyLoss
@@ -22,6 +24,7 @@ __all__ = [
     "Calibrated",
     "Filter",
     "InformationPrice",
+    "LossBracket",
     "LossTable",
     "Odometer",
     "Partition",
@@ -29,6 +32,7 @@ __all__ = [
     "PrivacyLoss",
     "Profile",
     "Values",
+    "balls_in_bins",
     "best_orders",
     "calibrate",
     "compose",
@@ -46,6 +50,7 @@ __all__ = [
     "odds_quantile",
     "parallel",
     "shannon_capacity",
+    "shuffled",
     "to_event",
     "to_pld",
     "trade_off",

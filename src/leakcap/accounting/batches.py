@@ -28,8 +28,8 @@ def truncated(part: Part, rate: float, people: int, most: int) -> Part:
     pair is that of the Poisson sample. From K = most on, with the chance τ, a person who is in the sample
     takes another's place: with a chance of at most `rate`, and twice the distance. K is the same with and
     without the person, so that by joint convexity δ ≤ (1−τ)·δ_rate(distance) + τ·δ_rate(2·distance), in
-    both directions; τ is rounded up, which only raises it. Source: Ganesh 2025 for the cases; the pair is
-    derived here.
+    both directions; τ is rounded up, which only raises it. Source: arXiv:2508.15089 for the cases; the pair
+    is derived here.
 
     >>> from leakcap.accounting.normal import GaussianLoss
     >>> loose = truncated(GaussianLoss(1.0), 0.01, 10_000, 150)

@@ -16,7 +16,7 @@ import numpy as np
 from leakcap.accounting.part import Part
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["GridLoss", "above", "below"]
+__all__ = ["GridLoss", "above", "below", "merged"]
 
 _ROUNDING = 2.0**-46
 """Relative error allowed for in a cell's masses; they are shifted by it to the safe side."""
@@ -211,11 +211,11 @@ def _merged(cells: _Cells) -> Floats:
     index = cells.index.astype(np.intp)
     mean = np.clip(p / np.where(q > 0, q, np.inf), levels[index] * (1.0 - 1e-9), levels[index + 1])
     order = np.argsort(mean, kind="stable")
-    at_levels = _merge(q[order].tolist(), mean[order].tolist(), index[order].tolist(), levels)
+    at_levels = merged(q[order].tolist(), mean[order].tolist(), index[order].tolist(), levels)
     return np.asarray(np.maximum(cells.on_grid + at_levels * levels, 0.0))
 
 
-def _merge(weights: list[float], means: list[float], cells: list[int], levels: Floats) -> Floats:
+def merged(weights: list[float], means: list[float], cells: list[int], levels: Floats) -> Floats:
     """Q's masses at the grid points, after merging the masses below and above each.
 
     What waits below a grid point takes from the masses above it as much as makes their mean that point;
