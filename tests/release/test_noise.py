@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import binom
 
 from leakcap.errors import BudgetExceeded, InvalidQuery
-from leakcap.ledger.curve import ORDERS
+from leakcap.ledger.curve import ORDERS, surcharges
 from leakcap.mechanism import DiscreteGaussian
 from leakcap.release import PrivateTable, Query
 from leakcap.release.better import share_of_caps
@@ -300,3 +300,26 @@ def test_sixteen_groups_at_one_epsilon_and_delta_and_for_as_much_of_the_caps() -
     assert 0.7 < dear["gaussian"] / dear["laplace"] < 0.76
     beside = errors(16, 0.1, 1e-6, cap=3.0)
     assert beside["best"] <= 0.55 * beside["laplace"]
+
+
+def test_previews_show_what_each_law_would_cost() -> None:
+    table = opened()
+    (shown,) = table.preview([Query(name="n", statistic="count", epsilon=0.2, noise="gaussian")])
+    laplace, gaussian = shown.ways
+    assert (laplace.noise, gaussian.noise) == ("laplace", "gaussian")
+    assert (laplace.error, laplace.delta, gaussian.delta) == (15.0, 0.0, 1e-6)
+    assert gaussian.error == shown.error > laplace.error
+    assert 0.0 < gaussian.share < laplace.share < 1.0
+    # What is said of a cap on all answers: so many of them fit, and one more does not.
+    fits = math.floor(1.0 / gaussian.share)
+    rho = shown.price.curve[ORDERS.index(1)]
+    best = max(
+        (5.0 - more / 1e12) / (order * rho) for order, more in zip(ORDERS, held(), strict=True) if more
+    )
+    assert fits == math.floor(best)
+    assert opened({"epsilon": 5.0}).all.count().preview(epsilon=0.2).ways == ()
+
+
+def held() -> tuple[int | None, ...]:
+    """What each order adds, under half of the δ: the ledger's own, tested against its proof elsewhere."""
+    return surcharges(500_000)

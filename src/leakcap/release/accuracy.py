@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.better import Way, ways_of
 from leakcap.release.plan import LEVEL, Plan, plan_query
 from leakcap.release.policy import Policy, load_policy
 from leakcap.release.price import Price, price_of
@@ -47,7 +48,8 @@ class Preview:
     depends on that count: it is quoted for `rows` rows, as `remark` says. For quantiles it counts the rows
     between the wanted rank and the chosen bin. `policy_error` is what a guess from the policy alone stays
     within, where that is known; where `error` is no smaller, nothing would be learned, and `useful_epsilon`
-    is the ε at which the error would be a tenth of it, if there is one.
+    is the ε at which the error would be a tenth of it, if there is one. `ways` are what each law of noise
+    would err by and cost at this price, where the policy allows both.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Preview:
     price: Price
     policy_error: float | None = None
     useful_epsilon: float | None = None
+    ways: tuple[Way, ...] = ()
 
     @property
     def useless(self) -> str | None:
@@ -79,6 +82,8 @@ class Preview:
                 "nats_table": table if math.isfinite(table) else None,
             },
             "noise_scales": self.price.noise_scales,
+            **({} if self.price.chosen is None else {"chosen": self.price.chosen}),
+            **({"ways": [asdict(way) for way in self.ways]} if self.ways else {}),
             **(
                 {}
                 if self.useless is None
@@ -130,6 +135,7 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         price_of(plan),
         policy_error=known,
         useful_epsilon=useful,
+        ways=() if policy is None else ways_of(plan.query, policy),
     )
 
 

@@ -9,12 +9,13 @@ takes.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import AMOUNTS, Ticks
+from leakcap.numeric import float_up
 from leakcap.release.offer import Offer
 from leakcap.release.plan import Plan, plan_at, plan_query
 from leakcap.release.policy import Policy
@@ -22,7 +23,7 @@ from leakcap.release.price import price_of
 from leakcap.release.queries import Query
 from leakcap.statement.wording import at_most
 
-__all__ = ["better_plan", "share_of_caps"]
+__all__ = ["Way", "better_plan", "share_of_caps", "ways_of"]
 
 _FINE = 10**9
 
@@ -51,11 +52,46 @@ def _of_epsilon(asked: Ticks, caps: Ticks) -> Fraction:
     return min(ways, default=Fraction(_FINE))
 
 
+@dataclass(frozen=True)
+class Way:
+    """What an answer with this law of noise errs by and costs: ε and δ of its own, and a part of the caps.
+
+    `share` is of the `cap` of which it takes most; of a cap on all answers, one in how many would fit.
+    """
+
+    noise: str
+    error: float
+    epsilon: float
+    delta: float
+    share: float
+    cap: str
+
+
+def ways_of(query: Query, policy: Policy) -> tuple[Way, ...]:
+    """Both laws of noise at the price that a query names; nothing where only one will do."""
+    if not _open_to_both(query, policy):
+        return ()
+    found = []
+    for noise in ("laplace", "gaussian"):
+        plan = plan_query(replace(query, noise="laplace"), policy)
+        if plan.cells.open:
+            return ()
+        plan = plan if noise == "laplace" else plan_query(replace(query, noise=noise), policy)
+        (share, cap), price = share_of_caps(plan), price_of(plan)
+        error = plan.statistic.expected(plan).error
+        found.append(Way(noise, error, price.epsilon, price.delta, float_up(share), cap))
+    return tuple(found)
+
+
+def _open_to_both(query: Query, policy: Policy) -> bool:
+    """Whether Gaussian noise has a place beside Laplace noise, private keys aside."""
+    together = policy.caps.ledger_caps().delta_together > 0.0
+    return query.kind.has_noise and together and not policy.caps.each_person and query.slot is None
+
+
 def better_plan(query: Query, policy: Policy) -> Plan:
     """The plan of a query whose noise is left open, and why it is that. Raises `InvalidQuery`."""
-    if not (
-        query.kind.has_noise and policy.caps.ledger_caps().delta_together and not policy.caps.each_person
-    ):
+    if not _open_to_both(query, policy):
         return _named(
             plan_query(replace(query, noise="laplace"), policy), query, "laplace, the only one here"
         )

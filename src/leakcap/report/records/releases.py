@@ -87,6 +87,17 @@ class ReleaseRecord(Record):
     amendments: tuple[AmendmentRecord, ...] = ()
 
 
+class WayRecord(Part):
+    """What a law of noise would err by and cost: ε and δ of the answer alone, and its share of the caps."""
+
+    noise: Literal["laplace", "gaussian"]
+    error: float
+    epsilon: float
+    delta: Delta
+    share: Annotated[float, Field(description="of `cap`: of a cap on all answers, one in how many would fit")]
+    cap: str
+
+
 class PlannedRecord(Part):
     """One query before it is paid: `error_95` is what an answer stays within with probability 95 %."""
 
@@ -105,6 +116,12 @@ class PlannedRecord(Part):
     useful_epsilon: Annotated[
         float | None, Field(description="the ε at which the error is a tenth of `policy_error`")
     ] = None
+    chosen: Annotated[
+        str | None, Field(description="which noise was chosen and why, where the query left it open")
+    ] = None
+    ways: Annotated[
+        tuple[WayRecord, ...], Field(description="both laws of noise, where the policy allows both")
+    ] = ()
 
 
 class PlanRecord(Record):

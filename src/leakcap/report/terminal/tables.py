@@ -13,11 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from leakcap.plain import plain
+from leakcap.release.better import Way
 from leakcap.report.plots.release import label
 from leakcap.report.terminal.spending import balances_table
 from leakcap.report.words.promises import not_counted, protects
 from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales
-from leakcap.report.words.wording import in_short, to_its_noise
+from leakcap.report.words.wording import in_short, sum_text, to_its_noise
 
 if TYPE_CHECKING:
     from leakcap.leakage import Hyper
@@ -139,6 +140,14 @@ def print_statement(
     console.print(Panel(Group(*parts), title=title, title_align="left", border_style=_SOFT, padding=(1, 2)))
 
 
+def _ways(ways: Sequence[Way]) -> str:
+    """What each law of noise would err by, and how much of the caps it would take."""
+    return ", ".join(
+        f"{way.noise} {off_by(way.error)} for {sum_text(100.0 * way.share, 3)} % of the `{way.cap}` cap"
+        for way in ways
+    )
+
+
 def print_preview(console: Console, previews: Sequence[Preview], policy: Policy) -> None:
     """Accuracy and price of each query, before anything is spent."""
     table = _table("statistic", "95 % error", "ε", "nats, person", "nats, table")
@@ -159,7 +168,13 @@ def print_preview(console: Console, previews: Sequence[Preview], policy: Policy)
             console.print(Text(plain(f"`{p.name}`: {off_by(p.error)} {p.remark}."), style=_SOFT))
         if p.useless is not None:
             console.print(Text(plain(p.useless), style=_WARM))
-    words = f"All together ε = {total:g}. Nothing was read and nothing was spent."
+        if p.price.chosen is not None:
+            console.print(Text(plain(f"`{p.name}`: {p.price.chosen}."), style=_SOFT))
+        elif p.ways:
+            console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=_SOFT))
+    slack = sum(p.price.delta for p in previews)
+    with_slack = f" with δ = {slack:g}" if slack else ""
+    words = f"All together ε = {total:g}{with_slack}. Nothing was read and nothing was spent."
     for told in (words, not_counted(policy)):
         if told:
             console.print(Text(plain(told), style=_SOFT))
