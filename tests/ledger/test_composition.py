@@ -425,3 +425,18 @@ def test_an_order_is_named_beforehand_or_never(
         ledger.amend(Proposed(after.text(), after.caps.ledger_caps(), "more"))
     same = load_policy({**base, "caps": caps | {"epsilon": 10.0} | old})
     ledger.amend(Proposed(same.text(), same.caps.ledger_caps(), "more")).verify()
+
+
+def test_what_is_told_about_a_person_is_at_most_the_divergence_of_order_one() -> None:
+    """Of randomised response of ε a person's capacity is ln 2 − h(p), below KL; a loose price takes KL."""
+    curve = curve_of_pure(0.5)
+    kl = math.ceil(curve[0] * 10**12)
+    assert Spend(0.5, nats_person=0.2, curve=curve).ticks(None).nats_person == kl
+    assert Spend(math.inf, nats_person=math.inf, curve=curve).ticks(None).nats_person == kl
+    assert Spend(0.5, nats_person=0.03, curve=curve).ticks(None).nats_person == 3 * 10**10
+    # A part of the law was left out of a curve beside a δ, and it may tell everything.
+    assert Spend(0.5, 1e-9, nats_person=math.inf, curve=curve).ticks(None).nats_person is None
+    for p in (0.6, 0.75, 0.9):
+        epsilon = math.log(p / (1 - p))
+        capacity = math.log(2) + p * math.log(p) + (1 - p) * math.log(1 - p)
+        assert capacity <= curve_of_pure(epsilon)[0]

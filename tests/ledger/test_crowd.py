@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,91 @@ def test_the_other_accounts_hold_in_a_crowd(started: Any, url: str, caps: str) -
     with Ledger.read(url) as ledger:
         assert ledger.totals().epsilon == 3.0
         ledger.verify()
+
+
+CURRENCIES = {
+    "epsilon": ("Caps(3.0)", 30),
+    "composed": ("Caps(1.45, 1e-6, delta_of_answers=2e-7)", 0),
+    "order": ("Caps(1.4, 1e-6, delta_of_answers=0.0, order=16.0)", 0),
+    "delta": ("Caps(9.0, 1e-6, delta_of_answers=3e-8)", 30),
+    "nats_person": ("Caps(nats_person=0.06)", 30),
+    "nats_table": ("Caps(nats_table=30.0)", 30),
+    "nats_level": ("Caps(nats_level=1.5, alpha=2.0)", 30),
+    "queries": ("Caps(queries=30)", 30),
+    "analyst": ("Caps(9.0, each_analyst=Limits(3.0))", 30),
+    "analyst composed": ("Caps(9.0, 1e-6, each_analyst=Limits(1.45, 1e-6))", 0),
+    "period": ("Caps(9.0, each_period=Limits(nats_person=0.06), period='year')", 30),
+    "period composed": ("Caps(9.0, 1e-6, each_period=Limits(1.45, 1e-6), period='year')", 0),
+    "slot": ("Caps(9.0, 1e-6, delta_of_answers=1e-6)", 30),
+}
+"""Caps by what they are on, and how many answers fit; 0 where a ledger that is alone says how many."""
+
+TURNS = """
+import json
+from leakcap.errors import BudgetExceeded
+print("ready", flush=True)
+sys.stdin.readline()
+found = {{}}
+for name, (caps, _) in {currencies!r}.items():
+    url = f"sqlite:///{folder}/{{name}}.db"
+    limits = eval(caps)
+    small = "composed" in name or name == "order"
+    spend = Spend(
+        0.05 if small else 0.1, 1e-9 if name == "delta" else 0.0,
+        nats_person=0.002, nats_table=1.0, nats_level=0.05,
+    )
+    asked = [Charge("q", "count", spend, "ng", slot="s" if name == "slot" else "")]
+    with Ledger.open(url, dataset="d", policy="ab12cd34", caps=limits) as own:
+        if name == "slot":
+            own.plan(SlotPlan("p", [Slot("s", 30, 0.1)]))
+        done = 0
+        for _ in range({attempts}):
+            try:
+                own.reserve(asked)
+                done += 1
+            except BudgetExceeded:
+                pass
+    found[name] = done
+print(json.dumps(found), flush=True)
+"""
+
+
+def race(started: Any, folder: Path, processes: int, attempts: int) -> dict[str, int]:
+    """In every currency, how many answers all processes got together."""
+    folder.mkdir()
+    code = TURNS.format(currencies=CURRENCIES, folder=folder, attempts=attempts)
+    running = [started(code, "Caps(1.0)", f"sqlite:///{folder}/none.db") for _ in range(processes)]
+    for process in running:
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    found = [json.loads(process.communicate()[0]) for process in running]
+    for name in CURRENCIES:
+        with Ledger.read(f"sqlite:///{folder}/{name}.db") as ledger:
+            ledger.verify()
+            assert sum(entry.state != "planned" for entry in ledger.entries()) == sum(
+                one[name] for one in found
+            )
+    return {name: sum(one[name] for one in found) for name in CURRENCIES}
+
+
+def require_all_caps_reached(started: Any, folder: Path, processes: int, attempts: int) -> None:
+    alone = race(started, folder / "alone", 1, 54)
+    together = race(started, folder / "together", processes, attempts)
+    assert together == alone
+    for name, (_, fit) in CURRENCIES.items():
+        assert 20 < together[name] < 54 <= processes * attempts, name
+        assert fit in (0, together[name]), name
+
+
+def test_every_cap_is_reached_and_none_is_passed_in_a_crowd(started: Any, tmp_path: Path) -> None:
+    require_all_caps_reached(started, tmp_path, 3, 18)
+
+
+@pytest.mark.slow
+def test_thirty_two_processes_reach_every_cap(started: Any, tmp_path: Path) -> None:
+    require_all_caps_reached(started, tmp_path, 32, 200)
 
 
 @pytest.mark.slow

@@ -106,6 +106,9 @@ class Spend:
         else:
             # Of what is left without its δ no more is known beside the curve than that no odds pass e^ε.
             curve = tuple(min(nats, self.epsilon) for nats in self.curve)
+        if self.curve is not None and self.delta == 0.0:
+            # No more is told on average than the divergence from one neighbour's answer.
+            amounts = (*amounts[:2], min(self.nats_person, curve[0]), *amounts[3:])
         return Ticks.of([*map(spend_ticks, amounts), 1], curve_ticks(curve))
 
     def _check_curve(self) -> None:

@@ -13,6 +13,7 @@ from leakcap.numeric.rounding import (
     floor_to,
     hypot_up,
     product_up,
+    short_down,
     sum_up,
     up,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "maximise",
     "product_up",
     "safe_log",
+    "short_down",
     "sum_up",
     "up",
     "xlogx",

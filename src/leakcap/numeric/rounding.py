@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 
 _UNIT = 2.0**-53
@@ -37,6 +38,17 @@ def _error(value: float, operations: int, magnitude: float | None) -> float:
     size = abs(value) if magnitude is None else max(abs(value), magnitude)
     # Below the normal numbers a rounding errs by half of the least double.
     return 2.0 * operations * _UNIT * size + (operations * _LEAST if 0.0 < size < _NORMAL else 0.0)
+
+
+def short_down(value: float) -> float:
+    """Nine digits of a number from 0, rounded down: the same where processors differ in the last of all.
+
+    >>> short_down(0.011124691134915566), short_down(0.3)
+    (0.0111246911, 0.3)
+    """
+    if not math.isfinite(value):
+        return value
+    return float(Context(prec=9, rounding=ROUND_FLOOR).create_decimal(repr(value)))
 
 
 def float_up(value: Fraction | int) -> float:

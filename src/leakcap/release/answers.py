@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.release.declared import Key
-from leakcap.release.whole import objects, whole
+from leakcap.release.whole import doubles, objects, whole
 
 __all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested", "numbers_of"]
 
@@ -62,10 +62,38 @@ class Answers:
         ends = np.array([interval for _, interval in pairs], dtype=np.float64).reshape(-1, 2)
         return cls(numbers_of([value for value, _ in pairs]), ends[:, 0], ends[:, 1])
 
+    @property
+    def off(self) -> float | None:
+        """What makes each interval the value ± so much, to the last bit; None where nothing does."""
+        values = doubles(self.values)
+        if not len(values):
+            return None
+        off = float(self.upper[0] - values[0])
+        same = np.array_equal(values - off, self.lower) and np.array_equal(values + off, self.upper)
+        return off if same else None
+
+    def steady(self) -> Answers:
+        """With ends that are the same on every processor: what was searched for in doubles is rounded
+        outward to 27 bits, since its last digits are others where vector units are.
+
+        >>> Answers.of([(2, (1 / 3, 4.0))]).steady().pairs()
+        [(2, (0.3333333320915699, 4.0))]
+        """
+        if self.off is not None:
+            return self
+        return replace(self, lower=_outward(self.lower, np.floor), upper=_outward(self.upper, np.ceil))
+
     def pairs(self) -> list[tuple[Number, Interval]]:
         """Each value with its interval."""
         ends = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
         return list(zip(self.values.tolist(), ends, strict=True))
+
+
+def _outward(ends: NDArray[np.float64], toward: np.ufunc) -> NDArray[np.float64]:
+    """The ends with 27 bits, rounded down or up: by exact operations alone."""
+    part, power = np.frexp(ends)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.ldexp(toward(np.ldexp(part, 27)), power - 27))
 
 
 def numbers_of(values: Sequence[Number]) -> NDArray[Any]:

@@ -53,20 +53,10 @@ def recorded_of(release: Release) -> Recorded:
         found["parts"] = [[part.role, part.numbers] for part in drawn.parts]
     step = _step(answers, drawn) if drawn is not None and "parts" in found else None
     found |= {"values": answers.values.tolist()} if step is None else {"step": step}
-    off = _off(answers)
+    off = answers.off
     if off is None:
         return found | {"lower": answers.lower.tolist(), "upper": answers.upper.tolist()}
     return found | {"off": off}
-
-
-def _off(answers: Answers) -> float | None:
-    """What makes each interval the value ± so much, to the last bit; None where nothing does."""
-    values = doubles(answers.values)
-    if not len(values):
-        return None
-    off = float(answers.upper[0] - values[0])
-    same = np.array_equal(values - off, answers.lower) and np.array_equal(values + off, answers.upper)
-    return off if same else None
 
 
 def _step(answers: Answers, drawn: Drawn) -> float | None:

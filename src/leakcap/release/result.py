@@ -195,6 +195,6 @@ def release_of(
         labels = plan.cells.read([column[kept] for column in codes])
     else:
         labels = plan.statistic.labelled(plan, noisy)
-    rows = Rows(labels, plan.statistic.answers(plan, noisy))
+    rows = Rows(labels, plan.statistic.answers(plan, noisy).steady())
     drawn = drawn_of(plan, noisy) if keeps(plan) else None
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price, drawn=drawn)

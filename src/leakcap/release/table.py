@@ -17,6 +17,7 @@ from leakcap.errors import (
 )
 from leakcap.ledger import Balance, Caps, Charge, Entry, Ledger, answer_once
 from leakcap.ledger.chain import text_hash
+from leakcap.numeric import short_down
 from leakcap.release.accuracy import Preview, preview
 from leakcap.release.asking import Asking
 from leakcap.release.dummy import dry_run
@@ -299,7 +300,7 @@ class PrivateTable(Asking):
             "unit": price.unit,
             "cells": price.cells,
             "epsilon_contents": price.epsilon_contents,
-            "nats_lower": price.nats_person.lower,
+            "nats_lower": short_down(price.nats_person.lower),
             **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},
         }
         own = self.policy.caps_column is not None
