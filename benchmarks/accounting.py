@@ -71,12 +71,21 @@ print(json.dumps(found))
 
 ROUND_TRIP = """
 from dp_accounting import dp_event as d
-from leakcap.accounting import from_event, to_event
+from dp_accounting.pld import privacy_loss_distribution as p
+from leakcap.accounting import from_event, from_pld, to_event, to_pld
 steps = d.SelfComposedDpEvent(d.PoissonSampledDpEvent(0.05, d.GaussianDpEvent(1.5)), 200)
 plan = d.ComposedDpEvent([steps, d.LaplaceDpEvent(5.0), d.RandomizedResponseDpEvent(0.75, 4)])
 here = from_event(plan)
 back = from_event(to_event(here))
 print(f"an event there and back: eps {here.epsilon(1e-5).upper:.9f} and {back.epsilon(1e-5).upper:.9f}")
+theirs = p.from_gaussian_mechanism(1.0, value_discretization_interval=1e-4, sampling_prob=0.01).self_compose(1000)
+said, read = theirs.get_epsilon_for_delta(1e-5), from_pld(theirs).epsilon(1e-5).upper
+print(f"its table of 1000 steps: eps {said:.9f} there, {read:.9f} read here")
+sampled = d.PoissonSampledDpEvent(0.01, d.GaussianDpEvent(1.0))
+ours = from_event(d.SelfComposedDpEvent(sampled, 1000))
+ends = [to_pld(ours, 1e-4, pessimistic=side).get_epsilon_for_delta(1e-5) for side in (False, True)]
+exact = ours.epsilon_both(1e-5).upper
+print(f"ours read there: eps {ends[0]:.9f} and {ends[1]:.9f}, exactly {exact:.9f}")
 """
 
 
