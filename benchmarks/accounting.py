@@ -78,7 +78,8 @@ plan = d.ComposedDpEvent([steps, d.LaplaceDpEvent(5.0), d.RandomizedResponseDpEv
 here = from_event(plan)
 back = from_event(to_event(here))
 print(f"an event there and back: eps {here.epsilon(1e-5).upper:.9f} and {back.epsilon(1e-5).upper:.9f}")
-theirs = p.from_gaussian_mechanism(1.0, value_discretization_interval=1e-4, sampling_prob=0.01).self_compose(1000)
+one = p.from_gaussian_mechanism(1.0, value_discretization_interval=1e-4, sampling_prob=0.01)
+theirs = one.self_compose(1000)
 said, read = theirs.get_epsilon_for_delta(1e-5), from_pld(theirs).epsilon(1e-5).upper
 print(f"its table of 1000 steps: eps {said:.9f} there, {read:.9f} read here")
 sampled = d.PoissonSampledDpEvent(0.01, d.GaussianDpEvent(1.0))

@@ -67,6 +67,14 @@ def test_a_few_rare_samples_are_narrow_and_cheap(
         assert points[1] <= 5 << 18, points
 
 
+def test_a_hundred_very_rare_samples_are_not_lost_at_the_tilt_of_delta() -> None:
+    """No route reaches 10⁻⁴ here; with the tilt that suits δ alone the interval was 0.28 of ε wide."""
+    loss = steps(0.8, 1e-5) ** 100
+    found = loss.epsilon(1e-10)
+    assert found.width <= 5e-3 * found.upper
+    assert loss.delta_by_grid(found.upper).lower <= 1e-10 <= loss.delta_by_grid(found.lower).upper
+
+
 def test_two_rare_samples_by_direct_integration() -> None:
     loss, delta = steps(4.0, 0.001) ** 2, 1e-6
     forward, back = loss.epsilon(delta), loss.reverse.epsilon(delta)

@@ -81,6 +81,10 @@ def least_epsilon(parts: Parts, delta: float, tolerance: float) -> Bound:
         while found.width > tolerance * found.upper and points < 2 * _POINTS[-1]:
             grid = on_grid(parts, points, tolerance * _SHARE, delta=finite)
             found = _meet(found, inverse(grid, delta, start, top))
+            if found.width > tolerance * found.upper and points == _POINTS[-1]:
+                # The tilt of δ alone can lie far off where rare losses begin to count: that of ε does not.
+                grid = on_grid(parts, points, tolerance * _SHARE, epsilon=found.upper, delta=finite)
+                found = _meet(found, inverse(grid, delta, start, top))
             points = _finer(points, found.width / (tolerance * found.upper + 5e-324))
         if found.width <= tolerance * found.upper:
             break
