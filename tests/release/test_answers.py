@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pandas
@@ -65,24 +64,6 @@ def test_every_type_comes_back_from_the_engine_as_it_is() -> None:
         assert found.known == all(None not in row for row in found.rows())
     assert Columns.of([], 3).rows() == []
     assert len(Columns.of([], 3).arrays) == 3
-
-
-def test_answers_of_an_earlier_version_are_repeated(tmp_path: Path) -> None:
-    """Row by row, with the parts behind a mark, as ledgers hold them that were written before."""
-    plan = planned(policy_of(), statistic="mean", column="x", by=("d",))
-    size = len(plan.labels()["d"])
-    parts = [[part.role, list(range(3, 3 + size))] for part in plan.parts]
-    values = [[0.5 + i, float(i), 1.0 + i] for i in range(size)]
-    before = [*values, *(["drawn/1", role, *numbers] for role, numbers in parts)]
-    now = {
-        "values": [row[0] for row in values], "lower": [row[1] for row in values],
-        "upper": [row[2] for row in values], "parts": parts,
-    }  # fmt: skip
-    old, new = (recalled(plan, price_of(plan), Answer(1, answer)) for answer in (before, now))
-    assert old == new
-    assert [row.value for row in old.rows] == [0.5 + i for i in range(size)]
-    assert old.drawn is not None
-    assert old.drawn.parts[0].numbers == tuple(range(3, 3 + size))
 
 
 DAMAGED: list[Any] = [

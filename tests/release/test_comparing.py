@@ -76,7 +76,9 @@ def test_noise_that_is_larger_than_it_says_is_caught(monkeypatch: pytest.MonkeyP
     assert not any(covers(found, RUNS) for found in hits("count", 5))
 
 
-def test_parts_come_back_from_the_ledger_and_old_answers_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_come_back_from_the_ledger_and_answers_without_them_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data = private()
     for statistic in ("sum", "mean", "variance"):
         question = data.by("d").ask(statistic, "x")
@@ -87,8 +89,8 @@ def test_parts_come_back_from_the_ledger_and_old_answers_are_read(monkeypatch: p
         assert first.drawn is not None
     count = data.count(by="d", epsilon=1.0)
     assert data.count(by="d", epsilon=1.0).drawn == count.drawn != None  # noqa: E711
-    # As version 1 recorded them: rows alone. A count is its own noisy integer; of a mean nothing is kept.
-    old: list[list[float | str]] = [[12, 2, 22], [3.5, 1.0, 4.0], [0, -10, 10]]
+    # Without its parts a mean is repeated, and nothing is kept of it.
+    old: Any = {"values": [12, 3.5, 0], "lower": [2.0, 1.0, -10.0], "upper": [22.0, 4.0, 10.0]}
     monkeypatch.setattr(Ledger, "recall", lambda *_, **__: [Answer(1, old)])
     mean = data.mean("x", by="d", epsilon=1.0)
     assert [row.value for row in mean.rows] == [12, 3.5, 0]
