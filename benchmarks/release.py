@@ -36,8 +36,8 @@ from measuring.by_hand import rules as policy_for
 from measuring.process import Action, answer_of, in_turn, medians
 
 from leakcap.release import PrivateTable, Query, attach, preview
-from leakcap.release.plan import plan_query
-from leakcap.release.statements import statement_of
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.statements import statement_of
 
 RUNS, PROCESSES = 5, 5
 PEOPLE = """

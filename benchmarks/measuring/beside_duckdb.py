@@ -19,8 +19,8 @@ import duckdb
 from measuring.process import Action, answer_of, in_turn, peak_mib
 
 from leakcap.release import PrivateTable, Query, attach, load_policy
-from leakcap.release.plan import plan_query
-from leakcap.release.statements import statement_of
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.statements import statement_of
 
 __all__ = [
     "GROUPS",

@@ -22,15 +22,15 @@ import pyarrow
 import leakcap.mechanism.geometric as geometric_room
 import leakcap.mechanism.selection as selection_room
 from leakcap.errors import InvalidQuery
+from leakcap.policy.declared import Column
 from leakcap.release import Query, attach
-from leakcap.release.cells import Axis, Cells
-from leakcap.release.declared import Column
-from leakcap.release.measurement import Measurement
-from leakcap.release.plan import Plan, plan_query
-from leakcap.release.statements import statement_of
+from leakcap.release.columns.cells import Axis, Cells
+from leakcap.release.columns.typed import typed_column
+from leakcap.release.measurements.measurement import Measurement
+from leakcap.release.numbers.whole import whole
+from leakcap.release.planning.plan import Plan, plan_query
+from leakcap.release.planning.statements import statement_of
 from leakcap.release.statistics import Statistic
-from leakcap.release.typed import typed_column
-from leakcap.release.whole import whole
 from release.world import policy_of
 
 Row = dict[str, Any]

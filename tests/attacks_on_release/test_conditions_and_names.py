@@ -15,10 +15,10 @@ from leakcap.errors import DataError, InvalidQuery
 from leakcap.ledger.ticks import spend_ticks
 from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import attach
-from leakcap.release.condition import to_text
-from leakcap.release.price import price_of
-from leakcap.release.schema import check_schema
-from leakcap.release.where import parse_where
+from leakcap.release.conditions.condition import to_text
+from leakcap.release.conditions.where import parse_where
+from leakcap.release.engine.schema import check_schema
+from leakcap.release.planning.price import price_of
 from release.world import answers, exact, planned, policy_of, table
 
 ESCAPES = [

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-import leakcap.release.joins as joins_room
-import leakcap.release.statements as statements_room
+import leakcap.release.columns.joins as joins_room
+import leakcap.release.planning.statements as statements_room
 import leakcap.release.statistics.cumulative as cumulative_room
 import leakcap.release.statistics.matrices as matrices_room
 import leakcap.release.statistics.ranges as ranges_room
@@ -32,16 +32,16 @@ from attacks_on_release.enumerated import (
     queries,
     totals,
 )
-from leakcap.release.offer import Offer
-from leakcap.release.picks import PickMeasurement
-from leakcap.release.plan import Plan
-from leakcap.release.price import price_of
-from leakcap.release.ranks import RankMeasurement
-from leakcap.release.sensitivity import Contribution, Presence
+from leakcap.release.columns.typed import aliased, column, identifier, joined_source
+from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.picks import PickMeasurement
+from leakcap.release.measurements.ranks import RankMeasurement
+from leakcap.release.measurements.sensitivity import Contribution, Presence
+from leakcap.release.measurements.thresholds import ThresholdMeasurement
+from leakcap.release.measurements.trees import TreeMeasurement, tree_of
+from leakcap.release.planning.plan import Plan
+from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
-from leakcap.release.thresholds import ThresholdMeasurement
-from leakcap.release.trees import TreeMeasurement, tree_of
-from leakcap.release.typed import aliased, column, identifier, joined_source
 
 
 def _unbounded(plan: Plan, read: Any, seed: str) -> Any:

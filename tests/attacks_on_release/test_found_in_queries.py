@@ -10,7 +10,7 @@ import pytest
 
 from leakcap.errors import InvalidInput
 from leakcap.release import PrivateTable, Query, attach
-from leakcap.release.price import price_of
+from leakcap.release.planning.price import price_of
 from release.world import exact, planned, policy_of
 
 STRANGE: tuple[dict[str, Any], ...] = (

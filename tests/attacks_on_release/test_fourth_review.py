@@ -21,7 +21,7 @@ from leakcap.models import PrivateGradientDescent
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, amend, load_policy
 from leakcap.release.engine.base import plain
-from leakcap.release.recorded import told
+from leakcap.release.results.recorded import told
 from leakcap.web.releasing.books import answer_of
 from leakcap.web.serving.settings import Settings
 from release.world import policy_of

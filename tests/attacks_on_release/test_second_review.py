@@ -13,7 +13,7 @@ import pytest
 from leakcap.errors import InvalidPolicy, InvalidQuery, LeakcapError
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from leakcap.release import PrivateTable, attach, load_policy
-from leakcap.release.sql import sql_queries
+from leakcap.release.sql.select import sql_queries
 from leakcap.statement.guessing import exception
 from release.world import exact, planned, policy_of
 

@@ -11,9 +11,9 @@ import pytest
 from leakcap.errors import InvalidQuery
 from leakcap.release import Policy, attach, load_policy
 from leakcap.release.engine import Engine
-from leakcap.release.plan import plan_query
-from leakcap.release.scan import scans_of
-from leakcap.release.sql import sql_queries
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import scans_of
+from leakcap.release.sql.select import sql_queries
 
 STATEMENTS = 700
 NUMBERS = (

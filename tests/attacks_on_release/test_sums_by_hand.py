@@ -12,8 +12,8 @@ import pytest
 
 from leakcap.release import Query, attach, load_policy
 from leakcap.release.engine import doubles
-from leakcap.release.plan import Measurement, Plan, plan_query
-from leakcap.release.scan import scans_of
+from leakcap.release.planning.plan import Measurement, Plan, plan_query
+from leakcap.release.planning.scan import scans_of
 
 BOUNDS = (
     *((0.0, 1e90), (-1e-90, 1e-90), (-1e90, 1e90), (0.0, 2e-90), (-3e80, 1.0), (0.0, 1.0), (-1.0, 1.0)),

@@ -9,8 +9,8 @@ import pandas
 import pytest
 
 from leakcap.release import PrivateTable, attach
-from leakcap.release.one_hot import one_hot_capacity
-from leakcap.release.trees import TreeMeasurement
+from leakcap.release.measurements.one_hot import one_hot_capacity
+from leakcap.release.measurements.trees import TreeMeasurement
 from release.world import exact, planned, policy_of, table
 from seeded import SeededSource
 

@@ -13,7 +13,7 @@ import pytest
 from command_line import leakcap
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.release import PrivateTable, Query, Release, Rows, preview
-from leakcap.release.answers import Row
+from leakcap.release.numbers.answers import Row
 from leakcap.report.records.releases import ReleasedRecord
 from release.asked import contents
 from release.world import COLUMNS, policy_of

@@ -13,9 +13,9 @@ import pyarrow
 import pytest
 from sqlglot import exp
 
+from leakcap.release.columns.typed import Bin, column
 from leakcap.release.engine import Integers
 from leakcap.release.engine.bins import even
-from leakcap.release.typed import Bin, column
 
 _SMALL = (0.0, -0.0, 5e-324, -5e-324, 2.2e-308)
 ODD = (math.inf, -math.inf, math.nan, *_SMALL, 1.7e308, -1.7e308, 2.0**53, 2.0**53 + 2)

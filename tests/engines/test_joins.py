@@ -11,8 +11,8 @@ from leakcap.errors import DataError
 from leakcap.release import Engine, PrivateTable, attach, load_policy, query_from
 from leakcap.release.engine.postgresql import PostgreSQL
 from leakcap.release.engine.spark import Spark
-from leakcap.release.plan import plan_query
-from leakcap.release.scan import scans_of
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import scans_of
 from ledger.server import execute
 
 VISITS = [(person, "ab"[person % 2], float(k)) for person in range(30) for k in range(person % 4)]

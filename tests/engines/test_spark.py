@@ -12,9 +12,9 @@ from sqlglot import exp
 from engines.adversarial import POLICIES, QUERIES, arrow_table, doubles, random_rows
 from leakcap.errors import DataError
 from leakcap.release import attach
+from leakcap.release.columns.typed import Total, column, data_type
 from leakcap.release.engine.spark import Spark, spark_table
 from leakcap.release.engine.spark_sql import SparkSQL
-from leakcap.release.typed import Total, column, data_type
 from release.world import exact, planned, policy_of
 
 SCHEMA = "id bigint, x double, y double, s float, d string, k bigint, f boolean"
@@ -62,7 +62,7 @@ def test_decimals_and_ids(spark: Any) -> None:
 
 
 def check(engine: Any, plan: Any) -> None:
-    from leakcap.release.schema import check_schema
+    from leakcap.release.engine.schema import check_schema
 
     check_schema(engine.columns(), plan.used_columns, plan.policy)
 

@@ -17,7 +17,7 @@ import pytest
 from leakcap.errors import DataError
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, attach
-from leakcap.release.readings import decoded
+from leakcap.release.engine.readings import decoded
 from release.world import exact, planned, policy_of
 
 

@@ -12,11 +12,11 @@ import sqlglot
 
 from engines.adversarial import POLICIES, QUERIES, arrow_table, doubles, random_rows
 from leakcap.errors import BudgetExceeded, DataError, InvalidQuery
-from leakcap.release import Query, attach
-from leakcap.release.dummy import dry_run, dummy_engine
+from leakcap.release import Query, attach, dry_run
+from leakcap.release.columns.typed import Total, column
+from leakcap.release.dummy import dummy_engine
 from leakcap.release.engine import Doubles, Integers, duck
-from leakcap.release.scan import scans_of
-from leakcap.release.typed import Total, column
+from leakcap.release.planning.scan import scans_of
 from release.world import exact, planned, policy_of
 
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from leakcap.release import Engine, PrivateTable, Query, attach, load_policy
 from leakcap.release.engine.postgresql import PostgreSQL
-from leakcap.release.plan import plan_query
-from leakcap.release.scan import scans_of
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import scans_of
 from ledger.server import execute
 
 Row = tuple[int, str | None, float | None]

@@ -9,16 +9,16 @@ from typing import Any
 
 from attacks_on_release.enumerated import queries
 from leakcap.errors import DataError
+from leakcap.policy.declared import Column
 from leakcap.release import Engine
-from leakcap.release.cells import Axis, Cells
-from leakcap.release.declared import Column
-from leakcap.release.measurement import Measurement, NoisyMeasurement
-from leakcap.release.plan import Plan
-from leakcap.release.scan import _sort
-from leakcap.release.schema import check_schema
-from leakcap.release.statements import statement_of
+from leakcap.release.columns.cells import Axis, Cells
+from leakcap.release.columns.typed import typed_column
+from leakcap.release.engine.schema import check_schema
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
+from leakcap.release.planning.plan import Plan
+from leakcap.release.planning.scan import _sort
+from leakcap.release.planning.statements import statement_of
 from leakcap.release.statistics import statistics
-from leakcap.release.typed import typed_column
 from release.world import policy_of
 
 __all__ = ["Totals", "moved", "outcome", "plans"]

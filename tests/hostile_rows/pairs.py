@@ -16,7 +16,7 @@ import leakcap.release.statistics.ranks as ranks_room
 from hostile_rows.asked import SHAPES, allowed, asked, moved, outcome, plans
 from hostile_rows.ways import DRESSED, FLAVOURS, PLAIN, SLOTS, Typed, frames
 from leakcap.release import Engine, attach
-from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import Plan
 
 __all__ = ["cases_of", "few_cells", "of_pandas", "of_typed", "rows_of", "shown"]
 

@@ -20,7 +20,7 @@ from hostile_rows.asked import UNITS
 from hostile_rows.pairs import cases_of, of_pandas, of_typed, rows_of
 from leakcap.errors import DataError
 from leakcap.release import attach
-from leakcap.release.frames import Readable
+from leakcap.release.engine.frames import Readable
 
 LOCAL = ways.every({"nothing", "a folder"})
 # How many pairs each slow test tries at least: of declared types, and of those that pandas chooses.

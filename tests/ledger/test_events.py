@@ -19,8 +19,8 @@ from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.measured import covered, event_text, guarantee, laplace_distance, pure_event
 from leakcap.ledger.slots import charge_of
 from leakcap.release import PrivateTable
-from leakcap.release.eventful import event_of
-from leakcap.release.price import price_of
+from leakcap.release.planning.eventful import event_of
+from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
 from release.test_coverage import CASES
 from release.world import planned, policy_of

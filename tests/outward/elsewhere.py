@@ -75,15 +75,15 @@ ELSEWHERE = {
     "leakcap.mechanism.orders.bracket": (
         "tests/laws/test_mechanism_laws.py::test_radii_lie_above_those_of_a_few_secrets_seen_through_cells"
     ),
-    "leakcap.release.one_hot.one_hot_capacity": (
+    "leakcap.release.measurements.one_hot.one_hot_capacity": (
         "tests/release/test_price.py::test_grouped_counts_against_blahut_arimoto"
     ),
-    "leakcap.release.measurement.NoisyMeasurement.capacity": _PRICE,
-    "leakcap.release.measurement.Measurement.capacity": _PRICE,
-    "leakcap.release.picks.PickMeasurement.capacity": _PRICE,
-    "leakcap.release.ranks.RankMeasurement.capacity": _PRICE,
+    "leakcap.release.measurements.measurement.NoisyMeasurement.capacity": _PRICE,
+    "leakcap.release.measurements.measurement.Measurement.capacity": _PRICE,
+    "leakcap.release.measurements.picks.PickMeasurement.capacity": _PRICE,
+    "leakcap.release.measurements.ranks.RankMeasurement.capacity": _PRICE,
     "leakcap.release.statistics.matrices.JointMeasurement.capacity": _PRICE,
-    "leakcap.release.thresholds.ThresholdMeasurement.capacity": (
+    "leakcap.release.measurements.thresholds.ThresholdMeasurement.capacity": (
         "tests/release/test_thresholds.py::test_no_person_tells_more_than_the_nats_that_are_charged"
     ),
     "leakcap.leakage.findings.evaluated": (

@@ -18,7 +18,7 @@ import pyarrow
 
 from leakcap.errors import InvalidQuery, LeakcapError
 from leakcap.release import PrivateTable, Query, load_policy
-from leakcap.release.plan import plan_query
+from leakcap.release.planning.plan import plan_query
 from release.asked import contents
 from release.world import COLUMNS, table
 from seeded import SeededSource

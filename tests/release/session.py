@@ -22,8 +22,8 @@ from leakcap.ledger import Ledger
 from leakcap.ledger.schema import EVENT
 from leakcap.models import LinearRegression, LogisticRegression, PrivateGradientDescent, RidgeRegression
 from leakcap.release import PrivateTable, Query, load_policy
-from leakcap.release.plan import plan_query
-from leakcap.release.shares import AIMS
+from leakcap.release.asking.shares import AIMS
+from leakcap.release.planning.plan import plan_query
 from release.asked import contents
 from release.world import COLUMNS, table
 from seeded import SeededSource

@@ -11,10 +11,10 @@ import pytest
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
 from leakcap.release import PrivateTable, Row, attach
-from leakcap.release.answers import Answers, Rows
 from leakcap.release.engine.base import Columns
-from leakcap.release.price import price_of
-from leakcap.release.recorded import recalled, told
+from leakcap.release.numbers.answers import Answers, Rows
+from leakcap.release.planning.price import price_of
+from leakcap.release.results.recorded import recalled, told
 from release.world import planned, policy_of, table
 
 ROWS = [Row({"ward": "a", "day": 1}, 5, (2.0, 8.0)), Row({"ward": "b", "day": 2}, -1, (-4.0, 2.0))]

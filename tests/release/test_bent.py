@@ -10,8 +10,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from leakcap.release.bent import bent_tail
-from leakcap.release.tails import Floats
+from leakcap.release.numbers.bent import bent_tail
+from leakcap.release.numbers.tails import Floats
 
 FINE = 2.0**30
 ONE = np.ones(1)

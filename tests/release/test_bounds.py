@@ -14,8 +14,7 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidPolicy, InvalidQuery
-from leakcap.release import PrivateTable, load_policy, preview, query_from
-from leakcap.release.dummy import dry_run
+from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_from
 from leakcap.release.statistics.ranges import EDGES
 from leakcap.sampling import bernoulli_exp
 from release.claims import beaten, covers

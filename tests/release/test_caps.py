@@ -9,9 +9,9 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidPolicy
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+from leakcap.policy.caps import coin_flip_epsilon
 from leakcap.release import PrivateTable, load_policy
-from leakcap.release.caps import coin_flip_epsilon
-from leakcap.release.price import price_of
+from leakcap.release.planning.price import price_of
 from release.world import planned, policy_of
 from release.world import table as rows_table
 

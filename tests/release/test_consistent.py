@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, consistent
-from leakcap.release.consistent import _fit, _rounded
+from leakcap.release.results.consistent import _fit, _rounded
 from release.world import policy_of, table
 from seeded import SeededSource
 

@@ -16,8 +16,7 @@ import pytest
 
 from leakcap.errors import InvalidQuery
 from leakcap.mechanism.noise_sums import laplace_error, laplace_sum_error, laplace_sum_tail, laplace_variance
-from leakcap.release import PrivateTable, preview, query_from
-from leakcap.release.dummy import dry_run
+from leakcap.release import PrivateTable, dry_run, preview, query_from
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest

@@ -19,9 +19,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from leakcap.release.plan import Plan
+from leakcap.release.numbers.whole import Whole
+from leakcap.release.planning.plan import Plan
 from leakcap.release.statistics import statistics
-from leakcap.release.whole import Whole
 from release.world import answers, planned, policy_of, table
 from seeded import ALARM, SeededSource
 

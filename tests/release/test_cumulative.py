@@ -15,10 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, preview, query_from
-from leakcap.release.dummy import dry_run
-from leakcap.release.plan import Plan
-from leakcap.release.trees import (
+from leakcap.release import PrivateTable, dry_run, preview, query_from
+from leakcap.release.measurements.trees import (
     TreeMeasurement,
     branching_for,
     digits,
@@ -27,7 +25,8 @@ from leakcap.release.trees import (
     nodes_of,
     prefixes,
 )
-from leakcap.release.whole import whole
+from leakcap.release.numbers.whole import whole
+from leakcap.release.planning.plan import Plan
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, distance, vectors

@@ -20,7 +20,7 @@ from leakcap.ledger import Charge, Ledger, Spend
 from leakcap.ledger.curve import FILTER_ORDERS, ORDERS, curve_of_pure
 from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import PrivateTable, Query, exposure_so_far, load_policy
-from leakcap.release.price import price_of
+from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
 from leakcap.statement import statement_of
 from release.test_coverage import CASES

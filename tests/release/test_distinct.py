@@ -13,12 +13,11 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, attach, query_from
-from leakcap.release.dummy import dry_run
-from leakcap.release.price import price_of
-from leakcap.release.scan import scans_of
-from leakcap.release.sensitivity import Presence
-from leakcap.release.sql import sql_queries
+from leakcap.release import PrivateTable, attach, dry_run, query_from
+from leakcap.release.measurements.sensitivity import Presence
+from leakcap.release.planning.price import price_of
+from leakcap.release.planning.scan import scans_of
+from leakcap.release.sql.select import sql_queries
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers
 from release.test_sensitivity import distance, vectors, widest

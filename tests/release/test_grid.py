@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.grid import grid_for
+from leakcap.release.columns.grid import grid_for
 from release.world import answers, planned, policy_of
 
 NASTY = [

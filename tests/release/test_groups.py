@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from leakcap.release import PrivateTable, attach, load_policy, statements
+from leakcap.release import PrivateTable, attach, load_policy
+from leakcap.release.columns.typed import SOURCE, Hashed
 from leakcap.release.engine import Integers
 from leakcap.release.engine.lowering import cast
-from leakcap.release.plan import Plan, in_order, read_totals
-from leakcap.release.statements import statement_of
-from leakcap.release.typed import SOURCE, Hashed
+from leakcap.release.planning import statements
+from leakcap.release.planning.plan import Plan, in_order, read_totals
+from leakcap.release.planning.statements import statement_of
 from release.world import _engine, planned, policy_of, table
 
 OTHERS: list[dict[str, Any]] = [{"id": 8, "x": 1.0, "d": "a"}, {"id": 9, "x": 99.0, "d": "b"}]

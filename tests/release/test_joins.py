@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from leakcap.errors import DataError, InvalidPolicy, InvalidQuery
 from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, query_from
+from leakcap.release.columns.typed import SOURCE, Read, Steps, joined_source
 from leakcap.release.engine.base import Statement
-from leakcap.release.plan import Plan, plan_query, read_totals
-from leakcap.release.price import price_of
-from leakcap.release.typed import SOURCE, Read, Steps, joined_source
+from leakcap.release.planning.plan import Plan, plan_query, read_totals
+from leakcap.release.planning.price import price_of
 
 Rows = list[dict[str, Any]]
 COLUMNS: dict[str, Any] = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leakcap.release.fieller import fieller_ends
-from leakcap.release.tails import Floats
+from leakcap.release.numbers.fieller import fieller_ends
+from leakcap.release.numbers.tails import Floats
 from leakcap.sampling import discrete_laplace
 from release.claims import covers, released
 from release.world import planned, policy_of

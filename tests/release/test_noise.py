@@ -18,11 +18,11 @@ from leakcap.errors import BudgetExceeded, InvalidQuery
 from leakcap.ledger.curve import ORDERS, surcharges
 from leakcap.mechanism import DiscreteGaussian
 from leakcap.release import PrivateTable, Query
-from leakcap.release.better import share_of_caps
-from leakcap.release.measurement import noisy_of
-from leakcap.release.offer import largest_rho
-from leakcap.release.plan import plan_query
-from leakcap.release.price import price_of
+from leakcap.release.measurements.measurement import noisy_of
+from leakcap.release.measurements.offer import largest_rho
+from leakcap.release.planning.better import share_of_caps
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
 from leakcap.sampling import discrete_gaussian
 from release.test_coverage import CASES, RUNS, SETTINGS, drawn

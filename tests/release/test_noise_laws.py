@@ -16,10 +16,10 @@ import pytest
 
 from leakcap.mechanism import DiscreteGaussian, TwoSidedGeometric
 from leakcap.mechanism.additive import AdditiveNoise
-from leakcap.release.gaussian_tails import bent_gaussian_tail, gaussian_tail
-from leakcap.release.laws import sum_reach
-from leakcap.release.offer import deviation, epsilon_of_rho, largest_rho, pure_epsilon_of_rho
-from leakcap.release.sensitivity import Contribution, Presence
+from leakcap.release.measurements.offer import deviation, epsilon_of_rho, largest_rho, pure_epsilon_of_rho
+from leakcap.release.measurements.sensitivity import Contribution, Presence
+from leakcap.release.numbers.gaussian_tails import bent_gaussian_tail, gaussian_tail
+from leakcap.release.numbers.laws import sum_reach
 
 
 @functools.cache

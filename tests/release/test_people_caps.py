@@ -26,9 +26,9 @@ from leakcap.ledger.people import Levels
 from leakcap.ledger.ticks import Ticks
 from leakcap.release import PrivateTable, Query, amend, difference, load_policy
 from leakcap.release.engine import attach
-from leakcap.release.measurement import NoisyMeasurement
-from leakcap.release.plan import plan_query
-from leakcap.release.scan import scans_of
+from leakcap.release.measurements.measurement import NoisyMeasurement
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import scans_of
 
 LEVELS = [0.25, 0.5, 1.0]
 UNITS: tuple[Any, ...] = ({"id": "who", "max_rows": 2, "caps": "mine"}, {"caps": "mine"})
@@ -190,7 +190,7 @@ def test_a_level_that_is_kept_one_query_too_long_is_caught(monkeypatch: pytest.M
 
 def test_rows_that_disagree_dropped_one_by_one_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A filter of rows in place of people leaves a person counted by the row with the largest cap."""
-    from leakcap.release import joins
+    from leakcap.release.columns import joins
 
     true = joins.counted_people
 

@@ -28,7 +28,7 @@ from leakcap.errors import (
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from leakcap.ledger.database import connect
 from leakcap.release import PrivateTable, attach
-from leakcap.release.portable import portable
+from leakcap.release.engine.portable import portable
 from release.world import policy_of
 from release.world import table as rows_table
 from seeded import SeededSource

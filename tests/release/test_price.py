@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from leakcap.mechanism import TwoSidedGeometric
-from leakcap.release.accuracy import preview_of
-from leakcap.release.one_hot import one_hot_capacity
-from leakcap.release.price import Price, price_of, tight_mutual_information
+from leakcap.release.asking.accuracy import preview_of
+from leakcap.release.measurements.one_hot import one_hot_capacity
+from leakcap.release.planning.price import Price, price_of, tight_mutual_information
 from release.world import planned, policy_of
 
 

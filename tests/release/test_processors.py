@@ -22,13 +22,13 @@ import pytest
 
 from alone import alone
 from leakcap.errors import InvalidParameter
+from leakcap.policy.caps import coin_flip_epsilon
+from leakcap.policy.document import load_policy
 from leakcap.release import Query
-from leakcap.release.caps import coin_flip_epsilon
-from leakcap.release.exposure import exposure_of
-from leakcap.release.plan import plan_query
-from leakcap.release.policy import load_policy
-from leakcap.release.price import price_of
-from leakcap.release.shares import Aim, Draft, divided
+from leakcap.release.asking.shares import Aim, Draft, divided
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.price import price_of
+from leakcap.release.results.exposure import exposure_of
 from leakcap.report.records.base import StatementRecord
 from leakcap.statement import statement_of
 from release.session import POLICIES, day

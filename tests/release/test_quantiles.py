@@ -18,13 +18,19 @@ import pytest
 from scipy.stats import chisquare
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, load_policy, preview, query_from
-from leakcap.release.dummy import dry_run
-from leakcap.release.plan import Plan
-from leakcap.release.price import price_of
-from leakcap.release.ranks import RankMeasurement, chosen_bins, rank_error, ranks_of, readings, shift_for
-from leakcap.release.sql import sql_queries
-from leakcap.release.whole import Whole, whole
+from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_from
+from leakcap.release.measurements.ranks import (
+    RankMeasurement,
+    chosen_bins,
+    rank_error,
+    ranks_of,
+    readings,
+    shift_for,
+)
+from leakcap.release.numbers.whole import Whole, whole
+from leakcap.release.planning.plan import Plan
+from leakcap.release.planning.price import price_of
+from leakcap.release.sql.select import sql_queries
 from release.claims import beaten, covers, released
 from release.world import answers, planned, policy_of
 from release.world import table as arrow
@@ -255,7 +261,7 @@ def test_an_eighth_of_the_scale_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     def planted(part: RankMeasurement, counts: Any, bins: int, source: Any) -> Whole:
         return chosen_bins(replace(part, scale=part.scale / 8), counts, bins, source)
 
-    monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
+    monkeypatch.setattr("leakcap.release.measurements.ranks.chosen_bins", planted)
     assert proofs(3)
 
 
@@ -282,7 +288,7 @@ def test_eight_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -
     def planted(part: RankMeasurement, counts: Any, bins: int, source: Any) -> Whole:
         return chosen_bins(replace(part, scale=part.scale * 8), counts, bins, source)
 
-    monkeypatch.setattr("leakcap.release.ranks.chosen_bins", planted)
+    monkeypatch.setattr("leakcap.release.measurements.ranks.chosen_bins", planted)
     assert not covers(hits("median", 22), 500)
 
 

@@ -14,11 +14,10 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, load_policy, preview, query_from
-from leakcap.release.dummy import dry_run
-from leakcap.release.fieller import fieller_ends
-from leakcap.release.price import price_of
-from leakcap.release.whole import whole
+from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_from
+from leakcap.release.numbers.fieller import fieller_ends
+from leakcap.release.numbers.whole import whole
+from leakcap.release.planning.price import price_of
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from leakcap.release.price import price_of
-from leakcap.release.reach import possible
-from leakcap.release.where import parse_where
+from leakcap.release.conditions.where import parse_where
+from leakcap.release.planning.price import price_of
+from leakcap.release.planning.reach import possible
 from release.world import planned, policy_of
 
 TRUTHS: dict[str, set[bool | None]] = {

@@ -15,8 +15,8 @@ import pytest
 from leakcap.errors import BudgetExceeded, InvalidQuery, LedgerError
 from leakcap.ledger import Answer, Ledger
 from leakcap.release import PrivateTable, Query
-from leakcap.release.identity import Identity
-from leakcap.release.recorded import told
+from leakcap.release.engine.identity import Identity
+from leakcap.release.results.recorded import told
 from release.world import policy_of
 from release.world import table as rows_table
 from seeded import SeededSource

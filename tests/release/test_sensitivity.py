@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leakcap.release import attach
-from leakcap.release.sensitivity import Contribution
+from leakcap.release.measurements.sensitivity import Contribution
 from release.world import COLUMNS, answers, planned, policy_of, table
 
 VALUES = (None, math.nan, -math.inf, -7.0, -3.0, 0.0, 10.0, 1e300)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
 from leakcap.mechanism import TwoSidedGeometric
-from leakcap.release.tails import noise_reach, noise_tail
+from leakcap.release.numbers.tails import noise_reach, noise_tail
 
 Floats = NDArray[np.float64]
 

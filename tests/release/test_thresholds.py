@@ -19,12 +19,12 @@ from leakcap import AllPriors, Channel, Renyi, capacity
 from leakcap.errors import BudgetExceeded, InvalidPolicy, InvalidQuery
 from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import PrivateTable, Query, attach, load_policy, preview
-from leakcap.release.measurement import as_printed
-from leakcap.release.plan import plan_query
-from leakcap.release.price import price_of
-from leakcap.release.scan import scans_of
-from leakcap.release.sql import sql_queries
-from leakcap.release.thresholds import ThresholdMeasurement, delta_of, threshold_for
+from leakcap.release.measurements.measurement import as_printed
+from leakcap.release.measurements.thresholds import ThresholdMeasurement, delta_of, threshold_for
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.price import price_of
+from leakcap.release.planning.scan import scans_of
+from leakcap.release.sql.select import sql_queries
 from seeded import SeededSource
 
 COLUMNS: dict[str, Any] = {
@@ -154,7 +154,7 @@ def test_a_threshold_is_found_by_halving_whatever_the_scale(monkeypatch: pytest.
         asked.append(threshold)
         return delta_of(scale, threshold, groups)
 
-    monkeypatch.setattr("leakcap.release.thresholds.delta_of", counted)
+    monkeypatch.setattr("leakcap.release.measurements.thresholds.delta_of", counted)
     for scale in (Fraction(1, 700), Fraction(1), Fraction(2**44)):
         for delta in (0.49, 1e-6, 1e-100):
             for groups in (1, 10**6):

@@ -15,10 +15,9 @@ import pytest
 from scipy.stats import chi2
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, preview, query_from
-from leakcap.release.dummy import dry_run
-from leakcap.release.picks import picked
-from leakcap.release.price import price_of
+from leakcap.release import PrivateTable, dry_run, preview, query_from
+from leakcap.release.measurements.picks import picked
+from leakcap.release.planning.price import price_of
 from leakcap.release.statistics.topmost import Top
 from leakcap.sampling import bernoulli_exp, discrete_laplace
 from release.claims import beaten, covers, released

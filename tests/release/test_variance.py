@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, Query, preview, query_from, table
-from leakcap.release.dummy import dry_run
-from leakcap.release.plan import Plan
-from leakcap.release.price import price_of
-from leakcap.release.spread import SPREADS, spread_grid, spread_value, square_reach
-from leakcap.release.sql import sql_queries
-from leakcap.release.whole import whole
+from leakcap.release import PrivateTable, Query, dry_run, preview, query_from, table
+from leakcap.release.columns.spread import SPREADS, spread_grid, spread_value, square_reach
+from leakcap.release.numbers.whole import whole
+from leakcap.release.planning.plan import Plan
+from leakcap.release.planning.price import price_of
+from leakcap.release.sql.select import sql_queries
 from leakcap.sampling import discrete_laplace
 from release.claims import Bits, beaten, covers, released
 from release.test_sensitivity import ROWS, distance, vectors, widest

@@ -9,9 +9,9 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.condition import to_text, to_tree
+from leakcap.release.conditions.condition import to_text, to_tree
+from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine import Integers
-from leakcap.release.where import parse_where
 from release.world import answers, planned, policy_of
 
 POLICY = policy_of()

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leakcap.errors import DataError
-from leakcap.release.grid import Grid
-from leakcap.release.whole import clamped, doubles, plus, whole
+from leakcap.release.columns.grid import Grid
+from leakcap.release.numbers.whole import clamped, doubles, plus, whole
 
 POWERS = [sign * 2**power for power in (0, 61, 62, 63, 64, 90) for sign in (-1, 1)]
 EDGES = [power + more for power in POWERS for more in (-1, 0, 1)]

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leakcap.release import attach
+from leakcap.release.columns.grid import grid_for
 from leakcap.release.engine.within import ball
-from leakcap.release.grid import grid_for
-from leakcap.release.plan import read_totals
+from leakcap.release.planning.plan import read_totals
 from release.world import planned, policy_of
 
 NUMBERS = st.one_of(

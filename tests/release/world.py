@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow
 
 from leakcap.release import DuckDB, Engine, Query, attach, load_policy
+from leakcap.release.columns.typed import SOURCE
 from leakcap.release.engine.base import Columns, Statement
-from leakcap.release.plan import Plan, in_order, plan_query, read_totals
-from leakcap.release.typed import SOURCE
+from leakcap.release.planning.plan import Plan, in_order, plan_query, read_totals
 
 COLUMNS: dict[str, Any] = {
     "x": {"bounds": [-3.0, 10.0]},

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import Query, load_policy
-from leakcap.release.condition import to_text
+from leakcap.release.conditions.condition import to_text
+from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine import Integers
-from leakcap.release.plan import plan_query
-from leakcap.release.sql import sql_queries
-from leakcap.release.where import parse_where
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.sql.select import sql_queries
 
 POLICY = load_policy(
     {

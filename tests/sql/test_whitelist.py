@@ -16,8 +16,8 @@ from sqlglot import exp
 from attacks_on_release.test_sql_means_what_sql_means import ours, world
 from leakcap.errors import InvalidQuery
 from leakcap.release import attach, load_policy
-from leakcap.release.sql import sql_queries
-from leakcap.release.sqlwords import Words
+from leakcap.release.sql.select import sql_queries
+from leakcap.release.sql.words import Words
 
 POLICY = load_policy(
     {

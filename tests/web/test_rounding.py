@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from command_line import leakcap
 from leakcap.cli.serve import _from_file
 from leakcap.ledger import Ledger
-from leakcap.release.recorded import told
+from leakcap.release.results.recorded import told
 from leakcap.web import Settings, create_app
 from leakcap.web.serving.guard import Keys
 from running_explorer import HOSPITAL, hospital

@@ -289,8 +289,8 @@ def amend(
 def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
     """The new policy and the ledger's URL; a query file names both."""
     from leakcap.errors import InvalidPolicy, InvalidQuery
+    from leakcap.policy.validation import read_toml
     from leakcap.release import load_queries
-    from leakcap.release.validation import read_toml
 
     if not isinstance(read_toml(file, InvalidPolicy).get("policy"), str):
         if ledger is None:

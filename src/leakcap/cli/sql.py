@@ -16,7 +16,7 @@ from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
     from leakcap.release import Policy, Preview, Query, Release
-    from leakcap.release.shares import Aim
+    from leakcap.release.asking.shares import Aim
 
 __all__ = ["sql"]
 
@@ -69,7 +69,7 @@ def sql(
         _print_previews(asked.policy, preview_queries(asked.queries, policy=asked.policy), json_)
         return
     if dry_run:
-        from leakcap.release.dummy import dry_run as on_dummy
+        from leakcap.release.table import dry_run as on_dummy
 
         _print_dry_run(on_dummy(asked.queries, asked.policy), json_)
         return
@@ -93,7 +93,7 @@ def _asked(
     text: str, epsilon: float, file: Path, weights: str | None, delta: float | None, how: tuple[str, str]
 ) -> _Asked:
     from leakcap.release import load_policy, load_queries
-    from leakcap.release.sql import sql_queries
+    from leakcap.release.sql.select import sql_queries
 
     place = load_queries(file)
     policy = load_policy(place.policy)

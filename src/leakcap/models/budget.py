@@ -22,10 +22,10 @@ from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
-from leakcap.release.measurement import as_printed
-from leakcap.release.plan import units_statement
-from leakcap.release.price import tight_mutual_information
-from leakcap.release.schema import wrong_number
+from leakcap.release.engine.schema import wrong_number
+from leakcap.release.measurements.measurement import as_printed
+from leakcap.release.planning.plan import units_statement
+from leakcap.release.planning.price import tight_mutual_information
 from leakcap.release.table import open_ledger
 
 __all__ = [

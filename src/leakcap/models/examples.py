@@ -21,10 +21,10 @@ from leakcap.models.moment_query import bounded_rows
 from leakcap.models.reading import features_of, targets_of
 from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
+from leakcap.release.columns.typed import Read, aliased, column, number_column, typed_column
 from leakcap.release.engine import Columns
-from leakcap.release.identity import Identity
-from leakcap.release.schema import check_schema
-from leakcap.release.typed import Read, aliased, column, number_column, typed_column
+from leakcap.release.engine.identity import Identity
+from leakcap.release.engine.schema import check_schema
 
 __all__ = ["Examples", "Rows", "Scaling", "data_name", "of_arrays", "of_table"]
 

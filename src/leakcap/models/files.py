@@ -27,9 +27,9 @@ from leakcap.models.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
 from leakcap.models.svm import LinearSVC
 from leakcap.models.tree import PrivateDecisionTree
+from leakcap.policy.validation import read_checked
 from leakcap.release import Policy
-from leakcap.release.queries import places
-from leakcap.release.validation import read_checked
+from leakcap.release.planning.queries import places
 
 __all__ = ["Lecture", "ModelFile", "load_model"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from leakcap.models.calibrate import gaussian_variance
 from leakcap.models.values import Floats
-from leakcap.release.offer import largest_rho
+from leakcap.release.measurements.offer import largest_rho
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["LatticeNoise"]

@@ -11,12 +11,12 @@ from leakcap.errors import DataError, InvalidQuery
 from leakcap.models.integers import Axis
 from leakcap.models.moments import Moments
 from leakcap.release import Policy
+from leakcap.release.columns.typed import Steps, Total, aliased, column
 from leakcap.release.engine import Engine, Statement
-from leakcap.release.plan import Plan, plan_query
-from leakcap.release.queries import Query
-from leakcap.release.schema import check_schema
-from leakcap.release.statements import rows_of
-from leakcap.release.typed import Steps, Total, aliased, column
+from leakcap.release.engine.schema import check_schema
+from leakcap.release.planning.plan import Plan, plan_query
+from leakcap.release.planning.queries import Query
+from leakcap.release.planning.statements import rows_of
 
 __all__ = ["MomentQuery", "bounded_rows"]
 

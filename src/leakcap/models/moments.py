@@ -34,7 +34,7 @@ from leakcap.models.integers import Axis
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy
-from leakcap.release.offer import largest_rho
+from leakcap.release.measurements.offer import largest_rho
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["Moments", "sensitivity_l1", "sensitivity_l2_squared"]

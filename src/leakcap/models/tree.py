@@ -19,7 +19,7 @@ from leakcap.models.growing import Growth, Integers, Split
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
 from leakcap.models.values import Floats, label_codes
-from leakcap.release.measurement import as_printed
+from leakcap.release.measurements.measurement import as_printed
 
 __all__ = ["PrivateDecisionTree"]
 

@@ -15,28 +15,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leakcap.lazily import lazily
-from leakcap.release.accuracy import Preview, preview
-from leakcap.release.batch import Batch
-from leakcap.release.caps import PolicyCaps
-from leakcap.release.comparing import Comparison, difference, ratio_of
-from leakcap.release.consistent import agreeing, consistent
-from leakcap.release.declared import Column
-from leakcap.release.drawn import Covariances
+from leakcap.policy.caps import PolicyCaps
+from leakcap.policy.declared import Column
+from leakcap.policy.document import IdUnit, Policy, load_policy
+from leakcap.release.asking.accuracy import Preview, preview
+from leakcap.release.asking.batch import Batch
+from leakcap.release.asking.queryfile import QueryFile, load_queries
+from leakcap.release.asking.selection import Question, Selection
 from leakcap.release.engine.base import Engine
-from leakcap.release.exposure import exposure_of, exposure_so_far
-from leakcap.release.policy import IdUnit, Policy, load_policy
-from leakcap.release.price import Price
-from leakcap.release.queries import Query, query_from
-from leakcap.release.queryfile import QueryFile, load_queries
-from leakcap.release.result import Release, Row, Rows
-from leakcap.release.selection import Question, Selection
+from leakcap.release.planning.price import Price
+from leakcap.release.planning.queries import Query, query_from
+from leakcap.release.results.comparing import Comparison, difference, ratio_of
+from leakcap.release.results.consistent import agreeing, consistent
+from leakcap.release.results.drawn import Covariances
+from leakcap.release.results.exposure import exposure_of, exposure_so_far
+from leakcap.release.results.result import Release, Row, Rows
 
 if TYPE_CHECKING:
     from leakcap.release.amending import amend, amendment
-    from leakcap.release.dummy import dry_run
     from leakcap.release.engine import DuckDB, attach
-    from leakcap.release.sql import sql_queries
-    from leakcap.release.table import PrivateTable, open_ledger
+    from leakcap.release.sql.select import sql_queries
+    from leakcap.release.table import PrivateTable, dry_run, open_ledger
 
 __all__ = [
     "Batch",
@@ -80,10 +79,9 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "leakcap.release.amending": ("amend", "amendment"),
-        "leakcap.release.dummy": ("dry_run",),
         "leakcap.release.engine.attaching": ("attach",),
         "leakcap.release.engine.duck": ("DuckDB",),
-        "leakcap.release.sql": ("sql_queries",),
-        "leakcap.release.table": ("PrivateTable", "open_ledger"),
+        "leakcap.release.sql.select": ("sql_queries",),
+        "leakcap.release.table": ("PrivateTable", "dry_run", "open_ledger"),
     },
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leakcap.ledger import Amendment, Ledger, Planned, Proposed
-from leakcap.release.policy import Policy, load_policy
+from leakcap.policy.document import Policy, load_policy
 
 __all__ = ["amend", "amendment"]
 

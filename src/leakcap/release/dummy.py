@@ -6,54 +6,35 @@ allowed, what their answers look like, and what they would cost from an untouche
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.release.declared import Column, Table
+from leakcap.policy.declared import Column, Table
+from leakcap.policy.document import Policy
+from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import DuckDB, Origin
 from leakcap.release.engine.duck import connect
-from leakcap.release.policy import Policy
-from leakcap.release.queries import Query
-from leakcap.release.result import Release
-from leakcap.release.typed import SOURCE, joined_source
 
-__all__ = ["dry_run", "dummy_engine"]
+__all__ = ["UNITS", "dummy_engine"]
 
-_UNITS = 1_000
-
-
-def dry_run(queries: Sequence[Query], policy: Policy, *, seed: int = 0) -> list[Release]:
-    """The queries answered on a dummy table; raises what the real release would raise from a full budget.
-
-    >>> from leakcap.release.policy import load_policy
-    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
-    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
-    >>> release, = dry_run([Query(name="n", statistic="count", epsilon=1.0)], policy)
-    >>> 900 < release.value < 1100
-    True
-    """
-    from leakcap.release.table import PrivateTable
-
-    # The noise does not depend on how many units there are, so that a dummy of few will do.
-    small = policy if policy.rows is None else policy.model_copy(update={"rows": min(policy.rows, _UNITS)})
-    table = PrivateTable(dummy_engine(small, seed=seed), policy=small, ledger="sqlite://")
-    return table.release(queries)
+UNITS = 1_000
+"""So many units has a dummy table at most: the noise does not depend on their number."""
 
 
 def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     """A table with every column of the policy, filled evenly from its bounds and keys.
 
-    >>> from leakcap.release.policy import load_policy
+    >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
     ...     "columns": {"ward": {"keys": ["a", "b"]}}})
     >>> dummy_engine(policy).columns()
     {'ward': 'VARCHAR'}
     """
     generator = np.random.default_rng(seed)
-    units = _UNITS if policy.units is None else min(policy.units, _UNITS)
+    units = UNITS if policy.units is None else min(policy.units, UNITS)
     size = units * min(policy.rows_per_unit, 10)
     columns = {name: _values(known, size, generator) for name, known in policy.columns.items()}
     if policy.id_column is not None:

@@ -18,28 +18,28 @@ from leakcap.errors import (
 from leakcap.ledger import Balance, Caps, Charge, Entry, Ledger, answer_once
 from leakcap.ledger.chain import text_hash
 from leakcap.numeric import short_down
-from leakcap.release.accuracy import Preview, preview
-from leakcap.release.asking import Asking
-from leakcap.release.dummy import dry_run
+from leakcap.policy.document import Policy, load_policy
+from leakcap.release.asking.accuracy import Preview, preview
+from leakcap.release.asking.shares import Aim
+from leakcap.release.asking.table import Asking
+from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
-from leakcap.release.eventful import event_of
-from leakcap.release.exposure import exposure_so_far
-from leakcap.release.identity import Identity, together
-from leakcap.release.plan import Plan, plan_query, units_statement
-from leakcap.release.policy import Policy, load_policy
-from leakcap.release.portable import portable, portable_tables
-from leakcap.release.price import Price, price_of
-from leakcap.release.queries import Query
-from leakcap.release.recorded import recalled, recorded_of
-from leakcap.release.result import Release, release_of
-from leakcap.release.scan import Found, Scan, scans_of
-from leakcap.release.schema import check_schema, wrong_number
-from leakcap.release.shares import Aim
-from leakcap.release.sql import sql_queries
+from leakcap.release.engine.identity import Identity, together
+from leakcap.release.engine.portable import portable, portable_tables
+from leakcap.release.engine.schema import check_schema, wrong_number
+from leakcap.release.planning.eventful import event_of
+from leakcap.release.planning.plan import Plan, plan_query, units_statement
+from leakcap.release.planning.price import Price, price_of
+from leakcap.release.planning.queries import Query
+from leakcap.release.planning.scan import Found, Scan, scans_of
+from leakcap.release.results.exposure import exposure_so_far
+from leakcap.release.results.recorded import recalled, recorded_of
+from leakcap.release.results.result import Release, release_of
+from leakcap.release.sql.select import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
 from leakcap.statement import Statement, statement_of
 
-__all__ = ["PrivateTable", "open_ledger"]
+__all__ = ["PrivateTable", "dry_run", "open_ledger"]
 
 _log = logging.getLogger(__name__)
 
@@ -318,6 +318,21 @@ class PrivateTable(Asking):
     def _answer(self, plan: Plan, price: Price, found: Found, people_from: float | None) -> Release:
         noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
         return replace(release_of(plan, price, noisy, found.codes), people_from=people_from)
+
+
+def dry_run(queries: Sequence[Query], policy: Policy, *, seed: int = 0) -> list[Release]:
+    """The queries answered on a dummy table; raises what the real release would raise from a full budget.
+
+    >>> from leakcap.policy import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> release, = dry_run([Query(name="n", statistic="count", epsilon=1.0)], policy)
+    >>> 900 < release.value < 1100
+    True
+    """
+    small = policy if policy.rows is None else policy.model_copy(update={"rows": min(policy.rows, UNITS)})
+    table = PrivateTable(dummy_engine(small, seed=seed), policy=small, ledger="sqlite://")
+    return table.release(queries)
 
 
 def _wanted(policy: Policy) -> dict[str, set[str]]:

@@ -11,13 +11,13 @@ import numpy as np
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.release import csvlines
+from leakcap.release.columns.typed import SOURCE, joined_source
+from leakcap.release.engine import csvlines
 from leakcap.release.engine.base import READING, Engine, foreign, withheld
 from leakcap.release.engine.duck import DuckDB, Origin, connect, quoted, session
+from leakcap.release.engine.frames import Readable, is_frame, readable
 from leakcap.release.engine.places import is_database, is_server, is_spark_url
 from leakcap.release.engine.spark import Spark, is_spark_frame, spark_table
-from leakcap.release.frames import Readable, is_frame, readable
-from leakcap.release.typed import SOURCE, joined_source
 
 __all__ = ["attach"]
 

@@ -13,9 +13,9 @@ from functools import partial
 
 from sqlglot import exp
 
+from leakcap.release.columns.typed import Total
 from leakcap.release.engine.base import Columns, Statement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
-from leakcap.release.typed import Total
 
 __all__ = ["DoubleSums", "quick_or_sure", "written"]
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import DataError
+from leakcap.release.columns.typed import SOURCE, Bin, Read, column, joined_source
 from leakcap.release.engine.base import READING, Cell, Columns, Statement, withheld
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
-from leakcap.release.typed import SOURCE, Bin, Read, column, joined_source
-from leakcap.release.whole import objects
+from leakcap.release.numbers.whole import objects
 
 __all__ = ["DuckDB", "Origin", "connect", "quoted", "session"]
 

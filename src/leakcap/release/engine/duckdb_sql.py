@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
+from leakcap.release.columns.typed import Bin, Total, column, data_type
 from leakcap.release.engine import objects
 from leakcap.release.engine.bins import Even, even
 from leakcap.release.engine.doubles import DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, signed
-from leakcap.release.typed import Bin, Total, column, data_type
 
 __all__ = ["Doubles", "Integers"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from leakcap.errors import DataError
-from leakcap.release.readings import ESCAPED
+from leakcap.release.engine.readings import ESCAPED
 
 __all__ = ["read_plainly", "require_sendable"]
 

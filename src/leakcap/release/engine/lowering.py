@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from leakcap.release.engine.within import ball
-from leakcap.release.typed import (
+from leakcap.release.columns.typed import (
     Bin,
     Constant,
     Hashed,
@@ -27,6 +26,7 @@ from leakcap.release.typed import (
     data_type,
     literal,
 )
+from leakcap.release.engine.within import ball
 
 __all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in", "signed"]
 
@@ -40,7 +40,7 @@ _OWN = (Read, Steps, Bin, Total, Hashed, Ones, Constant, Kept, exp.Table)
 
 
 class Lowering(ABC):
-    """How one engine says the words of `release/typed.py` for a table with columns of these `types`."""
+    """How one engine says the words of `columns/typed.py` for a table with columns of these `types`."""
 
     dialect: ClassVar[str]
 

@@ -1,7 +1,7 @@
 """How DuckDB reads a pandas column, cell by cell, so that a dtype that other rows induced changes nothing.
 
 A column comes as doubles (of any NumPy number), as true and false, as exact integers, as text, or as pairs of
-a double and a text (`release/readings.py`). A cell that holds the same number is read alike in all of them:
+a double and a text (`engine/readings.py`). A cell that holds the same number is read alike in all of them:
 
     number    it, or what its text says
     integer   it where it is whole and below 2⁵³, beyond which a double no longer tells integers apart
@@ -16,7 +16,7 @@ from functools import cache
 import sqlglot
 from sqlglot import exp
 
-from leakcap.release.typed import column
+from leakcap.release.columns.typed import column
 
 __all__ = ["read"]
 

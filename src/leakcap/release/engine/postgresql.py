@@ -20,11 +20,11 @@ from sqlglot import exp
 
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
+from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
 from leakcap.release.engine.encodings import read_plainly, require_sendable
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
-from leakcap.release.typed import SOURCE, joined_source
 
 __all__ = ["PostgreSQL"]
 

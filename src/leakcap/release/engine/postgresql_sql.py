@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from leakcap.release.columns.typed import Total, column, literal
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null
-from leakcap.release.typed import Total, column, literal
 
 __all__ = ["PostgreSQL15"]
 

@@ -16,10 +16,10 @@ from sqlglot import exp
 
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
+from leakcap.release.columns.typed import SOURCE, identifier, joined_source
 from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
-from leakcap.release.typed import SOURCE, identifier, joined_source
 
 __all__ = ["Spark", "is_spark_frame", "local_session", "spark_table"]
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from leakcap.release.columns.typed import Total, column
 from leakcap.release.engine.doubles import DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null, signed
-from leakcap.release.typed import Total, column
 
 __all__ = ["SparkDoubles", "SparkSQL"]
 

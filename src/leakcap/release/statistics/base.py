@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.answers import Answers, Labels
-from leakcap.release.cells import Axis, Cells
-from leakcap.release.condition import named
-from leakcap.release.policy import Policy
-from leakcap.release.whole import Whole
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells
+from leakcap.release.conditions.condition import named
+from leakcap.release.numbers.answers import Answers, Labels
+from leakcap.release.numbers.whole import Whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = [
     "REFERENCE_ROWS",

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.aggregates import Rows
-from leakcap.release.answers import Answers
-from leakcap.release.cells import Axis, bins_axis, key_axis
-from leakcap.release.measurement import measured
-from leakcap.release.policy import Policy
-from leakcap.release.sensitivity import Contribution
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, bins_axis, key_axis
+from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.measurement import measured
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.whole import Whole, doubles, plus, whole
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
-from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["Count", "Histogram", "IntegerStatistic", "around"]
 

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.answers import Answers, Labels, listed, nested
-from leakcap.release.cells import Axis, Cells, bins_axis, key_axis
-from leakcap.release.declared import Key
-from leakcap.release.measurement import NoisyMeasurement
-from leakcap.release.policy import Policy
+from leakcap.policy.declared import Key
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells, bins_axis, key_axis
+from leakcap.release.measurements.measurement import NoisyMeasurement
+from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.whole import Whole, whole
 from leakcap.release.statistics.base import Expected, require
 from leakcap.release.statistics.counts import Count, around
-from leakcap.release.whole import Whole, whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["Contingency", "Margin", "margins_of"]
 

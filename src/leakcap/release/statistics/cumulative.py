@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from leakcap.release.answers import Answers, Interval, Labels, nested
-from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
-from leakcap.release.policy import Policy
-from leakcap.release.sensitivity import Contribution
-from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
-from leakcap.release.trees import (
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.measurements.trees import (
     TreeMeasurement,
     branching_for,
     digits,
@@ -20,11 +18,13 @@ from leakcap.release.trees import (
     prefixes,
     tree_of,
 )
-from leakcap.release.whole import Whole, objects
+from leakcap.release.numbers.answers import Answers, Interval, Labels, nested
+from leakcap.release.numbers.whole import Whole, objects
+from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["Cumulative"]
 

@@ -9,18 +9,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from leakcap.release.aggregates import Sum
-from leakcap.release.answers import Answers
-from leakcap.release.formula import computed, formula_text
-from leakcap.release.measurement import measured
-from leakcap.release.sensitivity import Contribution
+from leakcap.release.conditions.formula import computed, formula_text
+from leakcap.release.measurements.aggregates import Sum
+from leakcap.release.measurements.measurement import measured
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.whole import Whole
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 from leakcap.release.statistics.sums import grid_answers
-from leakcap.release.whole import Whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["FormulaSum"]
 

@@ -14,28 +14,28 @@ import numpy as np
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS
 from leakcap.numeric import float_up
-from leakcap.release.aggregates import Aggregate, Joint
-from leakcap.release.answers import Answers, Labels, listed, nested
-from leakcap.release.grid import Grid
-from leakcap.release.laws import law_of
-from leakcap.release.measurement import NoisyMeasurement, measured
-from leakcap.release.moments import Column, Product, Rows, correlation_ends, covariance_ends
-from leakcap.release.products import (
+from leakcap.release.columns.grid import Grid
+from leakcap.release.columns.spread import spread_grid
+from leakcap.release.measurements.aggregates import Aggregate, Joint
+from leakcap.release.measurements.measurement import NoisyMeasurement, measured
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.moments import Column, Product, Rows, correlation_ends, covariance_ends
+from leakcap.release.numbers.products import (
     as_correlations,
     joint_diameter,
     joint_norm,
     joint_squared,
     nearest_positive,
 )
-from leakcap.release.sensitivity import Contribution
-from leakcap.release.spread import spread_grid
+from leakcap.release.numbers.tails import Floats
+from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
-from leakcap.release.tails import Floats
-from leakcap.release.whole import Whole, doubles, whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["Correlation", "Covariance", "JointMeasurement"]
 

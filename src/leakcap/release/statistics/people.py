@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.aggregates import People
-from leakcap.release.measurement import measured
-from leakcap.release.sensitivity import Presence
+from leakcap.release.columns.typed import Read, column
+from leakcap.release.measurements.aggregates import People
+from leakcap.release.measurements.measurement import measured
+from leakcap.release.measurements.sensitivity import Presence
 from leakcap.release.statistics.counts import IntegerStatistic
-from leakcap.release.typed import Read, column
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.planning.plan import Asked, Plan
 
 __all__ = ["Distinct"]
 

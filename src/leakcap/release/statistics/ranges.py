@@ -2,7 +2,7 @@
 
 The edges are all powers of two between 2⁻⁶⁴ and 2²⁹⁸, zero, and the same below zero: public, the same for
 every table. Infinite values lie in the outermost bins, NaN in none. Each end is a bin that permute-and-flip
-chooses for half of ε (`release/ranks.py`): the one whose rank is t from the end, with t such that the choice
+chooses for half of ε (`ranks.py`): the one whose rank is t from the end, with t such that the choice
 is off by t or more with 2.5 % probability at most. So, with that confidence for each end, fewer than 2t rows
 lie beyond it, and it does not lie beyond all rows by more than its bin, which is a factor of two.
 
@@ -17,17 +17,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.answers import Answers, Interval, Labels, listed, nested
-from leakcap.release.cells import Axis, Cells, edges_axis
-from leakcap.release.policy import Policy
-from leakcap.release.ranks import RankMeasurement, shift_for
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells, edges_axis
+from leakcap.release.measurements.ranks import RankMeasurement, shift_for
+from leakcap.release.numbers.answers import Answers, Interval, Labels, listed, nested
+from leakcap.release.numbers.whole import Whole
 from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.ranks import rank_part
-from leakcap.release.whole import Whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["EDGES", "Bounds"]
 

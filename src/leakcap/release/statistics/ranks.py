@@ -1,4 +1,4 @@
-"""Quantiles, median and interquartile range: bins are chosen, as `release/ranks.py` proves."""
+"""Quantiles, median and interquartile range: bins are chosen, as `release/measurements/ranks.py` proves."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.aggregates import Rows
-from leakcap.release.answers import Answers, Labels, listed, nested
-from leakcap.release.cells import Axis, Cells, bins_axis, edges_of
-from leakcap.release.measurement import as_printed, total_range
-from leakcap.release.policy import Policy
-from leakcap.release.ranks import BINS, MOST_BINS, RankMeasurement, rank_error, ranks_of, readings, shift_for
-from leakcap.release.sensitivity import Contribution
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
+from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.measurement import as_printed, total_range
+from leakcap.release.measurements.ranks import (
+    BINS,
+    MOST_BINS,
+    RankMeasurement,
+    rank_error,
+    ranks_of,
+    readings,
+    shift_for,
+)
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.whole import Whole
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
-from leakcap.release.whole import Whole
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["InterquartileRange", "Median", "Quantiles", "RankStatistic", "rank_part"]
 

@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from sqlglot import exp
 
-from leakcap.release.aggregates import Joint, Rows, Sum
-from leakcap.release.answers import Answers
-from leakcap.release.cells import Axis, Cells
-from leakcap.release.condition import to_tree
-from leakcap.release.fieller import fieller_ends, quotients
-from leakcap.release.grid import grid_for
-from leakcap.release.laws import law_of
-from leakcap.release.measurement import measured, noisy_of
-from leakcap.release.policy import Policy
-from leakcap.release.sensitivity import Contribution
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells
+from leakcap.release.columns.grid import grid_for
+from leakcap.release.conditions.condition import to_tree
+from leakcap.release.conditions.where import parse_where
+from leakcap.release.measurements.aggregates import Joint, Rows, Sum
+from leakcap.release.measurements.measurement import measured, noisy_of
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.fieller import fieller_ends, quotients
+from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.tails import Floats
+from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
-from leakcap.release.tails import Floats
-from leakcap.release.where import parse_where
-from leakcap.release.whole import Whole, doubles, whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["Ratio"]
 

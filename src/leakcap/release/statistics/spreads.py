@@ -1,4 +1,4 @@
-"""Variance and standard deviation: rows, sum and sum of squares, put together in `release/spread.py`."""
+"""Variance and standard deviation: rows, sum and sum of squares, put together in `columns/spread.py`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from leakcap.release.aggregates import Squares
-from leakcap.release.answers import Answers
-from leakcap.release.laws import law_of
-from leakcap.release.measurement import NoisyMeasurement, measured, noisy_of
-from leakcap.release.sensitivity import Contribution
-from leakcap.release.spread import spread_grid, spread_intervals, spread_value, square_reach
+from leakcap.release.columns.spread import spread_grid, spread_intervals, spread_value, square_reach
+from leakcap.release.measurements.aggregates import Squares
+from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds
 from leakcap.release.statistics.sums import count_part, sum_part
-from leakcap.release.whole import Whole, doubles, whole
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.planning.plan import Asked, Plan
 
 __all__ = ["StandardDeviation", "Variance"]
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from leakcap.release.aggregates import Known, Sum
-from leakcap.release.answers import Answers
-from leakcap.release.fieller import quotients
-from leakcap.release.grid import Grid, grid_for
-from leakcap.release.laws import law_of
-from leakcap.release.measurement import NoisyMeasurement, measured, noisy_of
-from leakcap.release.sensitivity import Contribution
+from leakcap.release.columns.grid import Grid, grid_for
+from leakcap.release.measurements.aggregates import Known, Sum
+from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.fieller import quotients
+from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.whole import Whole, doubles, plus, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
-from leakcap.release.whole import Whole, doubles, plus, whole
 
 if TYPE_CHECKING:
-    from leakcap.release.offer import Offer
-    from leakcap.release.plan import Asked, Plan
+    from leakcap.release.measurements.offer import Offer
+    from leakcap.release.planning.plan import Asked, Plan
 
 __all__ = ["Mean", "Total", "count_part", "grid_answers", "sum_part"]
 
@@ -58,7 +58,7 @@ class Total(Statistic):
 class Mean(Statistic):
     """The mean of a column: over a public number of units, or a noisy sum over a noisy count.
 
-    The latter has Fieller's interval, which keeps what both noises do together (`release/fieller.py`).
+    The latter has Fieller's interval, which keeps what both noises do together (`numbers/fieller.py`).
     """
 
     name: ClassVar[str] = "mean"

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.aggregates import Rows
-from leakcap.release.answers import Answers, Labels, nested
-from leakcap.release.cells import Axis, Cells, key_axis
-from leakcap.release.measurement import measured, total_range
-from leakcap.release.picks import PickMeasurement
-from leakcap.release.policy import Policy
-from leakcap.release.sensitivity import Contribution
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, Cells, key_axis
+from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.measurement import measured, total_range
+from leakcap.release.measurements.picks import PickMeasurement
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.numbers.answers import Answers, Labels, nested
+from leakcap.release.numbers.whole import Whole, objects
 from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.counts import around
-from leakcap.release.whole import Whole, objects
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
-    from leakcap.release.plan import Asked, Plan
-    from leakcap.release.queries import Query
+    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.queries import Query
 
 __all__ = ["Top"]
 

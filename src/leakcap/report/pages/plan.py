@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from leakcap.release.accuracy import useless
+from leakcap.release.asking.accuracy import useless
 from leakcap.report.records import CapRecord, PlannedRecord, PlanRecord
 from leakcap.report.render.document import (
     Audience,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leakcap.plain import plain
-from leakcap.release.better import Way
+from leakcap.release.planning.better import Way
 from leakcap.report.plots.release import label
 from leakcap.report.terminal.spending import balances_table
 from leakcap.report.words.promises import not_counted, protects

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from leakcap.ledger import Amendment, Balance
 from leakcap.release import Policy, Preview, Release
-from leakcap.release.exposure import exposure_of
+from leakcap.release.results.exposure import exposure_of
 from leakcap.report.words.promises import assumptions, protects
 from leakcap.report.words.wording import reading_text, sum_text
 from leakcap.statement import Statement, compose, statement_of

@@ -13,7 +13,7 @@ from leakcap.ledger.odometer import told as odometer_of
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.ticks import NOTHING, total, units
 from leakcap.release import Policy, exposure_so_far, load_policy
-from leakcap.release.recorded import told
+from leakcap.release.results.recorded import told
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import assumptions, cap_name, may_come, protects
 from leakcap.report.words.wording import at_least, sum_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from leakcap.release import Policy
-from leakcap.release.condition import named
+from leakcap.release.conditions.condition import named
 from leakcap.release.statistics import statistics
 
 __all__ = ["QUESTIONS", "columns", "condition", "offered"]

@@ -1,0 +1,148 @@
+"""The caps of a policy: the most that may ever be learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from itertools import pairwise
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from leakcap.ledger import MOST_LEVELS, Caps, Limits
+from leakcap.ledger.curve import ORDERS
+from leakcap.policy.declared import Strict
+
+__all__ = ["EachPeriod", "PolicyCaps", "PolicyLimits", "coin_flip_epsilon"]
+
+
+class PolicyLimits(Strict):
+    """Caps on one account: an analyst's, a period's.
+
+    With a `delta` above 0 all answers together are (ε, δ)-DP: their Rényi curves are added up. Answers with a
+    δ of their own may use `delta_of_answers` of it (half, where it is left out), adding up the rest; `order`
+    is the one order that is looked at, named beforehand (all of them, where it is left out).
+    """
+
+    epsilon: float | None = Field(default=None, gt=0.0, le=1e6)
+    delta: float | None = Field(default=None, ge=0.0, lt=1.0)
+    delta_of_answers: float | None = Field(default=None, ge=0.0, lt=1.0)
+    order: float | None = Field(default=None, gt=1.0, le=256.0)
+    nats_per_person: float | None = Field(default=None, gt=0.0, le=1e6)
+    nats_table: float | None = Field(default=None, gt=0.0, le=1e6)
+    nats_level: float | None = Field(default=None, gt=0.0, le=1e6)
+    queries: int | None = Field(default=None, ge=0, le=10**15)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The caps under the ledger's names."""
+        named = {name: getattr(self, name) for name in PolicyLimits.model_fields}
+        return {"nats_person": named.pop("nats_per_person"), **named}
+
+    @model_validator(mode="after")
+    def _check_composition(self) -> Self:
+        if self.delta_of_answers is None and self.order is None:
+            return self
+        if self.epsilon is None or not self.delta:
+            raise ValueError("`delta_of_answers` and `order` need `epsilon` and a `delta` above 0")
+        if (self.delta_of_answers or 0.0) > self.delta:
+            raise ValueError("`delta_of_answers` is a part of `delta`, and cannot be more")
+        if self.order is not None and self.order not in ORDERS:
+            raise ValueError(f"`order` is one of {', '.join(f'{one:g}' for one in ORDERS[1:])}")
+        return self
+
+
+class EachPeriod(PolicyLimits):
+    """Caps on what is spent within one calendar period (UTC); the next period starts afresh."""
+
+    length: Literal["day", "week", "month", "year"]
+
+
+class PolicyCaps(PolicyLimits):
+    """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them.
+
+    `coin_flip` says ε in odds: no guess between two equally likely possibilities about a person is right more
+    often than this. δ would add to it, so `delta` is then 0 and nothing else.
+    `nats_level` caps the level-α capacity about one person at order `alpha`.
+    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead,
+    `each_period` what is spent within a day, week, month or year. All hold at once.
+    `each_person` are the public levels, rising, of the caps on ε that people bring themselves, in the column
+    that `unit.caps` names. A cap is worth the largest level that is not above it.
+    """
+
+    epsilon: float = Field(gt=0.0, le=1e6)
+    coin_flip: float | None = Field(default=None, gt=0.5, lt=1.0)
+    alpha: float | None = Field(default=None, ge=1 + 1e-6, le=1e6)
+    each_analyst: PolicyLimits | None = None
+    analysts: dict[str, PolicyLimits] = Field(default_factory=dict)
+    each_period: EachPeriod | None = None
+    each_person: tuple[float, ...] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pure_odds(cls, content: object) -> object:
+        """(ε, δ) lets a coin-flip guess succeed with (e^ε + δ)/(1 + e^ε): odds hold only without δ."""
+        if not isinstance(content, Mapping) or content.get("coin_flip") is None:
+            return content
+        delta = content.get("delta")
+        if isinstance(delta, int | float) and delta > 0:
+            raise ValueError(
+                "`delta` > 0 lets a guess succeed more often than `coin_flip` says; remove `delta`, or give "
+                "`epsilon` in place of `coin_flip`"
+            )
+        return {**content, "delta": 0.0} if delta is None else content
+
+    @field_validator("each_person", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("each_person")
+    @classmethod
+    def _check_people(cls, levels: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if levels is None:
+            return None
+        fits = 0 < len(levels) <= MOST_LEVELS and all(1e-9 <= one <= 1e6 for one in levels)
+        if not fits or any(two - one < 1e-9 for one, two in pairwise(levels)):
+            raise ValueError(
+                f"give 1 to {MOST_LEVELS} rising levels of ε from 1e-9 to 1e6, at least 1e-9 apart"
+            )
+        return levels
+
+    @model_validator(mode="after")
+    def _check_level(self) -> Self:
+        parts = [self, self.each_analyst, self.each_period, *self.analysts.values()]
+        capped = any(part is not None and part.nats_level is not None for part in parts)
+        if capped and self.alpha is None:
+            raise ValueError("`alpha`, the level of `nats_level`, is missing")
+        return self
+
+    def ledger_caps(self) -> Caps:
+        """The caps as the ledger keeps them."""
+        period = self.each_period
+        return Caps(
+            **self.limits,
+            alpha=self.alpha,
+            each_analyst=None if self.each_analyst is None else Limits(**self.each_analyst.limits),
+            analysts={name: Limits(**part.limits) for name, part in self.analysts.items()},
+            each_period=None if period is None else Limits(**period.limits),
+            period=None if period is None else period.length,
+            each_person=self.each_person or (),
+        )
+
+
+def coin_flip_epsilon(success: float, *, contents_apart: int) -> float:
+    """The largest ε under which a coin-flip guess succeeds at most so often: ln(p/(1−p)) per step, rounded
+    down.
+
+    Under add/remove-one two possible contents of a person are two steps apart, so that each gets half.
+    Source: Tu 2013, the guessing game, sharpened.
+
+    >>> coin_flip_epsilon(0.6, contents_apart=1), coin_flip_epsilon(0.6, contents_apart=2)
+    (0.405465108108, 0.202732554054)
+    """
+    # It stands in the policy's fingerprint: in decimals, which are the same on every processor.
+    with localcontext(Context(prec=60)):
+        p = Decimal(repr(float(success)))
+        ticks = (p / (1 - p)).ln() * 10**12 / contents_apart
+        return float(ticks.to_integral_value(ROUND_FLOOR).scaleb(-12))

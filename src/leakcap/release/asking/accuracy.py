@@ -1,0 +1,163 @@
+"""How far an answer may lie from the truth: 95 % errors and intervals, from the exact law of the noise.
+
+The truth here is the statistic of the clamped values on the grid, over the rows that count; the grid itself
+adds at most half a step per row, below 2⁻³³ of the bounds' width wherever the bounds allow so fine a grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.document import Policy, load_policy
+from leakcap.release.asking.shares import Draft, divided
+from leakcap.release.numbers.whole import whole
+from leakcap.release.planning.better import Way, ways_of
+from leakcap.release.planning.plan import LEVEL, Plan, plan_query
+from leakcap.release.planning.price import Price, price_of
+from leakcap.release.planning.queries import Query
+from leakcap.statement.wording import at_most
+
+__all__ = ["LEVEL", "Preview", "interval_of", "preview", "preview_of", "useless"]
+
+
+def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
+    """An interval that covers the truth with 95 % probability, from one cell's noisy integers.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> from leakcap.release.planning.plan import plan_query
+    >>> from leakcap.release.planning.queries import Query
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"sick": {"keys": [True, False]}}})
+    >>> interval_of(plan_query(Query(name="n", statistic="count", epsilon=1.0), policy), (7,))
+    (4.0, 10.0)
+    """
+    ((_, interval),) = plan.statistic.answers(plan, [whole([number]) for number in noisy]).pairs()
+    return interval
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a query would cost and how far its answers would be off, without touching data or ledger.
+
+    `error` is what each answer stays within with 95 % probability. For a mean whose row count is private it
+    depends on that count: it is quoted for `rows` rows, as `remark` says. For quantiles it counts the rows
+    between the wanted rank and the chosen bin. `policy_error` is what a guess from the policy alone stays
+    within, where that is known; where `error` is no smaller, nothing would be learned, and `useful_epsilon`
+    is the ε at which the error would be a tenth of it, if there is one. `ways` are what each law of noise
+    would err by and cost at this price, where the policy allows both.
+    """
+
+    name: str
+    text: str
+    error: float
+    rows: int | None
+    remark: str
+    price: Price
+    policy_error: float | None = None
+    useful_epsilon: float | None = None
+    ways: tuple[Way, ...] = ()
+
+    @property
+    def useless(self) -> str | None:
+        """That nothing would be learned, and what to do; None where something may be."""
+        return useless(self.name, self.error, self.policy_error, self.useful_epsilon)
+
+    def to_dict(self) -> dict[str, object]:
+        """The preview as JSON; None where a bound does not exist."""
+        table = self.price.nats_table
+        return {
+            "name": self.name,
+            "query": self.text,
+            "error_95": self.error,
+            "rows": self.rows,
+            "price": {
+                "epsilon": self.price.epsilon,
+                "delta": self.price.delta,
+                "nats_person": self.price.nats_person.upper,
+                "nats_table": table if math.isfinite(table) else None,
+            },
+            "noise_scales": self.price.noise_scales,
+            **({} if self.price.chosen is None else {"chosen": self.price.chosen}),
+            **({"ways": [asdict(way) for way in self.ways]} if self.ways else {}),
+            **(
+                {}
+                if self.useless is None
+                else {"policy_error": self.policy_error, "useful_epsilon": self.useful_epsilon}
+            ),
+        }
+
+
+def useless(name: str, error: float, policy_error: float | None, epsilon: float | None) -> str | None:
+    """That an answer tells nothing beyond the policy, and which ε would; None where it may tell something.
+
+    >>> useless("stay", 52.4894, 30.0, 18.0)
+    '`stay`: ± 52.5 tells nothing: a guess from the policy alone is off by 30 at most. ± 3 takes ε = 18.'
+    """
+    if policy_error is None or error < policy_error:
+        return None
+    told = (
+        f"`{name}`: ± {_short(error)} tells nothing: a guess from the policy alone is off by "
+        f"{_short(policy_error)} at most."
+    )
+    if epsilon is None:
+        return f"{told} Narrower bounds, fewer rows of each person or fewer groups help."
+    return f"{told} ± {_short(policy_error / 10)} takes ε = {epsilon:.6g}."
+
+
+def _short(error: float) -> str:
+    text = at_most(error)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
+    """The preview of a planned query; with the policy it was planned for, also the ε that would be useful."""
+    expected, several = plan.statistic.expected(plan), plan.groups.size > 1
+    remark = "for each group" if several else ""
+    if expected.rows is not None:
+        remark = f"where {expected.rows:,} rows count{', for each group' if several else ''}"
+    if expected.remark is not None:
+        remark = expected.remark
+    known = plan.statistic.guessed(plan)
+    useful = None
+    if policy is not None and known is not None and expected.error >= known > 0.0:
+        useful = _epsilon_for(plan.query, known / 10, policy)
+    return Preview(
+        plan.query.name,
+        plan.text,
+        expected.error,
+        expected.rows,
+        remark,
+        price_of(plan),
+        policy_error=known,
+        useful_epsilon=useful,
+        ways=() if policy is None else ways_of(plan.query, policy),
+    )
+
+
+def _epsilon_for(query: Query, error: float, policy: Policy) -> float | None:
+    """The least ε of this query that keeps an error, if there is one."""
+    left_out = ("epsilon", "delta")
+    content = {f.name: getattr(query, f.name) for f in fields(query) if f.name not in left_out}
+    content = {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
+    try:
+        (found,) = divided([Draft(content, error=error)], policy, delta=query.delta)
+    except InvalidQuery:
+        return None
+    return found.epsilon
+
+
+def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:
+    """The accuracy and the price of each query under a policy. There need not be any data.
+
+    >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
+    >>> preview([Query(name="n", statistic="count", epsilon=0.1)], policy=policy)[0].error
+    30.0
+    """
+    checked = load_policy(policy)
+    return [preview_of(plan_query(query, checked), checked) for query in queries]

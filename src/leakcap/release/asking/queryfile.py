@@ -1,0 +1,174 @@
+"""A query file: which table under which policy and ledger, what is asked, and how ε is shared.
+
+    policy = "policy.toml"
+    data = "visits.parquet"
+    tables = { people = "people.parquet" }
+    ledger = "visits.db"
+    budget = { epsilon = 1.0, for = "least total error" }
+    consistent = ["stays", "wards"]
+
+    [[query]]
+    name = "stays"
+    statistic = "count"
+    weight = 2
+
+Each query has its own `epsilon`, or `rho`, or an `error` that it must stay within; or the file has a
+`budget`, and each query a `weight` or an `error`. The answers of the queries that `consistent` names are made
+to add up; it may be a list of such lists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.document import load_policy
+from leakcap.policy.validation import read_checked
+from leakcap.release.asking.shares import Aim, Draft, divided
+from leakcap.release.engine.places import is_database
+from leakcap.release.planning.queries import Query, places, query_from
+from leakcap.release.statistics.base import require
+
+__all__ = ["QueryFile", "load_queries"]
+
+
+class _Budget(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    epsilon: float | None = None
+    delta: float | None = None
+    aim: Aim = Field(default="shares by weight", alias="for")
+
+
+class _Contents(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    policy: str
+    data: str
+    table: str | None = None
+    tables: dict[str, str] = Field(default_factory=dict)
+    ledger: str
+    report: str | None = None
+    budget: _Budget | None = None
+    consistent: list[str] | list[list[str]] = Field(default_factory=list)
+    query: list[dict[str, Any]] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class QueryFile:
+    """A query file with its paths resolved: relative ones start at the file's own folder.
+
+    `data` is a path, or the URL of a server; `tables` are those that the policy joins. `consistent` are the
+    queries, by name, whose answers are made to add up: group by group.
+    """
+
+    policy: Path
+    data: Path | str = field(repr=False)
+    table: str | None
+    ledger: str = field(repr=False)
+    report: Path | None
+    queries: tuple[Query, ...]
+    tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
+    consistent: tuple[tuple[str, ...], ...] = ()
+
+
+def load_queries(path: str | Path) -> QueryFile:
+    """Read a query file. Raises `InvalidQuery`, one line per broken rule.
+
+    Where queries share a budget it is divided here, for which the policy is read too.
+    """
+    path = Path(path)
+    contents = read_checked(_Contents, path, InvalidQuery)
+    folder = path.resolve().parent
+    queries = _queries(contents, path, folder / contents.policy)
+    names = [query.name for query in queries]
+    for name in names:
+        require(names.count(name) == 1, "name", name, f"be unique in `{path}`")
+    data, ledger = places(folder, contents.data, contents.ledger)
+    return QueryFile(
+        policy=folder / contents.policy,
+        data=data,
+        table=contents.table,
+        ledger=ledger,
+        report=None if contents.report is None else _inside(folder, contents.report, path),
+        queries=tuple(queries),
+        tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
+        consistent=_alike(contents.consistent, names, path),
+    )
+
+
+def _alike(
+    given: list[str] | list[list[str]], names: Sequence[str], path: Path
+) -> tuple[tuple[str, ...], ...]:
+    """The groups of queries that have to agree; each query is in one at most."""
+    groups = [tuple(group) for group in given if isinstance(group, list)]
+    groups = groups or ([tuple(map(str, given))] if given else [])
+    named = [name for group in groups for name in group]
+    for name in named:
+        require(name in names, "consistent", name, f"be the name of a query in `{path}`")
+        require(named.count(name) == 1, "consistent", name, "be named once")
+    for group in groups:
+        require(len(group) > 1, "consistent", ", ".join(group), "stand beside another query")
+    return tuple(groups)
+
+
+def _inside(folder: Path, report: str, path: Path) -> Path:
+    """Whoever writes a query file says what is asked, and not which files elsewhere are written over."""
+    place = folder / report
+    inside = "\0" not in report and Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
+    if not inside:
+        raise InvalidQuery(
+            f"`report` of `{path}` must stay in the folder of that file. Got {report!r}. Another place "
+            "can be named on the command line, with `--report`."
+        )
+    return place
+
+
+def _place(folder: Path, data: Path | str, other: str) -> Path | str:
+    """Beside a server's or a DuckDB file's table the name of one there, else a file."""
+    stored = isinstance(data, str) or is_database(data)
+    return other if stored else folder / other
+
+
+def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
+    entries = list(enumerate(contents.query, start=1))
+    budget = contents.budget
+    if budget is None:
+        return [_priced(entry, f"{path}: query {index}", policy) for index, entry in entries]
+    drafts = []
+    for index, entry in entries:
+        owner = f"{path}: query {index}"
+        _refuse(
+            entry,
+            ("epsilon", "rho", "delta"),
+            owner,
+            "The file has a `budget`: give a `weight` or an `error`.",
+        )
+        content = {name: value for name, value in entry.items() if name not in ("weight", "error")}
+        query_from({**content, "epsilon": 1.0}, owner=owner)
+        drafts.append(Draft(content, weight=entry.get("weight"), error=entry.get("error")))
+    return divided(drafts, load_policy(policy), epsilon=budget.epsilon, delta=budget.delta, aim=budget.aim)
+
+
+def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
+    """A query with a price of its own: ε, ρ, or an error that it must stay within."""
+    _refuse(entry, ("weight",), owner, "It shares a `budget` of the file.")
+    if "error" not in entry:
+        return query_from(entry, owner=owner)
+    priced = ("epsilon", "rho", "delta", "error")
+    content = {name: value for name, value in entry.items() if name not in priced}
+    query_from({**content, "epsilon": 1.0}, owner=owner)
+    draft = Draft(content, error=entry["error"])
+    return draft.kept(load_policy(policy), entry.get("epsilon"), entry.get("delta"), rho=entry.get("rho"))
+
+
+def _refuse(entry: Mapping[str, Any], fields: Sequence[str], owner: str, remedy: str) -> None:
+    for name in fields:
+        if name in entry:
+            raise InvalidQuery(f"`{name}` of `{owner}` must be left out. {remedy}")

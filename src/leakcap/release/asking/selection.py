@@ -1,0 +1,241 @@
+"""A question put together piece by piece: rows, groups, statistic. Nothing is looked at until `release`.
+
+visits.where("year = 2024").by("ward").mean("stay").release(epsilon=0.5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
+
+from leakcap.errors import InvalidQuery
+from leakcap.release.asking.shares import Draft
+from leakcap.release.columns.joins import joined_policy
+from leakcap.release.conditions.where import parse_where
+from leakcap.release.planning.queries import Query
+
+if TYPE_CHECKING:
+    from leakcap.release.asking.accuracy import Preview
+    from leakcap.release.asking.answering import Answering
+    from leakcap.release.results.result import Release
+
+__all__ = ["Paid", "Question", "Selection"]
+
+
+class Paid(TypedDict, total=False):
+    """A price in place of ε, and the law of the noise: see `Terms`."""
+
+    rho: float | None
+    error: float | None
+    noise: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows count, and the groups that they are split into. Each method returns a new one.
+
+    Conditions all have to hold; each is a condition of its own, whatever is in its text.
+    """
+
+    table: Answering = field(repr=False)
+    conditions: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    def join(self, *tables: str) -> Selection:
+        """Only rows that meet one of each of these tables of the policy, whose columns are `people.sex`.
+
+        Raises `InvalidQuery` where the policy declares no such table.
+        """
+        joined_policy(self.table.policy, tables)
+        return replace(self, joined=(*self.joined, *tables))
+
+    def where(self, condition: str) -> Selection:
+        """Only rows of which this is true as well. Raises `InvalidQuery`."""
+        parse_where(condition, joined_policy(self.table.policy, self.joined))
+        return replace(self, conditions=(*self.conditions, condition))
+
+    def by(self, *columns: str) -> Selection:
+        """Split by the keys of these columns too."""
+        return replace(self, groups=(*self.groups, *columns))
+
+    def count(self) -> Question:
+        """How many rows, those with missing values included."""
+        return self.ask("count")
+
+    def distinct(self) -> Question:
+        """How many people (ids) have a row that counts."""
+        return self.ask("distinct")
+
+    def sum(self, column: str) -> Question:
+        """The sum of a column."""
+        return self.ask("sum", column)
+
+    def mean(self, column: str) -> Question:
+        """The mean of a column."""
+        return self.ask("mean", column)
+
+    def variance(self, column: str) -> Question:
+        """The variance of a column."""
+        return self.ask("variance", column)
+
+    def standard_deviation(self, column: str) -> Question:
+        """The root of the variance of a column."""
+        return self.ask("standard_deviation", column)
+
+    def histogram(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """How many rows in each bin of a number, or with each key of a key column."""
+        return self.ask("histogram", column, bins=bins, edges=edges)
+
+    def quantiles(
+        self,
+        column: str,
+        quantiles: Sequence[float],
+        *,
+        bins: int | None = None,
+        edges: Sequence[float] | None = None,
+    ) -> Question:
+        """Quantiles of a column, chosen among bins."""
+        return self.ask("quantiles", column, quantiles=quantiles, bins=bins, edges=edges)
+
+    def median(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """The median of a column, chosen among bins."""
+        return self.ask("median", column, bins=bins, edges=edges)
+
+    def interquartile_range(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """The third quartile of a column less the first."""
+        return self.ask("interquartile_range", column, bins=bins, edges=edges)
+
+    def contingency(
+        self, columns: Sequence[str], *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """How many rows in each cell of a table of these columns, in each margin, and in all."""
+        return self.ask("contingency", columns=columns, bins=bins, edges=edges)
+
+    def cumulative(
+        self, column: str, *, bins: int | None = None, edges: Sequence[float] | None = None
+    ) -> Question:
+        """How many rows have a value below each edge of the bins."""
+        return self.ask("cumulative", column, bins=bins, edges=edges)
+
+    def top(self, column: str, top: int) -> Question:
+        """The keys of a column that most rows have, with noisy counts."""
+        return self.ask("top", column, top=top)
+
+    def covariance(self, columns: Sequence[str]) -> Question:
+        """The covariance of each pair of columns and the variance of each."""
+        return self.ask("covariance", columns=columns)
+
+    def correlation(self, columns: Sequence[str]) -> Question:
+        """The correlation of each pair of columns."""
+        return self.ask("correlation", columns=columns)
+
+    def bounds(self, column: str) -> Question:
+        """Between which powers of two the values of a number column lie, but for a few."""
+        return self.ask("bounds", column)
+
+    def formula_sum(self, formula: str, *, range: tuple[float, float]) -> Question:
+        """The sum of a formula over the rows, its value in each clamped to the declared range."""
+        return self.ask("formula_sum", formula=formula, range=[float(end) for end in range])
+
+    def ratio(
+        self, column: str | None = None, *, over: str | None = None, when: str | None = None
+    ) -> Question:
+        """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
+        return self.ask("ratio", column, over=over, when=when)
+
+    def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
+        """Any statistic by its name, with its own fields as a query file has them."""
+        given = {name: _listed(value) for name, value in fields.items() if value is not None}
+        if "edges" in given:
+            given["edges"] = [float(edge) for edge in given["edges"]]
+        default = statistic if column is None else f"{statistic} of {column}"
+        return Question(self, {"name": default, "statistic": statistic, "column": column, **given})
+
+    @property
+    def condition(self) -> str | None:
+        """All conditions as one."""
+        if len(self.conditions) < 2:
+            return self.conditions[0] if self.conditions else None
+        return " AND ".join(f"({condition})" for condition in self.conditions)
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statistic of a selection, without its ε. Nothing is looked at, and nothing spent, until `release`."""
+
+    selection: Selection
+    fields: Mapping[str, Any]
+
+    def where(self, condition: str) -> Question:
+        """Only of rows of which this is true as well."""
+        return replace(self, selection=self.selection.where(condition))
+
+    def by(self, *columns: str) -> Question:
+        """For each key of these columns too."""
+        return replace(self, selection=self.selection.by(*columns))
+
+    def named(self, name: str) -> Question:
+        """Under this name in answers, ledger and report."""
+        return replace(self, fields={**self.fields, "name": name})
+
+    def from_slot(self, slot: str) -> Question:
+        """Paid for by this slot of the policy's plan."""
+        return replace(self, fields={**self.fields, "slot": slot})
+
+    def having(self, condition: str) -> NoReturn:
+        """Refused: groups are not left out by what they count."""
+        raise InvalidQuery(
+            "`having` is not supported: which groups are left out would tell what they count. Leave them out "
+            "of the answer, which costs nothing."
+        )
+
+    def draft(
+        self, *, weight: float | None = None, error: float | None = None, noise: str = "laplace"
+    ) -> Draft:
+        """The question as a part of a batch."""
+        selected = self.selection
+        chosen = {"where": selected.condition, "by": selected.groups, "join": selected.joined}
+        return Draft({**self.fields, **chosen, "noise": noise}, weight=weight, error=error)
+
+    def at(self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]) -> Query:
+        """The query at this price: ε, or `rho`, or what keeps a wanted `error`. Raises `InvalidQuery`."""
+        rho, error = paid.get("rho"), paid.get("error")
+        draft = self.draft(error=error, noise=paid.get("noise", "laplace"))
+        if error is None:
+            return draft.at(epsilon, delta, rho=rho)
+        return draft.kept(self.selection.table.policy, epsilon, delta, rho=rho)
+
+    def preview(
+        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]
+    ) -> Preview:
+        """Accuracy and price. Touches neither data nor ledger."""
+        return self.selection.table.preview([self.at(epsilon, delta, **paid)])[0]
+
+    def dry_run(
+        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]
+    ) -> Release:
+        """The answer on a dummy table made from the policy alone. Touches neither data nor ledger."""
+        return self.selection.table.dry_run([self.at(epsilon, delta, **paid)])[0]
+
+    def release(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        fresh: bool = False,
+        **paid: Unpack[Paid],
+    ) -> Release:
+        """The answer, paid with ε or ρ, or with what keeps a wanted `error`; with this law of `noise`."""
+        return self.selection.table.release([self.at(epsilon, delta, **paid)], fresh=fresh)[0]

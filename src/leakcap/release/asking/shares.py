@@ -1,0 +1,280 @@
+"""One budget for several queries, solved before anything is spent.
+
+**By weights**: ε_i = ε·w_i/Σw, rounded down to whole ticks, so that the shares never add up to more than ε.
+
+**For a wanted error**: the least ε_i at which 95 % of the answers stay within it. Queries do not share noise,
+so the least total is the sum of the least parts.
+
+**For the least total error**: noise of scale c_i/ε_i has a variance proportional to (c_i/ε_i)².
+Σ w_i (c_i/ε_i)² under Σ ε_i = ε is least where its derivatives are equal, 2 w_i c_i²/ε_i³ = λ, so
+ε_i ∝ (w_i c_i²)^⅓; the sum is convex, so there is no other minimum.
+
+**For equal errors**: w_i c_i/ε_i are equal
+where ε_i ∝ w_i c_i, and no other division has a smaller maximum, for it would give some ε_i less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import cells_of
+from leakcap.release.columns.joins import joined_policy
+from leakcap.release.measurements.measurement import as_printed
+from leakcap.release.planning.plan import Plan, plan_query
+from leakcap.release.planning.queries import Query, query_from
+
+__all__ = ["AIMS", "Aim", "Draft", "divided", "shares"]
+
+Aim: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
+AIMS: tuple[str, ...] = get_args(Aim)
+
+# Shares of ε are whole ticks of the ledger, 10⁻¹², those of δ 10⁻³⁰; any fifteen digits are a double's own.
+_TICKS, _SLACK, _DIGITS = 12, 30, 15
+# The largest ε that is tried for a wanted error where no budget says so.
+_MOST = 1_000
+_FINE = 20
+# The 95 % error of one Laplace variable of scale 1.
+_LN_20 = math.log(20.0)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A query without its ε, and its claim on a budget: a `weight`, or the `error` it must stay within.
+
+    >>> Draft({"name": "n", "statistic": "count"}, weight=2.0).at(0.5).epsilon
+    0.5
+    """
+
+    content: Mapping[str, Any]
+    weight: float | None = None
+    error: float | None = None
+
+    def __post_init__(self) -> None:
+        name = self.content.get("name")
+        for field, value in (("weight", self.weight), ("error", self.error)):
+            if value is not None and not _positive(value):
+                raise InvalidQuery(f"`{field}` of query `{name}` must be a positive finite number.")
+        if self.weight is not None and self.error is not None:
+            raise InvalidQuery(f"Query `{name}` may have a `weight` or an `error`, not both.")
+
+    def at(self, epsilon: float | None, delta: float | None = None, *, rho: float | None = None) -> Query:
+        """The query with this ε, or this ρ. Raises `InvalidQuery`."""
+        given = {"epsilon": epsilon, "rho": rho, "delta": delta}
+        return query_from({**self.content, **{name: one for name, one in given.items() if one is not None}})
+
+    def kept(
+        self,
+        policy: Policy,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        *,
+        rho: float | None = None,
+    ) -> Query:
+        """The query at the least ε that keeps its error, which is its price. Raises `InvalidQuery`."""
+        if epsilon is not None or rho is not None:
+            raise InvalidQuery(
+                f"`error` of query `{self.content.get('name')}` must be left out beside `epsilon` or `rho`: "
+                "one of them is the price."
+            )
+        return divided([self], policy, delta=delta)[0]
+
+
+def divided(
+    drafts: Sequence[Draft],
+    policy: Policy,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    aim: Aim = "shares by weight",
+) -> list[Query]:
+    """The drafts as queries whose ε add up to no more than `epsilon`. Touches neither data nor ledger.
+
+    What has an `error` gets the least ε that keeps it, the others share what is left. `epsilon` may be left
+    out where every draft has an `error`. `delta` goes in equal parts to the queries with private keys.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> count, total = {"name": "n", "statistic": "count"}, {"name": "s", "statistic": "sum", "column": "age"}
+    >>> [q.epsilon for q in divided([Draft(count), Draft(total, weight=2.0)], policy, epsilon=0.9)]
+    [0.3, 0.6]
+    >>> divided([Draft(count, error=30.0)], policy)[0].epsilon < 0.1
+    True
+    """
+    if not drafts:
+        raise InvalidQuery("A batch must hold at least one query.")
+    if aim not in AIMS:
+        raise InvalidQuery(f"A budget is divided for one of {', '.join(AIMS)}. Got {aim!r}."[:200])
+    if epsilon is not None:
+        _check_budget(epsilon)
+    slacks = _slacks(drafts, policy, delta)
+    found = {
+        place: _least(draft, policy, slacks[place], epsilon)
+        for place, draft in enumerate(drafts)
+        if draft.error is not None
+    }
+    rest = [place for place in range(len(drafts)) if place not in found]
+    found |= _shared(rest, drafts, policy, slacks, _left(epsilon, found, rest), aim)
+    return [draft.at(found[place], slacks[place]) for place, draft in enumerate(drafts)]
+
+
+def _left(epsilon: float | None, found: Mapping[int, float], rest: Sequence[int]) -> Fraction:
+    """What the wanted errors leave of the budget. Raises `InvalidQuery` where that is nothing."""
+    spent = sum(map(as_printed, found.values()), Fraction(0))
+    if epsilon is None:
+        if rest:
+            raise InvalidQuery("`epsilon` of the budget is missing: weights share it out.")
+        return Fraction(0)
+    left = as_printed(epsilon) - spent
+    if left < 0 or (rest and left == 0):
+        raise InvalidQuery(
+            f"The wanted errors need ε = {float(spent)!r} together, of a budget of {epsilon!r}. "
+            "Allow larger errors, or more ε."
+        )
+    return left
+
+
+def _shared(
+    places: Sequence[int],
+    drafts: Sequence[Draft],
+    policy: Policy,
+    slacks: Sequence[float | None],
+    left: Fraction,
+    aim: Aim,
+) -> dict[int, float]:
+    """The ε of the drafts that have no wanted error."""
+    if not places:
+        return {}
+    weights = [1.0 if drafts[place].weight is None else float(drafts[place].weight or 0) for place in places]
+    if aim != "shares by weight":
+        each = float(left / len(places))
+        needs = [_constant(plan_query(drafts[place].at(each, slacks[place]), policy)) for place in places]
+        weights = _claims(aim, weights, needs)
+    return dict(zip(places, shares(left, weights), strict=True))
+
+
+def _claims(aim: Aim, weights: Sequence[float], needs: Sequence[float]) -> list[float]:
+    """How much more than the least of them each gets, to nine digits: the last ones are others on another
+    processor, where the same batch shall ask the same.
+
+    In logarithms, because squares of large bounds are no doubles.
+    """
+    square = aim == "least total error"
+    logs = [
+        (math.log(weight) + 2.0 * math.log(need)) / 3.0 if square else math.log(weight) + math.log(need)
+        for weight, need in zip(weights, needs, strict=True)
+    ]
+    least = min(logs)
+    if max(logs) - least > 700.0:
+        raise InvalidQuery(
+            "The weights and the bounds of the queries are too far apart to share a budget by."
+        )
+    return [float(f"{math.exp(log - least):.9g}") for log in logs]
+
+
+def _constant(plan: Plan) -> float:
+    """c where the 95 % error is c/ε: exact for one noisy sum or count, else from what a preview says."""
+    epsilon, expected = float(plan.query_epsilon or 0), plan.statistic.expected(plan).error
+    if len(plan.parts) == 1 and plan.parts[0].mechanism == "discrete Laplace":
+        expected = plan.parts[0].noise_scale * _LN_20
+    return max(expected * epsilon, 5e-324)
+
+
+def shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _TICKS) -> list[float]:
+    """`epsilon` by weights, each share rounded down to 10^−ticks, or to fifteen digits where it is large.
+
+    >>> shares(Fraction(1), [1.0, 1.0, 1.0]), shares(Fraction(9, 10), [0.1, 0.2])
+    ([0.333333333333, 0.333333333333, 0.333333333333], [0.3, 0.6])
+    """
+    if not all(map(_positive, weights)):
+        raise InvalidQuery("`weights` must be positive finite numbers.")
+    if len(weights) == 1:
+        return [_floor(epsilon, ticks)]
+    exact = [as_printed(weight) for weight in weights]
+    return [_floor(epsilon * weight / sum(exact), ticks) for weight in exact]
+
+
+def _floor(share: Fraction, ticks: int, name: str = "epsilon") -> float:
+    """The share in decimals that a double says as they are: what is charged is what is written."""
+    number = math.floor(share * 10**ticks)
+    if number <= 0:
+        raise InvalidQuery(f"`{name}` is too small to be shared out. Ask for more, or for fewer queries.")
+    number -= number % 10 ** max(0, len(str(number)) - _DIGITS)
+    return float(Fraction(number, 10**ticks))
+
+
+def _slacks(drafts: Sequence[Draft], policy: Policy, delta: float | None) -> list[float | None]:
+    """δ in equal parts for what has private keys; where nothing has, all get it, and are refused for it."""
+    if delta is None:
+        return [None] * len(drafts)
+    if not (_positive(delta) and delta < 0.5):
+        raise InvalidQuery("`delta` of the budget must be a number above 0 and below 0.5.")
+    open_ = [_has_private_keys(draft, policy) for draft in drafts]
+    takers = open_ if any(open_) else [True] * len(drafts)
+    each = _floor(as_printed(delta) / sum(takers), _SLACK, "delta")
+    return [each if taker else None for taker in takers]
+
+
+def _has_private_keys(draft: Draft, policy: Policy) -> bool:
+    query = draft.at(1.0)
+    return cells_of(query.kind.completed(query), joined_policy(policy, query.join)).open
+
+
+def _least(draft: Draft, policy: Policy, delta: float | None, most: float | None) -> float:
+    """The least ε at which the answer stays within the wanted error, to six digits, rounded up."""
+    limit = Fraction(_MOST) if most is None else as_printed(most)
+    high = math.floor(limit * 10**_TICKS)
+    if not _within(draft, policy, delta, high, checked=True):
+        name, error = draft.content.get("name"), draft.error
+        raise InvalidQuery(
+            f"Query `{name}` cannot stay within {error!r} with 95 % at ε = {float(limit)!r}. "
+            "Allow a larger error, or more ε."
+        )
+    while high > 1 and _within(draft, policy, delta, high // 2):
+        high //= 2
+    low = high // 2
+    while high - low > max(1, high >> _FINE):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _within(draft, policy, delta, middle) else (middle, high)
+    return _as_float(_short(draft, policy, delta, high, limit))
+
+
+def _short(draft: Draft, policy: Policy, delta: float | None, ticks: int, limit: Fraction) -> int:
+    """Rounded up to six digits, where that keeps the error and the limit."""
+    unit = 10 ** max(0, len(str(ticks)) - 6)
+    rounded = -(-ticks // unit) * unit
+    fits = Fraction(rounded, 10**_TICKS) <= limit and _within(draft, policy, delta, rounded)
+    return rounded if fits else ticks
+
+
+def _within(draft: Draft, policy: Policy, delta: float | None, ticks: int, *, checked: bool = False) -> bool:
+    """Whether so many ticks of ε keep the error. Too little ε to draw noise for does not."""
+    try:
+        plan = plan_query(draft.at(_as_float(ticks), delta), policy)
+    except InvalidQuery:
+        if checked:
+            raise
+        return False
+    assert draft.error is not None
+    return plan.statistic.expected(plan).error <= draft.error
+
+
+def _as_float(ticks: int) -> float:
+    return float(Fraction(ticks, 10**_TICKS))
+
+
+def _check_budget(epsilon: float) -> None:
+    if not _positive(epsilon):
+        raise InvalidQuery(f"`epsilon` must be a positive finite number. Got {epsilon!r}."[:100])
+
+
+def _positive(number: object) -> bool:
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return False
+    return 0.0 < number <= 1e300

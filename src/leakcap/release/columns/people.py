@@ -1,0 +1,75 @@
+"""The rows of those people whose own caps have room, before anything else is done with the data.
+
+The least cap that is still counted is public: it follows from the prices of earlier queries alone, and the
+ledger says it with the entry (`docs/ledger.md`). Whether a person's rows are kept follows from it and from
+these rows alone, so that a person's rows are all kept or all dropped, whatever other people have set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.document import Policy
+from leakcap.release.columns.typed import SOURCE, Read, aliased, column, free_name, identifier, literal
+
+__all__ = ["counted_people", "counted_words", "require_no_delta"]
+
+
+def counted_people(policy: Policy, read: Sequence[str], people_from: float | None) -> exp.Expression:
+    """The data, with its columns of `read` and the id: of people whose cap is `people_from` or more.
+
+    A person whose rows disagree has the least of their caps. One with a cap that is missing, is no number or
+    lies below every level in any row is left out; so are rows without an id.
+    """
+    source = exp.Table(this=identifier(SOURCE))
+    if people_from is None or policy.caps_column is None:
+        return source
+    enough = exp.GTE(
+        this=Read(this=column(policy.caps_column), kind="number"), expression=literal(people_from, "number")
+    )
+    names = list(dict.fromkeys([*_id(policy), policy.caps_column, *read]))
+    if policy.id_column is None:
+        some = exp.Select(expressions=[*map(column, names)]).from_(source, copy=False)
+        return some.where(enough, copy=False).subquery("counted", copy=False)
+    unit = Read(this=column(policy.id_column), kind="id")
+    mark = free_name("leakcap_counted", names)
+    one, none = exp.Literal.number(1), exp.Literal.number(0)
+    each = exp.Case(ifs=[exp.If(this=enough, true=one)], default=none)
+    every = exp.Window(this=exp.Min(this=each), partition_by=[unit])
+    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
+    marked = exp.Select(expressions=[*map(column, names), aliased(every, mark)]).from_(source, copy=False)
+    marked = marked.where(known, copy=False)
+    kept = exp.EQ(this=column(mark), expression=one.copy())
+    chosen = exp.Select(expressions=[*map(column, names)])
+    chosen = chosen.from_(marked.subquery("marked", copy=False), copy=False)
+    return chosen.where(kept, copy=False).subquery("counted", copy=False)
+
+
+def _id(policy: Policy) -> list[str]:
+    return [] if policy.id_column is None else [policy.id_column]
+
+
+def require_no_delta(policy: Policy, name: str, delta: float | None) -> None:
+    """Raise `InvalidQuery` for a query with a δ where people have caps of their own."""
+    if policy.caps_column is not None and delta is not None:
+        raise InvalidQuery(
+            f"Query `{name}` has a `delta`, and people's own caps (`unit.caps`) are caps on ε alone. Ask for "
+            "what needs no `delta`: groups with public keys."
+        )
+
+
+def counted_words(people_from: float | None) -> str:
+    """Whom an answer counts, and of whom it tells nothing; empty where people have no caps of their own.
+
+    >>> counted_words(0.5)
+    'Counted: people whose own cap is 0.5 or more. Of people with a smaller cap, or none, nothing is.'
+    """
+    if people_from is None:
+        return ""
+    return (
+        f"Counted: people whose own cap is {people_from:.12g} or more. Of people with a smaller cap, or "
+        "none, nothing is."
+    )

@@ -1,0 +1,115 @@
+"""Variance and standard deviation from three noisy integers: rows, centred sum, sum of squares.
+
+Rows become integers v on a coarse grid, counted from the middle of the bounds, so that |v| ≤ h and v² is an
+exact integer. What is summed beside v is v² − c with c = ⌊h²/2⌋, which lies in [−c, h² − c]: a unit moves it
+half as far as v². With n rows, S = Σv and Q = Σ(v² − c) the variance (divided by n) is
+
+    σ² = c + Q/n − (S/n)²      in squared steps.
+
+Source: Popoviciu 1935 (σ² is at most a quarter of the squared width, to which the answer is clamped).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from leakcap.release.columns.grid import Grid, grid_for
+from leakcap.release.numbers.laws import LAPLACE, Law
+from leakcap.release.numbers.moments import Column, Product, Rows, covariance_ends
+from leakcap.release.numbers.tails import Floats
+
+__all__ = ["SPREADS", "spread_grid", "spread_intervals", "spread_value", "square_reach"]
+
+SPREADS = ("variance", "standard_deviation")
+
+_STEPS_LOG2 = 24
+# The samplers draw scales up to 2⁴⁵.
+_SCALE_LOG2 = 44
+
+Ends = tuple[int, int]
+
+
+def spread_grid(bounds: tuple[float, float], *, rows: int, epsilon: Fraction) -> Grid:
+    """The finest grid, of 2²⁴ to 2²⁵ steps at most, whose squares leave room for `rows` rows at this ε.
+
+    With 2^k to 2^(k+1) steps, h < 2^k, and `rows` rows move the sum of squares by rows·2^(2k) at most.
+
+    >>> grid = spread_grid((0.0, 1.0), rows=1, epsilon=Fraction(1))
+    >>> grid.high
+    2097152
+    """
+    weight = max(1, math.ceil(rows / epsilon))
+    steps = min(_STEPS_LOG2, (_SCALE_LOG2 - weight.bit_length()) // 2)
+    scale = rows * (Fraction(bounds[1]) - Fraction(bounds[0])) / epsilon
+    return grid_for(bounds, scale=scale, steps_log2=max(steps, 1))
+
+
+def square_reach(reach: Ends) -> tuple[int, Ends]:
+    """c, and between which integers v² − c lies, for v within `reach`, which holds 0.
+
+    >>> square_reach((-3, 2))
+    (4, (-4, 5))
+    """
+    square = max(abs(reach[0]), abs(reach[1])) ** 2
+    centre = square // 2
+    return centre, (-centre, square - centre)
+
+
+def spread_value(statistic: str, grid: Grid, rows: int, sums: tuple[int, int]) -> float:
+    """The variance or the standard deviation, within what the bounds allow; `sums` are S and Q.
+
+    >>> grid = Grid(exponent=0, low=0, high=4)
+    >>> spread_value("variance", grid, 2, (0, 4))
+    4.0
+    """
+    total, squares = sums
+    rows = max(rows, 1)
+    centre, _ = square_reach(_centred(grid))
+    variance = centre + Fraction(squares, rows) - Fraction(total, rows) ** 2
+    return _as_value(statistic, grid, _clamped(variance, grid))
+
+
+def spread_intervals(
+    statistic: str,
+    grid: Grid,
+    noisy: Sequence[Floats],
+    scales: Sequence[Fraction],
+    rows: int | None,
+    law: Law = LAPLACE,
+) -> tuple[Floats, Floats]:
+    """The ends of 95 % intervals from noisy S, Q and, where `rows` is not public, n.
+
+    By the law of all noises together (`numbers/moments.py`). Rounding moves each value, and so the standard
+    deviation, by half a step at most.
+    """
+    low, high = map(float, _centred(grid))
+    centre, _ = square_reach(_centred(grid))
+    column = Column(noisy[0], float(scales[0]), low, high)
+    count = np.full(len(noisy[0]), float(rows)) if rows is not None else noisy[2]
+    number = Rows(count, 0.0 if rows is not None else float(scales[2]), law)
+    square = Product(noisy[1], float(scales[1]), column, column, float(centre))
+    ends = covariance_ends(square, number, (0.0, float(Fraction(grid.high - grid.low, 2) ** 2)))
+    half = float(grid.step) / 2
+    roots = [np.sqrt(end) * float(grid.step) for end in ends]
+    inner, outer = np.maximum(0.0, roots[0] * (1 - 1e-12) - half), roots[1] * (1 + 1e-12) + half
+    return (inner**2, outer**2) if statistic == "variance" else (inner, outer)
+
+
+def _centred(grid: Grid) -> Ends:
+    centre = (grid.low + grid.high) // 2
+    return grid.low - centre, grid.high - centre
+
+
+def _clamped(variance: Fraction, grid: Grid) -> Fraction:
+    return max(Fraction(0), min(Fraction(grid.high - grid.low, 2) ** 2, variance))
+
+
+def _as_value(statistic: str, grid: Grid, variance: Fraction) -> float:
+    exact = variance * grid.step**2
+    if statistic == "variance":
+        return float(exact)
+    return math.sqrt(float(exact))

@@ -1,0 +1,190 @@
+"""What a statement may ask of a row, in words of our own that each engine says in its own way.
+
+`Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
+that stands for a number on the grid; `Bin` the index of a number's bin; `Total` the exact sum of such
+integers; `Hashed` a number that follows from a row and a seed and looks random; `Ones` how many bits are set;
+`Constant` an integer; `Kept` a test of groups rather than of rows. The rest is plain SQL. An engine replaces
+these by expressions that no value of its types can make fail (`release/engine/`); a tree that still has one
+cannot be written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import ClassVar
+
+from sqlglot import exp
+
+from leakcap.policy.document import Policy
+
+__all__ = [
+    "SOURCE",
+    "Bin",
+    "Constant",
+    "Hashed",
+    "Kept",
+    "Ones",
+    "Read",
+    "Steps",
+    "Total",
+    "aliased",
+    "column",
+    "data_type",
+    "free_name",
+    "identifier",
+    "joined_source",
+    "literal",
+    "number_column",
+    "typed_column",
+]
+
+# The name under which statements speak of the one table.
+SOURCE = "leakcap_source"
+
+
+def joined_source(name: str) -> str:
+    """The name under which statements speak of another table of the policy.
+
+    >>> joined_source("people")
+    'leakcap_joined_people'
+    """
+    return f"leakcap_joined_{name}"
+
+
+_TYPES = {"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean": "BOOLEAN"}
+# Integers that every engine reads from plain digits.
+_PLAIN = 2**62
+
+
+class Read(exp.Expression):
+    """A column of the table read as `kind`: number, double, text, integer, boolean or id.
+
+    NULL where it is missing (NaN included) or cannot be read so; a `double` is a number that may be NaN. An
+    `id` is told apart byte by byte.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True}
+
+
+class Steps(exp.Expression):
+    """The column `this` as an integer: round(clamp(x, low, high)·2^exponent) − centre, halves to even.
+
+    `least` and `most` are what the bounds become before `centre` is taken off; `missing` what a missing value
+    becomes, or None for NULL.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        **dict.fromkeys(("this", "low", "high", "exponent", "least", "most"), True),
+        **dict.fromkeys(("centre", "missing"), False),
+    }
+
+
+class Bin(exp.Expression):
+    """Between which of the `edges` the number column `this` lies, from 0 on; each bin has its lower edge.
+
+    What lies outside is in the outer bins. `missing` is the bin of a missing value, or None for NULL.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "edges": True, "missing": False}
+
+
+class Total(exp.Expression):
+    """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True}
+
+
+class Kept(exp.Expression):
+    """The test `this` of a group's keys, for after its rows were added up: a test per group, not per row."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Hashed(exp.Expression):
+    """64 bits that follow from the `seed`, the `purpose`, the id `this` and `expressions` alone.
+
+    Each engine has a hash of its own, and different rows may meet in one number: who orders by it needs a
+    second order for these. The seed does not stand in a statement's text; the engine hands it over beside it.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "purpose": True, "seed": True}
+
+
+class Constant(exp.Expression):
+    """The integer `this`, of size up to 2⁵³, as the type in which integers of rows are held."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Ones(exp.Expression):
+    """How many binary digits of the integer `this`, of 64 bits, are ones; NULL for NULL."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+def identifier(name: str) -> exp.Identifier:
+    """A quoted identifier: a column may be called anything."""
+    return exp.Identifier(this=name, quoted=True)
+
+
+def column(name: str) -> exp.Column:
+    """The raw column of the table."""
+    return exp.Column(this=identifier(name))
+
+
+def aliased(tree: exp.Expression, name: str) -> exp.Alias:
+    """`tree` AS "name"."""
+    return exp.Alias(this=tree, alias=identifier(name))
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name that no column bears, whatever its case: another one would be read in its place.
+
+    >>> free_name("place", ["id", "Place"])
+    'place_'
+    """
+    lowered = {other.lower() for other in taken}
+    while name in lowered:
+        name += "_"
+    return name
+
+
+def data_type(name: str) -> exp.DataType:
+    """A type by the name DuckDB has for it. Parsed once; a tree owns its nodes, so each caller has a copy.
+
+    >>> data_type("DOUBLE").sql("postgres")
+    'DOUBLE PRECISION'
+    """
+    return _parsed(name).copy()
+
+
+@cache
+def _parsed(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb")
+
+
+def literal(value: str | int | bool | float, kind: str) -> exp.Expression:
+    """A constant of the column's kind; doubles in their shortest exact decimal form.
+
+    >>> literal(0.1, "number").sql("duckdb")
+    "CAST('0.1' AS DOUBLE)"
+    """
+    if kind == "boolean":
+        return exp.Boolean(this=bool(value))
+    if kind == "text":
+        return exp.Literal.string(str(value))
+    if kind == "integer" and abs(int(value)) < _PLAIN:
+        return exp.Literal.number(int(value))
+    text = repr(float(value)) if kind == "number" else str(int(value))
+    return exp.Cast(this=exp.Literal.string(text), to=data_type(_TYPES[kind]))
+
+
+def number_column(name: str) -> exp.Expression:
+    """The column as a double; NULL where it is missing, NaN included."""
+    return Read(this=column(name), kind="number")
+
+
+def typed_column(name: str, policy: Policy) -> exp.Expression:
+    """The column as the policy's kind; NULL where it is missing or cannot be read so."""
+    return Read(this=column(name), kind=policy.columns[name].kind)

@@ -1,0 +1,1 @@
+"""What may be asked of one row: conditions and formulas, read by a whitelist."""

@@ -1,0 +1,82 @@
+"""Whether the table's columns can be read as the policy says, from the schema alone and before any spend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from leakcap.errors import DataError
+from leakcap.policy.document import Policy
+from leakcap.release.columns.joins import check_joins
+
+__all__ = ["check_schema", "wrong_number"]
+
+_INTEGERS = {
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+}
+_NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL"}
+# TEXT is what servers call text that is read as text only: there, to read it as a number could fail.
+_TEXTS = {"VARCHAR", "ENUM", "TEXT"}
+# A pandas column's dtype hangs on its rows: it is read cell by cell, and never refused.
+_ANY = {"OBJECT"}
+_READABLE = {
+    "number": _ANY | _NUMBERS | {"BOOLEAN", "VARCHAR"},
+    "integer": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},
+    "text": _ANY | _INTEGERS | _TEXTS | {"BOOLEAN", "DATE", "UUID"},
+    "boolean": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR"},
+}
+_IDS = _ANY | _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"}
+
+
+def check_schema(
+    columns: Mapping[str, str], used: Iterable[str], policy: Policy, *, tables: Sequence[str] = ()
+) -> None:
+    """Raise `DataError` where a used column is missing or of a type that cannot be read as the policy says.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> check_schema({"age": "DATE"}, ["age"], policy)
+    Traceback (most recent call last):
+    leakcap.errors.DataError: Column `age` has type DATE, which cannot be read as number.
+    """
+    for name, kind in check_joins(columns, tables, policy):
+        _check(columns, name, kind, _IDS if kind == "an id" else _READABLE[kind])
+    for name in used:
+        _check(columns, name, policy.columns[name].kind, _READABLE[policy.columns[name].kind])
+    if policy.id_column is not None:
+        _check(columns, policy.id_column, "an id", _IDS)
+    if policy.caps_column is not None:
+        _check(columns, policy.caps_column, "number", _READABLE["number"])
+
+
+def _check(columns: Mapping[str, str], name: str, kind: str, readable: set[str]) -> None:
+    if name not in columns:
+        raise DataError(f"The data has no column `{name}`, which the policy names.")
+    # An ENUM's type lists values that may have been read off the rows: only its first word is ever shown.
+    type_ = columns[name].partition("(")[0].strip()
+    if type_ not in readable or columns[name].endswith("]"):
+        raise DataError(f"Column `{name}` has type {type_}, which cannot be read as {kind}.")
+
+
+def wrong_number(policy: Policy) -> str:
+    """What is said where the table has another number of units than the public one: never which.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "replace-one", "rows": 500,
+    ...     "caps": {"epsilon": 1.0}, "unit": {"id": "patient", "max_rows": 1},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> wrong_number(policy)
+    'The policy says 500 people (`rows`); the column `patient` does not have so many different values. ...
+    """
+    if policy.id_column is None:
+        found = f"The policy says {policy.rows:,} rows (`rows`); the table does not have so many."
+    else:
+        found = (
+            f"The policy says {policy.rows:,} people (`rows`); the column `{policy.id_column}` does not have "
+            "so many different values. `rows` counts people, not lines of the file."
+        )
+    return (
+        f"{found} Correct the policy, or choose add-remove-one neighbours if the number is not public. "
+        "Nothing was spent."
+    )

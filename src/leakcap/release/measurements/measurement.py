@@ -1,0 +1,252 @@
+"""One noisy vector of integers: an aggregate, what a unit adds to it, and the mechanism that hides that.
+
+`Measurement` says what every kind has to answer. `NoisyMeasurement` has noise on every cell, of one of the
+catalogue's laws: it draws the noise, prices it and says how far it goes. A choice among bins is
+`RankMeasurement`, in `release/measurements/ranks.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.bound import Bound
+from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.mechanism.additive import AdditiveNoise
+from leakcap.numeric import float_up, up
+from leakcap.policy.document import Policy
+from leakcap.release.measurements.aggregates import Aggregate
+from leakcap.release.measurements.one_hot import MOST_BITS, one_hot_capacity
+from leakcap.release.measurements.sensitivity import Contribution
+from leakcap.release.measurements.tight import tight_mutual_information
+from leakcap.release.numbers.whole import Whole, plus
+from leakcap.sampling import ByteSource
+
+if TYPE_CHECKING:
+    from leakcap.release.measurements.offer import Offer
+    from leakcap.release.planning.plan import Plan
+
+__all__ = ["Measurement", "NoisyMeasurement", "as_printed", "measured", "noisy_of", "total_range"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(ABC):
+    """One noisy vector: its role in the statistic, what a unit adds, and what it cannot exceed.
+
+    `unit` is what a step is worth; `total` the public range of one cell's total, to which it is clamped
+    before noise (1-Lipschitz, so the sensitivity stays). `covers` says that rows can make every integer of
+    the contribution's reach, the ends included.
+    """
+
+    role: str
+    aggregate: Aggregate
+    contribution: Contribution
+    total: tuple[int, int] | None
+    unit: Fraction = Fraction(1)
+    covers: bool = True
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> str:
+        """The noise by its name."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> Fraction | None:
+        """The ε between neighbours that this costs, exactly; None where no ε holds without a δ."""
+
+    @property
+    @abstractmethod
+    def loss_contents(self) -> Fraction | None:
+        """The ε between any two possible contents of one unit's data."""
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ between neighbours that this costs, exactly or rounded up."""
+        return Fraction(0)
+
+    def curve(self) -> tuple[float, ...]:
+        """The Rényi divergence between neighbours at each of the ledger's orders, in nats, rounded up.
+
+        Unless a kind of noise knows better, all that its ε allows.
+        """
+        assert self.loss is not None
+        return curve_of_pure(float_up(self.loss))
+
+    def appears(self, noisy: Whole) -> NDArray[np.bool_]:
+        """Whether a cell with such a noisy integer is released at all."""
+        return np.ones(len(noisy), dtype=bool)
+
+    @property
+    @abstractmethod
+    def noise_scale(self) -> float:
+        """The scale of the noise as a person reads it, in the unit of what is released."""
+
+    @abstractmethod
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+        """The noisy integers, or choices, from the exact totals of all cells."""
+
+    @abstractmethod
+    def capacity(self) -> Bound:
+        """The MI-DP of this measurement, in nats: what it tells about one unit, everything else known."""
+
+    @abstractmethod
+    def table_nats(self, units: int) -> float:
+        """At most so much does it tell about a whole table of `units` units, in nats."""
+
+    @abstractmethod
+    def error(self, beyond: float) -> int:
+        """How far the noise goes, in steps: further with probability `beyond` at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMeasurement(Measurement):
+    """Noise of its own on every cell's total.
+
+    Between neighbours the totals differ by `steps` in L1 and by `squared` in L2, squared; `contents` and
+    `contents_squared` are the same between any two contents of one unit's data, and some point has all of
+    them within `radius_squared`.
+    """
+
+    noise: AdditiveNoise
+    steps: int
+    squared: Fraction
+    contents: int
+    contents_squared: Fraction
+    radius_squared: Fraction
+
+    one_hot: bool = False
+    """Whether one row sets one cell to 1 and nothing else: then the exact capacity is known."""
+
+    @property
+    def mechanism(self) -> str:
+        """The law of the noise."""
+        return self.noise.called
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of a Laplace law or the standard deviation of a Gaussian one, in steps."""
+        return self.noise.width
+
+    @property
+    def sensitivity(self) -> int:
+        """The largest L1 distance between the totals of neighbours."""
+        return self.steps
+
+    @property
+    def pure(self) -> bool:
+        """Whether an ε holds without a δ."""
+        return math.isfinite(self.noise.apart(math.inf, steps=1, squared=Fraction(1)))
+
+    @property
+    def loss(self) -> Fraction | None:
+        """The distance in scales."""
+        return Fraction(self.steps) / self.scale if self.pure else None
+
+    @property
+    def loss_contents(self) -> Fraction | None:
+        """The same between contents."""
+        return Fraction(self.contents) / self.scale if self.pure else None
+
+    @property
+    def rho(self) -> Fraction:
+        """Of Gaussian noise Δ₂²/(2σ²), exactly: the divergence of order α is α times that."""
+        return self.squared / (2 * self.scale**2)
+
+    @property
+    def noise_scale(self) -> float:
+        """In the unit of the column, or rows, or people."""
+        return float(self.scale * self.unit)
+
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+        """Each total plus noise of its own."""
+        return plus(exact, self.noise.noise(len(exact), source))
+
+    def curve(self) -> tuple[float, ...]:
+        """That of the noise at this distance."""
+        return tuple(self.noise.apart(order, steps=self.steps, squared=self.squared) for order in ORDERS)
+
+    def level(self, order: float) -> float:
+        """The Rényi divergence between any two contents of one unit's data, in nats, rounded up."""
+        return self.noise.apart(order, steps=self.contents, squared=self.contents_squared)
+
+    def capacity(self) -> Bound:
+        """Exact for one cell and for one-hot rows with Laplace noise; what no mechanism of this curve exceeds
+        elsewhere."""
+        contribution = self.contribution
+        if contribution.cells == 1 and self.contents == contribution.diameter:
+            return self.noise.tells(contribution.diameter)
+        if self.loss_contents is None:
+            most = self.noise.apart(1.0, steps=self.contents, squared=self.radius_squared)
+            method, source = "divergence from noise about the middle", "Canonne, Kamath & Steinke 2020"
+            return Bound(0.0, most, method=method, source=source)
+        if self.one_hot and contribution.rows == 1 and contribution.cells <= MOST_BITS:
+            return one_hot_capacity(contribution.cells, float_up(1 / self.scale))
+        ceiling = tight_mutual_information(float_up(self.loss_contents))
+        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
+
+    def table_nats(self, units: int) -> float:
+        """Capacities of disjoint cells add up."""
+        low, high = self.contribution.total(units)
+        return up(self.contribution.cells * self.noise.tells(high - low).upper)
+
+    def error(self, beyond: float) -> int:
+        """From the exact law of the noise."""
+        return self.noise.error(beyond)
+
+
+def measured(
+    role: str,
+    aggregate: Aggregate,
+    contribution: Contribution,
+    offer: Offer,
+    *,
+    unit: Fraction = Fraction(1),
+    covers: bool = True,
+    one_hot: bool = False,
+) -> NoisyMeasurement:
+    """A vector with noise just large enough for what is offered. Raises `InvalidParameter` where that is out
+    of the range that noise can be drawn for."""
+    steps = contribution.sensitivity(replace=offer.replace)
+    squared = Fraction(contribution.squared(replace=offer.replace))
+    return NoisyMeasurement(
+        role=role,
+        aggregate=aggregate,
+        contribution=contribution,
+        noise=offer.noise(steps, squared),
+        steps=steps,
+        squared=squared,
+        contents=contribution.diameter,
+        contents_squared=Fraction(contribution.squared(replace=True)),
+        radius_squared=Fraction(contribution.squared(replace=contribution.every)),
+        total=total_range(contribution, offer.policy),
+        unit=unit,
+        covers=covers,
+        one_hot=one_hot,
+    )
+
+
+def noisy_of(plan: Plan) -> list[NoisyMeasurement]:
+    """The measurements of a plan that has noise on every cell of each."""
+    return [part for part in plan.parts if isinstance(part, NoisyMeasurement)]
+
+
+def total_range(contribution: Contribution, policy: Policy) -> tuple[int, int] | None:
+    """The public range of one cell's total; None where the number of units has no public bound."""
+    return None if policy.units is None else contribution.total(policy.units)
+
+
+def as_printed(number: float) -> Fraction:
+    """The decimal that was asked for: 0.3 is 3/10, and its halves add up to it.
+
+    >>> as_printed(0.3)
+    Fraction(3, 10)
+    """
+    return Fraction(Decimal(repr(float(number))))

@@ -1,0 +1,146 @@
+"""What is offered for a number, and the noise that it buys.
+
+**Laplace.** ε, all of it between neighbours: a scale of Δ₁/ε.
+
+**Gaussian.** ρ of zero-concentrated privacy: σ² = Δ₂²/(2ρ). A query's ε buys the largest ρ for which all
+ρ-zCDP is (ε, δ)-DP at the policy's δ; several numbers of a query share ρ, which adds up. That is proven for
+any number of cells at once: D_α ≤ αρ at every order (Canonne, Kamath & Steinke 2020, proposition 5, cell by
+cell), and δ ≤ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α for every α (their proposition 12).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Self
+
+from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
+from leakcap.errors import require
+from leakcap.mechanism.additive import AdditiveNoise
+from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
+from leakcap.mechanism.geometric import TwoSidedGeometric
+from leakcap.numeric import down, up
+from leakcap.policy.document import Policy
+from leakcap.sampling import rational_scale
+
+__all__ = ["Offer", "deviation", "epsilon_of_rho", "largest_rho", "pure_epsilon_of_rho"]
+
+_DIGITS = 11
+# The Gaussian's grid is so much coarser than Laplace noise of the same ε would have it: σ may be larger.
+_COARSER = 64
+# Beyond it noise is none.
+_MOST = 1e15
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A part of a query's ε, or of its ρ where the noise is Gaussian.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> Offer(policy, epsilon=Fraction(1, 2)).noise(1, Fraction(1)).width
+    Fraction(2, 1)
+    >>> float(Offer(policy, rho=Fraction(1, 50)).noise(4, Fraction(4)).width)
+    10.0
+    """
+
+    policy: Policy
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+    @property
+    def replace(self) -> bool:
+        """Whether neighbours differ in the contents of one unit."""
+        return self.policy.neighbours == "replace-one"
+
+    @property
+    def fineness(self) -> Fraction:
+        """ε, or what stands for it where a grid is made about as fine as the noise."""
+        if self.epsilon is not None:
+            return self.epsilon
+        assert self.rho is not None
+        return Fraction(math.isqrt(math.floor(2 * self.rho * 4**60)), 2**60) / _COARSER
+
+    def __truediv__(self, parts: Fraction | int) -> Self:
+        if self.epsilon is not None:
+            return replace(self, epsilon=self.epsilon / parts)
+        assert self.rho is not None
+        return replace(self, rho=self.rho / parts)
+
+    def noise(self, steps: int, squared: Fraction) -> AdditiveNoise:
+        """Noise that hides so many steps in L1, or so long a step in L2, squared. Raises
+        `InvalidParameter`."""
+        if self.epsilon is not None:
+            return TwoSidedGeometric(rational_scale(steps, self.epsilon), steps)
+        assert self.rho is not None
+        return DiscreteGaussian(deviation(squared, self.rho), _root_up(squared))
+
+
+def deviation(squared: Fraction, rho: Fraction) -> Fraction:
+    """The least σ of eleven binary digits with Δ₂²/(2σ²) ≤ ρ.
+
+    >>> deviation(Fraction(2), Fraction(1)), float(deviation(Fraction(1), Fraction(1, 50)))
+    (Fraction(1, 1), 5.0)
+    """
+    wanted = squared / (2 * rho)
+    # 2^e ≤ σ < 2^(e+1)
+    exponent = (
+        (math.floor(wanted.numerator / wanted.denominator).bit_length() - 1) // 2 if wanted >= 1 else -1
+    )
+    while Fraction(4) ** exponent > wanted:
+        exponent -= 1
+    while Fraction(4) ** (exponent + 1) <= wanted:
+        exponent += 1
+    step = Fraction(2) ** (exponent + 1 - _DIGITS)
+    return _root_up(wanted / step**2) * step
+
+
+def _root_up(number: Fraction) -> int:
+    """The least integer whose square is not below."""
+    whole = math.ceil(number)
+    return math.isqrt(whole - 1) + 1 if whole > 0 else 0
+
+
+@lru_cache(maxsize=1024)
+def largest_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ for which ρ-zCDP is certified to be (ε, δ)-DP, by the best conversion in the graph.
+
+    Source: Canonne, Kamath & Steinke 2020, proposition 12.
+
+    >>> 0.02 < largest_rho(1.0, 1e-6) < 0.03
+    True
+    """
+    owner = "largest_rho"
+    require(0.0 < epsilon < math.inf, "epsilon", owner, "be positive and finite", epsilon)
+    require(0.0 < delta < 1.0, "delta", owner, "lie in (0, 1)", delta)
+    low, high = 0.0, epsilon
+    while high - low > 1e-6 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if epsilon_of_rho(middle, delta) <= epsilon else (low, middle)
+    require(low > 0.0, "epsilon", owner, "be large enough for any noise", epsilon)
+    return low
+
+
+@lru_cache(maxsize=1024)
+def epsilon_of_rho(rho: float, delta: float) -> float:
+    """The ε with which ρ-zCDP is (ε, δ)-DP, rounded up."""
+    return convert(ZeroConcentratedDP(rho), ApproxDP, delta=delta).epsilon
+
+
+@lru_cache(maxsize=1024)
+def pure_epsilon_of_rho(rho: float) -> float:
+    """The largest ε, in ticks of 10⁻¹², for which all ε-DP is ρ-zCDP: ε·tanh(ε/2) ≤ ρ.
+
+    Attained by randomised response, and so by a count. Source: Harrison & Manurangsi 2025.
+
+    >>> round(pure_epsilon_of_rho(0.5 * 1.0986122886681098), 6) == round(1.0986122886681098, 6)
+    True
+    """
+    low, high = 0.0, min(rho, _MOST) + 2.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if up(middle * math.tanh(middle / 2), 4) <= rho else (low, middle)
+    return math.floor(down(low) * 1e12) / 1e12

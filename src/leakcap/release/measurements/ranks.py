@@ -1,0 +1,177 @@
+"""Quantiles: one of the bins of a public grid is chosen, and almost surely one near the wanted rank.
+
+A bin that starts at e and ends at f holds the ranks from #{x < e} to #{x < f}; the first one all below too,
+the last one all above. Together they cover every rank. The target is T = q·n + s, n the group's rows, s a
+public shift. How far a bin is from it, g = max(0, #{x < e} − T, T − #{x < f}), is 0 for one bin at least.
+
+**Permute-and-flip**: each bin tosses a coin of probability e^(−g/2λ), and one of those that show heads is
+taken, all equally likely. That is the first head in a random order, hence the mechanism of McKenna & Sheldon.
+
+**Sensitivity.** A row moves #{x < e} − q·n by 1 − q or −q, so g by max(q, 1 − q) at most; replaced by another
+row, by 1. That is a sum with values −q and 1 − q, so `Contribution` knows the rest: many rows of a unit,
+groups (the losses of its groups add up and are proportional to its rows there) and both relations. λ is the
+sensitivity over ε.
+
+**Certificate.** A bin with g ≥ t shows heads with probability p = e^(−t/2λ) at most, and one with g = 0
+always does. So a choice that far off is likeliest where all other bins are just as far: with K bins N of them
+show heads, N binomial, and one of these is taken with probability E N/(N + 1) = 1 − (1 − (1 − p)^K)/(Kp).
+With s = −t the bin's start e has g < t, #{x < e} < q·n, so that e is below the quantile; with s = t its end
+is above it. Two such bins are the ends of the interval.
+
+Source: McKenna & Sheldon 2020, algorithm 1 and theorem 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from leakcap.bound import Bound
+from leakcap.mechanism.selection import PermuteAndFlip, nats_off, permute_and_flip
+from leakcap.numeric import float_up, up
+from leakcap.release.measurements.measurement import Measurement
+from leakcap.release.measurements.tight import tight_mutual_information
+from leakcap.release.numbers.whole import Whole
+from leakcap.sampling import ByteSource
+
+__all__ = [
+    "BINS",
+    "MOST_BINS",
+    "RANKS",
+    "RankMeasurement",
+    "chosen_bins",
+    "rank_error",
+    "ranks_of",
+    "readings",
+    "shift_for",
+]
+
+RANKS = ("quantiles", "median", "interquartile_range")
+BINS = 256
+MOST_BINS = 1024
+_WORD = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankMeasurement(Measurement):
+    """One choice of a bin: the quantile numerator/denominator, moved by `shift`, among `bins` bins.
+
+    All of it, `sensitivity` and `scale` too, counts in rows/denominator.
+    """
+
+    epsilon: Fraction
+    sensitivity: int
+    scale: Fraction
+    numerator: int
+    denominator: int
+    shift: int = 0
+    bins: int = 1
+
+    @property
+    def mechanism(self) -> str:
+        """The draw."""
+        return PermuteAndFlip.called
+
+    @property
+    def loss(self) -> Fraction:
+        """The ε between neighbours, exactly."""
+        return Fraction(self.sensitivity) / self.scale
+
+    @property
+    def loss_contents(self) -> Fraction:
+        """The ε between any two possible contents of one unit's data."""
+        return Fraction(self.contribution.diameter) / self.scale
+
+    @property
+    def noise_scale(self) -> float:
+        """How many rows further from the wanted rank make a bin e times less likely to stay in the draw."""
+        return float(2 * self.scale / self.denominator)
+
+    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+        """The chosen bin of each group."""
+        return chosen_bins(self, exact, self.bins, source)
+
+    def capacity(self) -> Bound:
+        """What no mechanism of this ε exceeds."""
+        ceiling = tight_mutual_information(float_up(self.loss_contents))
+        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
+
+    def table_nats(self, units: int) -> float:
+        """No more than the logarithm of how many answers there are."""
+        return up(self.contribution.cells * up(math.log(self.bins), 2))
+
+    def error(self, beyond: float) -> int:
+        """Beyond this no bin is chosen, in the unit of `scale`, but with that probability."""
+        return shift_for(self.scale, self.bins, beyond)
+
+
+def ranks_of(statistic: str, quantiles: Sequence[float] | None) -> tuple[float, ...]:
+    """Which quantiles a statistic is made of.
+
+    >>> ranks_of("interquartile_range", None)
+    (0.25, 0.75)
+    """
+    if statistic == "median":
+        return (0.5,)
+    return (0.25, 0.75) if statistic == "interquartile_range" else tuple(quantiles or ())
+
+
+def shift_for(scale: Fraction, bins: int, beyond: float) -> int:
+    """The smallest whole t, in the unit of `scale`, that is far enough: whatever the table, a bin that is t
+    or further off is chosen with probability `beyond` at most.
+
+    >>> shift_for(Fraction(1), 2, 0.05)
+    5
+    """
+    # A hair more, so that rounding errs towards the wider interval.
+    return math.ceil(2 * scale * Fraction(nats_off(max(bins, 2), beyond) * (1 + 1e-9)))
+
+
+def chosen_bins(part: RankMeasurement, counts: Whole, bins: int, source: ByteSource) -> Whole:
+    """For each group the chosen bin; `counts` are the rows of each bin, group by group.
+
+    Drawn exactly: integers and rational coins from end to end.
+    """
+    per_row, wanted = part.denominator, part.numerator
+    numerator, denominator = part.scale.denominator, 2 * part.scale.numerator
+    # One row more than there are: the constants themselves must fit, also where no row does.
+    largest = ((sum(map(abs, counts.tolist())) + 1) * per_row + abs(part.shift)) * numerator
+    fits = max(largest, denominator) < _WORD
+    array: Any = counts.astype(np.int64 if fits else object).reshape(-1, bins)
+    upto = np.cumsum(array, axis=1)
+    target = wanted * upto[:, -1:] + part.shift
+    gaps = np.zeros_like(array)
+    gaps[:, 1:] = np.maximum(gaps[:, 1:], per_row * upto[:, :-1] - target)
+    gaps[:, :-1] = np.maximum(gaps[:, :-1], target - per_row * upto[:, :-1])
+    return permute_and_flip(gaps * numerator, denominator, source)
+
+
+def readings(
+    statistic: str, edges: Sequence[float], picks: Sequence[int]
+) -> list[tuple[float, tuple[float, float]]]:
+    """Value and interval of each quantile, or of their difference; three picks each: itself, below, above.
+
+    >>> readings("median", [0.0, 1.0, 2.0, 3.0], [1, 0, 1])
+    [(1.5, (0.0, 2.0))]
+    """
+    found = []
+    for point, below, above in zip(picks[::3], picks[1::3], picks[2::3], strict=True):
+        low, high = sorted((edges[below], edges[above + 1]))
+        middle = edges[point] + (edges[point + 1] - edges[point]) / 2
+        found.append((max(low, min(high, middle)), (low, high)))
+    if statistic != "interquartile_range":
+        return found
+    (first, (low, high)), (third, (lower, upper)) = found
+    width = (max(0.0, lower - high), upper - low)
+    return [(max(width[0], min(width[1], third - first)), width)]
+
+
+def rank_error(parts: Sequence[RankMeasurement], bins: int) -> float:
+    """How many rows the worst of the chosen bins is from the wanted rank, with 95 % probability at most."""
+    points = [part for part in parts if part.shift == 0]
+    return max(float(Fraction(shift_for(part.scale, bins, 0.05), part.denominator)) for part in points)

@@ -1,0 +1,151 @@
+"""Intervals for ratios of noisy numbers that keep what the noise of both together does.
+
+A ratio r of two true numbers fulfils A(r)·x + B(r)·y = 0. Noisy numbers X, Y give A(r)·X + B(r)·Y, which is
+noise alone at the true r; so the r at which it is no further from 0 than 95 % of that noise goes are a set
+that covers with 95 % probability, exactly, however small the denominator is (Fieller 1954). A box of two
+intervals of 97.5 % each covers more often and is wider.
+
+How far A·Z + B·W goes is the law of the noise (`release/numbers/laws.py`).
+
+Source: Fieller 1954; Chandrupatla 1997 for the search of an interval's ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leakcap.release.numbers.laws import LAPLACE, Law
+from leakcap.release.numbers.tails import Floats
+from leakcap.release.numbers.whole import Whole, doubles
+
+__all__ = ["crossing", "fieller_ends", "quotients"]
+
+Three = tuple[Floats, Floats, Floats]
+
+# Below this tail the logarithm says no more than that it is small.
+_LEAST = 1e-300
+_STEPS = 200
+_CLOSE = 1e-11
+# More than rounding makes of a difference of two products, as a part of their sizes.
+_ROUNDED = 1e-15
+
+
+def fieller_ends(
+    weights: Callable[[Floats], tuple[Floats, Floats]],
+    noisy: tuple[ArrayLike, ArrayLike],
+    scales: tuple[float, float],
+    within: tuple[ArrayLike, ArrayLike, ArrayLike],
+    beyond: float = 0.05,
+    law: Law = LAPLACE,
+) -> tuple[Floats, Floats]:
+    """The ends of {r: |A(r)·X + B(r)·Y| ≤ reach of its noise} for each pair of numbers; all in steps.
+
+    `within` are the least r, the r where the combination is nearest to 0, and the largest r. The ends are
+    those of the set's hull; where even the least or the largest belongs to it, that is the end.
+
+    >>> low, high = fieller_ends(lambda r: (1.0, -r), ([50.0], [100.0]), (1.0, 1.0), (0.0, [0.5], 9.0))
+    >>> 0.4 < float(low[0]) < 0.5 < float(high[0]) < 0.6
+    True
+    """
+    x, y, least, middle, most = np.broadcast_arrays(
+        *(np.asarray(number, dtype=np.float64) for number in (*noisy, *within))
+    )
+
+    def excess(r: Floats) -> Floats:
+        """The logarithm of how much likelier it is than `beyond` that the noise goes so far: < 0 outside."""
+        a, b = _of_size_one(*weights(r))
+        far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
+        tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
+        return np.asarray(np.log(np.maximum(tail, _LEAST) / beyond), dtype=np.float64)
+
+    return crossing(excess, middle, least), crossing(excess, middle, most)
+
+
+def quotients(
+    noisy: tuple[Whole, Whole],
+    scales: tuple[Fraction, Fraction],
+    within: tuple[float, float],
+    beyond: float = 0.05,
+    *,
+    step: float = 1.0,
+    law: Law = LAPLACE,
+) -> tuple[Floats, Floats, Floats]:
+    """The first number over the second, within what it can be, and the ends of its interval.
+
+    Both numbers are in steps of their own; `step` is the first's over the second's, a power of two, and
+    `within` and the result count it. Where the second is not positive the value is as near to 0 as the
+    interval goes.
+
+    >>> from leakcap.release.numbers.whole import whole
+    >>> value, low, high = quotients((whole([50]), whole([100])), (Fraction(1), Fraction(1)), (0.0, 9.0))
+    >>> float(value[0]), bool(low[0] < 0.5 < high[0])
+    (0.5, True)
+    """
+    x, y = doubles(noisy[0]), doubles(noisy[1])
+    nearest = np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0) * step, *within)
+    reach = (float(scales[0]), float(scales[1]))
+    around = (within[0], nearest, within[1])
+    low, high = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond, law)
+    return np.clip(np.where(y > 0.0, nearest, 0.0), low, high), low, high
+
+
+def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    """Both weights divided by a power of two, so that the larger is about 1: only their ratio counts, and
+    products with noisy numbers stay within the doubles, however far the ends are."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    size = -np.frexp(np.maximum(np.abs(a), np.abs(b)))[1]
+    return np.ldexp(a, size), np.ldexp(b, size)
+
+
+def crossing(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:
+    """Outside, next to where that begins on the way from `start` to `far`; one of these where it is there.
+
+    A bracket is narrowed by a parabola through three points where one is safe, and else by halving
+    (Chandrupatla 1997); what is returned is its outer end.
+    """
+    inner, outer = start.copy(), far.copy()
+    above, below = excess(inner), excess(outer)
+    outer = np.where(above < 0.0, inner, outer)
+    inner = np.where((above < 0.0) | (below >= 0.0), outer, inner)
+    left, before = outer, below  # the end that was given up last
+    tried = _between(inner, outer)
+    for _ in range(_STEPS):
+        width = outer - inner
+        if not (np.abs(width) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))).any():
+            break
+        found = excess(tried)
+        out = found < 0.0
+        left, before = np.where(out, outer, inner), np.where(out, below, above)
+        outer, below = np.where(out, tried, outer), np.where(out, found, below)
+        inner, above = np.where(out, inner, tried), np.where(out, above, found)
+        near, other = (np.where(out, a, b) for a, b in ((outer, inner), (inner, outer)))
+        values = (np.where(out, below, above), np.where(out, above, below), before)
+        tried = _parabola((near, other, left), values)
+        # A little off the end that is nearer, so that the next step may close in from the other side.
+        least = _CLOSE * np.maximum(np.abs(outer), np.abs(inner)) / 4
+        low, high = np.minimum(inner, outer), np.maximum(inner, outer)
+        tried = np.clip(tried, low + least, high - least)
+        between = (tried > low) & (tried < high)
+        tried = np.where(between, tried, _between(inner, outer))
+    return outer
+
+
+def _parabola(places: Three, values: Three) -> Floats:
+    """Where the inverse parabola through three points is 0; NaN where it cannot be trusted."""
+    (x1, x2, x3), (f1, f2, f3) = places, values
+    with np.errstate(all="ignore"):
+        xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+        safe = (phi * phi < xi) & ((1.0 - phi) * (1.0 - phi) < 1.0 - xi)
+        share = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        return np.where(safe, x1 + share * (x2 - x1), np.nan)
+
+
+def _between(inner: Floats, outer: Floats) -> Floats:
+    """The middle; of ends far apart that of their logarithms."""
+    least = np.maximum(1.0, np.abs(inner))
+    by_size = np.copysign(np.sqrt(np.abs(outer)) * np.sqrt(least), outer)
+    return np.where(np.abs(outer) > 1e3 * least, by_size, inner / 2 + outer / 2)

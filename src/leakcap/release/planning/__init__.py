@@ -1,0 +1,1 @@
+"""From a query to what is computed, which noise it gets, and what that costs."""

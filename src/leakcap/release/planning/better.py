@@ -1,0 +1,125 @@
+"""Laplace or Gaussian noise: whichever errs less for as much of the policy's caps.
+
+**As much.** Of a cap that adds up an answer takes its part. Of a cap on all answers together what counts is
+how many such answers would fit: some order α has room for (ε − surcharge)/ρ(α) of them, and ε added up for
+ε/ε₀ of them. The cap of which an answer takes most is the binding one. What a Gaussian answer takes of any of
+them is in proportion to its ρ, so that one ρ takes just what the Laplace answer at the ε that is offered
+takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from leakcap.ledger.curve import ORDERS
+from leakcap.ledger.rules import rules_of
+from leakcap.ledger.ticks import AMOUNTS, Ticks
+from leakcap.numeric import float_up
+from leakcap.policy.document import Policy
+from leakcap.release.measurements.offer import Offer
+from leakcap.release.planning.plan import Plan, plan_at, plan_query
+from leakcap.release.planning.price import price_of
+from leakcap.release.planning.queries import Query
+from leakcap.statement.wording import at_most
+
+__all__ = ["Way", "better_plan", "share_of_caps", "ways_of"]
+
+_FINE = 10**9
+
+
+def share_of_caps(plan: Plan) -> tuple[Fraction, str]:
+    """Which part of the policy's caps an answer takes: of the cap of which it takes most, and which that is.
+
+    A cap on all answers together counts how many such answers would fit, had no other been given.
+    """
+    caps = rules_of(plan.policy.caps.ledger_caps()).whole
+    asked = price_of(plan).spend.ticks(plan.policy.caps.alpha)
+    shares = [
+        (Fraction(ask, cap), name)
+        for name, ask, cap in zip(AMOUNTS, asked.numbers, caps.numbers, strict=False)
+        if name != "epsilon" and cap and ask
+    ]
+    return max([(_of_epsilon(asked, caps), "epsilon"), *shares])
+
+
+def _of_epsilon(asked: Ticks, caps: Ticks) -> Fraction:
+    assert caps.epsilon is not None
+    ways = [] if asked.epsilon is None else [Fraction(asked.epsilon, caps.epsilon)]
+    for ask, more in zip(asked.curve, caps.curve or (None,) * len(ORDERS), strict=False):
+        if ask is not None and more is not None and more < caps.epsilon:
+            ways.append(Fraction(ask, caps.epsilon - more))
+    return min(ways, default=Fraction(_FINE))
+
+
+@dataclass(frozen=True)
+class Way:
+    """What an answer with this law of noise errs by and costs: ε and δ of its own, and a part of the caps.
+
+    `share` is of the `cap` of which it takes most; of a cap on all answers, one in how many would fit.
+    """
+
+    noise: str
+    error: float
+    epsilon: float
+    delta: float
+    share: float
+    cap: str
+
+
+def ways_of(query: Query, policy: Policy) -> tuple[Way, ...]:
+    """Both laws of noise at the price that a query names; nothing where only one will do."""
+    if not _open_to_both(query, policy):
+        return ()
+    found = []
+    for noise in ("laplace", "gaussian"):
+        plan = plan_query(replace(query, noise="laplace"), policy)
+        if plan.cells.open:
+            return ()
+        plan = plan if noise == "laplace" else plan_query(replace(query, noise=noise), policy)
+        (share, cap), price = share_of_caps(plan), price_of(plan)
+        error = plan.statistic.expected(plan).error
+        found.append(Way(noise, error, price.epsilon, price.delta, float_up(share), cap))
+    return tuple(found)
+
+
+def _open_to_both(query: Query, policy: Policy) -> bool:
+    """Whether Gaussian noise has a place beside Laplace noise, private keys aside."""
+    together = policy.caps.ledger_caps().delta_together > 0.0
+    return query.kind.has_noise and together and not policy.caps.each_person and query.slot is None
+
+
+def better_plan(query: Query, policy: Policy) -> Plan:
+    """The plan of a query whose noise is left open, and why it is that. Raises `InvalidQuery`."""
+    if not _open_to_both(query, policy):
+        return _named(
+            plan_query(replace(query, noise="laplace"), policy), query, "laplace, the only one here"
+        )
+    laplace = plan_query(replace(query, noise="laplace"), policy)
+    if laplace.cells.open:
+        return _named(laplace, query, "laplace, the only one for private keys")
+    share, cap = share_of_caps(laplace)
+    gaussian = _gaussian(replace(query, noise="gaussian"), policy, share)
+    errors = [plan.statistic.expected(plan).error for plan in (laplace, gaussian)]
+    plan, name = (gaussian, "gaussian") if errors[1] < errors[0] else (laplace, "laplace")
+    own, other = map(at_most, (min(errors), max(errors)))
+    why = f"{name}: ± {own} where the other has ± {other}, for as much of the `{cap}` cap"
+    return _named(plan, query, why)
+
+
+def _gaussian(query: Query, policy: Policy, share: Fraction) -> Plan:
+    """The plan at the ρ that takes this share; a little less where rounding would take more."""
+    rho = Fraction(1, 100)
+    for _ in range(4):
+        plan = plan_at(query, policy, Offer(policy, rho=rho))
+        taken, _ = share_of_caps(plan)
+        if taken <= share and share - taken <= share / 500:
+            return plan
+        rho = Fraction(round(rho * share / taken * _FINE), _FINE) * Fraction(9999, 10000)
+        rho = max(rho, Fraction(1, _FINE))
+    return plan
+
+
+def _named(plan: Plan, query: Query, why: str) -> Plan:
+    """Under the query that was asked, whose noise was left open."""
+    return replace(plan, query=replace(plan.query, noise="best"), chosen=why)

@@ -1,0 +1,196 @@
+"""What a query costs, in every currency, before anything is touched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from leakcap.bound import Bound
+from leakcap.ledger import Spend
+from leakcap.ledger.curve import curve_of_pure
+from leakcap.ledger.implied import renyi_of_pure
+from leakcap.ledger.ticks import countable
+from leakcap.numeric import float_up, sum_up, up
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
+from leakcap.release.measurements.offer import epsilon_of_rho
+from leakcap.release.measurements.tight import tight_mutual_information
+from leakcap.release.planning.plan import Plan
+from leakcap.release.planning.reach import every_content_occurs
+
+__all__ = ["Price", "price_of", "tight_mutual_information"]
+
+
+@dataclass(frozen=True)
+class Price:
+    """Everything that a leakage statement needs; no number in it depends on the data.
+
+    `epsilon` holds between neighbours of `relation`, per `unit`; `epsilon_contents` between any two possible
+    contents of one unit's data, no data included where that is possible. `nats_person` is the MI-DP of the
+    mechanism: the Shannon capacity from one unit's data to the answer, everything else known. `nats_table`
+    bounds the information about the whole table (∞ where the number of units has no public bound).
+    `noise_scales` are the scales of the noisy sums and counts, in the column's unit and in rows.
+    `nats_level` is the Rényi divergence between any two contents, at the order of the policy's level cap (∞
+    without such a cap), `curve` that between neighbours at each order of the ledger. Of Gaussian noise ε is
+    that at the policy's δ, for no ε holds without one (`pure`); the ledger is charged the curve alone.
+    `chosen` says which noise was chosen and why, where the query left it open.
+    """
+
+    epsilon: float
+    delta: float
+    epsilon_contents: float
+    nats_person: Bound
+    nats_table: float
+    relation: str
+    unit: str
+    rows_per_unit: int
+    units: int | None
+    cells: int
+    mechanism: str
+    noise_scales: dict[str, float]
+    nats_level: float = math.inf
+    pure: bool = True
+    chosen: str | None = None
+    curve: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def spend(self) -> Spend:
+        """What the ledger is charged: the upper end of everything."""
+        return Spend(
+            epsilon=self.epsilon if self.pure else math.inf,
+            delta=self.delta if self.pure else 0.0,
+            nats_person=countable(self.nats_person.upper),
+            nats_table=countable(self.nats_table),
+            nats_level=countable(self.nats_level),
+            curve=self.curve,
+        )
+
+
+def price_of(plan: Plan) -> Price:
+    """The price of a planned query: its parts' prices added up, which covers parts of the same person's data.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> from leakcap.release.planning.plan import plan_query
+    >>> from leakcap.release.planning.queries import Query
+    >>> policy = load_policy({"dataset": "d", "neighbours": "replace-one", "rows": 569,
+    ...     "caps": {"epsilon": 1.0}, "columns": {"diagnosis": {"keys": ["benign", "malignant"]}}})
+    >>> query = Query(name="n", statistic="count", where="diagnosis = 'malignant'", epsilon=1.0)
+    >>> price = price_of(plan_query(query, policy))
+    >>> price.epsilon, round(price.nats_person.upper, 4)
+    (1.0, 0.1109)
+    """
+    policy = plan.policy
+    exact = _sum([part.loss for part in plan.parts])
+    contents = _sum([part.loss_contents for part in plan.parts])
+    if exact is None or contents is None:
+        epsilon, delta = _with_a_delta(plan)
+        epsilon_contents = (1 if policy.neighbours == "replace-one" else 2) * epsilon
+    else:
+        assert plan.query_epsilon is not None
+        # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
+        epsilon = min(float_up(exact), float(plan.query_epsilon))
+        epsilon_contents = epsilon if contents == exact else min(float_up(contents), 2 * epsilon)
+        delta = float_up(sum((part.delta for part in plan.parts), Fraction(0)))
+    return Price(
+        epsilon=epsilon,
+        delta=delta,
+        epsilon_contents=epsilon_contents,
+        nats_person=_person(plan, epsilon_contents),
+        nats_table=_table(plan, epsilon_contents),
+        relation=policy.neighbours,
+        unit=policy.id_column or "row",
+        rows_per_unit=policy.rows_per_unit,
+        units=policy.units,
+        cells=plan.groups.size,
+        mechanism=plan.parts[0].mechanism,
+        noise_scales=_scales(plan),
+        nats_level=_level(plan, epsilon_contents),
+        curve=_curve(plan, epsilon),
+        pure=exact is not None,
+        chosen=plan.chosen,
+    )
+
+
+def _sum(losses: Sequence[Fraction | None]) -> Fraction | None:
+    known = [loss for loss in losses if loss is not None]
+    return sum(known, Fraction(0)) if len(known) == len(losses) else None
+
+
+def _with_a_delta(plan: Plan) -> tuple[float, float]:
+    """The ε that Gaussian noise keeps at the policy's δ, and that δ."""
+    delta = plan.policy.caps.delta or 0.0
+    rho = sum_up(part.curve()[0] for part in plan.parts)  # the divergence of order 1
+    kept = epsilon_of_rho(rho, delta)
+    asked = plan.query.epsilon
+    return (kept if asked is None or plan.chosen is not None else min(kept, asked)), delta
+
+
+def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:
+    """The parts' curves added up; all that ε allows may be less, but not where a δ was left out of one."""
+    added = [sum_up(column) for column in zip(*(part.curve() for part in plan.parts), strict=True)]
+    return tuple(added) if _slack(plan) else tuple(map(min, added, curve_of_pure(epsilon)))
+
+
+def _slack(plan: Plan) -> bool:
+    """Whether there is a δ: what holds of every ε alone does not hold then."""
+    return any(part.delta > 0 or part.loss is None for part in plan.parts)
+
+
+def _level(plan: Plan, epsilon_contents: float) -> float:
+    alpha = plan.policy.caps.alpha
+    if alpha is None or any(part.delta > 0 for part in plan.parts):
+        return math.inf
+    if not _slack(plan):
+        return renyi_of_pure(epsilon_contents, alpha)
+    return sum_up(part.level(alpha) for part in plan.parts if isinstance(part, NoisyMeasurement))
+
+
+def _scales(plan: Plan) -> dict[str, float]:
+    """By role the largest scale: quantiles may have several, in rows, at which odds fall by a factor e."""
+    scales: dict[str, float] = {}
+    for part in plan.parts:
+        scales[part.role] = max(scales.get(part.role, 0.0), part.noise_scale)
+    return scales
+
+
+def _person(plan: Plan, epsilon_contents: float) -> Bound:
+    """The parts' capacities add up (fresh noise each); the tight bound for ε may still be lower."""
+    parts = [_attained(plan, part, part.capacity()) for part in plan.parts]
+    upper = up(sum(part.upper for part in parts), len(parts))
+    lower = max(part.lower for part in parts)
+    ceiling = math.inf if _slack(plan) else tight_mutual_information(epsilon_contents)
+    if ceiling < upper:
+        return Bound(
+            min(lower, ceiling),
+            ceiling,
+            method="any mechanism of this ε",
+            source="Dong, Durfee & Rogers 2020",
+        )
+    if len(parts) == 1:
+        return parts[0]
+    return Bound(lower, upper, method="sum of the parts", source="Cuff & Yu 2016, corollaries 5 and 6")
+
+
+def _attained(plan: Plan, part: Measurement, capacity: Bound) -> Bound:
+    """The capacity, with a lower end only where a unit's data can make every content that it speaks of."""
+    if every_content_occurs(plan, part):
+        return capacity
+    return replace(capacity, lower=0.0, method=f"{capacity.method}, at most", witness=None)
+
+
+def _table(plan: Plan, epsilon_contents: float) -> float:
+    """A bound on what the answer tells about the whole table; capacities of disjoint cells add up.
+
+    Every total is clamped to its public range before noise, so this holds whatever the table is. That n units
+    differ by at most n·ε from any other table holds only where the number of units was checked (replace-one).
+    """
+    units = plan.policy.units
+    if units is None:
+        return math.inf
+    bound = 0.0
+    for part in plan.parts:
+        bound = up(bound + part.table_nats(units))
+    if plan.policy.neighbours == "replace-one" and not _slack(plan):
+        bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))
+    return bound

@@ -1,0 +1,206 @@
+"""The analyst's queries, and where a file's data and ledger are."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import ConfigDict, Strict, TypeAdapter, ValidationError
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.validation import complaints
+from leakcap.release.statistics import Statistic, statistics
+from leakcap.release.statistics.base import require as _require
+
+__all__ = ["NOISES", "Query", "places", "query_from"]
+
+# Strict: text is no number, and true is not 1.
+Text: TypeAlias = Annotated[str, Strict()]
+Number: TypeAlias = Annotated[float, Strict()]
+Whole: TypeAlias = Annotated[int, Strict()]
+
+NOISES = ("laplace", "gaussian", "best")
+
+# What every query may say; the other fields belong to statistics that name them.
+_COMMON = frozenset({"name", "statistic", "epsilon", "rho", "noise", "where", "by", "delta", "join", "slot"})
+_BINNED = "They go with a histogram or quantiles."
+_REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One statistic, and the ε that the analyst offers for it.
+
+    `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
+    split the table into disjoint groups, which together cost once. `join` names tables of the policy whose
+    columns are then called `people.sex`. A histogram of a number needs `bins`
+    (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
+    are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
+    private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
+    belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
+    many of the largest categories are wanted; `formula` is computed of each row and clamped to `range`.
+    `slot` names a slot of the policy's `plan` that pays for the answer.
+
+    `noise` is laplace, gaussian, or best: whichever errs less for as much of the policy's caps. With Gaussian
+    noise `epsilon` goes with the `delta` of the policy's caps. `rho`, of zero-concentrated privacy, is a
+    price in its place.
+
+    >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
+    ()
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    name: Text
+    statistic: Text
+    epsilon: Number | None = None
+    column: Text | None = None
+    where: Text | None = None
+    by: tuple[Text, ...] = ()
+    join: tuple[Text, ...] = ()
+    bins: Whole | None = None
+    edges: tuple[Number, ...] | None = None
+    quantiles: tuple[Number, ...] | None = None
+    delta: Number | None = None
+    columns: tuple[Text, ...] | None = None
+    over: Text | None = None
+    when: Text | None = None
+    top: Whole | None = None
+    formula: Text | None = None
+    range: tuple[Number, ...] | None = None
+    slot: Text | None = None
+    rho: Number | None = None
+    noise: Text = "laplace"
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
+        _require(named, "name", str(self.name)[:40], "be printable text")
+        _check_types(self)
+        known = isinstance(self.statistic, str) and self.statistic in statistics()
+        _require(known, "statistic", self.name, f"be one of {', '.join(statistics())}")
+        _check_price(self)
+        _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
+        _require(len(set(self.join)) == len(self.join), "join", self.name, "not repeat a table")
+        small = self.delta is None or (type(self.delta) is float and 0.0 < self.delta < 0.5)
+        _require(small, "delta", self.name, "be a number above 0 and below 0.5")
+        _check_fields(self)
+        _check_bins(self)
+        self.kind.check(self)
+
+    @property
+    def kind(self) -> Statistic:
+        """The statistic that is asked for."""
+        return statistics()[self.statistic]
+
+
+def _check_price(query: Query) -> None:
+    """ε or ρ, one of them, and a known law of noise."""
+    both = query.epsilon is not None and query.rho is not None
+    _require(not both, "rho", query.name, "be left out beside `epsilon`: one of them is the price")
+    for name in ("epsilon", "rho"):
+        price = getattr(query, name)
+        if price is None and (name == "rho" or query.rho is not None):
+            continue
+        number = isinstance(price, int | float) and not isinstance(price, bool)
+        # Compared, not converted: an integer of a thousand digits is no float.
+        positive = number and 0.0 < price <= sys.float_info.max
+        got = f"Got {price!r}."[:60] if number else ""
+        _require(positive, name, query.name, "be a positive finite number", got)
+    _require(query.noise in NOISES, "noise", query.name, f"be one of {', '.join(NOISES)}")
+
+
+def _check_fields(query: Query) -> None:
+    """What belongs to other statistics must be left out."""
+    for field in fields(query):
+        allowed = field.name in _COMMON | query.kind.fields or getattr(query, field.name) == field.default
+        rule = f"be left out of a {query.kind.called}"
+        _require(allowed, field.name, query.name, rule, _REMEDIES.get(field.name, ""))
+
+
+def _check_types(query: Query) -> None:
+    for field in ("column", "where", "over", "when", "formula", "slot"):
+        value = getattr(query, field)
+        _require(value is None or isinstance(value, str), field, query.name, "be text")
+    listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)
+    _require(listed, "by", query.name, "be a tuple of column names")
+    tables = isinstance(query.join, tuple) and all(isinstance(name, str) for name in query.join)
+    _require(tables, "join", query.name, "be a tuple of names of tables")
+    for field in ("bins", "top"):
+        value = getattr(query, field)
+        _require(value is None or type(value) is int, field, query.name, "be a whole number")
+    several = query.columns
+    named = several is None or (isinstance(several, tuple) and all(isinstance(one, str) for one in several))
+    _require(named, "columns", query.name, "be a tuple of column names")
+    once = several is None or len(set(several)) == len(several)
+    _require(once, "columns", query.name, "not repeat a column")
+
+
+def _check_bins(query: Query) -> None:
+    _require(query.bins is None or query.edges is None, "bins", query.name, "not be given beside `edges`")
+    if query.edges is not None:
+        finite = all(math.isfinite(edge) for edge in query.edges)
+        rising = all(a < b for a, b in zip(query.edges, query.edges[1:], strict=False))
+        ok = len(query.edges) >= 2 and finite and rising
+        _require(ok, "edges", query.name, "be at least two finite numbers in rising order")
+
+
+_QUERY: TypeAdapter[Query] = TypeAdapter(Query)
+
+
+def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
+    """A query from a mapping: `by` may be one name, lists stand for tuples. Raises `InvalidQuery`.
+
+    >>> query_from({"name": "n", "statistic": "count", "by": "ward", "epsilon": 1.0}).by
+    ('ward',)
+    """
+    content = dict(fields)
+    for field in ("by", "join"):
+        if isinstance(content.get(field), str):
+            content[field] = (content[field],)
+        if content.get(field, ()) is None:
+            del content[field]
+    for field in ("by", "join", "edges", "quantiles", "columns", "range"):
+        if isinstance(content.get(field), list):
+            content[field] = tuple(content[field])
+    try:
+        return _QUERY.validate_python(content)
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, _owner(content, owner))) from None
+
+
+def _owner(content: Mapping[str, Any], owner: str) -> str:
+    name = content.get("name")
+    return f"query {name}" if isinstance(name, str) and name else owner
+
+
+def places(folder: Path, data: str, ledger: str) -> tuple[Path | str, str]:
+    """Data and ledger as a file in `folder` names them: relative paths start there, URLs stay.
+
+    >>> places(Path("/srv"), "visits.parquet", "postgresql://host/ledger")
+    (PosixPath('/srv/visits.parquet'), 'postgresql://host/ledger')
+    """
+    return (data if _is_server(data) else folder / data), _ledger_url(ledger, folder)
+
+
+def _is_server(data: str) -> bool:
+    """A URL, or a local Spark: what does not start at the query file's folder."""
+    return "://" in data or data == "local" or data.startswith("local[")
+
+
+def _ledger_url(text: str, folder: Path) -> str:
+    """A plain path, or an SQLite URL of a relative path, starts at the folder; others stay as they are."""
+    plain = (
+        text
+        if "://" not in text
+        else text.removeprefix("sqlite:///")
+        if text.startswith("sqlite:///")
+        else None
+    )
+    if plain is None or re.match(r"^:memory:|^file:|^$", plain):
+        return text
+    return f"sqlite:///{folder / plain}"

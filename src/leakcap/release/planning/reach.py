@@ -1,0 +1,181 @@
+"""Which parts of an answer a unit's data can reach at all: what makes a lower end of its leakage honest.
+
+A count that every unit enters, or none, is a public number: its noise tells nothing. The lower end of the
+information about one unit is that of the whole range of contents only where each of them can occur.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from leakcap.policy.declared import Key
+from leakcap.policy.document import Policy
+from leakcap.release.conditions.condition import (
+    Among,
+    Between,
+    Compare,
+    Condition,
+    Junction,
+    Missing,
+    Negation,
+    Parity,
+    Scalar,
+)
+from leakcap.release.measurements.measurement import Measurement
+from leakcap.release.planning.plan import Plan
+
+__all__ = ["every_content_occurs"]
+
+_MOST_CASES = 20_000
+Truth = bool | None
+
+
+def every_content_occurs(plan: Plan, part: Measurement) -> bool:
+    """Whether one unit's data can make each contribution that the part's price assumes, nothing included.
+
+    False also where it is not decided: a condition on the very column that is summed or grouped.
+    """
+    if not part.covers or any(plan.policy.tables[name].public for name in plan.query.join):
+        return False
+    touched = columns_of(plan.condition) if plan.condition is not None else set()
+    own = {plan.query.column, *(axis.column for axis in plan.cells.axes)} - {None}
+    if touched & own:
+        return False
+    outcomes: set[Truth] = {True} if plan.condition is None else possible(plan.condition, plan.policy)
+    if True not in outcomes:
+        return False
+    if part.contribution.every:
+        return True
+    return _may_be_left_out(plan, part, outcomes)
+
+
+def _may_be_left_out(plan: Plan, part: Measurement, outcomes: set[Truth]) -> bool:
+    """Nothing is added when the unit is absent, the condition fails, or a key or value is missing."""
+    absent = plan.policy.neighbours == "add-remove-one" or bool(plan.query.join)
+    unkeyed = bool(plan.cells.axes) and not _filled(plan)
+    missing = plan.query.column is not None and not plan.cells.axes and not _filled(plan)
+    return absent or outcomes != {True} or unkeyed or missing
+
+
+def _filled(plan: Plan) -> bool:
+    name = plan.query.column
+    return name is not None and plan.policy.columns[name].fill is not None
+
+
+def columns_of(condition: Condition) -> set[str]:
+    """The columns that a condition speaks of."""
+    if isinstance(condition, Junction):
+        return {name for part in condition.parts for name in columns_of(part)}
+    if isinstance(condition, Parity):
+        return {name for name, _ in condition.masks}
+    return columns_of(condition.part) if isinstance(condition, Negation) else {condition.column}
+
+
+def possible(condition: Condition, policy: Policy) -> set[Truth]:
+    """The truth values that a row of any table could give, by trying every case that matters.
+
+    A number matters only by its order among the condition's own literals; a key by which it is. Empty where
+    there are too many cases to try.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> from leakcap.release.conditions.where import parse_where
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> sorted(possible(parse_where("age > 5 AND age < 3", policy), policy), key=str)
+    [False, None]
+    """
+    names = sorted(columns_of(condition))
+    cases = [_cases(name, condition, policy) for name in names]
+    if math.prod(map(len, cases)) > _MOST_CASES:
+        return set()
+    return {_truth(condition, dict(zip(names, row, strict=True))) for row in itertools.product(*cases)}
+
+
+def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | None]:
+    column = policy.columns[name]
+    if column.private is not None:  # not decided
+        return []
+    if column.keys is not None:
+        return [None, *column.keys, *_another(column.kind, column.keys), *_bits(name, condition)]
+    marks = sorted({float(v) for v in _literals(name, condition)})
+    between = [(a + b) / 2 for a, b in itertools.pairwise(marks)]
+    ends = [marks[0] - 1.0, marks[-1] + 1.0] if marks else [0.0]
+    return [None, *marks, *between, *ends]
+
+
+def _another(kind: str, keys: tuple[Key, ...]) -> list[Scalar]:
+    """A value that is not among the public keys: a row may have one."""
+    if kind == "text":
+        return ["".join(str(key) for key in keys) + "?"]
+    return [] if kind == "boolean" else [1 + max(int(key) for key in keys)]
+
+
+def _bits(name: str, condition: Condition) -> list[Scalar]:
+    """Values of either parity under each mask: none of its bits, and its lowest one."""
+    if isinstance(condition, Junction):
+        return [value for part in condition.parts for value in _bits(name, part)]
+    if isinstance(condition, Negation):
+        return _bits(name, condition.part)
+    masks = condition.masks if isinstance(condition, Parity) else ()
+    return [value for asked, mask in masks if asked == name for value in (0, mask & -mask)]
+
+
+def _literals(name: str, condition: Condition) -> list[Scalar]:
+    if isinstance(condition, Junction):
+        return [literal for part in condition.parts for literal in _literals(name, part)]
+    if isinstance(condition, Negation):
+        return _literals(name, condition.part)
+    if isinstance(condition, Parity | Missing) or condition.column != name:
+        return []
+    if isinstance(condition, Compare):
+        return [condition.value]
+    return list(condition.values) if isinstance(condition, Among) else [condition.low, condition.high]
+
+
+def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
+    if isinstance(condition, Junction):
+        return _joined(condition.word, [_truth(part, row) for part in condition.parts])
+    if isinstance(condition, Negation):
+        part = _truth(condition.part, row)
+        return None if part is None else not part
+    if isinstance(condition, Parity):
+        return _odd(condition, row)
+    # Compared with values of its own kind: a condition was checked against the schema.
+    value: Any = row[condition.column]
+    if isinstance(condition, Missing):
+        return value is None
+    if value is None:
+        return None
+    if isinstance(condition, Among):
+        return value in condition.values
+    if isinstance(condition, Between):
+        return bool(condition.low <= value <= condition.high)
+    return _compared(condition, value)
+
+
+def _odd(condition: Parity, row: dict[str, Scalar | None]) -> Truth:
+    ones = 0
+    for name, mask in condition.masks:
+        value = row[name]
+        if value is None:
+            return None
+        ones += (int(value) & mask).bit_count()
+    return ones % 2 == condition.odd
+
+
+def _joined(word: str, parts: list[Truth]) -> Truth:
+    decisive = word == "OR"
+    if decisive in parts:
+        return decisive
+    return None if None in parts else not decisive
+
+
+def _compared(condition: Compare, value: Any) -> bool:
+    if condition.operator in ("=", "<>"):
+        return bool(value == condition.value) == (condition.operator == "=")
+    below, equal = value < condition.value, value == condition.value
+    return bool(
+        {"<": below, "<=": below or equal, ">": not below and not equal, ">=": not below}[condition.operator]
+    )

@@ -1,0 +1,159 @@
+"""The one statement that runs, in our own words: bounded units, values of rows, totals of cells."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from leakcap.policy.document import Policy
+from leakcap.release.columns.joins import joined_tree
+from leakcap.release.columns.typed import (
+    SOURCE,
+    Bin,
+    Hashed,
+    Kept,
+    Read,
+    Steps,
+    aliased,
+    column,
+    free_name,
+    typed_column,
+)
+from leakcap.release.conditions.condition import to_tree
+
+if TYPE_CHECKING:
+    from leakcap.release.planning.plan import Plan
+
+__all__ = ["columns_in", "rows_of", "statement_of", "units_statement"]
+
+_ROWS, _GROUPS = 1, 2
+
+
+def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
+    """One statement for plans over the same cells and condition, so that the table is read once for all.
+
+    `seed` is the ledger's secret, by which rows of a unit that has too many are chosen.
+    """
+    first = plans[0]
+    axes = first.cells.axes
+    values = [value for plan in plans for value in plan.values]
+    names = [column(f"v{index}") for index in range(len(values))]
+    inner = rows_of(
+        first,
+        [
+            *(aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)),
+            *(aliased(value.copy(), name.name) for value, name in zip(values, names, strict=True)),
+            *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
+        ],
+        seed,
+    )
+    codes = [column(f"k{index}") for index in range(len(axes))]
+    totals: list[exp.Expression] = []
+    for plan in plans:
+        mine, names = names[: len(plan.values)], names[len(plan.values) :]
+        totals += [part.aggregate.tree(mine) for part in plan.parts]
+    named = [aliased(total, f"t{index}") for index, total in enumerate(totals)]
+    outer = exp.Select(expressions=[*(code.copy() for code in codes), *named])
+    outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
+    # Keys that are not public are dropped after they were added up.
+    for axis, code in zip(axes, codes, strict=True):
+        outer = outer.having(Kept(this=axis.listed(code.copy())), copy=False)
+    return outer.group_by(*codes, copy=False) if codes else outer
+
+
+def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
+    """`values` of the rows that count: so many of each unit at most, and of these the condition's."""
+    rows = exp.Select(expressions=list(values))
+    if plan.condition is not None:
+        rows = rows.where(to_tree(plan.condition, plan.policy), copy=False)
+    return rows.from_(_base(plan, columns_in([rows], plan.policy), seed), copy=False)
+
+
+def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
+    """The policy's columns that are read, in the policy's order."""
+    read = {node.this.name for tree in trees for node in tree.find_all(Read, Steps, Bin)}
+    return tuple(name for name in policy.columns if name in read)
+
+
+def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
+    """The table; where an id is the unit, at most `max_rows` rows of each id and none without an id.
+
+    Rows without an id are left out because strangers would share one quota. Which rows are kept follows from
+    the unit's own rows and the seed alone. They are ordered by a hash of the columns that the statement
+    reads, so that neither small nor large values are preferred, and where two hashes meet by the columns
+    themselves: rows that still tie are alike in all that is read, and interchangeable. Where groups are
+    bounded too they are ordered by a hash of their own before the rows in them: one order serves both bounds.
+    """
+    policy = plan.policy
+    source = joined_tree(policy, plan.query.join, read, plan.people_from)
+    if policy.id_column is None or not plan.bounded:
+        return source
+    unit = Read(this=column(policy.id_column), kind="id")
+    groups = _groups(plan)
+    seen = [_content(name, policy) for name in read]
+    by_group = _hashed_order(unit, groups, _GROUPS, seed)
+    number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(unit, seen, _ROWS, seed)])
+    # By name: under a star, a column of the table could bear the name of the row number and replace it.
+    names = tuple(dict.fromkeys((policy.id_column, *read)))
+    place, rank = (free_name(name, names) for name in ("leakcap_row_number", "leakcap_group_number"))
+    chosen = [*map(column, names), aliased(number, place)]
+    kept: exp.Expression = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
+    if groups:
+        number = _window(exp.Anonymous(this="DENSE_RANK"), unit, by_group)
+        chosen.append(aliased(number, rank))
+        few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
+        kept = exp.And(this=few, expression=kept)
+    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
+    ranked = exp.Select(expressions=chosen).from_(source, copy=False).where(known, copy=False)
+    units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
+    return units.where(kept, copy=False).subquery("units", copy=False)
+
+
+def _content(name: str, policy: Policy) -> exp.Expression:
+    """A column to be ordered by; every engine has a place for NaN in its order."""
+    if policy.columns[name].kind == "number":
+        return Read(this=column(name), kind="double")
+    return typed_column(name, policy)
+
+
+def _groups(plan: Plan) -> list[exp.Expression]:
+    """What the groups that a unit may be in so many of are told apart by; nothing where any number may be."""
+    if plan.policy.groups_per_unit >= plan.policy.rows_per_unit:
+        return []
+    return [axis.tree for axis in plan.cells.axes[: len(plan.query.by)]]
+
+
+def _window(function: exp.Expression, unit: exp.Expression, order: Sequence[exp.Expression]) -> exp.Window:
+    ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
+    # Rows of which nothing is read are all alike, but Spark numbers none without an order.
+    sorted_ = exp.Order(expressions=ordered or [exp.Ordered(this=unit.copy(), nulls_first=False)])
+    return exp.Window(this=function, partition_by=[unit.copy()], order=sorted_)
+
+
+def _hashed_order(
+    unit: exp.Expression, contents: Sequence[exp.Expression], purpose: int, seed: str
+) -> list[exp.Expression]:
+    """A hash of the contents under the seed and the unit, then, where two hashes meet, the contents."""
+    if not contents:
+        return []
+    copies = [content.copy() for content in contents]
+    hashed = Hashed(this=unit.copy(), expressions=copies, purpose=purpose, seed=_number(seed))
+    return [hashed, *contents]
+
+
+def _number(seed: str) -> int:
+    """The seed as a signed integer of 64 bits, which every engine has."""
+    digest = hashlib.sha256(seed.encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def units_statement(policy: Policy) -> exp.Select:
+    """The statement, in our own words, that counts the privacy units of the table."""
+    source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
+    counted: exp.Expression = exp.Star()
+    if policy.id_column is not None:
+        counted = exp.Distinct(expressions=[Read(this=column(policy.id_column), kind="id")])
+    return exp.Select(expressions=[exp.Count(this=counted)]).from_(source)

@@ -1,0 +1,1 @@
+"""What was released: drawn, recorded, compared, made consistent, and as tables."""

@@ -1,0 +1,94 @@
+"""From prices and ledger entries to what a statement is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from leakcap.bound import Bound
+from leakcap.ledger import Entry, Spend
+from leakcap.ledger.odometer import added, told
+from leakcap.policy.document import Policy
+from leakcap.release.planning.price import Price
+from leakcap.statement import Exposure, compose
+
+__all__ = ["exposure_of", "exposure_so_far"]
+
+_LEAST_DELTA = 1e-12
+
+
+def exposure_of(price: Price, title: str) -> Exposure:
+    """What one query, answered once, shows."""
+    return Exposure(
+        title=title,
+        epsilon=price.epsilon,
+        epsilon_contents=max(price.epsilon, price.epsilon_contents),
+        nats=price.nats_person,
+        table_nats=price.nats_table,
+        relation=price.relation,
+        unit=price.unit,
+        units=price.units,
+        delta=price.delta,
+        delta_contents=_contents(price.delta, price.epsilon, price.relation),
+    )
+
+
+def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
+    """What every query in the ledger shows together, those that were paid for and never released included.
+
+    Where the policy caps all answers together, by their curves at the δ that it leaves to adding up, if that
+    is less than half of ε added up.
+    """
+    together = compose(
+        [_of_entry(entry, policy) for entry in entries], f"everything from `{policy.dataset}` so far"
+    )
+    delta = policy.caps.ledger_caps().delta_together
+    if delta < 1e-12:
+        return together
+    found = told(added([entry.spend for entry in entries]), delta)
+    # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half.
+    if 2.0 * found.epsilon >= together.epsilon:
+        return together
+    steps = 1 if policy.neighbours == "replace-one" else 2
+    return replace(
+        together,
+        epsilon=found.epsilon,
+        epsilon_contents=min(steps * found.epsilon, max(together.epsilon_contents, found.epsilon)),
+        delta=found.delta,
+        delta_contents=max(found.delta, _contents(found.delta, found.epsilon, policy.neighbours)),
+    )
+
+
+def _of_entry(entry: Entry, policy: Policy) -> Exposure:
+    spend, details = entry.spend, entry.details
+    if math.isinf(spend.epsilon):
+        spend = _at_a_delta(spend, policy)
+    steps = 1 if policy.neighbours == "replace-one" else 2
+    contents = float(details.get("epsilon_contents", steps * spend.epsilon))
+    lower = min(float(details.get("nats_lower", 0.0)), spend.nats_person)
+    return Exposure(
+        title=entry.query,
+        epsilon=spend.epsilon,
+        epsilon_contents=min(max(contents, spend.epsilon), 2 * spend.epsilon),
+        nats=Bound(lower, spend.nats_person, method="ledger"),
+        table_nats=spend.nats_table if policy.units is not None else math.inf,
+        relation=policy.neighbours,
+        unit=policy.id_column or "row",
+        units=policy.units,
+        delta=spend.delta,
+        delta_contents=_contents(spend.delta, spend.epsilon, policy.neighbours),
+    )
+
+
+def _at_a_delta(spend: Spend, policy: Policy) -> Spend:
+    """A spend without a finite ε, as Gaussian noise's: the ε that its curve proves at the policy's δ."""
+    kept = told(added([spend]), max(policy.caps.ledger_caps().delta_together, _LEAST_DELTA))
+    return replace(spend, epsilon=kept.epsilon, delta=kept.delta)
+
+
+def _contents(delta: float, epsilon: float, relation: str) -> float:
+    """The slack between any two contents: (1 + e^ε)δ where they are two steps apart (group privacy)."""
+    if delta == 0.0 or relation == "replace-one":
+        return delta
+    return min(delta * (1.0 + math.exp(min(epsilon, 700.0))), 1.0)

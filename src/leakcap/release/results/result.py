@@ -1,0 +1,200 @@
+"""What a person gets: the private values with their intervals, the noise, and the price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from leakcap.cards import card
+from leakcap.errors import InvalidQuery
+from leakcap.policy.declared import Key
+from leakcap.release.columns.people import counted_words
+from leakcap.release.measurements.thresholds import appearing
+from leakcap.release.numbers.answers import Number, Row, Rows
+from leakcap.release.numbers.whole import Whole
+from leakcap.release.planning.plan import Plan
+from leakcap.release.planning.price import Price
+from leakcap.release.planning.queries import Query
+from leakcap.release.results.drawn import Covariances, Drawn, drawn_of, keeps, missing
+from leakcap.release.results.exposure import exposure_of
+from leakcap.release.results.tables import arrow_of, pandas_of
+from leakcap.statement import Statement, statement_of
+
+_MOST = 20
+"""So many rows are printed."""
+
+__all__ = ["Number", "Release", "Row", "Rows", "release_of"]
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """One private statistic. A count is an integer and keeps its sign: a negative one is honest noise.
+
+    `noise_scale` is the scale of the noise (of Gaussian noise σ) of the sum, or of the count where there is
+    only that, in the unit of the column; `price.noise_scales` has both for a mean. For quantiles it is how
+    many rows further from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says
+    that the ledger remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made
+    of, where they are kept. Where people have caps of their own, only those of `people_from` or more were
+    counted.
+    """
+
+    name: str
+    query: Query
+    text: str
+    rows: Rows
+    noise_scale: float
+    price: Price
+    repeated: bool = False
+    drawn: Drawn | None = None
+    people_from: float | None = None
+
+    def at(self, **keys: Key) -> Release:
+        """The release of one group alone, by its keys. Raises `InvalidQuery` unless there is exactly one."""
+        places = self.rows.places(keys)
+        if len(places) != 1:
+            raise InvalidQuery(f"`{self.name}` has {len(places)} groups with these keys; name one.")
+        (place,) = places
+        kept = self.drawn
+        one = kept is not None and all(len(part.numbers) == len(self.rows) for part in kept.parts)
+        return replace(
+            self,
+            rows=self.rows[place : place + 1],
+            drawn=kept.at(place) if kept is not None and one else None,
+        )
+
+    def covariance(self) -> Covariances:
+        """How the noise of this one number's parts varies together: of a mean with its sum and its count."""
+        if (
+            self.query.statistic not in ("count", "distinct", "histogram", "sum", "mean")
+            or len(self.rows) != 1
+        ):
+            raise InvalidQuery(
+                "`covariance` needs one count, sum or mean. Name a group: `release.at(ward=...)`."
+            )
+        if self.drawn is None:
+            raise missing(self.name)
+        return self.drawn.covariances(self.query.statistic)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the answer has a row for each group, rather than one number."""
+        return not self.rows or bool(self.rows.labels)
+
+    @property
+    def value(self) -> Number | Rows:
+        """The number; for a grouped statistic its rows."""
+        return self.rows if self.grouped else self.rows[0].value
+
+    @property
+    def interval(self) -> tuple[float, float] | tuple[tuple[float, float], ...]:
+        """The 95 % interval; for a grouped statistic one for each row."""
+        return tuple(row.interval for row in self.rows) if self.grouped else self.rows[0].interval
+
+    @property
+    def processed(self) -> str | None:
+        """What was done to the noisy numbers afterwards, which costs nothing; None where nothing was."""
+        return self.query.kind.processed(self.query)
+
+    @property
+    def counted(self) -> str:
+        """Of whose own caps nothing was counted any more; empty where people have no caps of their own."""
+        return counted_words(self.people_from)
+
+    def statement(self) -> Statement:
+        """What this answer tells, to whom, in words and numbers."""
+        return statement_of(exposure_of(self.price, self.name))
+
+    def to_dict(self) -> dict[str, object]:
+        """The release as JSON has it, and as `leakcap release --json` prints it: values with their keys and
+        95 % intervals, noise, price and statement. Information is in nats; None stands for no bound."""
+        price = self.price
+        rows = [
+            ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": list(row.interval)}
+            for row in self.rows
+        ]
+        return {
+            "name": self.name,
+            "query": self.text,
+            "values": rows,
+            "confidence": 0.95,
+            **({} if self.processed is None else {"post_processed": self.processed}),
+            **({"counted": self.counted} if self.counted else {}),
+            "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)}
+            | ({} if price.chosen is None else {"chosen": price.chosen}),
+            "price": {
+                "epsilon": price.epsilon,
+                "delta": price.delta,
+                "nats_person": price.nats_person.upper,
+                "nats_table": price.nats_table if math.isfinite(price.nats_table) else None,
+            },
+            "repeated": self.repeated,
+            "statement": self.statement().to_dict(),
+        }
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each group: the keys' columns, then `value`, `lower`, `upper`.
+
+        A name that a column of keys bears gets an underscore. Raises `InvalidParameter` without pandas.
+        """
+        return pandas_of(self.rows)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table` of the columns of `to_pandas`. Raises `InvalidParameter` without PyArrow."""
+        return arrow_of(self.rows)
+
+    def __repr__(self) -> str:
+        """As in a list of releases: the name, the statistic and what it cost; no numbers."""
+        return f"<Release {self.name!r}: {self.text}, ε = {self.price.epsilon:.6g}>"
+
+    def __str__(self) -> str:
+        """Values with their intervals, a line each, and what was paid."""
+        cost = "repeated for free" if self.repeated else f"for ε = {self.price.epsilon:.6g}"
+        cost += f". {self.counted}" if self.counted else ""
+        if not self.grouped:
+            return f"{self.name}: {_line(self.rows[0])}, {cost}"
+        lines = [f"  {', '.join(map(str, row.keys.values()))}: {_line(row)}" for row in self.rows[:_MOST]]
+        more = [f"  … {len(self.rows) - _MOST:,} more"] if len(self.rows) > _MOST else []
+        return "\n".join([f"{self.name}, {cost}", *lines, *more])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: values with their intervals, and what they cost."""
+        rows = [
+            (", ".join(map(str, row.keys.values())) or "value", _shown(row.value), _between(row.interval))
+            for row in self.rows
+        ]
+        paid = "repeated from the ledger, for free" if self.repeated else f"ε = {self.price.epsilon:.6g}"
+        note = f"{self.text}. Noise: {self.price.mechanism}; {paid}. {self.counted}".rstrip()
+        return card(self.name, rows, heads=("", "private value", "95 % interval"), note=note)
+
+
+def _line(row: Row) -> str:
+    return f"{_shown(row.value)} (95 %: {_between(row.interval)})"
+
+
+def _shown(value: Number) -> str:
+    return f"{value:,d}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def _between(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{low:,.6g} to {high:,.6g}"
+
+
+def release_of(
+    plan: Plan, price: Price, noisy: Sequence[Whole], codes: Sequence[NDArray[Any]] = ()
+) -> Release:
+    """The release from the noisy integers of each part and cell. Everything here is post-processing."""
+    scale = price.noise_scales[plan.parts[0].role]
+    if plan.cells.open:
+        kept = appearing(plan.parts, noisy)
+        noisy = [numbers[kept] for numbers in noisy]
+        labels = plan.cells.read([column[kept] for column in codes])
+    else:
+        labels = plan.statistic.labelled(plan, noisy)
+    rows = Rows(labels, plan.statistic.answers(plan, noisy).steady())
+    drawn = drawn_of(plan, noisy) if keeps(plan) else None
+    return Release(plan.query.name, plan.query, plan.text, rows, scale, price, drawn=drawn)
