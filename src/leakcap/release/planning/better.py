@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from leakcap.errors import InvalidQuery
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import AMOUNTS, Ticks
@@ -71,16 +72,24 @@ def ways_of(query: Query, policy: Policy) -> tuple[Way, ...]:
     """Both laws of noise at the price that a query names; nothing where only one will do."""
     if not _open_to_both(query, policy):
         return ()
+    plans = [(noise, _planned(replace(query, noise=noise), policy)) for noise in ("laplace", "gaussian")]
+    known = [(noise, plan) for noise, plan in plans if plan is not None and not plan.cells.open]
+    if len(known) < len(plans):
+        return ()
     found = []
-    for noise in ("laplace", "gaussian"):
-        plan = plan_query(replace(query, noise="laplace"), policy)
-        if plan.cells.open:
-            return ()
-        plan = plan if noise == "laplace" else plan_query(replace(query, noise=noise), policy)
+    for noise, plan in known:
         (share, cap), price = share_of_caps(plan), price_of(plan)
         error = plan.statistic.expected(plan).error
         found.append(Way(noise, error, price.epsilon, price.delta, float_up(share), cap))
     return tuple(found)
+
+
+def _planned(query: Query, policy: Policy) -> Plan | None:
+    """The plan; None where this law does not go with the query, or cannot be drawn at its price."""
+    try:
+        return plan_query(query, policy)
+    except InvalidQuery:
+        return None
 
 
 def _open_to_both(query: Query, policy: Policy) -> bool:
