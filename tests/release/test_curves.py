@@ -21,6 +21,7 @@ from leakcap.ledger.curve import FILTER_ORDERS, ORDERS, curve_of_pure
 from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import PrivateTable, Query, exposure_so_far, load_policy
 from leakcap.release.planning.price import price_of
+from leakcap.release.results.exposure import balances_of_plan, exposure_of, exposure_of_plan
 from leakcap.release.statistics import statistics
 from leakcap.statement import statement_of
 from release.test_coverage import CASES
@@ -167,3 +168,33 @@ def test_a_statement_about_many_spends_does_not_wait_for_their_curves() -> None:
             exposure_so_far(entries, policy)
             taken[name] = min(taken[name], time.process_time() - start)
     assert taken["together"] < 3 * taken["plain"]
+
+
+def test_a_plan_says_what_the_ledger_will_say() -> None:
+    """Of the caps, and of the δ of two Gaussian answers, which is one and not two."""
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "neighbours": "add-remove-one",
+            "caps": {"epsilon": 3.0, "delta": 1e-6},
+            "columns": {"age": {"bounds": [0.0, 9.0]}},
+        }
+    )
+    names = ("first", "second")
+    queries = [
+        Query(name=n, statistic="count", epsilon=0.5, noise="gaussian", where=w)
+        for n, w in zip(names, (None, "age > 3"), strict=True)
+    ]
+    table = PrivateTable(pyarrow.table({"age": [1.0, 4.0, 8.0]}), policy=policy, ledger="sqlite://")
+    prices = [one.price for one in table.preview(queries)]
+    each = [exposure_of(price, name) for price, name in zip(prices, names, strict=True)]
+    planned, taken = exposure_of_plan(prices, each, policy), balances_of_plan(prices, policy)
+    assert planned.delta == pytest.approx(5e-7)
+    assert planned.epsilon < sum(price.epsilon for price in prices)
+    assert [(one.name, one.spent) for one in taken[:2]] == [("epsilon", taken[0].spent), ("delta", 0.0)]
+    table.release(queries)
+    assert taken == table.budget()
+    told = table.statement().exposure
+    # What is charged is rounded up to ticks, answer by answer.
+    assert told.epsilon == pytest.approx(planned.epsilon, abs=1e-11)
+    assert told.delta == planned.delta

@@ -60,6 +60,9 @@ ASKED = {
     "histogram": {"column": "stay", "bins": "3", "top": "7", "over": "age"},
     "count": {"by": "people.sex", "join": "people"},
     "mean": {"column": "stay", "slot": "monthly"},
+    "variance": {"column": "stay", "noise": "gaussian"},
+    "standard_deviation": {"column": "stay", "noise": "best"},
+    "distinct": {"rho": "0.5", "noise": "gaussian"},
     "sum": {"column": "stay", "by": "street", "delta": "1e-7"},
 }
 

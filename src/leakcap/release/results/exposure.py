@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from leakcap.bound import Bound
-from leakcap.ledger import Entry, Spend
+from leakcap.ledger import Balance, Entry, Spend
+from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import added, told
+from leakcap.ledger.rules import rules_of
+from leakcap.ledger.ticks import NOTHING, total
 from leakcap.policy.document import Policy
 from leakcap.release.planning.price import Price
 from leakcap.statement import Exposure, compose
 
-__all__ = ["exposure_of", "exposure_so_far"]
+__all__ = ["balances_of_plan", "exposure_of", "exposure_of_plan", "exposure_so_far"]
 
 _LEAST_DELTA = 1e-12
 
@@ -34,21 +37,40 @@ def exposure_of(price: Price, title: str) -> Exposure:
     )
 
 
+def exposure_of_plan(prices: Sequence[Price], each: Sequence[Exposure], policy: Policy) -> Exposure:
+    """What all queries of a plan show together, each answered once."""
+    return _together(each, [price.spend for price in prices], policy, "this plan")
+
+
+def balances_of_plan(prices: Sequence[Price], policy: Policy) -> list[Balance]:
+    """What a plan would take of the policy's caps on everything, were nothing spent before."""
+    rules = rules_of(policy.caps.ledger_caps())
+    spent = total([NOTHING, *(price.spend.ticks(rules.alpha) for price in prices)])
+    return balances(spent, rules.whole, rules.alpha)
+
+
 def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     """What every query in the ledger shows together, those that were paid for and never released included.
 
     Where the policy caps all answers together, by their curves at the δ that it leaves to adding up, if that
-    is less than half of ε added up.
+    is less than half of ε added up or if some answer has no finite ε.
     """
-    together = compose(
-        [_of_entry(entry, policy) for entry in entries], f"everything from `{policy.dataset}` so far"
+    each = [_of_entry(entry, policy) for entry in entries]
+    return _together(
+        each, [entry.spend for entry in entries], policy, f"everything from `{policy.dataset}` so far"
     )
+
+
+def _together(each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str) -> Exposure:
+    """All of it: by ε added up, or by the curves added up, at the δ that the policy leaves to that."""
+    together = compose(each, title)
     delta = policy.caps.ledger_caps().delta_together
-    if delta < 1e-12:
+    if delta < _LEAST_DELTA or len(each) < 2:
         return together
-    found = told(added([entry.spend for entry in entries]), delta)
-    # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half.
-    if 2.0 * found.epsilon >= together.epsilon:
+    found = told(added(spends), delta)
+    # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half. Where answers
+    # have none but at a δ, as with Gaussian noise, the curves' one δ is in place of one for each.
+    if all(math.isfinite(spend.epsilon) for spend in spends) and 2.0 * found.epsilon >= together.epsilon:
         return together
     steps = 1 if policy.neighbours == "replace-one" else 2
     return replace(

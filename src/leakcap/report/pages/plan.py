@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leakcap.release.asking.accuracy import useless
-from leakcap.report.records import CapRecord, PlannedRecord, PlanRecord
+from leakcap.report.records import PlannedRecord, PlanRecord
 from leakcap.report.render.document import (
     Audience,
     Block,
@@ -58,12 +58,12 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
         Section("What would be published", (Grid(heads, rows, tuple(range(1, len(heads)))), *below)),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What this plan alone would let an attacker do"),
-        caps_section(_caps(record), "What it would take of the caps, were nothing spent before", full=full),
+        *_caps_sections(record, full=full),
     ]
     if full:
         queries = tuple((one.name, one.query) for one in record.statistics)
         sections += [
-            statement_section(total, "Every line of the statement", _caps(record)),
+            statement_section(total, "Every line of the statement", record.caps),
             Section("The queries", (Grid(("statistic", "query"), queries),)),
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
@@ -75,6 +75,11 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
         audience=audience,
         sections=tuple(sections),
     )
+
+
+def _caps_sections(record: PlanRecord, *, full: bool) -> tuple[Section, ...]:
+    title = "What it would take of the caps, were nothing spent before"
+    return (caps_section(record.caps, title, full=full),) if record.caps else ()
 
 
 def _useless(one: PlannedRecord) -> str | None:
@@ -90,25 +95,3 @@ def _row(one: PlannedRecord, full: bool) -> tuple[Text, ...]:
     name = f"{one.name} ({one.remark})" if one.remark else one.name
     cells = price_cells(one.price)
     return (name, shown, *(cells if full else cells[:1]))
-
-
-def _caps(record: PlanRecord) -> list[CapRecord]:
-    shown, caps = record.together.exposure, record.policy.caps.limits
-    spent = {
-        "epsilon": shown.epsilon,
-        "delta": shown.delta,
-        "nats_person": shown.nats_person.upper,
-        "nats_table": shown.nats_table,
-        "queries": float(len(record.statistics)),
-    }
-    return [
-        CapRecord(
-            cap=name,
-            unit="queries" if name == "queries" else "a probability" if name == "delta" else "nats",
-            limit=cap,
-            spent=spent[name],
-            left=max(cap - (math.inf if (s := spent[name]) is None else s), 0.0),
-        )
-        for name, cap in caps.items()
-        if cap is not None and name in spent
-    ]

@@ -134,6 +134,10 @@ class PlanRecord(Record):
     policy: Policy
     statistics: tuple[PlannedRecord, ...]
     together: StatementRecord
+    caps: Annotated[
+        tuple[CapRecord, ...],
+        Field(description="what it would take of the caps, were nothing spent before; not told at first"),
+    ] = ()
     assumptions: tuple[str, ...]
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.release.planning.better import Way
+from leakcap.release.results.exposure import exposure_of, exposure_of_plan
 from leakcap.report.plots.release import label
 from leakcap.report.terminal.spending import balances_table
 from leakcap.report.words.promises import not_counted, protects
@@ -161,7 +162,6 @@ def print_preview(console: Console, previews: Sequence[Preview], policy: Policy)
             f"{price.nats_person.upper:.4g}",
             table_nats,
         )
-    total = sum(p.price.epsilon for p in previews)
     console.print(table)
     for p in previews:
         if p.remark:
@@ -172,9 +172,11 @@ def print_preview(console: Console, previews: Sequence[Preview], policy: Policy)
             console.print(Text(plain(f"`{p.name}`: {p.price.chosen}."), style=_SOFT))
         elif p.ways:
             console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=_SOFT))
-    slack = sum(p.price.delta for p in previews)
-    with_slack = f" with δ = {slack:g}" if slack else ""
-    words = f"All together ε = {total:g}{with_slack}. Nothing was read and nothing was spent."
+    prices = [p.price for p in previews]
+    each = [exposure_of(p.price, p.name) for p in previews]
+    total = exposure_of_plan(prices, each, policy)
+    with_slack = f" with δ = {total.delta:g}" if total.delta else ""
+    words = f"All together ε = {total.epsilon:g}{with_slack}. Nothing was read and nothing was spent."
     for told in (words, not_counted(policy)):
         if told:
             console.print(Text(plain(told), style=_SOFT))

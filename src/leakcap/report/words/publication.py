@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 from leakcap.ledger import Amendment, Balance
 from leakcap.release import Policy, Preview, Release
-from leakcap.release.results.exposure import exposure_of
+from leakcap.release.results.exposure import balances_of_plan, exposure_of, exposure_of_plan
 from leakcap.report.words.promises import assumptions, protects
 from leakcap.report.words.wording import reading_text, sum_text
-from leakcap.statement import Statement, compose, statement_of
+from leakcap.statement import Statement, statement_of
 
 __all__ = [
     "CAPS",
@@ -107,13 +107,17 @@ class Publication:
             "policy": self.policy.model_dump(mode="json"),
             "releases": self.values(),
             "so_far": self.total.to_dict(),
-            "caps": [
-                {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": _finite(b.spent), "left": b.left}
-                for b in self.balances
-            ],
+            "caps": _caps(self.balances),
             "assumptions": assumptions(self.policy),
             "amendments": [amendment_dict(amendment) for amendment in self.amendments],
         }
+
+
+def _caps(balances: Sequence[Balance]) -> list[dict[str, object]]:
+    return [
+        {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": _finite(b.spent), "left": b.left}
+        for b in balances
+    ]
 
 
 def amendment_dict(amendment: Amendment) -> dict[str, object]:
@@ -133,6 +137,7 @@ def amendment_dict(amendment: Amendment) -> dict[str, object]:
 def planned(policy: Policy, previews: Sequence[Preview]) -> dict[str, object]:
     """A plan as JSON: accuracy, price and statement of each query, and of all together."""
     each = [exposure_of(preview.price, preview.name) for preview in previews]
+    prices = [preview.price for preview in previews]
     return {
         "dataset": policy.dataset,
         "policy": policy.model_dump(mode="json"),
@@ -141,7 +146,8 @@ def planned(policy: Policy, previews: Sequence[Preview]) -> dict[str, object]:
             | {"remark": preview.remark, "statement": statement_of(exposure).to_dict()}
             for preview, exposure in zip(previews, each, strict=True)
         ],
-        "together": statement_of(compose(each, "this plan")).to_dict(),
+        "together": statement_of(exposure_of_plan(prices, each, policy)).to_dict(),
+        "caps": _caps(balances_of_plan(prices, policy)),
         "assumptions": assumptions(policy),
     }
 

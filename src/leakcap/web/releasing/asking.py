@@ -19,7 +19,7 @@ __all__ = ["FIELDS", "Promises", "asked_query", "previewed", "released"]
 
 FIELDS = (
     *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
-    *("bins", "edges", "quantiles", "top", "formula", "range", "epsilon", "delta", "slot"),
+    *("bins", "edges", "quantiles", "top", "formula", "range", "epsilon", "rho", "noise", "delta", "slot"),
 )
 _MOST = 2000
 _ONE = threading.Lock()
@@ -75,9 +75,11 @@ def asked_query(fields: Mapping[str, str]) -> Query:
     content: dict[str, Any] = {
         "name": given["name"] or f"{statistic} {given['column'] if 'column' in own else ''}".strip(),
         "statistic": statistic,
-        "epsilon": _number(given["epsilon"], "epsilon"),
     }
-    for name in ("where", "slot"):
+    # The form opens with an ε: where ρ is named too, it is the price, as the preview shows.
+    price = "rho" if given["rho"] else "epsilon"
+    content[price] = _number(given[price], price)
+    for name in ("where", "noise", "slot"):
         if given[name]:
             content[name] = given[name]
     if given["delta"]:
