@@ -53,6 +53,56 @@ def require_farthest(contribution: Contribution) -> None:
     assert contribution.squared(replace=False) == max(sum(x * x for x in one) for one in found)
     apart = max(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for a in found for b in found)
     assert contribution.squared(replace=True) == apart
+    require_covered(contribution, found)
+
+
+def shown(one: tuple[int, ...], order: float) -> mpmath.mpf:
+    """The divergence of Laplace noise of scale 5/2 on cells that differ by so much, cell by cell."""
+    return mpmath.fsum(divergence(abs(steps), order) for steps in one)
+
+
+@functools.cache
+def divergence(steps: int, order: float) -> mpmath.mpf:
+    """By adding up the law of the noise, outcome by outcome."""
+    with mpmath.workdps(30):
+        s, a = mpmath.exp(-mpmath.mpf(2) / 5), mpmath.mpf(order)
+        terms = ((s ** abs(z), s ** abs(z - steps)) for z in range(-200, 201))
+        return mpmath.log((1 - s) / (1 + s) * mpmath.fsum(p**a * q ** (1 - a) for p, q in terms)) / (a - 1)
+
+
+def require_covered(contribution: Contribution, found: set[tuple[int, ...]]) -> None:
+    """What Laplace noise is charged covers every pair of neighbours, and is met where rows add and never
+    take away."""
+    noise = TwoSidedGeometric(Fraction(5, 2))
+    nothing = tuple([0] * contribution.cells)
+    for replace, pairs in (
+        (False, [(one, nothing) for one in found]),
+        (True, itertools.product(found, found)),
+    ):
+        moved = {tuple(sorted(abs(x - y) for x, y in zip(a, b, strict=True))) for a, b in pairs}
+        assert contribution.most(replace=replace) == max(max(one) for one in moved)
+        for order in (1.5, 2.0, 16.0):
+            charged = noise.apart(
+                order,
+                steps=contribution.sensitivity(replace=replace),
+                squared=Fraction(0),
+                most=contribution.most(replace=replace),
+            )
+            farthest = max(shown(one, order) for one in moved)
+            assert farthest <= charged * (1 + mpmath.mpf(10) ** -14)
+            if contribution.low >= 0:
+                assert charged <= farthest * (1 + mpmath.mpf(10) ** -9)
+
+
+def test_a_charge_for_cells_moved_less_than_one_moves_is_caught() -> None:
+    """Planted: a unit with two rows in one cell, charged as if each cell moved by one."""
+
+    class Wrong(Contribution):
+        def most(self, *, replace: bool) -> int:
+            return 1
+
+    with pytest.raises(AssertionError):
+        require_farthest(Wrong(1, 1, 2, 3))
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3])

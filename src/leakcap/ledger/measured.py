@@ -114,6 +114,9 @@ def _distance(event: Mapping[str, Any]) -> Fraction | None:
         each = [_distance(one) for one in event["events"]]
         known = [one for one in each if one is not None]
         return sum(known, Fraction(0)) if len(known) == len(each) else None
+    if event["name"] == "SelfComposedDpEvent":
+        alone = _distance(event["event"])
+        return None if alone is None else int(event["count"]) * alone
     if event["name"] != "DiscreteLaplaceDpEvent":
         return None
     steps = int(event["sensitivity"])

@@ -47,9 +47,10 @@ class AdditiveNoise(Mechanism):
         """The smallest integer a with P(|S| > a) ≤ `beyond` for the sum S of `count` noises."""
 
     @abstractmethod
-    def apart(self, order: float, *, steps: int, squared: Fraction) -> float:
+    def apart(self, order: float, *, steps: int, squared: Fraction, most: int | None = None) -> float:
         """At most the Rényi divergence of this order, in nats, between noisy vectors whose exact ones differ
-        by `steps` in L1, and by `squared` in L2, squared. ∞ where there is no bound at that order.
+        by `steps` in L1, by `squared` in L2, squared, and in no integer by more than `most`, where that is
+        known. ∞ where there is no bound at that order.
         """
 
     @abstractmethod

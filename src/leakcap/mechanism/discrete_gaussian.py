@@ -246,7 +246,7 @@ class DiscreteGaussian(AdditiveNoise):
         """The same for the sum of so many."""
         return gaussian_sum_error(self.width**2, count, beyond=beyond)
 
-    def apart(self, order: float, *, steps: int, squared: Fraction) -> float:
+    def apart(self, order: float, *, steps: int, squared: Fraction, most: int | None = None) -> float:
         """α‖Δ‖²/(2σ²), integer by integer: θ((α−1)Δ) ≤ θ(0) in `diameter`, and divergences of independent
         noises add up. Source: Canonne, Kamath & Steinke 2020, proposition 5.
         """

@@ -324,14 +324,24 @@ class TwoSidedGeometric(_Geometric, AdditiveNoise):
         """From the exact law of the sum."""
         return laplace_sum_error(self.width, count, beyond=beyond)
 
-    def apart(self, order: float, *, steps: int, squared: Fraction) -> float:
-        """That of one integer moved by all the steps.
+    def apart(self, order: float, *, steps: int, squared: Fraction, most: int | None = None) -> float:
+        """That of as few integers as can share the steps, each moved as far as one can be.
 
         A step costs the more the farther one integer has been moved: e^((α−1)D) is a sum of two exponentials
-        of the distance with positive weights, so that D is convex in it, and 0 at 0. So integers that share
-        the steps show less.
+        of the distance with positive weights, so that D is convex in it, and 0 at 0. So the more integers
+        share the steps, the less they show.
+
+        >>> noise = TwoSidedGeometric(10)
+        >>> alone = noise.apart(2.0, steps=2, squared=Fraction(4))
+        >>> noise.apart(2.0, steps=2, squared=Fraction(2), most=1) < 0.6 * alone
+        True
         """
-        return _apart(self.width, order, steps)
+        if most is None or most >= steps:
+            return _apart(self.width, order, steps)
+        if math.isinf(order):
+            return float_up(steps / self.width)
+        moved, rest = divmod(steps, most)
+        return up(moved * _apart(self.width, order, most) + _apart(self.width, order, rest), 2)
 
     def tells(self, reach: int) -> Bound:
         """Exact; that of noise whose scale is a double where the scale is none."""

@@ -110,9 +110,9 @@ class Measurement(ABC):
 class NoisyMeasurement(Measurement):
     """Noise of its own on every cell's total.
 
-    Between neighbours the totals differ by `steps` in L1 and by `squared` in L2, squared; `contents` and
-    `contents_squared` are the same between any two contents of one unit's data, and some point has all of
-    them within `radius_squared`.
+    Between neighbours the totals differ by `steps` in L1 and by `squared` in L2, squared, and one of them by
+    `most`, where that is known; `contents`, `contents_squared` and `contents_most` are the same between any
+    two contents of one unit's data, and some point has all of them within `radius_squared`.
     """
 
     noise: AdditiveNoise
@@ -121,6 +121,8 @@ class NoisyMeasurement(Measurement):
     contents: int
     contents_squared: Fraction
     radius_squared: Fraction
+    most: int | None = None
+    contents_most: int | None = None
 
     one_hot: bool = False
     """Whether one row sets one cell to 1 and nothing else: then the exact capacity is known."""
@@ -171,11 +173,14 @@ class NoisyMeasurement(Measurement):
 
     def curve(self) -> tuple[float, ...]:
         """That of the noise at this distance."""
-        return tuple(self.noise.apart(order, steps=self.steps, squared=self.squared) for order in ORDERS)
+        apart = self.noise.apart
+        return tuple(apart(order, steps=self.steps, squared=self.squared, most=self.most) for order in ORDERS)
 
     def level(self, order: float) -> float:
         """The Rényi divergence between any two contents of one unit's data, in nats, rounded up."""
-        return self.noise.apart(order, steps=self.contents, squared=self.contents_squared)
+        return self.noise.apart(
+            order, steps=self.contents, squared=self.contents_squared, most=self.contents_most
+        )
 
     def capacity(self) -> Bound:
         """Exact for one cell and for one-hot rows with Laplace noise; what no mechanism of this curve exceeds
@@ -226,6 +231,8 @@ def measured(
         contents=contribution.diameter,
         contents_squared=Fraction(contribution.squared(replace=True)),
         radius_squared=Fraction(contribution.squared(replace=contribution.every)),
+        most=contribution.most(replace=offer.replace),
+        contents_most=contribution.most(replace=True),
         total=total_range(contribution, offer.policy),
         unit=unit,
         covers=covers,

@@ -67,6 +67,16 @@ class Contribution:
         """The largest L1 distance between the answers on neighbouring tables."""
         return self.diameter if replace else self.rows * self.largest
 
+    def most(self, *, replace: bool) -> int:
+        """The farthest that one cell moves between neighbouring tables: the largest L∞ distance.
+
+        >>> count = Contribution(low=1, high=1, rows=2, cells=3)
+        >>> count.most(replace=True), count.sensitivity(replace=True)
+        (2, 4)
+        """
+        low, high = self.reach
+        return high - low if replace else max(abs(low), abs(high))
+
     def squared(self, *, replace: bool) -> int:
         """The square of the largest L2 distance between the answers on neighbouring tables.
 

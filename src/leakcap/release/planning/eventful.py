@@ -41,12 +41,22 @@ def _is_laplace(part: Measurement) -> bool:
 def _event(part: Measurement) -> dict[str, Any]:
     """Discrete Laplace noise by its name, Gaussian noise by its ρ; of all else what ε, with a δ, allows."""
     if isinstance(part, NoisyMeasurement) and _is_laplace(part):
-        return {
-            "name": "DiscreteLaplaceDpEvent",
-            "noise_parameter": Fraction(1) / part.scale,
-            "sensitivity": part.steps,
-        }
+        return _laplace(part, part.steps, part.steps if part.most is None else min(part.most, part.steps))
     if isinstance(part, NoisyMeasurement) and part.loss is None:
         return {"name": "ZCDpEvent", "rho": part.rho}
     assert part.loss is not None
     return pure_event(part.loss, part.delta)
+
+
+def _laplace(part: NoisyMeasurement, steps: int, most: int) -> dict[str, Any]:
+    """As few cells as can share the steps, each moved as far as one can be: see `TwoSidedGeometric.apart`."""
+
+    def moved(far: int) -> dict[str, Any]:
+        rate = Fraction(1) / part.scale
+        return {"name": "DiscreteLaplaceDpEvent", "noise_parameter": rate, "sensitivity": far}
+
+    if most == steps:
+        return moved(steps)
+    count, rest = divmod(steps, most)
+    same = {"name": "SelfComposedDpEvent", "event": moved(most), "count": count}
+    return composed([same, moved(rest)] if rest else [same])
