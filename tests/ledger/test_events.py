@@ -53,6 +53,24 @@ def test_the_event_of_every_statistic_proves_its_curve(relation: str) -> None:
     assert seen == {"DiscreteLaplaceDpEvent", "ComposedDpEvent", "BoundedDpEvent"} | several
 
 
+@pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+def test_the_event_of_gaussian_noise_proves_its_curve_too(relation: str) -> None:
+    changed: dict[str, Any] = {"neighbours": relation} | ({"rows": 50} if relation == "replace-one" else {})
+    tried = 0
+    for name, kind in statistics().items():
+        for case in CASES[name] if kind.has_noise else ():
+            policy = policy_of(**(case.policy | changed | {"caps": {"epsilon": 3.0, "delta": 1e-6}}))
+            plan = planned(policy, statistic=name, epsilon=0.5, noise="gaussian", **case.query)
+            price, event = price_of(plan), event_of(plan)
+            found = guarantee(event)
+            assert found.epsilon is None
+            for again, nats in zip(found.curve, price.curve, strict=True):
+                assert again == pytest.approx(nats, rel=1e-9)
+            assert covered(event, price.spend.ticks(None))
+            tried += 1
+    assert tried > 10
+
+
 def test_what_follows_from_events() -> None:
     """By closed forms at thirty digits."""
     with mpmath.workdps(30):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -52,6 +53,18 @@ class AdditiveNoise(Mechanism):
         by `steps` in L1, by `squared` in L2, squared, and in no integer by more than `most`, where that is
         known. ∞ where there is no bound at that order.
         """
+
+    def loss(self, *, steps: int, squared: Fraction, most: int | None = None) -> Fraction | None:
+        """The ε of vectors so far apart, exactly or rounded up; None where none holds without a δ."""
+        found = self.apart(math.inf, steps=steps, squared=squared, most=most)
+        return Fraction(found) if math.isfinite(found) else None
+
+    def event(self, *, steps: int, squared: Fraction, most: int | None = None) -> dict[str, Any] | None:
+        """The event from which an auditor computes what vectors so far apart show, in the words of
+        `leakcap.ledger.measured`; None of a law that has no name there, for which all that ε allows is
+        charged.
+        """
+        return None
 
     @abstractmethod
     def tells(self, reach: int) -> Bound:

@@ -254,6 +254,10 @@ class DiscreteGaussian(AdditiveNoise):
             return math.inf if squared else 0.0
         return float_up(Fraction(order) * squared / (2 * self.width**2))
 
+    def event(self, *, steps: int, squared: Fraction, most: int | None = None) -> dict[str, Any]:
+        """ρ = Δ₂²/(2σ²) of zero-concentrated privacy."""
+        return {"name": "ZCDpEvent", "rho": squared / (2 * self.width**2)}
+
     def tells(self, reach: int) -> Bound:
         """Solved for few secrets; else below the divergence from noise about the middle, and ln(1 +
         reach/θ)."""

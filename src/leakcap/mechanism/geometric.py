@@ -343,6 +343,23 @@ class TwoSidedGeometric(_Geometric, AdditiveNoise):
         moved, rest = divmod(steps, most)
         return up(moved * _apart(self.width, order, most) + _apart(self.width, order, rest), 2)
 
+    def loss(self, *, steps: int, squared: Fraction, most: int | None = None) -> Fraction:
+        """The distance in scales, however many integers share it."""
+        return Fraction(steps) / self.width
+
+    def event(self, *, steps: int, squared: Fraction, most: int | None = None) -> dict[str, Any]:
+        """The same integers as in `apart`, each with noise of its own."""
+
+        def moved(far: int) -> dict[str, Any]:
+            rate = Fraction(1) / self.width
+            return {"name": "DiscreteLaplaceDpEvent", "noise_parameter": rate, "sensitivity": far}
+
+        if most is None or most >= steps:
+            return moved(steps)
+        count, rest = divmod(steps, most)
+        same = {"name": "SelfComposedDpEvent", "event": moved(most), "count": count}
+        return {"name": "ComposedDpEvent", "events": [same, moved(rest)]} if rest else same
+
     def tells(self, reach: int) -> Bound:
         """Exact; that of noise whose scale is a double where the scale is none."""
         if not reach:

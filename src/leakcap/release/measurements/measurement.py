@@ -7,12 +7,11 @@ catalogue's laws: it draws the noise, prices it and says how far it goes. A choi
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,17 +144,22 @@ class NoisyMeasurement(Measurement):
     @property
     def pure(self) -> bool:
         """Whether an ε holds without a δ."""
-        return math.isfinite(self.noise.apart(math.inf, steps=1, squared=Fraction(1)))
+        return self.noise.loss(steps=1, squared=Fraction(1)) is not None
 
     @property
     def loss(self) -> Fraction | None:
-        """The distance in scales."""
-        return Fraction(self.steps) / self.scale if self.pure else None
+        """The ε of totals so far apart."""
+        return self.noise.loss(steps=self.steps, squared=self.squared, most=self.most)
 
     @property
     def loss_contents(self) -> Fraction | None:
         """The same between contents."""
-        return Fraction(self.contents) / self.scale if self.pure else None
+        return self.noise.loss(steps=self.contents, squared=self.contents_squared, most=self.contents_most)
+
+    @property
+    def event(self) -> dict[str, Any] | None:
+        """What it was for an auditor; None of a law of noise that has no event."""
+        return self.noise.event(steps=self.steps, squared=self.squared, most=self.most)
 
     @property
     def rho(self) -> Fraction:
@@ -172,7 +176,9 @@ class NoisyMeasurement(Measurement):
         return plus(exact, self.noise.noise(len(exact), source))
 
     def curve(self) -> tuple[float, ...]:
-        """That of the noise at this distance."""
+        """That of the noise at this distance, if an auditor can compute it again; else all that ε allows."""
+        if self.event is None:
+            return super().curve()
         apart = self.noise.apart
         return tuple(apart(order, steps=self.steps, squared=self.squared, most=self.most) for order in ORDERS)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from leakcap.errors import InvalidQuery
 from leakcap.ledger.measured import composed, event_text, pure_event
-from leakcap.mechanism import TwoSidedGeometric
-from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
 
 if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan
@@ -26,37 +26,23 @@ def event_of(plan: Plan) -> str:
     '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
     """
     parts = composed([_event(part) for part in plan.parts])
-    pure = [part for part in plan.parts if isinstance(part, NoisyMeasurement) and _is_laplace(part)]
-    alone = sum((Fraction(part.steps) / part.scale for part in pure), Fraction(0))
-    together = sum((part.loss or Fraction(0) for part in pure), Fraction(0))
+    noisy = noisy_of(plan)
+    losses = [part.noise.loss(steps=part.steps, squared=part.squared, most=part.most) for part in noisy]
+    alone = sum((loss or Fraction(0) for loss in losses), Fraction(0))
+    together = sum((part.loss or Fraction(0) for part in noisy), Fraction(0))
     # A row may be unable to move all vectors as far as it can move each.
-    bounded = together < alone and len(pure) == len(plan.parts)
+    bounded = together < alone and len(noisy) == len(plan.parts)
     return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
 
 
-def _is_laplace(part: Measurement) -> bool:
-    return part.mechanism == TwoSidedGeometric.called and part.delta == 0
-
-
 def _event(part: Measurement) -> dict[str, Any]:
-    """Discrete Laplace noise by its name, Gaussian noise by its ρ; of all else what ε, with a δ, allows."""
-    if isinstance(part, NoisyMeasurement) and _is_laplace(part):
-        return _laplace(part, part.steps, part.steps if part.most is None else min(part.most, part.steps))
-    if isinstance(part, NoisyMeasurement) and part.loss is None:
-        return {"name": "ZCDpEvent", "rho": part.rho}
-    assert part.loss is not None
+    """That of its noise, or what its ε, with a δ, allows. Raises `InvalidQuery` where there is neither."""
+    known = part.event if isinstance(part, NoisyMeasurement) and part.delta == 0 else None
+    if known is not None:
+        return known
+    if part.loss is None:
+        raise InvalidQuery(
+            f"The noise of `{part.role}`, {part.mechanism}, has no ε and no event from which an auditor "
+            "could compute its charge. Give its class an `event`."
+        )
     return pure_event(part.loss, part.delta)
-
-
-def _laplace(part: NoisyMeasurement, steps: int, most: int) -> dict[str, Any]:
-    """As few cells as can share the steps, each moved as far as one can be: see `TwoSidedGeometric.apart`."""
-
-    def moved(far: int) -> dict[str, Any]:
-        rate = Fraction(1) / part.scale
-        return {"name": "DiscreteLaplaceDpEvent", "noise_parameter": rate, "sensitivity": far}
-
-    if most == steps:
-        return moved(steps)
-    count, rest = divmod(steps, most)
-    same = {"name": "SelfComposedDpEvent", "event": moved(most), "count": count}
-    return composed([same, moved(rest)] if rest else [same])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -66,6 +66,11 @@ class JointMeasurement(NoisyMeasurement):
     def rho(self) -> Fraction:
         """The share of what all of them show together, of Gaussian noise."""
         return self.share
+
+    @property
+    def event(self) -> dict[str, Any] | None:
+        """That of its own noise; of Gaussian noise its share."""
+        return super().event if self.pure else {"name": "ZCDpEvent", "rho": self.share}
 
     def curve(self) -> tuple[float, ...]:
         """That of its own noise, which no other distance of this number exceeds; of Gaussian noise its
