@@ -30,6 +30,7 @@ from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine.base import Columns
 from leakcap.release.measurements.measurement import Measurement, as_printed
 from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_of_rho
+from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.measurements.thresholds import plan_with_threshold
 from leakcap.release.numbers.answers import Labels
 from leakcap.release.numbers.whole import Whole, clamped, whole
@@ -249,13 +250,24 @@ def plan_at(query: Query, policy: Policy, offer: Offer | None) -> Plan:
             raise InvalidQuery(
                 f"`delta` of query `{query.name}` must be left out: only groups with private keys need one."
             )
-        return query.kind.plan(asked)
+        return _accounted(query.kind.plan(asked))
     except InvalidParameter:
         name, price = ("epsilon", query.epsilon) if query.rho is None else ("rho", query.rho)
         raise InvalidQuery(
             f"`{name}` of query `{query.name}` is out of the range that noise can be drawn for exactly. "
             f"Got {price!r}."
         ) from None
+
+
+def _accounted(plan: Plan) -> Plan:
+    """Raise `InvalidQuery` unless it is known what one unit adds to each noisy vector."""
+    for part in plan.parts:
+        if not isinstance(getattr(part, "contribution", None), Contribution):
+            raise InvalidQuery(
+                f"`contribution` of a measurement of statistic `{plan.query.statistic}` is missing: it says "
+                "what one unit adds, and so what the answer costs. Mend the statistic."
+            )
+    return plan
 
 
 def _offer(query: Query, policy: Policy) -> Offer:

@@ -37,9 +37,22 @@ from leakcap.release.statistics import statistics
 
 __all__ = ["sql_queries"]
 
-_AGGREGATES = {word: name for name, statistic in statistics().items() for word in statistic.sql}
-_PAIRS = {word: name for name, statistic in statistics().items() for word in statistic.sql_of_two}
-_ALLOWED = f"Allowed are {', '.join(sorted({*_AGGREGATES, *_PAIRS, 'COUNT(DISTINCT id)'} - {'MEAN'}))}"
+
+@cache
+def _aggregates() -> Mapping[str, str]:
+    """Functions of one column, by their words."""
+    return {word: name for name, statistic in statistics().items() for word in statistic.sql}
+
+
+@cache
+def _pairs() -> Mapping[str, str]:
+    """Functions of two."""
+    return {word: name for name, statistic in statistics().items() for word in statistic.sql_of_two}
+
+
+def _allowed() -> str:
+    words = {*_aggregates(), *_pairs(), "COUNT(DISTINCT id)"} - {"MEAN"}
+    return f"Allowed are {', '.join(sorted(words))}."
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,7 @@ def sql_queries(
     _check_columns(words, items, by)
     asked = [item for item in items if item.statistic is not None]
     if not asked:
-        raise words.refusal("nothing is counted, added up or averaged", items[0].start, f"{_ALLOWED}.")
+        raise words.refusal("nothing is counted, added up or averaged", items[0].start, _allowed())
     weights = [1.0] * len(asked) if weights is None else list(weights)
     if len(weights) != len(asked):
         raise InvalidQuery(f"`weights` must be one for each aggregate. Got {len(weights)} for {len(asked)}.")
@@ -145,31 +158,31 @@ def _aggregate(
 ) -> tuple[str, tuple[str, ...], list[Spelled]]:
     """The statistic, its columns and the words of a call."""
     called = words.word(start).strip('"').upper()
-    known = called in _AGGREGATES or called in _PAIRS
+    known = called in _aggregates() or called in _pairs()
     if not known or type(node) is not type(_plain_call(called)):
         if not isinstance(node, exp.Func) or isinstance(node, exp.Cast | exp.Case | exp.Binary):
             raise words.unsupported(node.key, node)
-        raise words.refusal(f"{called} is not supported", start, f"{_ALLOWED}.")
+        raise words.refusal(f"{called} is not supported", start, _allowed())
     found = _arguments(words, node, called, start)
-    if called in _AGGREGATES:
+    if called in _aggregates():
         statistic, columns, spelled = _argument(words, found[0], called, policy, scope)
     else:
         (first, left), (second, right) = (_column(words, one, policy, scope) for one in found)
         if first == second:
             raise words.refusal(f"{called} takes two different columns", start, "Ask for VAR_POP.")
-        statistic, columns, spelled = _PAIRS[called], (first, second), [*left, "COMMA", *right]
+        statistic, columns, spelled = _pairs()[called], (first, second), [*left, "COMMA", *right]
     return statistic, columns, [frozenset({called}), "L_PAREN", *spelled, "R_PAREN"]
 
 
 @cache
 def _plain_call(called: str) -> exp.Expr:
     """How sqlglot reads a call of this function with plain columns."""
-    return parse_one(f"{called}({'a, b' if called in _PAIRS else 'a'})", dialect="duckdb")
+    return parse_one(f"{called}({'a, b' if called in _pairs() else 'a'})", dialect="duckdb")
 
 
 def _arguments(words: Words, node: exp.Expression, called: str, start: int) -> list[exp.Expression]:
     """What stands between the parentheses. All else of the node must be as in a plain call."""
-    rule = f"{called} takes {'two columns' if called in _PAIRS else 'one column'}"
+    rule = f"{called} takes {'two columns' if called in _pairs() else 'one column'}"
     rule += " or *" if called == "COUNT" else ""
     plain = {name: _listed(value) for name, value in _plain_call(called).args.items()}
     columns = [name for name, value in plain.items() if any(type(one) is exp.Column for one in value)]
@@ -179,7 +192,7 @@ def _arguments(words: Words, node: exp.Expression, called: str, start: int) -> l
         if name not in columns and not its_name and _listed(value) != plain.get(name, []):
             raise words.refusal(rule, words.start_of(value, start))
     found = [one for name in columns for one in _listed(node.args.get(name))]
-    if len(found) != 1 + (called in _PAIRS):
+    if len(found) != 1 + (called in _pairs()):
         raise words.refusal(rule, start, f"It has {len(found)}.")
     for one in found:
         if isinstance(one, exp.Binary):
@@ -197,7 +210,7 @@ def _argument(
     words: Words, node: exp.Expression, called: str, policy: Policy, scope: Scope
 ) -> tuple[str, tuple[str, ...], list[Spelled]]:
     """What is between the parentheses of a function of one column, or of rows, or of people."""
-    statistic = _AGGREGATES[called]
+    statistic = _aggregates()[called]
     if statistic == "count" and isinstance(node, exp.Star):
         words.only(node, exp.Star)
         return statistic, (), ["STAR"]
