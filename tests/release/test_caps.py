@@ -109,16 +109,42 @@ class TestOdds:
         with pytest.raises(InvalidPolicy, match="give only one"):
             policy_of(caps={"coin_flip": 0.6, "epsilon": 1.0})
 
-    def test_no_delta_beside_it(self) -> None:
-        """ε = ln 1.5 with δ = 0.3 gives the pairs (δ, 0), (0.42, 0.28), … : a guess is right (1 + TV)/2."""
-        told, other = [0.3, 0.42, 0.28, 0.0], [0.0, 0.28, 0.42, 0.3]
+    @pytest.mark.parametrize("success", [0.51, 0.6, 0.75, 0.99])
+    @pytest.mark.parametrize("delta", [0.0, 1e-9, 1e-3, 0.015, 0.1, 0.3])
+    @pytest.mark.parametrize("steps", [1, 2])
+    def test_beside_a_delta_the_worst_pair_is_guessed_as_often_and_no_more(
+        self, success: float, delta: float, steps: int
+    ) -> None:
+        """Two laws that are (ε′, δ′) apart and no better, from four outcomes: a guess is right (1 + TV)/2."""
+        try:
+            epsilon = coin_flip_epsilon(success, contents_apart=steps, delta=delta)
+        except ValueError:
+            apart = delta if steps == 1 else 2 * delta
+            assert (1 + apart) / 2 >= success - 1e-12  # δ alone is as much
+            return
+        x, slack = math.exp(steps * epsilon), delta if steps == 1 else delta * (1 + math.exp(epsilon))
+        told = [slack, (1 - slack) * x / (1 + x), (1 - slack) / (1 + x), 0.0]
+        other = told[::-1]
         for a, b in ((told, other), (other, told)):
-            assert sum(max(x - 1.5 * y, 0.0) for x, y in zip(a, b, strict=True)) <= 0.3 + 1e-12
-        assert sum(max(x, y) for x, y in zip(told, other, strict=True)) / 2 == pytest.approx(0.72)
-        with pytest.raises(InvalidPolicy, match="`delta` > 0 lets a guess succeed more often"):
-            policy_of(caps={"coin_flip": 0.6, "delta": 0.3})
-        with pytest.raises(InvalidPolicy, match="`delta` > 0"):
-            policy_of(caps={"coin_flip": 0.6, "delta": 1e-12})
+            assert sum(max(p - x * q, 0.0) for p, q in zip(a, b, strict=True)) <= slack + 1e-12
+        guessed = sum(max(p, q) for p, q in zip(told, other, strict=True)) / 2
+        assert guessed == pytest.approx(success, abs=1e-11)
+
+    def test_a_delta_takes_its_part_of_the_odds(self) -> None:
+        alone, beside = (policy_of(caps={"coin_flip": 0.6, "delta": d}).caps for d in (0.0, 1e-3))
+        assert beside.delta == 1e-3
+        assert 0.9 * alone.epsilon < beside.epsilon < alone.epsilon
+        assert load_policy(policy_of(caps={"coin_flip": 0.6, "delta": 1e-3}).model_dump()).caps == beside
+
+    def test_a_delta_that_is_all_of_it_is_refused(self) -> None:
+        for delta in (0.3, 0.2):
+            with pytest.raises(InvalidPolicy, match=r"`delta` = 0\.[23] alone lets a guess succeed as often"):
+                policy_of(caps={"coin_flip": 0.6, "delta": delta})
+
+    @pytest.mark.parametrize("delta", [math.nan, -1e-9, 1.0, "0.1", True])
+    def test_a_delta_that_is_none(self, delta: object) -> None:
+        with pytest.raises(InvalidPolicy, match="delta"):
+            policy_of(caps={"coin_flip": 0.6, "delta": delta})
 
     def test_without_a_word_about_delta_none_may_be_spent(self) -> None:
         for caps in ({"coin_flip": 0.6}, {"coin_flip": 0.6, "delta": 0.0}):

@@ -62,7 +62,7 @@ class PolicyCaps(PolicyLimits):
     """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them.
 
     `coin_flip` says ε in odds: no guess between two equally likely possibilities about a person is right more
-    often than this. δ would add to it, so `delta` is then 0 and nothing else.
+    often than this, after all answers together. A `delta` takes its part of it; left out it is then 0.
     `nats_level` caps the level-α capacity about one person at order `alpha`.
     `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead,
     `each_period` what is spent within a day, week, month or year. All hold at once.
@@ -81,16 +81,10 @@ class PolicyCaps(PolicyLimits):
     @model_validator(mode="before")
     @classmethod
     def _pure_odds(cls, content: object) -> object:
-        """(ε, δ) lets a coin-flip guess succeed with (e^ε + δ)/(1 + e^ε): odds hold only without δ."""
+        """Odds without a `delta` are those of ε alone, and then nothing may have a δ."""
         if not isinstance(content, Mapping) or content.get("coin_flip") is None:
             return content
-        delta = content.get("delta")
-        if isinstance(delta, int | float) and delta > 0:
-            raise ValueError(
-                "`delta` > 0 lets a guess succeed more often than `coin_flip` says; remove `delta`, or give "
-                "`epsilon` in place of `coin_flip`"
-            )
-        return {**content, "delta": 0.0} if delta is None else content
+        return {**content, "delta": 0.0} if content.get("delta") is None else content
 
     @field_validator("each_person", mode="before")
     @classmethod
@@ -131,18 +125,30 @@ class PolicyCaps(PolicyLimits):
         )
 
 
-def coin_flip_epsilon(success: float, *, contents_apart: int) -> float:
-    """The largest ε under which a coin-flip guess succeeds at most so often: ln(p/(1−p)) per step, rounded
-    down.
+def coin_flip_epsilon(success: float, *, contents_apart: int, delta: float = 0.0) -> float:
+    """The largest ε with which, beside δ, a coin-flip guess succeeds at most so often; rounded down.
 
-    Under add/remove-one two possible contents of a person are two steps apart, so that each gets half.
-    Source: Tu 2013, the guessing game, sharpened.
+    Two contents one step apart: p ≤ (x + δ)/(1 + x) with x = e^ε. Under add/remove-one two possible contents
+    of a person are two steps apart, hence (2ε, (1 + x)δ): p ≤ (x² + δ(1 + x))/(1 + x²). Raises `ValueError`
+    where δ alone lets a guess succeed as often.
+    Source: Tu 2013, the guessing game, sharpened; Dwork & Roth 2014, theorem 2.2 for groups.
 
     >>> coin_flip_epsilon(0.6, contents_apart=1), coin_flip_epsilon(0.6, contents_apart=2)
     (0.405465108108, 0.202732554054)
+    >>> coin_flip_epsilon(0.72, contents_apart=1, delta=0.3)
+    0.405465108108
     """
     # It stands in the policy's fingerprint: in decimals, which are the same on every processor.
     with localcontext(Context(prec=60)):
-        p = Decimal(repr(float(success)))
-        ticks = (p / (1 - p)).ln() * 10**12 / contents_apart
-        return float(ticks.to_integral_value(ROUND_FLOOR).scaleb(-12))
+        p, d = Decimal(repr(float(success))), Decimal(repr(float(delta)))
+        odds = (p - d) / (1 - p)
+        if contents_apart == 2:
+            root = max(d * d + 4 * (1 - p) * (p - d), Decimal(0)).sqrt()
+            odds = (root - d) / (2 * (1 - p))
+        ticks = (odds.ln() * 10**12).to_integral_value(ROUND_FLOOR) if odds > 0 else Decimal(0)
+        if ticks < 1:
+            raise ValueError(
+                f"`delta` = {delta:g} alone lets a guess succeed as often as `coin_flip` = {success:g} "
+                "says; make one of them smaller or larger"
+            )
+        return float(ticks.scaleb(-12))

@@ -102,7 +102,10 @@ class Policy(Strict):
         if not isinstance(success, float) or not 0.5 < success < 1.0:
             return content
         apart = 2 if content.get("neighbours") == "add-remove-one" else 1
-        epsilon = coin_flip_epsilon(success, contents_apart=apart)
+        delta = caps.get("delta")
+        if delta is not None and not (isinstance(delta, int | float) and 0.0 <= delta < 1.0):
+            return content
+        epsilon = coin_flip_epsilon(success, contents_apart=apart, delta=delta or 0.0)
         if caps.get("epsilon", epsilon) != epsilon:
             raise ValueError(
                 f"`caps.coin_flip` = {success:g} means `caps.epsilon` = {epsilon}; give only one"
