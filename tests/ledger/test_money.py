@@ -105,10 +105,17 @@ def test_spends_that_are_no_amount_are_refused(name: str, value: object) -> None
         Spend(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["epsilon", "delta"])
-def test_differential_privacy_is_not_spent_without_a_bound(name: str) -> None:
+def test_differential_privacy_is_not_spent_without_a_bound() -> None:
     with pytest.raises(InvalidParameter):
-        Spend(**{name: math.inf})
+        Spend(delta=math.inf)
+
+
+@pytest.mark.parametrize("caps", [Caps(1e6), Caps(1e6, delta=0.9)])
+def test_no_cap_takes_an_epsilon_without_a_bound_and_without_a_curve(caps: Caps) -> None:
+    with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=caps) as ledger:
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve([Charge("n", "count", Spend(epsilon=math.inf))])
+        assert ledger.entries() == []
 
 
 @pytest.mark.parametrize("name", ["nats_person", "nats_table", "nats_level"])
