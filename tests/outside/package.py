@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["installed"]
+__all__ = ["STATISTIC", "WITHOUT", "WITHOUT_A_PRICE", "installed"]
 
 STATISTIC = '''
 """How many rows have a value, under noise of a law that leakcap does not know."""
@@ -47,6 +47,10 @@ class Present(IntegerStatistic):
 '''
 
 WITHOUT = STATISTIC.replace("part = replace(part, noise=", "part = replace(part, contribution=None, noise=")
+
+WITHOUT_A_PRICE = STATISTIC.replace(
+    "def event(", "def loss(self, **_):\n        return None\n\n    def event("
+)
 
 
 def installed(place: Path, name: str, text: str, entry: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from outside.package import STATISTIC, WITHOUT, installed
+from outside.package import STATISTIC, WITHOUT, WITHOUT_A_PRICE, installed
 
 QUERIES = """
 policy = "policy.toml"
@@ -85,6 +85,15 @@ def test_without_a_contribution_nothing_is_planned_or_spent(tmp_path: Path) -> N
     installed(tmp_path, "others", WITHOUT, "others:Present")
     found = used(tmp_path)
     assert found["refused"].startswith("`contribution` of a measurement of statistic `present` is missing")
+    assert found["entries"] == 0
+
+
+def test_noise_without_an_epsilon_and_without_an_event_is_refused(tmp_path: Path) -> None:
+    installed(tmp_path, "others", WITHOUT_A_PRICE, "others:Present")
+    found = used(tmp_path)
+    assert found["refused"].startswith(
+        "The noise of `count`, noise of another package, has no ε and no event"
+    )
     assert found["entries"] == 0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from leakcap.errors import InvalidQuery
 from leakcap.ledger.measured import composed, event_text, pure_event
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
 
@@ -36,13 +35,9 @@ def event_of(plan: Plan) -> str:
 
 
 def _event(part: Measurement) -> dict[str, Any]:
-    """That of its noise, or what its ε, with a δ, allows. Raises `InvalidQuery` where there is neither."""
+    """That of its noise, or what its ε, with a δ, allows."""
     known = part.event if isinstance(part, NoisyMeasurement) and part.delta == 0 else None
     if known is not None:
         return known
-    if part.loss is None:
-        raise InvalidQuery(
-            f"The noise of `{part.role}`, {part.mechanism}, has no ε and no event from which an auditor "
-            "could compute its charge. Give its class an `event`."
-        )
+    assert part.loss is not None  # `plan_query` refuses noise that has neither
     return pure_event(part.loss, part.delta)

@@ -28,7 +28,7 @@ from leakcap.release.columns.typed import typed_column
 from leakcap.release.conditions.condition import Condition, named, to_text, to_tree
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine.base import Columns
-from leakcap.release.measurements.measurement import Measurement, as_printed
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, as_printed
 from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.measurements.thresholds import plan_with_threshold
@@ -266,6 +266,11 @@ def _accounted(plan: Plan) -> Plan:
             raise InvalidQuery(
                 f"`contribution` of a measurement of statistic `{plan.query.statistic}` is missing: it says "
                 "what one unit adds, and so what the answer costs. Mend the statistic."
+            )
+        if isinstance(part, NoisyMeasurement) and part.loss is None and part.event is None:
+            raise InvalidQuery(
+                f"The noise of `{part.role}`, {part.mechanism}, has no ε and no event from which an auditor "
+                "could compute its charge. Give its class an `event`."
             )
     return plan
 
