@@ -25,11 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.bound import Bound
-from leakcap.mechanism.selection import PermuteAndFlip, permute_and_flip
-from leakcap.numeric import float_up, up
-from leakcap.release.measurements.measurement import Measurement
-from leakcap.release.measurements.tight import tight_mutual_information
+from leakcap.mechanism.selection import permute_and_flip
+from leakcap.numeric import up
+from leakcap.release.measurements.choice import ChoiceMeasurement
 from leakcap.release.numbers.whole import Whole
 from leakcap.sampling import ByteSource
 
@@ -39,29 +37,16 @@ _WORD = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class PickMeasurement(Measurement):
+class PickMeasurement(ChoiceMeasurement):
     """The `top` largest of `keys` categories in each group; `sensitivity` counts all rounds."""
 
-    epsilon: Fraction
-    sensitivity: int
-    scale: Fraction
     top: int
     keys: int
 
     @property
-    def mechanism(self) -> str:
-        """The draw."""
-        return PermuteAndFlip.called
-
-    @property
-    def loss(self) -> Fraction:
-        """The ε between neighbours over all rounds, exactly."""
-        return Fraction(self.sensitivity) / self.scale
-
-    @property
     def loss_contents(self) -> Fraction:
         """The ε between any two possible contents of one unit's data, over all rounds."""
-        return self.top * Fraction(self.contribution.diameter) / self.scale
+        return self.top * super().loss_contents
 
     @property
     def noise_scale(self) -> float:
@@ -71,11 +56,6 @@ class PickMeasurement(Measurement):
     def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """For each group the places of the chosen categories, as they were chosen."""
         return picked(exact, self.keys, self.top, self.scale, source)
-
-    def capacity(self) -> Bound:
-        """What no mechanism of this ε exceeds."""
-        ceiling = tight_mutual_information(float_up(self.loss_contents))
-        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
 
     def table_nats(self, units: int) -> float:
         """No more than the logarithm of how many answers there are."""

@@ -31,11 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.bound import Bound
-from leakcap.mechanism.selection import PermuteAndFlip, nats_off, permute_and_flip
-from leakcap.numeric import float_up, up
-from leakcap.release.measurements.measurement import Measurement
-from leakcap.release.measurements.tight import tight_mutual_information
+from leakcap.mechanism.selection import nats_off, permute_and_flip
+from leakcap.numeric import up
+from leakcap.release.measurements.choice import ChoiceMeasurement
 from leakcap.release.numbers.whole import Whole
 from leakcap.sampling import ByteSource
 
@@ -58,34 +56,16 @@ _WORD = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankMeasurement(Measurement):
+class RankMeasurement(ChoiceMeasurement):
     """One choice of a bin: the quantile numerator/denominator, moved by `shift`, among `bins` bins.
 
     All of it, `sensitivity` and `scale` too, counts in rows/denominator.
     """
 
-    epsilon: Fraction
-    sensitivity: int
-    scale: Fraction
     numerator: int
     denominator: int
     shift: int = 0
     bins: int = 1
-
-    @property
-    def mechanism(self) -> str:
-        """The draw."""
-        return PermuteAndFlip.called
-
-    @property
-    def loss(self) -> Fraction:
-        """The ε between neighbours, exactly."""
-        return Fraction(self.sensitivity) / self.scale
-
-    @property
-    def loss_contents(self) -> Fraction:
-        """The ε between any two possible contents of one unit's data."""
-        return Fraction(self.contribution.diameter) / self.scale
 
     @property
     def noise_scale(self) -> float:
@@ -95,11 +75,6 @@ class RankMeasurement(Measurement):
     def draw(self, exact: Whole, source: ByteSource) -> Whole:
         """The chosen bin of each group."""
         return chosen_bins(self, exact, self.bins, source)
-
-    def capacity(self) -> Bound:
-        """What no mechanism of this ε exceeds."""
-        ceiling = tight_mutual_information(float_up(self.loss_contents))
-        return Bound(0.0, ceiling, method="any mechanism of this ε", source="Dong, Durfee & Rogers 2020")
 
     def table_nats(self, units: int) -> float:
         """No more than the logarithm of how many answers there are."""
