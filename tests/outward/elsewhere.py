@@ -80,8 +80,7 @@ ELSEWHERE = {
     ),
     "leakcap.release.measurements.measurement.NoisyMeasurement.capacity": _PRICE,
     "leakcap.release.measurements.measurement.Measurement.capacity": _PRICE,
-    "leakcap.release.measurements.picks.PickMeasurement.capacity": _PRICE,
-    "leakcap.release.measurements.ranks.RankMeasurement.capacity": _PRICE,
+    "leakcap.release.measurements.choice.ChoiceMeasurement.capacity": _PRICE,
     "leakcap.release.statistics.matrices.JointMeasurement.capacity": _PRICE,
     "leakcap.release.measurements.thresholds.ThresholdMeasurement.capacity": (
         "tests/release/test_thresholds.py::test_no_person_tells_more_than_the_nats_that_are_charged"
