@@ -12,7 +12,7 @@ from sqlglot import exp
 from engines.adversarial import POLICIES, QUERIES, arrow_table, doubles, random_rows
 from leakcap.errors import DataError
 from leakcap.release import attach
-from leakcap.release.columns.typed import Total, column, data_type
+from leakcap.release.columns.typed import ExactSum, column, data_type
 from leakcap.release.engine.spark import Spark, spark_table
 from leakcap.release.engine.spark_sql import SparkSQL
 from release.world import exact, planned, policy_of
@@ -39,7 +39,7 @@ def test_sums_do_not_overflow(spark: Any, ansi: str) -> None:
     spark.conf.set("spark.sql.ansi.enabled", ansi)
     for largest in (2**53, -(2**53)):
         spark.range(3000).selectExpr(f"{largest}L AS v").createOrReplaceTempView("large")
-        total = Total(this=column("v"), largest=2**53)
+        total = ExactSum(this=column("v"), largest=2**53)
         text = SparkSQL({}).lower(total).sql("spark")
         assert spark.sql(f"SELECT {text} FROM large").collect()[0][0] == 3000 * largest
     spark.conf.set("spark.sql.ansi.enabled", "true")

@@ -13,7 +13,7 @@ import sqlglot
 from engines.adversarial import POLICIES, QUERIES, arrow_table, doubles, random_rows
 from leakcap.errors import BudgetExceeded, DataError, InvalidQuery
 from leakcap.release import Query, attach, dry_run
-from leakcap.release.columns.typed import Total, column
+from leakcap.release.columns.typed import ExactSum, column
 from leakcap.release.dummy import dummy_engine
 from leakcap.release.engine import Doubles, Integers, duck
 from leakcap.release.planning.scan import scans_of
@@ -37,12 +37,12 @@ def test_a_sum_that_doubles_could_get_wrong_is_not_given() -> None:
     """2³⁵ 2¹⁸ times is 2⁵³; one value more could be rounded away, and with 2⁵³ + 1 it is."""
     connection = duckdb.connect()
     for rows, expected in ((2**18, 2**53), (2**18 + 1, None)):
-        text = Doubles({}).lower(Total(this=column("v"), largest=2**35)).sql("duckdb")
+        text = Doubles({}).lower(ExactSum(this=column("v"), largest=2**35)).sql("duckdb")
         given = f"(SELECT CAST({2**35} AS DOUBLE) AS v FROM range({rows}))"
         assert connection.execute(f"SELECT {text} FROM {given}").fetchall() == [(expected,)]
     values = "(SELECT unnest([9007199254740992, 1]) AS v)"
     assert connection.execute(f"SELECT SUM(v::DOUBLE) FROM {values}").fetchall() == [(2.0**53,)]
-    text = Integers({}).lower(Total(this=column("v"), largest=2**53)).sql("duckdb")
+    text = Integers({}).lower(ExactSum(this=column("v"), largest=2**53)).sql("duckdb")
     assert connection.execute(f"SELECT {text} FROM {values}").fetchall() == [(2**53 + 1,)]
 
 
@@ -134,7 +134,7 @@ def test_squares_add_up_exactly_however_many_they_are(rows: int) -> None:
     """Of integers up to 2²⁰ the squares pass 2⁵³ after 2¹³ rows; the quick statement is sure of them all."""
     values = np.random.default_rng(rows).integers(-(2**20), 2**20, rows)
     assert (values**2).sum(dtype=object) > 2**53 or rows == 7
-    node = Total(this=sqlglot.parse_one("v * v - 5"), largest=2**40)
+    node = ExactSum(this=sqlglot.parse_one("v * v - 5"), largest=2**40)
     assert Doubles({}).limit(node) is None
     text = Doubles({}).lower(node).sql("duckdb")
     connection = duckdb.connect()

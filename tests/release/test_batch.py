@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leakcap.errors import BudgetExceeded, InvalidQuery
 from leakcap.release import PrivateTable, Question, load_policy
-from leakcap.release.asking.shares import AIMS, Draft, divided
+from leakcap.release.asking.shares import AIMS, QueryTemplate, divided
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.statistics import statistics
 from release.world import COLUMNS, policy_of, table
@@ -85,7 +85,7 @@ def test_every_statistic_can_be_asked_lazily(statistic: str) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_shares_never_exceed_the_budget(weights: list[float], epsilon: float, aim: Any) -> None:
     policy = policy_of()
-    drafts = [Draft([COUNT, SUM][i % 2], weight=weight) for i, weight in enumerate(weights)]
+    drafts = [QueryTemplate([COUNT, SUM][i % 2], weight=weight) for i, weight in enumerate(weights)]
     queries = divided(drafts, policy, epsilon=epsilon, aim=aim)
     total = sum(Decimal(repr(query.epsilon)) for query in queries)
     assert total <= Decimal(repr(epsilon))
@@ -101,7 +101,7 @@ def test_delta_is_shared_to_fifteen_digits_however_many_ticks_it_has(takers: int
     policy = policy_of(
         caps={"epsilon": 100.0, "delta": 0.5}, columns=COLUMNS | {"w": {"keys": "private", "type": "text"}}
     )
-    drafts = [Draft({**COUNT, "by": "w"})] * takers
+    drafts = [QueryTemplate({**COUNT, "by": "w"})] * takers
     found = {query.delta for query in divided(drafts, policy, epsilon=1.0, delta=delta)}
     # A second route: decimals, rounded down to a tick and then to fifteen digits.
     with localcontext(Context(prec=60, rounding=ROUND_FLOOR)):
@@ -113,7 +113,7 @@ def test_a_share_below_a_tick_is_refused_by_its_name() -> None:
     policy = policy_of(
         caps={"epsilon": 100.0, "delta": 0.5}, columns=COLUMNS | {"w": {"keys": "private", "type": "text"}}
     )
-    draft = Draft({**COUNT, "by": "w"})
+    draft = QueryTemplate({**COUNT, "by": "w"})
     with pytest.raises(InvalidQuery, match=r"`delta` is too small to be shared out\. Ask for more, or for"):
         divided([draft, draft], policy, epsilon=1.0, delta=1e-30)
     with pytest.raises(InvalidQuery, match=r"`epsilon` is too small to be shared out\."):
@@ -152,7 +152,7 @@ def test_one_reading_of_the_table_for_a_batch(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("error", [1.0, 3.0, 30.0, 100.0])
 def test_a_count_gets_the_least_epsilon_for_its_error(error: float) -> None:
     # P(|Z| > a) = 2 s^(a+1)/(1+s), s = e^-ε, from theory: the least ε has this equal to 5 %.
-    epsilon = divided([Draft(COUNT, error=error)], policy_of())[0].epsilon
+    epsilon = divided([QueryTemplate(COUNT, error=error)], policy_of())[0].epsilon
 
     def beyond(e: float) -> float:
         return 2 * math.exp(-e * (error + 1)) / (1 + math.exp(-e))
@@ -161,7 +161,11 @@ def test_a_count_gets_the_least_epsilon_for_its_error(error: float) -> None:
 
 
 def test_wanted_errors_come_first_and_weights_share_the_rest() -> None:
-    drafts = [Draft(COUNT, error=30.0), Draft(SUM, weight=3.0), Draft({**SUM, "column": "y"})]
+    drafts = [
+        QueryTemplate(COUNT, error=30.0),
+        QueryTemplate(SUM, weight=3.0),
+        QueryTemplate({**SUM, "column": "y"}),
+    ]
     first, second, third = divided(drafts, policy_of(), epsilon=0.5)
     assert plan_query(first, policy_of()).errors[0] <= 30
     rest = Decimal("0.5") - Decimal(repr(first.epsilon))
@@ -172,7 +176,7 @@ def test_wanted_errors_come_first_and_weights_share_the_rest() -> None:
 @pytest.mark.parametrize("weights", [[1.0, 1.0], [3.0, 0.5]])
 def test_the_least_total_error_is_the_least(weights: list[float]) -> None:
     policy = policy_of()
-    drafts = [Draft(COUNT, weight=weights[0]), Draft(SUM, weight=weights[1])]
+    drafts = [QueryTemplate(COUNT, weight=weights[0]), QueryTemplate(SUM, weight=weights[1])]
     best = [query.epsilon for query in divided(drafts, policy, epsilon=1.0, aim="least total error")]
 
     # A count moves by 1 and the sum by 10: variances 2(Δ/ε)².
@@ -189,18 +193,22 @@ def test_the_least_total_error_is_the_least(weights: list[float]) -> None:
     ("drafts", "options", "message"),
     [
         ([], {"epsilon": 1.0}, "at least one query"),
-        ([Draft(COUNT)], {}, "weights share it out"),
-        ([Draft(COUNT)], {"epsilon": 0.0}, "`epsilon` must be a positive"),
-        ([Draft(COUNT)], {"epsilon": float("nan")}, "`epsilon` must be a positive"),
-        ([Draft(COUNT)], {"epsilon": 1.0, "aim": "luck"}, "divided for one of"),
-        ([Draft(COUNT, error=3.0)], {"epsilon": 0.1}, "cannot stay within 3.0"),
-        ([Draft(COUNT, error=30.0)] * 2, {"epsilon": 0.15}, "need ε = 0.19"),
-        ([Draft(COUNT), Draft(SUM, weight=1e-300)], {"epsilon": 1.0}, "too small to be shared"),
-        ([Draft({**SUM, "column": "nobody"}, error=1.0)], {}, "not a column of the policy"),
+        ([QueryTemplate(COUNT)], {}, "weights share it out"),
+        ([QueryTemplate(COUNT)], {"epsilon": 0.0}, "`epsilon` must be a positive"),
+        ([QueryTemplate(COUNT)], {"epsilon": float("nan")}, "`epsilon` must be a positive"),
+        ([QueryTemplate(COUNT)], {"epsilon": 1.0, "aim": "luck"}, "divided for one of"),
+        ([QueryTemplate(COUNT, error=3.0)], {"epsilon": 0.1}, "cannot stay within 3.0"),
+        ([QueryTemplate(COUNT, error=30.0)] * 2, {"epsilon": 0.15}, "need ε = 0.19"),
+        (
+            [QueryTemplate(COUNT), QueryTemplate(SUM, weight=1e-300)],
+            {"epsilon": 1.0},
+            "too small to be shared",
+        ),
+        ([QueryTemplate({**SUM, "column": "nobody"}, error=1.0)], {}, "not a column of the policy"),
     ],
 )
 def test_what_can_not_be_solved_is_refused(
-    drafts: list[Draft], options: dict[str, Any], message: str
+    drafts: list[QueryTemplate], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidQuery, match=message):
         divided(drafts, policy_of(), **options)
@@ -211,9 +219,9 @@ def test_what_can_not_be_solved_is_refused(
 )
 def test_claims_are_positive_numbers(claim: dict[str, Any]) -> None:
     with pytest.raises(InvalidQuery, match="must be a positive finite number"):
-        Draft(COUNT, **claim)
+        QueryTemplate(COUNT, **claim)
     with pytest.raises(InvalidQuery, match="not both"):
-        Draft(COUNT, weight=1.0, error=1.0)
+        QueryTemplate(COUNT, weight=1.0, error=1.0)
 
 
 def test_delta_goes_to_what_has_private_keys() -> None:
@@ -225,8 +233,12 @@ def test_delta_goes_to_what_has_private_keys() -> None:
             "columns": {"c": {"keys": "private"}},
         }
     )
-    drafts = [Draft(COUNT), Draft({**COUNT, "by": "c"}), Draft({**COUNT, "by": ("c",), "name": "m"})]
-    (refused,) = divided([Draft(COUNT)], policy, epsilon=1.0, delta=1e-6)
+    drafts = [
+        QueryTemplate(COUNT),
+        QueryTemplate({**COUNT, "by": "c"}),
+        QueryTemplate({**COUNT, "by": ("c",), "name": "m"}),
+    ]
+    (refused,) = divided([QueryTemplate(COUNT)], policy, epsilon=1.0, delta=1e-6)
     with pytest.raises(InvalidQuery, match="only groups with private keys"):
         plan_query(refused, policy)
     assert [q.delta for q in divided(drafts, policy, epsilon=3.0, delta=1e-6)] == [None, 5e-7, 5e-7]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from leakcap.errors import DataError, InvalidPolicy, InvalidQuery
 from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, query_from
-from leakcap.release.columns.typed import SOURCE, Read, Steps, joined_source
+from leakcap.release.columns.typed import SOURCE, Quantize, ReadColumn, joined_source
 from leakcap.release.engine.base import Statement
 from leakcap.release.planning.plan import Plan, plan_query, read_totals
 from leakcap.release.planning.price import price_of
@@ -377,5 +377,5 @@ def test_the_columns_that_are_checked_are_those_that_the_statement_reads() -> No
         {"statistic": "median", "column": "people.age", "join": ["people"], "where": "people.sex = 'f'"},
     ):
         plan = plan_query(query_from({"name": "q", "epsilon": 1.0, **asked}), policy)
-        read = {node.this.name for node in plan.logical("seed").find_all(Read, Steps)}
+        read = {node.this.name for node in plan.logical("seed").find_all(ReadColumn, Quantize)}
         assert (read & {*plan.policy.columns}) - keys <= {*plan.used_columns} <= read, asked

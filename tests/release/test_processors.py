@@ -25,7 +25,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.policy.caps import coin_flip_epsilon
 from leakcap.policy.document import load_policy
 from leakcap.release import Query
-from leakcap.release.asking.shares import Aim, Draft, divided
+from leakcap.release.asking.shares import Objective, QueryTemplate, divided
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
 from leakcap.release.results.exposure import exposure_of
@@ -197,10 +197,10 @@ def test_a_batch_is_divided_the_same_on_every_processor(change: bool, request: A
         request.getfixturevalue("other_processor")
     policy = load_policy(POLICIES["present"])
     for tenth in range(1, 60):
-        drafts = [Draft({"name": "n", "statistic": "count"}, weight=float(w)) for w in (1, 8, 27)]
+        drafts = [QueryTemplate({"name": "n", "statistic": "count"}, weight=float(w)) for w in (1, 8, 27)]
         for aim, parts in (("least total error", (1, 2, 3)), ("equal errors", (1, 8, 27))):
             budget = tenth * sum(parts)
-            found = divided(drafts, policy, epsilon=budget / 1000, aim=cast(Aim, aim))
+            found = divided(drafts, policy, epsilon=budget / 1000, aim=cast(Objective, aim))
             assert [query.epsilon for query in found] == [tenth * part / 1000 for part in parts]
 
 

@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
-from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Given, compare
+from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Pasted, compare
 from leakcap.web.choosing import epsilon_plots, needs, needs_plots
 from leakcap.web.choosing.epsilon import MECHANISMS, Meaning, asked, count_error
 from leakcap.web.choosing.epsilon_gaussian import meaning_of
@@ -210,7 +210,7 @@ def test_a_need_that_nothing_meets_is_said(web: TestClient) -> None:
 
 
 def test_the_survey() -> None:
-    found = compare(Given(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity"))
+    found = compare(Pasted(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity"))
     rows = {(row.section, row.name): row for row in found.rows}
     shannon = rows["at most, whatever is believed", "Shannon capacity"]
     assert shannon.a == "0.160621"
@@ -228,12 +228,12 @@ def test_the_survey() -> None:
 
 
 def test_refinement_is_shown_where_it_holds() -> None:
-    found = compare(Given("1,0\n0,1\n", "3/4,1/4\n1/4,3/4\n", "uniform", "identity"))
+    found = compare(Pasted("1,0\n0,1\n", "3/4,1/4\n1/4,3/4\n", "uniform", "identity"))
     assert found.orders[0].claim == "B never leaks more than A, on average"
     assert [order.holds for order in found.orders] == [True, False, True, False]
     never = "B never leaks more than A, whatever is believed and wanted."
     assert found.verdicts == [f"On average {never}", f"In the worst case {never}"]
-    same = compare(Given(EXAMPLES["geometric"], EXAMPLES["geometric"], "uniform", "identity"))
+    same = compare(Pasted(EXAMPLES["geometric"], EXAMPLES["geometric"], "uniform", "identity"))
     assert same.verdicts[0] == "On average both leak the same, whatever is believed and wanted."
 
 
@@ -253,7 +253,7 @@ def pictures() -> list[tuple[str, Figure]]:
         for kind in needs.NEEDS
         for f in needs_plots.figures(choice(needs.needed({"need": kind})))
     ]
-    survey = Given(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
+    survey = Pasted(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
     return found + [(f"mechanism-{f.key}", f) for f in compare(survey).figures]
 
 

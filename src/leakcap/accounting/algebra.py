@@ -14,7 +14,7 @@ import numpy as np
 from leakcap.accounting.finite import finite_loss
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.normal import GaussianLoss
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.definition import (
     KLDP,
     MIDP,
@@ -206,7 +206,7 @@ def _(definition: ApproxDP) -> PrivacyLoss:
 
 @dominating_loss.register
 def _(definition: GaussianDP) -> PrivacyLoss:
-    part: Part = GaussianLoss(definition.mu) if definition.mu > 0 else finite_loss([1.0], [1.0])
+    part: LossComponent = GaussianLoss(definition.mu) if definition.mu > 0 else finite_loss([1.0], [1.0])
     return PrivacyLoss(((part, 1),))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from leakcap.accounting.binomial import at_least
 from leakcap.accounting.fixed_size import moved
 from leakcap.accounting.labelled import LabelledLoss
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.accounting.sampled import sampled
 from leakcap.errors import require
 
@@ -18,10 +18,10 @@ __all__ = ["TruncatedLoss", "truncated"]
 class TruncatedLoss(LabelledLoss):
     """A Poisson sample cut to a largest size; make it with `truncated`."""
 
-    plan: tuple[Part, float, int, int] | None = None
+    plan: tuple[LossComponent, float, int, int] | None = None
 
 
-def truncated(part: Part, rate: float, people: int, most: int) -> Part:
+def truncated(part: LossComponent, rate: float, people: int, most: int) -> LossComponent:
     """The loss of one person removed, seen through a Poisson sample cut to `most` of `people` at random.
 
     Let K of the others be drawn, whoever is looked at aside. Up to K = most − 1 nothing is cut, and the

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from leakcap.accounting.finite import FiniteLoss, finite_loss
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
@@ -29,13 +29,13 @@ class ConcentratedLoss(FiniteLoss):
     xi: float = 0.0
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """Itself: zCDP is of both directions."""
         return self
 
 
 @lru_cache(maxsize=64)
-def concentrated(rho: float, xi: float = 0.0) -> Part:
+def concentrated(rho: float, xi: float = 0.0) -> LossComponent:
     """The loss of a pair that dominates all mechanisms with D_α ≤ ξ + ρα for all α > 1, both ways.
 
     δ(ε) is below b(ε) = min over α of e^{(α−1)(ξ+ρα−ε)}·(1 − 1/α)^{α−1}/α for each of them, and below 1 −

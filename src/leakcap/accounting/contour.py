@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from leakcap.accounting.lattice import Lattice
-from leakcap.accounting.part import UNIT, Numbers, Part, total_transform
+from leakcap.accounting.part import UNIT, LossComponent, Numbers, total_transform
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.search import maximise
 
@@ -37,7 +37,7 @@ __all__ = [
     "saddle_of",
 ]
 
-Parts = Sequence[tuple[Part, int]]
+Parts = Sequence[tuple[LossComponent, int]]
 Mean = Callable[[float], float]
 
 _TOLERANCE = math.log(1e-12)

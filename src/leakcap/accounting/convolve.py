@@ -14,13 +14,13 @@ from leakcap.accounting.finite import FiniteLoss
 from leakcap.accounting.grid import GridLoss, above, below
 from leakcap.accounting.gridsum import Bracket, GridSum
 from leakcap.accounting.lattice import common_lattice
-from leakcap.accounting.part import UNIT, Part
+from leakcap.accounting.part import UNIT, LossComponent
 from leakcap.accounting.window import Means, of_one, of_sum, outside
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["bracket_around", "convolved"]
 
-Parts = Sequence[tuple[Part, int]]
+Parts = Sequence[tuple[LossComponent, int]]
 
 _MOST_POINTS = 1 << 20
 _NEGLIGIBLE = 1e-12
@@ -90,7 +90,7 @@ def _log_size(parts: Parts, epsilon: float | None, delta: float | None) -> float
     return min(chernoff(parts, epsilon, saddle_for_epsilon(parts, epsilon)), 0.0)
 
 
-def _dense(parts: Parts) -> list[tuple[Part, int]]:
+def _dense(parts: Parts) -> list[tuple[LossComponent, int]]:
     return [item for item in parts if not isinstance(item[0], FiniteLoss)]
 
 

@@ -14,7 +14,7 @@ from leakcap.accounting.convolve import bracket_around
 from leakcap.accounting.exact import Enumeration, enumerate_losses
 from leakcap.accounting.finite import FiniteLoss
 from leakcap.accounting.lattice import Lattice, common_lattice
-from leakcap.accounting.part import Ends, Part
+from leakcap.accounting.part import Ends, LossComponent
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import down, up
 
@@ -30,7 +30,7 @@ __all__ = [
     "pure",
 ]
 
-Parts = tuple[tuple[Part, int], ...]
+Parts = tuple[tuple[LossComponent, int], ...]
 
 GRID = "FFT on a grid"
 _CONTOUR = "saddle-point contour"
@@ -70,7 +70,7 @@ class Curve:
 class _Closed:
     """A single query's closed form."""
 
-    part: Part
+    part: LossComponent
 
     def deltas(self, epsilon: Floats) -> tuple[Floats, Floats]:
         ends = np.array([self.part.hockey_stick(e) or (0.0, 1.0) for e in epsilon.tolist()])

@@ -19,7 +19,7 @@ from leakcap.accounting.fixed_size import FixedSizeLoss, ReplacementLoss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.normal import GaussianLoss
-from leakcap.accounting.part import Part, Reversed
+from leakcap.accounting.part import LossComponent, Reversed
 from leakcap.accounting.sampled import SampledGaussianLoss, SampledLaplaceLoss
 from leakcap.errors import InvalidParameter, LeakcapError, NoRoute
 from leakcap.mechanism import Gaussian, Laplace, TwoSidedGeometric
@@ -53,7 +53,7 @@ def from_event(event: object) -> PrivacyLoss:
     return reader(event)
 
 
-def _one(part: Part) -> PrivacyLoss:
+def _one(part: LossComponent) -> PrivacyLoss:
     return PrivacyLoss(((part, 1),))
 
 
@@ -242,7 +242,7 @@ class _Answer:
         self.noise_parameter, self.num_buckets = noise_parameter, num_buckets
 
 
-def _alike(a: FiniteLoss, b: Part) -> bool:
+def _alike(a: FiniteLoss, b: LossComponent) -> bool:
     if not isinstance(b, FiniteLoss) or len(a.losses) != len(b.losses) or a.infinite or a.lost:
         return False
     pairs = [*zip(a.losses, b.losses, strict=True), *zip(a.p, b.p, strict=True)]

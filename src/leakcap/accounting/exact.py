@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from leakcap.accounting.finite import FiniteLoss
-from leakcap.accounting.part import UNIT, Part
+from leakcap.accounting.part import UNIT, LossComponent
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["BLOCK_ERROR", "Enumeration", "blocks", "enumerate_losses"]
@@ -40,7 +40,7 @@ class Enumeration:
         return max(value - noise, 0.0), value + noise
 
 
-def enumerate_losses(parts: Sequence[tuple[Part, int]]) -> Enumeration | None:
+def enumerate_losses(parts: Sequence[tuple[LossComponent, int]]) -> Enumeration | None:
     """Every total loss of finite rows, or None where there are more than 131,072 combinations.
 
     >>> from leakcap.accounting.finite import finite_loss
@@ -65,7 +65,7 @@ def enumerate_losses(parts: Sequence[tuple[Part, int]]) -> Enumeration | None:
     return Enumeration(losses, logs, sum(count for _, count in rows), units)
 
 
-def blocks(part: Part, count: int) -> list[tuple[Part, int]]:
+def blocks(part: LossComponent, count: int) -> list[tuple[LossComponent, int]]:
     """The same queries in blocks of a few thousand outcomes, for rows of more than two losses.
 
     Merging on a grid loses little where losses lie dense, and much where they lie alone.

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
+from leakcap.accounting.part import UNIT, Atoms, Ends, LossComponent, Numbers
 from leakcap.divergence import Renyi, log_ratio
 from leakcap.errors import InvalidChannel
 from leakcap.numeric.logspace import Floats
@@ -22,7 +22,7 @@ _BLOCK = 1 << 21
 
 
 @dataclass(frozen=True)
-class FiniteLoss(Part):
+class FiniteLoss(LossComponent):
     """Two rows over the same outcomes, outcomes of equal loss merged; make it with `finite_loss`.
 
     `units` is how many halves of a last place the masses can be off by.
@@ -110,7 +110,7 @@ class FiniteLoss(Part):
         return self.reverse.renyi(alpha)
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """The other direction."""
         return FiniteLoss(
             tuple(-loss for loss in self.losses[::-1]),

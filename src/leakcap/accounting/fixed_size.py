@@ -13,7 +13,7 @@ from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.labelled import LabelledLoss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.normal import GaussianLoss
-from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
+from leakcap.accounting.part import UNIT, Atoms, Ends, LossComponent, Numbers
 from leakcap.accounting.sampled import SampledGaussianLoss, SampledLaplaceLoss, sampled
 from leakcap.accounting.sampled_renyi import mixed_log
 from leakcap.errors import InvalidParameter, require
@@ -30,7 +30,7 @@ _RARE = 1e-24
 
 
 @dataclass(frozen=True)
-class FixedSizeLoss(Part):
+class FixedSizeLoss(LossComponent):
     """Symmetric noise on a sample of fixed size, one person replaced; symmetric itself.
 
     Above 0 the loss of (1−r)Q + rP against Q, below 0 its mirror image, and what is left is 0. With
@@ -170,7 +170,7 @@ class FixedSizeLoss(Part):
         return self.renyi(alpha)
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """Itself."""
         return self
 
@@ -212,7 +212,7 @@ def _nodes(part: FixedSizeLoss, reach: float) -> tuple[Floats, Floats]:
     return losses, np.append(logs - 0.5 * (mu + points) - math.log(4.0), -mu - math.log(2.0))
 
 
-def fixed_size(part: Part, rate: float) -> Part:
+def fixed_size(part: LossComponent, rate: float) -> LossComponent:
     """The loss of one record replaced, seen through a sample of the fraction `rate`.
 
     Its profile is δ((1−r)Q + rP ‖ Q) for ε ≥ 0 and δ(P ‖ (1−r)P + rQ) for ε < 0: convex in e^ε, hence the
@@ -255,7 +255,7 @@ def fixed_size(part: Part, rate: float) -> Part:
     )
 
 
-def moved(part: Part, times: int) -> Part:
+def moved(part: LossComponent, times: int) -> LossComponent:
     """The same noise at so many times the distance. Raises `InvalidParameter` unless it is Gaussian or
     Laplace.
 
@@ -278,10 +278,10 @@ def moved(part: Part, times: int) -> Part:
 class ReplacementLoss(LabelledLoss):
     """Draws with replacement; make it with `with_replacement`."""
 
-    plan: tuple[Part, int, int] | None = None
+    plan: tuple[LossComponent, int, int] | None = None
 
 
-def with_replacement(part: Part, size: int, people: int) -> Part:
+def with_replacement(part: LossComponent, size: int, people: int) -> LossComponent:
     """The loss of one of so many people replaced, seen through `size` draws with replacement.
 
     Somebody is drawn k times with the chance w_k, and η = 1 − w_0. For ε ≥ 0 the profile at ln(1 + η(e^ε −

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["GridLoss", "above", "below", "merged"]
@@ -75,7 +75,7 @@ class _Cells:
     smooth: bool
 
 
-def _cells(part: Part, step: float, low: float, high: float, offset: float | None) -> _Cells:
+def _cells(part: LossComponent, step: float, low: float, high: float, offset: float | None) -> _Cells:
     """Everything `part` has, in cells of width `step` from `low` to `high` and two tails.
 
     Without an `offset` the grid goes through the largest atom.
@@ -107,7 +107,7 @@ def _cells(part: Part, step: float, low: float, high: float, offset: float | Non
     return _Cells(offset, step, first, index[seen], p[seen], q[seen], on_grid, left, right, smooth)
 
 
-def above(part: Part, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
+def above(part: LossComponent, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
     """A loss on the grid whose δ(ε) is nowhere below that of `part`.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss
@@ -140,7 +140,7 @@ def _chords(cells: _Cells, sign: float) -> Floats:
     )
 
 
-def below(part: Part, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
+def below(part: LossComponent, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
     """A loss on the grid whose δ(ε) is nowhere above that of `part`.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss

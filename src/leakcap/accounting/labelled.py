@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.accounting.part import NO_ATOMS, UNIT, Atoms, Ends, Numbers, Part, Reversed
+from leakcap.accounting.part import NO_ATOMS, UNIT, Atoms, Ends, LossComponent, Numbers, Reversed
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import down, up
 
@@ -17,7 +17,7 @@ _SMALL = 0.5
 
 
 @dataclass(frozen=True)
-class LabelledLoss(Part):
+class LabelledLoss(LossComponent):
     """A pair is drawn, each with its weight, and shown with its answer; the rest of the weights tells all.
 
     δ(ε) is the weighted mean of the pairs' own, so that it is what advanced joint convexity leaves of a
@@ -28,7 +28,7 @@ class LabelledLoss(Part):
     (2.0, 2.0)
     """
 
-    kinds: tuple[tuple[Part, float], ...]
+    kinds: tuple[tuple[LossComponent, float], ...]
     rest: float = 0.0
 
     @property
@@ -42,7 +42,7 @@ class LabelledLoss(Part):
         return min(self.rest + sum(weight * part.lost for part, weight in self.kinds), 1.0)
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """Each pair the other way about."""
         return self if all(part.reverse == part for part, _ in self.kinds) else Reversed(self)
 
@@ -140,7 +140,9 @@ class LabelledLoss(Part):
         return max(down(found[0], 64), 0.0), up(found[1], 64)
 
 
-def _of_moments(kinds: tuple[tuple[Part, float], ...], divergences: list[float], alpha: float) -> float:
+def _of_moments(
+    kinds: tuple[tuple[LossComponent, float], ...], divergences: list[float], alpha: float
+) -> float:
     weights, z = [weight for _, weight in kinds], alpha - 1.0
     if math.inf in divergences:
         return math.inf

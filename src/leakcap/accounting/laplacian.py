@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part, relative_error
+from leakcap.accounting.part import UNIT, Atoms, Ends, LossComponent, Numbers, relative_error
 from leakcap.errors import require
 from leakcap.mechanism.laplace import laplace_hockey_stick, laplace_renyi
 from leakcap.numeric.enclosure import Digits, Interval, enclose
@@ -22,7 +22,7 @@ _CHUNK = 1 << 19
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(Part):
+class LaplaceLoss(LossComponent):
     """Laplace noise at distance ε in units of its scale: P(L=ε) = ½, P(L=−ε) = e^{−ε}/2, a density between.
 
     M(z) = ½(e^{zε} + e^{−(1+z)ε}) + ½(e^{zε} − e^{−(1+z)ε})/(1+2z).
@@ -91,7 +91,7 @@ class LaplaceLoss(Part):
         return self.renyi(alpha)
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """Itself: the mirror image of Laplace noise is Laplace noise."""
         return self
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakcap.accounting.finite import FiniteLoss
-from leakcap.accounting.part import Numbers, Part
+from leakcap.accounting.part import LossComponent, Numbers
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Lattice", "common_lattice"]
@@ -42,7 +42,7 @@ class Lattice:
         return np.asarray(b * (near - np.exp(-(z + 1.0) * first) / -np.expm1(-(z + 1.0) * b)))
 
 
-def common_lattice(parts: Sequence[tuple[Part, int]]) -> Lattice | None:
+def common_lattice(parts: Sequence[tuple[LossComponent, int]]) -> Lattice | None:
     """The lattice of the sum of all losses, or None; only rows of finitely many losses have one.
 
     >>> from leakcap.accounting.finite import finite_loss

@@ -16,7 +16,7 @@ from leakcap.accounting.curve import GRID, infinite, largest
 from leakcap.accounting.finite import finite_loss
 from leakcap.accounting.fixed_size import fixed_size, with_replacement
 from leakcap.accounting.pairs import loss_of
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.accounting.profile import Profile
 from leakcap.accounting.routes import TOLERANCE, checked, deltas_at, epsilon_on_grid, least_epsilon
 from leakcap.accounting.sampled import sampled
@@ -46,7 +46,7 @@ class PrivacyLoss:
     Bound(lower=18.95028736..., upper=18.95028736..., ...)
     """
 
-    parts: tuple[tuple[Part, int], ...]
+    parts: tuple[tuple[LossComponent, int], ...]
 
     def __post_init__(self) -> None:
         for _, count in self.parts:
@@ -92,7 +92,7 @@ class PrivacyLoss:
         True
         """
         items = losses.items() if isinstance(losses, Mapping) else ((loss, 1) for loss in losses)
-        counted: dict[Part, int] = {}
+        counted: dict[LossComponent, int] = {}
         for loss, times in items:
             whole = isinstance(times, int) and not isinstance(times, bool) and times >= 1
             require(whole, "count", "PrivacyLoss", "be an integer of at least 1", times)
@@ -183,7 +183,7 @@ class PrivacyLoss:
         part = truncated(self._single("sampled_truncated"), rate, people, most)
         return PrivacyLoss(((part, 1),))
 
-    def _single(self, verb: str) -> Part:
+    def _single(self, verb: str) -> LossComponent:
         if self.queries != 1:
             raise InvalidParameter(
                 f"`{verb}` takes the loss of one query. Got {self!r}. Sample each query, then compose; "

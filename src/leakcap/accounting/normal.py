@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.accounting.part import UNIT, Ends, Numbers, Part
+from leakcap.accounting.part import UNIT, Ends, LossComponent, Numbers
 from leakcap.errors import require
 from leakcap.mechanism.gaussian import gaussian_hockey_stick
 from leakcap.numeric.enclosure import Digits, Interval, enclose
@@ -23,7 +23,7 @@ _BEYOND = 64.0
 
 
 @dataclass(frozen=True)
-class GaussianLoss(Part):
+class GaussianLoss(LossComponent):
     """N(μ²/2, μ²) under P and N(−μ²/2, μ²) under Q: unit Gaussians at distance `mu`.
 
     Source: Balle & Wang 2018; Dong, Roth & Su 2022.
@@ -79,7 +79,7 @@ class GaussianLoss(Part):
         return self.renyi(alpha)
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """Itself."""
         return self
 

@@ -10,7 +10,7 @@ import numpy as np
 from leakcap.accounting.finite import finite_loss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.normal import GaussianLoss
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter
 from leakcap.mechanism import DiscreteGaussian, Gaussian, Laplace, Mechanism
@@ -24,7 +24,7 @@ _WINDOW = 512
 
 
 @singledispatch
-def loss_of(mechanism: object) -> Part:
+def loss_of(mechanism: object) -> LossComponent:
     """The loss of the dominating pair of a mechanism, or of a channel with two inputs.
 
     >>> loss_of(Gaussian(2.0)).mu
@@ -37,7 +37,7 @@ def loss_of(mechanism: object) -> Part:
 
 
 @loss_of.register
-def _(mechanism: Mechanism) -> Part:
+def _(mechanism: Mechanism) -> LossComponent:
     pair = mechanism.dominating_pair()
     if pair is not None:
         return finite_loss(pair.p, pair.q, units=_ROUNDINGS)
@@ -48,7 +48,7 @@ def _(mechanism: Mechanism) -> Part:
 
 
 @loss_of.register
-def _(mechanism: Channel) -> Part:
+def _(mechanism: Channel) -> LossComponent:
     if mechanism.shape[0] == 2:
         return finite_loss(mechanism.matrix[0], mechanism.matrix[1])
     raise InvalidParameter(
@@ -58,12 +58,12 @@ def _(mechanism: Channel) -> Part:
 
 
 @loss_of.register
-def _(mechanism: Gaussian) -> Part:
+def _(mechanism: Gaussian) -> LossComponent:
     return GaussianLoss(*_quotient(mechanism.sensitivity, mechanism.sigma, mechanism.mu))
 
 
 @loss_of.register
-def _(mechanism: Laplace) -> Part:
+def _(mechanism: Laplace) -> LossComponent:
     return LaplaceLoss(*_quotient(mechanism.sensitivity, mechanism.scale, mechanism.claim()))
 
 
@@ -74,7 +74,7 @@ def _quotient(over: float, under: float, rounded: float) -> tuple[float, Fractio
 
 
 @loss_of.register
-def _(mechanism: DiscreteGaussian) -> Part:
+def _(mechanism: DiscreteGaussian) -> LossComponent:
     window = mechanism.window()
     if window is None:
         raise InvalidParameter(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["UNIT", "Atoms", "Ends", "Numbers", "Part", "Reversed", "total_transform"]
+__all__ = ["UNIT", "Atoms", "Ends", "LossComponent", "Numbers", "Reversed", "total_transform"]
 
 Numbers = NDArray[Any]
 """Real or complex numbers."""
@@ -35,7 +35,7 @@ class Atoms(NamedTuple):
 NO_ATOMS = Atoms(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
-class Part(ABC):
+class LossComponent(ABC):
     """The loss L = ln P(y)/Q(y) of one query, y drawn from P; frozen, so that equal parts are counted.
 
     The transform is M(z) = E_P[e^{zL}] over finite losses, an entire function; K = ln M. Between the two
@@ -97,7 +97,7 @@ class Part(ABC):
         return None
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """The loss of the other direction, Q against P."""
         return Reversed(self)
 
@@ -112,7 +112,7 @@ class Part(ABC):
         return total, error
 
 
-def _peak(part: Part, z: Numbers, log_value: Numbers) -> Numbers:
+def _peak(part: LossComponent, z: Numbers, log_value: Numbers) -> Numbers:
     """K(Re z), each real part once: a contour has only one."""
     if not np.iscomplexobj(z):
         return log_value
@@ -130,10 +130,10 @@ def relative_error(error: Floats, log_value: Numbers, log_peak: Numbers) -> Floa
 
 
 @dataclass(frozen=True)
-class Reversed(Part):
+class Reversed(LossComponent):
     """The loss of Q against P, from that of P against Q."""
 
-    part: Part
+    part: LossComponent
 
     @property
     def infinite(self) -> float:
@@ -146,7 +146,7 @@ class Reversed(Part):
         return self.part.infinite
 
     @property
-    def reverse(self) -> Part:
+    def reverse(self) -> LossComponent:
         """The other direction."""
         return self.part
 
@@ -198,14 +198,14 @@ class Reversed(Part):
         return self.part.renyi(alpha)
 
 
-def total_transform(parts: Sequence[tuple[Part, int]], z: Numbers) -> tuple[Numbers, Floats]:
+def total_transform(parts: Sequence[tuple[LossComponent, int]], z: Numbers) -> tuple[Numbers, Floats]:
     """K of the sum of all losses, and a bound on the relative error of e^K.
 
     >>> from leakcap.accounting.normal import GaussianLoss
     >>> float(total_transform([(GaussianLoss(1.0), 3)], np.array([1.0]))[0][0])
     3.0
     """
-    families: dict[type[Part], list[tuple[Part, int]]] = {}
+    families: dict[type[LossComponent], list[tuple[LossComponent, int]]] = {}
     for part, count in parts:
         families.setdefault(type(part), []).append((part, count))
     total, error = np.zeros_like(z), np.zeros(z.shape)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.accounting.power import powers
 from leakcap.accounting.routes import deltas_at
 from leakcap.bound import Bound
@@ -28,7 +28,7 @@ class _Direction(Protocol):
     """One direction of a composed loss: its parts, and ε at a δ."""
 
     @property
-    def parts(self) -> tuple[tuple[Part, int], ...]:
+    def parts(self) -> tuple[tuple[LossComponent, int], ...]:
         """The single losses, and how often each is composed."""
 
     @property

@@ -2,7 +2,8 @@
 
 A closed form or the list of all outcomes; else the contour while it is cheap; else the grid, finer and finer;
 else the contour at any price. Every route gives an interval that holds the truth, so that they are met, and
-the first narrow enough ends the search. What a contour costs is known before it is made (`Part.work`).
+the first narrow enough ends the search. What a contour costs is known before it is made
+(`LossComponent.work`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.normal import GaussianLoss, normal_cells
-from leakcap.accounting.part import UNIT, Atoms, Ends, Numbers, Part
+from leakcap.accounting.part import UNIT, Atoms, Ends, LossComponent, Numbers
 from leakcap.accounting.sampled_renyi import mixed_log, sampled_gaussian_renyi, sampled_laplace_renyi
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.gaussian import gaussian_hockey_stick
@@ -31,7 +31,7 @@ _QUADRATURE = 1e-6
 """ln of what a quadrature of a positive and smooth integrand is surely right to."""
 
 
-def sampled(part: Part, rate: float) -> Part:
+def sampled(part: LossComponent, rate: float) -> LossComponent:
     """The loss of (1−rate)·Q + rate·P against Q: the removal side of Poisson sampling.
 
     Its reverse is the side of adding. Source: Zhu, Dong & Wang 2022, theorem 11.
@@ -94,7 +94,7 @@ def mixed_profile_back(gamma: Interval, rate: Interval, profile: Profile) -> Int
     return profile(gamma * rate / rest) * rest
 
 
-class _Mixture(Part):
+class _Mixture(LossComponent):
     """(1−rate)·Q + rate·P against Q; a subclass knows P against Q."""
 
     rate: float

@@ -10,12 +10,12 @@ import numpy as np
 
 from leakcap.accounting.contour import log_mean
 from leakcap.accounting.grid import GridLoss
-from leakcap.accounting.part import Part
+from leakcap.accounting.part import LossComponent
 from leakcap.numeric.logspace import Floats, logsumexp
 
 __all__ = ["Means", "of_one", "of_sum", "outside"]
 
-Parts = Sequence[tuple[Part, int]]
+Parts = Sequence[tuple[LossComponent, int]]
 Rows = Sequence[tuple[GridLoss, int]]
 Value = Callable[[float], float]
 
@@ -47,11 +47,11 @@ def of_one(parts: Parts, log_least: float) -> tuple[float, float]:
     return min(lows), max(highs)
 
 
-def _mass_above(part: Part, x: float) -> float:
+def _mass_above(part: LossComponent, x: float) -> float:
     return float(part.masses(np.array([x, math.inf]))[0][0])
 
 
-def _mass_below(part: Part, x: float) -> float:
+def _mass_below(part: LossComponent, x: float) -> float:
     return float(part.masses(np.array([-math.inf, -x]))[0][0])
 
 
@@ -119,12 +119,12 @@ def of_sum(means: Means, c: float, goal: float) -> tuple[float, float]:
     return left, max(right, left + 1e-6 * max(means.top - means.bottom, 1e-9))
 
 
-def _cut(part: Part, low: float, high: float) -> tuple[float, float]:
+def _cut(part: LossComponent, low: float, high: float) -> tuple[float, float]:
     bottom, top = part.support()
     return max(bottom, low), min(top, high)
 
 
-def _lumps(part: Part, low: float, high: float, size: int) -> tuple[Floats, Floats]:
+def _lumps(part: LossComponent, low: float, high: float, size: int) -> tuple[Floats, Floats]:
     """Masses in cells, at each cell's mean ratio; cells are narrow near zero, where rare samples have all."""
     bottom, top = _cut(part, low, high)
     near = np.geomspace(1e-9, 1.0, size // 4) * max(abs(bottom), abs(top))

@@ -9,7 +9,15 @@ import numpy as np
 
 from leakcap.audit.outcomes import Outcomes
 from leakcap.audit.partition import ByKind, ByScore, ByValue, Cells, Partition, Score, log_ratios
-from leakcap.audit.scores import Coordinate, Distance, Histograms, Logistic, LowestBit, Neighbourly, Total
+from leakcap.audit.scores import (
+    Coordinate,
+    CoordinateSum,
+    Distance,
+    Histograms,
+    Logistic,
+    LowestBit,
+    Neighbourly,
+)
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Candidate", "candidates"]
@@ -63,7 +71,7 @@ def _scores(first: Floats, second: Floats) -> Iterator[tuple[str, Score]]:
         return
     for index in _telling(first, second)[:MAX_COORDINATES]:
         yield f"coordinate {index} of the output", Coordinate(int(index))
-    yield "sum of the coordinates", Total()
+    yield "sum of the coordinates", CoordinateSum()
     yield "exponent of the coordinates' lowest bit", LowestBit()
     yield "score of the coordinates' histograms", Histograms.learn(first, second)
     yield "score of a logistic regression", Logistic.learn(first, second)
@@ -88,7 +96,7 @@ def _of_score(
     parts = score(first.numbers[first.numeric]), score(second.numbers[second.numeric])
     pooled = np.concatenate(parts)
     values = np.unique(pooled)
-    learned = not isinstance(score, Coordinate | LowestBit | Total)
+    learned = not isinstance(score, Coordinate | LowestBit | CoordinateSum)
     if len(values) <= MAX_VALUES:
         plain = ByValue(name, score, values, np.arange(len(values) + 2))
         order = np.argsort(log_ratios(plain.counts(first), plain.counts(second)), kind="stable")

@@ -16,7 +16,7 @@ from leakcap.audit.value import CurvePoint, Evidence
 from leakcap.numeric.logspace import Floats
 
 __all__ = [
-    "Fresh",
+    "Holdout",
     "Limits",
     "certify_curve",
     "certify_delta",
@@ -39,7 +39,7 @@ class Limits:
     evidence: tuple[Evidence, ...] = ()
 
 
-class Fresh:
+class Holdout:
     """Samples that no rule has seen; their cell counts are kept by partition.
 
     Each trial's label was a fair coin, so that an output under which ε-DP lets the inputs differ by e^ε
@@ -69,7 +69,7 @@ class Fresh:
         )
 
 
-def certify_epsilon(fresh: Fresh, plan: Plan, level: float) -> Limits:
+def certify_epsilon(fresh: Holdout, plan: Plan, level: float) -> Limits:
     """The ε of pure DP, exact: under ε-DP right guesses are at most Bin(guesses, e^ε/(1+e^ε)).
 
     The guessing rule is fixed beforehand, outputs may have any law, and both directions count at once.
@@ -84,7 +84,7 @@ def certify_epsilon(fresh: Fresh, plan: Plan, level: float) -> Limits:
     return found[0] if best.lower <= found[0].lower else best
 
 
-def _guessed(fresh: Fresh, partition: Partition, guess: Guess, level: float, above: float) -> Limits:
+def _guessed(fresh: Holdout, partition: Partition, guess: Guess, level: float, above: float) -> Limits:
     first, second = fresh.counts(partition)
     right = int(first[guess.first].sum() + second[guess.second].sum())
     wrong = int(second[guess.first].sum() + first[guess.second].sum())
@@ -99,7 +99,7 @@ def _guessed(fresh: Fresh, partition: Partition, guess: Guess, level: float, abo
     return Limits(max(lower, 0.0), max(upper, 0.0), max(estimate, 0.0), evidence)
 
 
-def certify_curve(fresh: Fresh, plan: Plan, level: float) -> tuple[CurvePoint, ...]:
+def certify_curve(fresh: Holdout, plan: Plan, level: float) -> tuple[CurvePoint, ...]:
     """Events with limits of both probabilities, all together at the level: Clopper–Pearson, Bonferroni."""
     share = level / max(2 * len(plan.tests), 1)
     points = []
@@ -119,7 +119,7 @@ def certify_curve(fresh: Fresh, plan: Plan, level: float) -> tuple[CurvePoint, .
 
 
 def certify_delta(
-    fresh: Fresh, partition: Partition, test: TailEvent, epsilon: float, level: float
+    fresh: Holdout, partition: Partition, test: TailEvent, epsilon: float, level: float
 ) -> Limits:
     """δ(ε) by one event: the mean over trials of 2·1{event, likely input} − 2e^ε·1{event, unlikely input}."""
     first, second = (float(c[test.cells].sum()) for c in fresh.counts(partition))
@@ -133,7 +133,9 @@ def certify_delta(
     return Limits(found.lower, min(found.upper, 1.0), found.estimate, evidence)
 
 
-def certify_gain(fresh: Fresh, partition: Partition, decoder: Decoder, spread: float, level: float) -> Limits:
+def certify_gain(
+    fresh: Holdout, partition: Partition, decoder: Decoder, spread: float, level: float
+) -> Limits:
     """Mutual information at the decoder's prior: the mean of ln(posterior/prior) of the truth.
 
     Source: Barber & Agakov 2003.
@@ -155,7 +157,7 @@ def _mean_limits(
     return Limits(max(lower, 0.0), max(upper, 0.0), max(mean, 0.0), evidence)
 
 
-def certify_variation(fresh: Fresh, partition: Partition, decoder: Decoder, level: float) -> Limits:
+def certify_variation(fresh: Holdout, partition: Partition, decoder: Decoder, level: float) -> Limits:
     """Total variation, exact: all labels are guessed, right ones are Bin(runs, (1 + advantage)/2)."""
     first, second = fresh.counts(partition)
     ours = decoder.first > decoder.second

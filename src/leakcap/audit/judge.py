@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from leakcap.audit.certify import (
-    Fresh,
+    Holdout,
     Limits,
     certify_delta,
     certify_epsilon,
@@ -63,7 +63,7 @@ def refutable(claim: Definition, epsilon: float | None = None) -> Definition:
 
 
 def judge(
-    claim: Definition, tested: Definition, fresh: Fresh, plan: Plan, level: float, tolerance: float
+    claim: Definition, tested: Definition, fresh: Holdout, plan: Plan, level: float, tolerance: float
 ) -> Judgement:
     """The verdict on a claim by what `tested`, which follows from it, says of this pair."""
     quantity, claimed, limits = _measured(tested, fresh, plan, level)
@@ -72,7 +72,7 @@ def judge(
     return Judgement(claim, quantity, claimed, limits.lower, limits.upper, verdict, needed)
 
 
-def _measured(tested: Definition, fresh: Fresh, plan: Plan, level: float) -> tuple[str, float, Limits]:
+def _measured(tested: Definition, fresh: Holdout, plan: Plan, level: float) -> tuple[str, float, Limits]:
     match tested:
         case PureDP(epsilon):
             return "ε", epsilon, certify_epsilon(fresh, plan, level)
@@ -97,7 +97,7 @@ def _allowed(claimed: float, tolerance: float) -> float:
     return claimed * (1.0 + tolerance) + 0.1 * tolerance
 
 
-def _needed(claimed: float, limits: Limits, tolerance: float, fresh: Fresh) -> int:
+def _needed(claimed: float, limits: Limits, tolerance: float, fresh: Holdout) -> int:
     """Limits close in as one over the root of the number of samples; rare events as one over the number."""
     now = max(1.0, sum(fresh.sizes) / 2)
     width = max(limits.upper - limits.estimate, limits.estimate - limits.lower)

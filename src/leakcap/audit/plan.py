@@ -24,7 +24,7 @@ from leakcap.audit.rules import (
 )
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Learned", "Plan", "make_plan"]
+__all__ = ["Plan", "TrainingCounts", "make_plan"]
 
 Z = 1.645
 CURVE = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -32,7 +32,7 @@ CURVE = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True)
-class Learned:
+class TrainingCounts:
     """The learned samples: two parts of each input's, one for partitions and one for rules."""
 
     first: tuple[Outcomes, Outcomes]
@@ -71,7 +71,9 @@ class Plan:
     """Standard deviation of what the decoder gains in a trial, as learned."""
 
 
-def make_plan(learned: Learned, names: Sequence[str], *, bits: bool, ats: Sequence[float] = ()) -> Plan:
+def make_plan(
+    learned: TrainingCounts, names: Sequence[str], *, bits: bool, ats: Sequence[float] = ()
+) -> Plan:
     """Try all candidates on the learned samples; `ats` are the ε of claims on δ(ε)."""
     tried = [
         _try(candidate, learned)
@@ -99,7 +101,7 @@ def _key(partition: Partition, test: TailEvent) -> tuple[int, bytes, bool]:
     return id(partition), np.sort(test.cells).tobytes(), test.forward
 
 
-def _try(candidate: Candidate, learned: Learned) -> _Tried:
+def _try(candidate: Candidate, learned: TrainingCounts) -> _Tried:
     part = candidate.partition
     pairs = []
     for early, late in (learned.first, learned.second):

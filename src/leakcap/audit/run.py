@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.audit.certify import (
-    Fresh,
+    Holdout,
     certify_curve,
     certify_epsilon,
     certify_gain,
@@ -20,7 +20,7 @@ from leakcap.audit.certify import (
 )
 from leakcap.audit.judge import judge, refutable
 from leakcap.audit.outcomes import Outcomes, Reader
-from leakcap.audit.plan import Learned, Plan, make_plan
+from leakcap.audit.plan import Plan, TrainingCounts, make_plan
 from leakcap.audit.sources import Runner, runner
 from leakcap.audit.value import Audit, Verdict
 from leakcap.bound import Bound
@@ -145,7 +145,7 @@ def audit_samples(
     # Hoeffding: half the trials plus this many are on one side with chance OVERFLOW·error at most.
     size = int(2 * least - math.sqrt(4 * least * math.log(2.0 / (OVERFLOW * error))))
     pools = [_shuffled(outcomes, generator) for outcomes in given]
-    trials = Given(reader, (pools[0], pools[1]), generator)
+    trials = Samples(reader, (pools[0], pools[1]), generator)
     return _look(trials, size, settings, error * (1.0 - OVERFLOW))
 
 
@@ -174,7 +174,7 @@ def _level(error: float, look: int, looks: int) -> float:
     return error * EARLY * 0.5 ** (looks - 1 - look) / (1.0 - 0.5 ** (looks - 1))
 
 
-class Given:
+class Samples:
     """Samples of both inputs, in the order in which trials with fair labels take them."""
 
     def __init__(
@@ -210,7 +210,7 @@ class Given:
         return self._pools[0][low:high], self._pools[1][start - low : stop - high]
 
 
-class Trials(Given):
+class Trials(Samples):
     """The same, run when they are needed, in chunks on either input in turn."""
 
     def __init__(
@@ -254,16 +254,16 @@ class Trials(Given):
         return outcomes
 
 
-def _look(trials: Given, size: int, settings: Settings, level: float) -> Audit:
+def _look(trials: Samples, size: int, settings: Settings, level: float) -> Audit:
     """All bounds from the first `size` trials."""
     trials.upto(size)
     learned = min(max(int(settings.learn * size), min(LEARN_LEAST, size // 4)), LEARN_MOST)
     half = learned // 2
     early, late, rest = trials.part(0, half), trials.part(half, learned), trials.part(learned, size)
     failures = _failures(trials.reader, [early, late, rest])
-    parts = Learned((early[0], late[0]), (early[1], late[1]), size - learned)
+    parts = TrainingCounts((early[0], late[0]), (early[1], late[1]), size - learned)
     tested, plan = _plan(parts, trials.reader, settings)
-    fresh = Fresh(*rest)
+    fresh = Holdout(*rest)
     epsilon = certify_epsilon(fresh, plan, level)
     nats = certify_gain(fresh, *plan.decoder, plan.spread, level)
     variation = certify_variation(fresh, *plan.decoder, level)
@@ -283,7 +283,7 @@ def _look(trials: Given, size: int, settings: Settings, level: float) -> Audit:
     )
 
 
-def _plan(learned: Learned, reader: Reader, settings: Settings) -> tuple[Definition | None, Plan]:
+def _plan(learned: TrainingCounts, reader: Reader, settings: Settings) -> tuple[Definition | None, Plan]:
     """The plan, and the claim in the form in which it is tested."""
     if settings.claim is None:
         return None, make_plan(learned, reader.names, bits=settings.bits)

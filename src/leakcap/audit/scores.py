@@ -8,7 +8,7 @@ import numpy as np
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Coordinate", "Distance", "Histograms", "Logistic", "LowestBit", "Neighbourly", "Total"]
+__all__ = ["Coordinate", "CoordinateSum", "Distance", "Histograms", "Logistic", "LowestBit", "Neighbourly"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Total:
+class CoordinateSum:
     """The sum of the coordinates."""
 
     def __call__(self, numbers: Floats) -> Floats:

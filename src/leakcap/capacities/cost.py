@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from leakcap.adversary import InputCost
 from leakcap.bound import Bound
 from leakcap.capacities.solvers.certificate import ShannonCertificate
-from leakcap.capacities.solvers.newton import Place, Search
+from leakcap.capacities.solvers.newton import Iterate, Search
 from leakcap.capacities.solvers.rows import DenseRows
 from leakcap.capacities.solvers.shannon import _Shannon, shannon_capacity
 from leakcap.capacities.verb import solve
@@ -138,7 +138,7 @@ class _Priced(_Shannon):
         super().__init__(certificate)
         self.price = price
 
-    def place(self, prior: Floats, image: Floats) -> Place:
+    def place(self, prior: Floats, image: Floats) -> Iterate:
         plain = super().place(prior, image)
         distance = plain.distance - self.price
         lower = plain.lower - float(prior @ self.price)
@@ -146,7 +146,7 @@ class _Priced(_Shannon):
         value = float(prior @ distance)
         return replace(plain, distance=distance, value=value, lower=lower, upper=max(upper, lower))
 
-    def _margin(self, plain: Place) -> float:
+    def _margin(self, plain: Iterate) -> float:
         """What rounding can have taken from any row: as in the certificate, at the largest row's size."""
         base = self.certificate.negentropy
         size = float(np.max(np.abs(base)) + np.max(np.abs(base - plain.distance))) + 1.0

@@ -16,7 +16,7 @@ from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
     from leakcap.release import Policy, Preview, Query, Release
-    from leakcap.release.asking.shares import Aim
+    from leakcap.release.asking.shares import Objective
 
 __all__ = ["sql"]
 
@@ -107,7 +107,7 @@ def _asked(
         tables=tables,
         weights=_numbers(weights),
         delta=delta,
-        aim=cast("Aim", how[0]),
+        aim=cast("Objective", how[0]),
         noise=how[1],
     )
     return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger)

@@ -16,7 +16,7 @@ from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, link
 from leakcap.ledger.curve import ORDERS, curve_read, curve_text
 from leakcap.ledger.details import FROM
-from leakcap.ledger.rules import Rules, rules_read
+from leakcap.ledger.rules import CapsInTicks, rules_read
 from leakcap.ledger.sameness import memo_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
@@ -70,7 +70,7 @@ def stamp(clock: Callable[[], datetime], last: str, label: str) -> str:
     )
 
 
-def first_row(dataset: str, policy: str, rules: Rules, time: str) -> dict[str, Any]:
+def first_row(dataset: str, policy: str, rules: CapsInTicks, time: str) -> dict[str, Any]:
     """The row that binds a ledger to its data set, its policy and its caps."""
     return link(_row(1, "open", time, 0, 0) | {"details": owner_text(dataset, policy, rules)}, START)
 
@@ -257,7 +257,7 @@ def _curve_units(curve: Curve) -> tuple[float, ...]:
     return tuple(map(_units, curve))
 
 
-def owner_text(dataset: str, policy: str, rules: Rules) -> str:
+def owner_text(dataset: str, policy: str, rules: CapsInTicks) -> str:
     """Canonical JSON of data set, policy and caps."""
     return _json({"dataset": dataset, "policy": policy, "caps": json.loads(rules.text)})
 

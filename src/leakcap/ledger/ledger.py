@@ -22,8 +22,8 @@ from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
 from leakcap.ledger.limits import excess, refuse
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
-from leakcap.ledger.reading import Book
-from leakcap.ledger.rules import Rules, rules_of
+from leakcap.ledger.reading import LedgerReader
+from leakcap.ledger.rules import CapsInTicks, rules_of
 from leakcap.ledger.schema import EVENT, POLICY, SECRET, STATE, create, require_version
 from leakcap.ledger.slots import SlotPlan, charge_of
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
@@ -43,7 +43,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger(Book):
+class Ledger(LedgerReader):
     """The durable record of what a data set's answers have given away.
 
     One ledger belongs to one data set under one policy at a time (`amend`), and every process that answers
@@ -474,7 +474,7 @@ def _existing(url: str, *, read_only: bool) -> tuple[Database, str]:
         raise
 
 
-def _begin(connection: Connection, dataset: str, policy: str, rules: Rules, time: str) -> None:
+def _begin(connection: Connection, dataset: str, policy: str, rules: CapsInTicks, time: str) -> None:
     row = events.first_row(dataset, policy, rules, time)
     connection.execute(EVENT.insert(), row)
     insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
@@ -487,7 +487,7 @@ def _unused(connection: Connection, state: State) -> bool:
     return state.rows == 1 + len(planning.plans_of(connection))
 
 
-def _begin_anew(connection: Connection, state: State, policy: str, rules: Rules) -> State:
+def _begin_anew(connection: Connection, state: State, policy: str, rules: CapsInTicks) -> State:
     """An unused ledger binds nobody: the policy that comes now is its own."""
     if (state.policy, state.rules.text) == (policy, rules.text):
         return state
@@ -498,7 +498,7 @@ def _begin_anew(connection: Connection, state: State, policy: str, rules: Rules)
 
 
 def _require_owner(
-    connection: Connection, state: State, dataset: str, policy: str, rules: Rules, label: str
+    connection: Connection, state: State, dataset: str, policy: str, rules: CapsInTicks, label: str
 ) -> None:
     advice = "What it records stays spent; name another ledger only for other data."
     if state.dataset != dataset:

@@ -19,7 +19,7 @@ from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import told
 from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of
-from leakcap.ledger.rules import Rules, period_label
+from leakcap.ledger.rules import CapsInTicks, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.state import State, load_account, load_state
@@ -27,10 +27,10 @@ from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_sp
 from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Told, Totals
 from leakcap.ledger.walk import walk
 
-__all__ = ["Book"]
+__all__ = ["LedgerReader"]
 
 
-class Book:
+class LedgerReader:
     """A ledger's answers to questions about itself; `Ledger` adds what writes."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
@@ -154,7 +154,7 @@ class Book:
             *people,
         ]
 
-    def _people(self, connection: Connection, rules: Rules) -> list[Account]:
+    def _people(self, connection: Connection, rules: CapsInTicks) -> list[Account]:
         """The accounts of the levels of people's own caps, in ε; what is left must be left above too."""
         names = {level: decimal(level) for level in rules.each_person}
         spent = {l: load_account(connection, SCOPE, name, self.url)[0] for l, name in names.items()}

@@ -12,7 +12,7 @@ from leakcap.ledger.caps import Caps, Limits, Period
 from leakcap.ledger.curve import surcharges
 from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
 
-__all__ = ["Rules", "period_label", "rules_of", "rules_read"]
+__all__ = ["CapsInTicks", "period_label", "rules_of", "rules_read"]
 
 
 Content: TypeAlias = Mapping[str, Any]
@@ -20,7 +20,7 @@ Content: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Rules:
+class CapsInTicks:
     """Caps in ticks: on everything, on each analyst's account, on a period's; the levels of people's own.
 
     Each is kept as it stands in the JSON, by name; `whole`, `of_analyst` and `of_period` are what is held.
@@ -71,13 +71,13 @@ class Rules:
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-def rules_of(caps: Caps) -> Rules:
+def rules_of(caps: Caps) -> CapsInTicks:
     """The caps in ticks, rounded down.
 
     >>> rules_of(Caps(epsilon=0.9)).text
     '{"epsilon":900000000000}'
     """
-    return Rules(
+    return CapsInTicks(
         everything=_content(caps),
         alpha=caps.alpha,
         each_analyst=None if caps.each_analyst is None else _content(caps.each_analyst),
@@ -88,15 +88,15 @@ def rules_of(caps: Caps) -> Rules:
     )
 
 
-def rules_read(text: str) -> Rules:
-    """The rules that `Rules.text` wrote, in this version or an older one.
+def rules_read(text: str) -> CapsInTicks:
+    """The rules that `CapsInTicks.text` wrote, in this version or an older one.
 
     >>> rules_read('{"delta":null,"epsilon":900000000000}') == rules_of(Caps(epsilon=0.9))
     True
     """
     content = json.loads(text)
     analyst, period = content.get("each_analyst"), content.get("each_period")
-    return Rules(
+    return CapsInTicks(
         everything=_read(content),
         alpha=content.get("alpha"),
         each_analyst=None if analyst is None else _read(analyst),

@@ -15,7 +15,7 @@ from typing import Any
 
 from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.details import without_floor
-from leakcap.ledger.rules import Rules
+from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.values import Charge
 
@@ -24,7 +24,7 @@ __all__ = ["agree", "memo_key"]
 _NEAR = 1e-6
 
 
-def memo_key(charge: Charge, data: str, rules: Rules, meaning: str = "") -> str:
+def memo_key(charge: Charge, data: str, rules: CapsInTicks, meaning: str = "") -> str:
     """What two queries share when the answer to one answers the other; empty where the table is not known.
 
     `meaning` tells policies apart under which the same text means something else: see `policies`. Where

@@ -13,7 +13,7 @@ from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.people import SCOPE
-from leakcap.ledger.rules import Rules, period_label, rules_read
+from leakcap.ledger.rules import CapsInTicks, period_label, rules_read
 from leakcap.ledger.schema import ACCOUNT, EVENT, STATE
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
 
@@ -32,7 +32,7 @@ class State:
 
     dataset: str
     policy: str
-    rules: Rules
+    rules: CapsInTicks
     rows: int
     time: str
     head: str

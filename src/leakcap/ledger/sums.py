@@ -10,7 +10,7 @@ from typing import Any
 from leakcap.errors import LedgerError
 from leakcap.ledger.continuing import Terms, counted, document_of, require_continuing, terms_of
 from leakcap.ledger.people import SCOPE, Levels
-from leakcap.ledger.rules import Rules, period_label
+from leakcap.ledger.rules import CapsInTicks, period_label
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
@@ -24,7 +24,7 @@ class Regime:
     """A policy, by its fingerprint, and its caps, from one row of the chain to the next amendment."""
 
     policy: str
-    rules: Rules
+    rules: CapsInTicks
 
 
 @dataclass
@@ -140,7 +140,7 @@ def terms_of_all(regimes: Sequence[Regime], texts: Mapping[str, str]) -> list[Te
     return [terms_of(d, regime.rules.alpha) for d, regime in zip(documents, regimes, strict=True)]
 
 
-def places(rules: Rules, analyst: str, time: str) -> list[tuple[str, str]]:
+def places(rules: CapsInTicks, analyst: str, time: str) -> list[tuple[str, str]]:
     """The accounts, beside the one of everything, that a spend is booked on: scope and name.
 
     >>> from leakcap.ledger.rules import rules_read

@@ -21,7 +21,7 @@ from leakcap.models.moment_query import bounded_rows
 from leakcap.models.reading import features_of, targets_of
 from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
-from leakcap.release.columns.typed import Read, aliased, column, number_column, typed_column
+from leakcap.release.columns.typed import ReadColumn, aliased, column, number_column, typed_column
 from leakcap.release.engine import Columns
 from leakcap.release.engine.identity import Identity
 from leakcap.release.engine.schema import check_schema
@@ -197,7 +197,7 @@ def _person(name: str, types: Mapping[str, str]) -> exp.Expression:
 
     Dates as text: Python's end with the year 9999, for which it would take later ones, or fail.
     """
-    return Read(this=column(name), kind="text" if types.get(name) == "DATE" else "id")
+    return ReadColumn(this=column(name), kind="text" if types.get(name) == "DATE" else "id")
 
 
 def _values(

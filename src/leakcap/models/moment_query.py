@@ -11,7 +11,7 @@ from leakcap.errors import DataError, InvalidQuery
 from leakcap.models.integers import Axis
 from leakcap.models.moments import Moments
 from leakcap.release import Policy
-from leakcap.release.columns.typed import Steps, Total, aliased, column
+from leakcap.release.columns.typed import ExactSum, Quantize, aliased, column
 from leakcap.release.engine import Engine, Statement
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.planning.plan import Plan, plan_query
@@ -62,12 +62,12 @@ class MomentQuery:
     def _columns(self, plan: Moments) -> list[tuple[int, tuple[str, Axis]]]:
         return list(enumerate(zip(self.names, plan.axes, strict=True), 1))
 
-    def _steps(self, name: str, axis: Axis) -> Steps:
+    def _steps(self, name: str, axis: Axis) -> Quantize:
         fill = self.policy.columns[name].fill
         missing = None
         if fill is not None:
             missing = max(axis.least, min(axis.most, round(fill * 2.0**axis.exponent)))
-        return Steps(
+        return Quantize(
             this=column(name),
             low=axis.bounds[0],
             high=axis.bounds[1],
@@ -84,7 +84,7 @@ class MomentQuery:
         value: exp.Expression = column(f"v{j}")
         if i > 0:
             value = exp.Mul(this=column(f"v{i}"), expression=value)
-        return Total(this=value, largest=plan.largest[i] * plan.largest[j])
+        return ExactSum(this=value, largest=plan.largest[i] * plan.largest[j])
 
     def check(self, engine: Engine) -> None:
         """Refuse a table without these columns, from its schema."""

@@ -20,7 +20,7 @@ from leakcap.ledger.chain import text_hash
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
-from leakcap.release.asking.shares import Aim
+from leakcap.release.asking.shares import Objective
 from leakcap.release.asking.table import Asking
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
@@ -171,7 +171,7 @@ class PrivateTable(Asking):
         epsilon: float,
         delta: float | None = None,
         weights: Sequence[float] | None = None,
-        aim: Aim = "shares by weight",
+        aim: Objective = "shares by weight",
         noise: str = "laplace",
         fresh: bool = False,
     ) -> list[Release]:

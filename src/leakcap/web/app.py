@@ -25,7 +25,7 @@ from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
 from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import complaints
-from leakcap.web.releasing.asking import FIELDS, Promises, asked_query, previewed, released
+from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, previewed, released
 from leakcap.web.releasing.books import answer_of, books, entry_lines, policy_of
 from leakcap.web.releasing.questions import columns, condition, offered
 from leakcap.web.serving.bounded import bounded
@@ -129,7 +129,7 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
             return JSONResponse({"asked": asked.query, "statement": m.statement.to_dict(), "pictures": specs})
 
 
-def _values(asked: epsilon.Asked) -> tuple[float, ...]:
+def _values(asked: epsilon.EpsilonForm) -> tuple[float, ...]:
     prior = round(asked.prior * 100)
     return asked.epsilon, asked.delta, asked.queries, asked.family, prior, asked.values
 
@@ -215,7 +215,7 @@ def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
 
 
 def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None:
-    promises = Promises()
+    promises = OneTimeTokens()
 
     def content(fields: Mapping[str, str]) -> dict[str, Any]:
         return {

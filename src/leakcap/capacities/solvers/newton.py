@@ -21,7 +21,7 @@ from leakcap.bound import Bound
 from leakcap.capacities.solvers.simplex import Inverse, interior_step, pivoting_step
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Certified", "Place", "Problem", "Search"]
+__all__ = ["Certified", "Iterate", "Problem", "Search"]
 
 _ROUNDS = 60
 _STALL = 8
@@ -51,7 +51,7 @@ _STEPS = (1.0, 0.5, 0.2, 0.05, 0.01, 1e-3)
 
 
 @dataclass(frozen=True)
-class Place:
+class Iterate:
     """A prior, its image under the rows, each row's distance from the centre, and what they certify."""
 
     prior: Floats
@@ -90,19 +90,19 @@ class Problem(Protocol):
     def image(self, prior: Floats) -> Floats:
         """The linear image of a prior under the rows."""
 
-    def place(self, prior: Floats, image: Floats) -> Place:
+    def place(self, prior: Floats, image: Floats) -> Iterate:
         """Evaluate a prior."""
 
-    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         """Some rows, scaled so that R Rᵀ is the curvature at a place."""
 
-    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         """The gradient for those rows, up to a constant."""
 
-    def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         """A π for those rows, A the whole curvature: known without a product."""
 
-    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
         """The gradient at a prior on those rows alone, roughly, from their scaled copies; None if dear."""
 
 
@@ -134,7 +134,7 @@ class Search:
         """The width of the best interval."""
         return self.upper - self.lower
 
-    def visit(self, prior: Floats, image: Floats | None = None) -> Place:
+    def visit(self, prior: Floats, image: Floats | None = None) -> Iterate:
         """Evaluate a prior and keep what it certifies."""
         place = self.problem.place(prior, self.problem.image(prior) if image is None else image)
         if place.lower > self.lower:

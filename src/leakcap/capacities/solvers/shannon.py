@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from leakcap.bound import Bound
 from leakcap.capacities.solvers.certificate import FLOOR, ShannonCertificate
 from leakcap.capacities.solvers.mirror import folded, unfolded
-from leakcap.capacities.solvers.newton import Certified, Place, Search
+from leakcap.capacities.solvers.newton import Certified, Iterate, Search
 from leakcap.capacities.solvers.pivots import shannon_prior
 from leakcap.capacities.solvers.rows import DenseRows, RowOperator
 from leakcap.numeric.logspace import Floats
@@ -75,27 +75,27 @@ class _Shannon:
     def image(self, prior: Floats) -> Floats:
         return self.rows.mix(prior)
 
-    def place(self, prior: Floats, image: Floats) -> Place:
+    def place(self, prior: Floats, image: Floats) -> Iterate:
         centre = self.certificate.smooth(image)
         log_centre = np.log(centre)
         distance = self.certificate.divergences(log_centre)
         lower = self.certificate.lower(prior, image)
         upper = max(self.certificate.upper(centre, distance), lower)
-        return Place(prior, image, log_centre, distance, float(prior @ distance), lower, upper)
+        return Iterate(prior, image, log_centre, distance, float(prior @ distance), lower, upper)
 
-    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         rows = self.rows.take(index)
         rows *= np.exp(-0.5 * place.log_centre)
         return rows
 
-    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return place.distance[index]
 
-    def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         # W diag(1/q) Wᵀπ = W diag(1/q) q = 1.
         return np.ones(index.size)
 
-    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
         root = np.exp(0.5 * place.log_centre)
         image = root * (part.astype(scaled.dtype) @ scaled)
         rise = np.log(np.maximum(image, FLOOR)) - place.log_centre

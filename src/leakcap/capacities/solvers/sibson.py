@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.solvers.newton import Certified, Place, Problem, Search
+from leakcap.capacities.solvers.newton import Certified, Iterate, Problem, Search
 from leakcap.numeric.logspace import Floats, safe_log
 from leakcap.numeric.rounding import up
 
@@ -72,7 +72,7 @@ class _Powers:
     def image(self, prior: Floats) -> Floats:
         return np.asarray(prior @ self.powers)
 
-    def place(self, prior: Floats, image: Floats) -> Place:
+    def place(self, prior: Floats, image: Floats) -> Iterate:
         raised, log_scale = self._raised(image)
         lower_log = math.log(math.fsum(self.top * raised)) + log_scale / self.alpha
         noise = (self.fuzz + 4 * _UNIT * self.alpha * (1.0 + abs(lower_log))) / abs(self.order)
@@ -84,7 +84,7 @@ class _Powers:
         spread = 4 * _UNIT * (float(np.max(np.abs(log_tilt))) + abs(bend)) / abs(self.order)
         upper = max(float(np.max(distance)) + noise + spread + 8 * _UNIT * (1.0 + abs(log_norm)), lower)
         value = self.alpha / self.order * lower_log
-        return Place(prior, image, log_centre, distance, value, lower, upper)
+        return Iterate(prior, image, log_centre, distance, value, lower, upper)
 
     def _raised(self, image: Floats) -> tuple[Floats, float]:
         scale = float(image.max())
@@ -101,23 +101,23 @@ class _Powers:
         log_norm = math.log(math.fsum(np.exp(log_centre - shift))) + shift
         return log_centre - log_image, log_centre, log_norm
 
-    def _scale(self, place: Place) -> Floats:
+    def _scale(self, place: Iterate) -> Floats:
         log_image = np.log(self._smooth(place.image))
         log_weight = np.log(self.top) + (1.0 / self.alpha - 2.0) * log_image
         return np.asarray(np.clip(log_weight - place.value * self.order / self.alpha, -600.0, 600.0))
 
-    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return np.asarray(self.powers[index] * np.exp(0.5 * self._scale(place)))
 
-    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         ahead = np.clip(self.order * (place.distance[index] - place.value), -50.0, 50.0)
         return np.asarray(self.alpha * np.expm1(ahead) / self.order)
 
-    def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         # K diag(m S^{1/α−2}) S = T, and T/F = e^{(α−1)(D−I)}.
         return np.asarray(np.exp(np.clip(self.order * (place.distance[index] - place.value), -700.0, 700.0)))
 
-    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
         return None
 
 
@@ -137,7 +137,7 @@ class _NearOne:
     def image(self, prior: Floats) -> Floats:
         return np.asarray(prior @ self.rows)
 
-    def place(self, prior: Floats, image: Floats) -> Place:
+    def place(self, prior: Floats, image: Floats) -> Iterate:
         smooth = self._smooth(image)
         bend = self._bend(prior, smooth)
         raw = self._raw_information(prior, image)
@@ -147,7 +147,7 @@ class _NearOne:
         distance, magnitude = self._distances(log_centre)
         upper = float(np.max(distance + 8.0 * self.unit * (1.0 + magnitude))) + log_norm + 16 * _UNIT
         lower = max(raw - noise, 0.0)
-        return Place(prior, image, log_centre, distance + log_norm, raw, lower, max(upper, lower))
+        return Iterate(prior, image, log_centre, distance + log_norm, raw, lower, max(upper, lower))
 
     def _bend(self, prior: Floats, centre: Floats) -> Floats:
         """b with S^{1/α} = q e^{tb}: log1p(t Σ_x π_x r (e^{tL} − 1)/t)/(αt)."""
@@ -167,16 +167,16 @@ class _NearOne:
         terms = self.rows * (np.expm1(self.order * ratio) / self.order)
         return np.log1p(self.order * terms.sum(axis=1)) / self.order, np.abs(terms).sum(axis=1)
 
-    def scaled(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return np.asarray(self.rows[index] / np.sqrt(self._smooth(place.image)))
 
-    def pull(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return place.distance[index] - place.value
 
-    def met(self, place: Place, index: NDArray[np.intp]) -> Floats:
+    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return np.ones(index.size)
 
-    def glimpse(self, place: Place, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
         return None
 
     def _smooth(self, image: Floats) -> Floats:

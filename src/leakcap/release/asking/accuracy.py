@@ -14,7 +14,7 @@ from typing import Any
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy, load_policy
-from leakcap.release.asking.shares import Draft, divided
+from leakcap.release.asking.shares import QueryTemplate, divided
 from leakcap.release.numbers.whole import whole
 from leakcap.release.planning.better import Way, ways_of
 from leakcap.release.planning.plan import LEVEL, Plan, plan_query
@@ -145,7 +145,7 @@ def _epsilon_for(query: Query, error: float, policy: Policy) -> float | None:
     content = {f.name: getattr(query, f.name) for f in fields(query) if f.name not in left_out}
     content = {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
     try:
-        (found,) = divided([Draft(content, error=error)], policy, delta=query.delta)
+        (found,) = divided([QueryTemplate(content, error=error)], policy, delta=query.delta)
     except InvalidQuery:
         return None
     return found.epsilon

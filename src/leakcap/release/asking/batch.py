@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from leakcap.release.asking.selection import Question
-from leakcap.release.asking.shares import Aim, Draft, divided
+from leakcap.release.asking.shares import Objective, QueryTemplate, divided
 from leakcap.release.planning.queries import Query
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class Batch:
     table: Answering = field(repr=False)
     epsilon: float | None = None
     delta: float | None = None
-    aim: Aim = "shares by weight"
-    drafts: tuple[Draft, ...] = ()
+    aim: Objective = "shares by weight"
+    drafts: tuple[QueryTemplate, ...] = ()
 
     def add(
         self,

@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import read_checked
-from leakcap.release.asking.shares import Aim, Draft, divided
+from leakcap.release.asking.shares import Objective, QueryTemplate, divided
 from leakcap.release.engine.places import is_database
 from leakcap.release.planning.queries import Query, places, query_from
 from leakcap.release.statistics.base import require
@@ -43,7 +43,7 @@ class _Budget(BaseModel):
 
     epsilon: float | None = None
     delta: float | None = None
-    aim: Aim = Field(default="shares by weight", alias="for")
+    aim: Objective = Field(default="shares by weight", alias="for")
 
 
 class _Contents(BaseModel):
@@ -152,7 +152,7 @@ def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
         )
         content = {name: value for name, value in entry.items() if name not in ("weight", "error")}
         query_from({**content, "epsilon": 1.0}, owner=owner)
-        drafts.append(Draft(content, weight=entry.get("weight"), error=entry.get("error")))
+        drafts.append(QueryTemplate(content, weight=entry.get("weight"), error=entry.get("error")))
     return divided(drafts, load_policy(policy), epsilon=budget.epsilon, delta=budget.delta, aim=budget.aim)
 
 
@@ -164,7 +164,7 @@ def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
     priced = ("epsilon", "rho", "delta", "error")
     content = {name: value for name, value in entry.items() if name not in priced}
     query_from({**content, "epsilon": 1.0}, owner=owner)
-    draft = Draft(content, error=entry["error"])
+    draft = QueryTemplate(content, error=entry["error"])
     return draft.kept(load_policy(policy), entry.get("epsilon"), entry.get("delta"), rho=entry.get("rho"))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.asking.shares import Draft
+from leakcap.release.asking.shares import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.planning.queries import Query
@@ -203,11 +203,11 @@ class Question:
 
     def draft(
         self, *, weight: float | None = None, error: float | None = None, noise: str = "laplace"
-    ) -> Draft:
+    ) -> QueryTemplate:
         """The question as a part of a batch."""
         selected = self.selection
         chosen = {"where": selected.condition, "by": selected.groups, "join": selected.joined}
-        return Draft({**self.fields, **chosen, "noise": noise}, weight=weight, error=error)
+        return QueryTemplate({**self.fields, **chosen, "noise": noise}, weight=weight, error=error)
 
     def at(self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]) -> Query:
         """The query at this price: ε, or `rho`, or what keeps a wanted `error`. Raises `InvalidQuery`."""

@@ -29,10 +29,10 @@ from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.release.planning.queries import Query, query_from
 
-__all__ = ["AIMS", "Aim", "Draft", "divided", "shares"]
+__all__ = ["AIMS", "Objective", "QueryTemplate", "divided", "shares"]
 
-Aim: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
-AIMS: tuple[str, ...] = get_args(Aim)
+Objective: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
+AIMS: tuple[str, ...] = get_args(Objective)
 
 # Shares of ε are whole ticks of the ledger, 10⁻¹², those of δ 10⁻³⁰; any fifteen digits are a double's own.
 _TICKS, _SLACK, _DIGITS = 12, 30, 15
@@ -44,10 +44,10 @@ _LN_20 = math.log(20.0)
 
 
 @dataclass(frozen=True)
-class Draft:
+class QueryTemplate:
     """A query without its ε, and its claim on a budget: a `weight`, or the `error` it must stay within.
 
-    >>> Draft({"name": "n", "statistic": "count"}, weight=2.0).at(0.5).epsilon
+    >>> QueryTemplate({"name": "n", "statistic": "count"}, weight=2.0).at(0.5).epsilon
     0.5
     """
 
@@ -86,12 +86,12 @@ class Draft:
 
 
 def divided(
-    drafts: Sequence[Draft],
+    drafts: Sequence[QueryTemplate],
     policy: Policy,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    aim: Aim = "shares by weight",
+    aim: Objective = "shares by weight",
 ) -> list[Query]:
     """The drafts as queries whose ε add up to no more than `epsilon`. Touches neither data nor ledger.
 
@@ -102,9 +102,10 @@ def divided(
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
     ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
     >>> count, total = {"name": "n", "statistic": "count"}, {"name": "s", "statistic": "sum", "column": "age"}
-    >>> [q.epsilon for q in divided([Draft(count), Draft(total, weight=2.0)], policy, epsilon=0.9)]
+    >>> templates = [QueryTemplate(count), QueryTemplate(total, weight=2.0)]
+    >>> [query.epsilon for query in divided(templates, policy, epsilon=0.9)]
     [0.3, 0.6]
-    >>> divided([Draft(count, error=30.0)], policy)[0].epsilon < 0.1
+    >>> divided([QueryTemplate(count, error=30.0)], policy)[0].epsilon < 0.1
     True
     """
     if not drafts:
@@ -142,11 +143,11 @@ def _left(epsilon: float | None, found: Mapping[int, float], rest: Sequence[int]
 
 def _shared(
     places: Sequence[int],
-    drafts: Sequence[Draft],
+    drafts: Sequence[QueryTemplate],
     policy: Policy,
     slacks: Sequence[float | None],
     left: Fraction,
-    aim: Aim,
+    aim: Objective,
 ) -> dict[int, float]:
     """The ε of the drafts that have no wanted error."""
     if not places:
@@ -159,7 +160,7 @@ def _shared(
     return dict(zip(places, shares(left, weights), strict=True))
 
 
-def _claims(aim: Aim, weights: Sequence[float], needs: Sequence[float]) -> list[float]:
+def _claims(aim: Objective, weights: Sequence[float], needs: Sequence[float]) -> list[float]:
     """How much more than the least of them each gets, to nine digits: the last ones are others on another
     processor, where the same batch shall ask the same.
 
@@ -209,7 +210,7 @@ def _floor(share: Fraction, ticks: int, name: str = "epsilon") -> float:
     return float(Fraction(number, 10**ticks))
 
 
-def _slacks(drafts: Sequence[Draft], policy: Policy, delta: float | None) -> list[float | None]:
+def _slacks(drafts: Sequence[QueryTemplate], policy: Policy, delta: float | None) -> list[float | None]:
     """δ in equal parts for what has private keys; where nothing has, all get it, and are refused for it."""
     if delta is None:
         return [None] * len(drafts)
@@ -221,12 +222,12 @@ def _slacks(drafts: Sequence[Draft], policy: Policy, delta: float | None) -> lis
     return [each if taker else None for taker in takers]
 
 
-def _has_private_keys(draft: Draft, policy: Policy) -> bool:
+def _has_private_keys(draft: QueryTemplate, policy: Policy) -> bool:
     query = draft.at(1.0)
     return cells_of(query.kind.completed(query), joined_policy(policy, query.join)).open
 
 
-def _least(draft: Draft, policy: Policy, delta: float | None, most: float | None) -> float:
+def _least(draft: QueryTemplate, policy: Policy, delta: float | None, most: float | None) -> float:
     """The least ε at which the answer stays within the wanted error, to six digits, rounded up."""
     limit = Fraction(_MOST) if most is None else as_printed(most)
     high = math.floor(limit * 10**_TICKS)
@@ -245,7 +246,7 @@ def _least(draft: Draft, policy: Policy, delta: float | None, most: float | None
     return _as_float(_short(draft, policy, delta, high, limit))
 
 
-def _short(draft: Draft, policy: Policy, delta: float | None, ticks: int, limit: Fraction) -> int:
+def _short(draft: QueryTemplate, policy: Policy, delta: float | None, ticks: int, limit: Fraction) -> int:
     """Rounded up to six digits, where that keeps the error and the limit."""
     unit = 10 ** max(0, len(str(ticks)) - 6)
     rounded = -(-ticks // unit) * unit
@@ -253,7 +254,9 @@ def _short(draft: Draft, policy: Policy, delta: float | None, ticks: int, limit:
     return rounded if fits else ticks
 
 
-def _within(draft: Draft, policy: Policy, delta: float | None, ticks: int, *, checked: bool = False) -> bool:
+def _within(
+    draft: QueryTemplate, policy: Policy, delta: float | None, ticks: int, *, checked: bool = False
+) -> bool:
     """Whether so many ticks of ε keep the error. Too little ε to draw noise for does not."""
     try:
         plan = plan_query(draft.at(_as_float(ticks), delta), policy)

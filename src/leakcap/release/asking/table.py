@@ -9,7 +9,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.asking.answering import Answering
 from leakcap.release.asking.batch import Batch
 from leakcap.release.asking.selection import Question, Selection
-from leakcap.release.asking.shares import Aim
+from leakcap.release.asking.shares import Objective
 
 if TYPE_CHECKING:
     from leakcap.release.results.result import Release
@@ -63,7 +63,7 @@ class Asking(Answering):
         return Selection(self)
 
     def batch(
-        self, *, epsilon: float | None = None, delta: float | None = None, aim: Aim = "shares by weight"
+        self, *, epsilon: float | None = None, delta: float | None = None, aim: Objective = "shares by weight"
     ) -> Batch:
         """An empty batch, whose questions share this budget by weights or wanted errors."""
         return Batch(self, epsilon, delta, aim)

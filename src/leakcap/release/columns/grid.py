@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.release.columns.typed import Steps, column
+from leakcap.release.columns.typed import Quantize, column
 from leakcap.release.numbers.whole import Whole, doubles
 
 __all__ = ["Grid", "grid_for"]
@@ -58,9 +58,11 @@ class Grid:
         """
         return np.ldexp(doubles(steps), -self.exponent)
 
-    def tree(self, name: str, bounds: tuple[float, float], fill: float | None, *, centre: int = 0) -> Steps:
+    def tree(
+        self, name: str, bounds: tuple[float, float], fill: float | None, *, centre: int = 0
+    ) -> Quantize:
         """The row's integer less `centre`; NULL where the value is missing and there is no `fill`."""
-        return Steps(
+        return Quantize(
             this=column(name),
             low=bounds[0],
             high=bounds[1],

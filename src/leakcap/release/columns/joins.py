@@ -23,7 +23,7 @@ from leakcap.errors import DataError, InvalidQuery
 from leakcap.policy.declared import Column, Table
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import counted_people
-from leakcap.release.columns.typed import Read, aliased, column, identifier, joined_source
+from leakcap.release.columns.typed import ReadColumn, aliased, column, identifier, joined_source
 
 __all__ = ["check_joins", "joined_policy", "joined_tree"]
 
@@ -91,7 +91,7 @@ def _one_each(policy: Policy, table: Table, name: str) -> exp.Select:
     renamed = exp.Select(expressions=[aliased(column(a), b) for a, b in zip(raw, names, strict=True)])
     key = _theirs(policy, table, name)
     order: list[exp.Expression] = [
-        Read(this=column(f"{name}.{one}"), kind=known.kind) for one, known in table.columns.items()
+        ReadColumn(this=column(f"{name}.{one}"), kind=known.kind) for one, known in table.columns.items()
     ]
     ordered = [exp.Ordered(this=one, nulls_first=False) for one in order]
     number = exp.Window(this=exp.RowNumber(), partition_by=[key.copy()], order=exp.Order(expressions=ordered))
@@ -110,14 +110,14 @@ def _one_each(policy: Policy, table: Table, name: str) -> exp.Select:
 
 def _mine(policy: Policy, table: Table) -> exp.Expression:
     if table.on is not None:
-        return Read(this=column(table.on), kind=policy.columns[table.on].kind)
-    return Read(this=column(policy.id_column or ""), kind="id")
+        return ReadColumn(this=column(table.on), kind=policy.columns[table.on].kind)
+    return ReadColumn(this=column(policy.id_column or ""), kind="id")
 
 
 def _theirs(policy: Policy, table: Table, name: str) -> exp.Expression:
     """The table's key, read as the column that meets it is: the two never have to be cast to one another."""
     kind = "id" if table.on is None else policy.columns[table.on].kind
-    return Read(this=column(f"{name}.{table.key_column}"), kind=kind)
+    return ReadColumn(this=column(f"{name}.{table.key_column}"), kind=kind)
 
 
 def check_joins(columns: Mapping[str, str], tables: Sequence[str], policy: Policy) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
-from leakcap.release.columns.typed import SOURCE, Read, aliased, column, free_name, identifier, literal
+from leakcap.release.columns.typed import SOURCE, ReadColumn, aliased, column, free_name, identifier, literal
 
 __all__ = ["counted_people", "counted_words", "require_no_delta"]
 
@@ -28,13 +28,14 @@ def counted_people(policy: Policy, read: Sequence[str], people_from: float | Non
     if people_from is None or policy.caps_column is None:
         return source
     enough = exp.GTE(
-        this=Read(this=column(policy.caps_column), kind="number"), expression=literal(people_from, "number")
+        this=ReadColumn(this=column(policy.caps_column), kind="number"),
+        expression=literal(people_from, "number"),
     )
     names = list(dict.fromkeys([*_id(policy), policy.caps_column, *read]))
     if policy.id_column is None:
         some = exp.Select(expressions=[*map(column, names)]).from_(source, copy=False)
         return some.where(enough, copy=False).subquery("counted", copy=False)
-    unit = Read(this=column(policy.id_column), kind="id")
+    unit = ReadColumn(this=column(policy.id_column), kind="id")
     mark = free_name("leakcap_counted", names)
     one, none = exp.Literal.number(1), exp.Literal.number(0)
     each = exp.Case(ifs=[exp.If(this=enough, true=one)], default=none)

@@ -1,11 +1,11 @@
 """What a statement may ask of a row, in words of our own that each engine says in its own way.
 
-`Read` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Steps` the integer
-that stands for a number on the grid; `Bin` the index of a number's bin; `Total` the exact sum of such
-integers; `Hashed` a number that follows from a row and a seed and looks random; `Ones` how many bits are set;
-`Constant` an integer; `Kept` a test of groups rather than of rows. The rest is plain SQL. An engine replaces
-these by expressions that no value of its types can make fail (`release/engine/`); a tree that still has one
-cannot be written out.
+`ReadColumn` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Quantize` the
+integer that stands for a number on the grid; `Bin` the index of a number's bin; `ExactSum` the exact sum of
+such integers; `Hashed` a number that follows from a row and a seed and looks random; `PopCount` how many bits
+are set; `Constant` an integer; `KeyFilter` a test of groups rather than of rows. The rest is plain SQL. An
+engine replaces these by expressions that no value of its types can make fail (`release/engine/`); a tree that
+still has one cannot be written out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = [
     "SOURCE",
     "Bin",
     "Constant",
+    "ExactSum",
     "Hashed",
-    "Kept",
-    "Ones",
-    "Read",
-    "Steps",
-    "Total",
+    "KeyFilter",
+    "PopCount",
+    "Quantize",
+    "ReadColumn",
     "aliased",
     "column",
     "data_type",
@@ -57,7 +57,7 @@ _TYPES = {"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean":
 _PLAIN = 2**62
 
 
-class Read(exp.Expression):
+class ReadColumn(exp.Expression):
     """A column of the table read as `kind`: number, double, text, integer, boolean or id.
 
     NULL where it is missing (NaN included) or cannot be read so; a `double` is a number that may be NaN. An
@@ -67,7 +67,7 @@ class Read(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True}
 
 
-class Steps(exp.Expression):
+class Quantize(exp.Expression):
     """The column `this` as an integer: round(clamp(x, low, high)·2^exponent) − centre, halves to even.
 
     `least` and `most` are what the bounds become before `centre` is taken off; `missing` what a missing value
@@ -89,13 +89,13 @@ class Bin(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "edges": True, "missing": False}
 
 
-class Total(exp.Expression):
+class ExactSum(exp.Expression):
     """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True}
 
 
-class Kept(exp.Expression):
+class KeyFilter(exp.Expression):
     """The test `this` of a group's keys, for after its rows were added up: a test per group, not per row."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
@@ -117,7 +117,7 @@ class Constant(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
-class Ones(exp.Expression):
+class PopCount(exp.Expression):
     """How many binary digits of the integer `this`, of 64 bits, are ones; NULL for NULL."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
@@ -182,9 +182,9 @@ def literal(value: str | int | bool | float, kind: str) -> exp.Expression:
 
 def number_column(name: str) -> exp.Expression:
     """The column as a double; NULL where it is missing, NaN included."""
-    return Read(this=column(name), kind="number")
+    return ReadColumn(this=column(name), kind="number")
 
 
 def typed_column(name: str, policy: Policy) -> exp.Expression:
     """The column as the policy's kind; NULL where it is missing or cannot be read so."""
-    return Read(this=column(name), kind=policy.columns[name].kind)
+    return ReadColumn(this=column(name), kind=policy.columns[name].kind)

@@ -12,7 +12,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from leakcap.policy.document import Policy
-from leakcap.release.columns.typed import Ones, literal, typed_column
+from leakcap.release.columns.typed import PopCount, literal, typed_column
 
 __all__ = [
     "Among",
@@ -126,7 +126,7 @@ def _parity(condition: Parity, policy: Policy) -> exp.Expression:
     ones: list[exp.Expression] = []
     for name, mask in condition.masks:
         masked = exp.BitwiseAnd(this=typed_column(name, policy), expression=literal(mask, "integer"))
-        ones.append(Ones(this=exp.Paren(this=masked)))
+        ones.append(PopCount(this=exp.Paren(this=masked)))
     total = reduce(lambda left, right: exp.Add(this=left, expression=right), ones)
     rest = exp.Mod(this=exp.Paren(this=total), expression=exp.Literal.number(2))
     return exp.EQ(this=rest, expression=exp.Literal.number(int(condition.odd)))

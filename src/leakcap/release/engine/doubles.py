@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Total
+from leakcap.release.columns.typed import ExactSum
 from leakcap.release.engine.base import Columns, Statement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
 
@@ -30,13 +30,13 @@ class DoubleSums(Lowering):
         """A double."""
         return self.number(float(value))
 
-    def total(self, node: Total) -> exp.Expression:
+    def total(self, node: ExactSum) -> exp.Expression:
         """The sum, where COUNT(*)·largest ≤ 2⁵³."""
         few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(self.limit(node) or 0))
         summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[self.number(0.0)])
         return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
 
-    def limit(self, node: Total) -> int | None:
+    def limit(self, node: ExactSum) -> int | None:
         """Up to how many rows of a cell a total is exact; 0 where rounding is not, None for any number."""
         largest = int(node.args["largest"])
         return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
@@ -45,7 +45,7 @@ class DoubleSums(Lowering):
 def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statement:
     """The statement in both ways, where there is something to add up and doubles may do."""
     seed = seed_in(tree)
-    found = [quick.limit(node) for node in tree.find_all(Total)]
+    found = [quick.limit(node) for node in tree.find_all(ExactSum)]
     limits = [limit for limit in found if limit is not None]
     text = quick.text(tree.copy()) if found and all(limits) else None
     most = min(limits) if limits and tree.args.get("group") is None else None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Bin, Total, column, data_type
+from leakcap.release.columns.typed import Bin, ExactSum, column, data_type
 from leakcap.release.engine import objects
 from leakcap.release.engine.bins import Even, even
 from leakcap.release.engine.doubles import DoubleSums
@@ -137,7 +137,7 @@ class Integers(Lowering):
         inner = exp.Anonymous(this="HASH", expressions=[seed, unit, *contents])
         return exp.Anonymous(this="HASH", expressions=[inner])
 
-    def total(self, node: Total) -> exp.Expression:
+    def total(self, node: ExactSum) -> exp.Expression:
         """SUM over BIGINT is a HUGEINT."""
         return exp.Coalesce(this=exp.Sum(this=node.this), expressions=[exp.Literal.number(0)])
 
@@ -145,12 +145,12 @@ class Integers(Lowering):
 class Doubles(DoubleSums, Integers):
     """Rows become doubles that hold integers. So do squares, of which only few add up exactly in doubles."""
 
-    def limit(self, node: Total) -> int | None:
+    def limit(self, node: ExactSum) -> int | None:
         """None where too few would: each double is then made an integer of 64 bits before it is added."""
         found = super().limit(node)
         return None if found is not None and 0 < found < _FEW else found
 
-    def total(self, node: Total) -> exp.Expression:
+    def total(self, node: ExactSum) -> exp.Expression:
         """A sum of doubles, or of the integers that they hold."""
         if self.limit(node) is not None:
             return super().total(node)

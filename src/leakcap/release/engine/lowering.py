@@ -16,12 +16,12 @@ from sqlglot import exp
 from leakcap.release.columns.typed import (
     Bin,
     Constant,
+    ExactSum,
     Hashed,
-    Kept,
-    Ones,
-    Read,
-    Steps,
-    Total,
+    KeyFilter,
+    PopCount,
+    Quantize,
+    ReadColumn,
     column,
     data_type,
     literal,
@@ -36,7 +36,7 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
-_OWN = (Read, Steps, Bin, Total, Hashed, Ones, Constant, Kept, exp.Table)
+_OWN = (ReadColumn, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, KeyFilter, exp.Table)
 
 
 class Lowering(ABC):
@@ -65,19 +65,19 @@ class Lowering(ABC):
         return tree
 
     def _say(self, node: exp.Expression) -> exp.Expression:
-        if isinstance(node, Steps):
+        if isinstance(node, Quantize):
             return self.steps(node)
         if isinstance(node, Bin):
             return self.bin(node)
-        if isinstance(node, Total):
+        if isinstance(node, ExactSum):
             return self.total(node)
-        if isinstance(node, Ones):
+        if isinstance(node, PopCount):
             return self.ones(node.this)
         if isinstance(node, Constant):
             return self.constant(int(node.this))
-        if isinstance(node, Kept):
+        if isinstance(node, KeyFilter):
             return self.kept(node.this)
-        if isinstance(node, Read):
+        if isinstance(node, ReadColumn):
             return self.read(node.this.name, str(node.args["kind"]))
         if isinstance(node, Hashed):
             purpose = exp.Literal.number(int(node.args["purpose"]))
@@ -107,7 +107,7 @@ class Lowering(ABC):
             return value
         return exp.Case(ifs=[exp.If(this=self.is_nan(value.copy()), true=null())], default=value)
 
-    def steps(self, node: Steps) -> exp.Expression:
+    def steps(self, node: Quantize) -> exp.Expression:
         """The integer of one row. Rows beyond the bounds are chosen, not those within, which costs less.
 
         NaN is beyond them, which every engine has to show when it is opened. NULL is not, and stays NULL
@@ -230,7 +230,7 @@ class Lowering(ABC):
         """A number that follows from the statement's parameter, the unit's id and the contents."""
 
     @abstractmethod
-    def total(self, node: Total) -> exp.Expression:
+    def total(self, node: ExactSum) -> exp.Expression:
         """The exact sum, 0 where there is nothing to add."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Total, column, literal
+from leakcap.release.columns.typed import ExactSum, column, literal
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null
 
 __all__ = ["PostgreSQL15"]
@@ -87,7 +87,7 @@ class PostgreSQL15(Lowering):
         seed = cast(exp.Parameter(this=exp.Literal.number(1)), "BIGINT")
         return _hash_of_record(contents, _hash_of_record([unit], seed))
 
-    def total(self, node: Total) -> exp.Expression:
+    def total(self, node: ExactSum) -> exp.Expression:
         """SUM over bigint is numeric."""
         return exp.Coalesce(this=exp.Sum(this=node.this), expressions=[exp.Literal.number(0)])
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Total, column
+from leakcap.release.columns.typed import ExactSum, column
 from leakcap.release.engine.doubles import DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null, signed
 
@@ -88,7 +88,7 @@ class SparkSQL(Lowering):
         seed = cast(exp.Placeholder(this="seed"), "BIGINT")
         return exp.Anonymous(this="XXHASH64", expressions=[seed, unit, *contents])
 
-    def total(self, node: Total) -> exp.Expression:
+    def total(self, node: ExactSum) -> exp.Expression:
         """SUM(high)·2^k + SUM(low) in decimals."""
         bits = int(node.args["largest"]).bit_length()
         if node.args["largest"] < _SMALL:

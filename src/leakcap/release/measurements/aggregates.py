@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Total
+from leakcap.release.columns.typed import ExactSum
 
 __all__ = ["Aggregate", "Joint", "Known", "People", "Rows", "Squares", "Sum"]
 
@@ -62,7 +62,7 @@ class Sum(Aggregate):
 
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
         """SUM(value), exact."""
-        return Total(this=values[0].copy(), largest=self.largest)
+        return ExactSum(this=values[0].copy(), largest=self.largest)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Squares(Aggregate):
         """SUM(value·value − centre), exact."""
         squared = exp.Mul(this=values[0].copy(), expression=values[0].copy())
         less = exp.Sub(this=squared, expression=exp.Literal.number(self.centre))
-        return Total(this=exp.Paren(this=less), largest=self.largest)
+        return ExactSum(this=exp.Paren(this=less), largest=self.largest)
 
 
 @dataclass(frozen=True)
@@ -108,4 +108,4 @@ class Joint(Aggregate):
             term = exp.Sub(this=exp.Literal.number(self.less), expression=exp.Paren(this=term))
         if known:
             term = exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=term)], default=exp.Null())
-        return Total(this=exp.Paren(this=term), largest=self.largest)
+        return ExactSum(this=exp.Paren(this=term), largest=self.largest)

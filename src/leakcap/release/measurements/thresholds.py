@@ -40,7 +40,7 @@ from leakcap.bound import Bound
 from leakcap.errors import InvalidQuery
 from leakcap.numeric import float_up, up
 from leakcap.policy.document import Policy
-from leakcap.release.columns.typed import Read, column
+from leakcap.release.columns.typed import ReadColumn, column
 from leakcap.release.measurements.aggregates import Aggregate, People, Rows
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Presence
@@ -48,7 +48,7 @@ from leakcap.release.measurements.tight import tight_mutual_information
 from leakcap.release.numbers.whole import Whole
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
 
 __all__ = ["ThresholdMeasurement", "appearing", "delta_of", "plan_with_threshold", "threshold_for"]
 
@@ -131,7 +131,7 @@ def _alone(decay: float, threshold: int) -> float:
     return up(math.exp(-(threshold - 1) * decay * (1 - 1e-14)) / (1.0 + math.exp(-decay)), 16)
 
 
-def plan_with_threshold(asked: Asked) -> Plan:
+def plan_with_threshold(asked: QueryContext) -> Plan:
     """The plan of a statistic over groups whose keys are not public.
 
     Where it counts people the answer itself is held against the threshold; otherwise one more noisy number
@@ -148,7 +148,7 @@ def plan_with_threshold(asked: Asked) -> Plan:
     plan = statistic.plan(replace(asked, share=Fraction(count, count + 1)))
     values, aggregate = list(plan.values), _people(policy, len(plan.values))
     if policy.id_column is not None:
-        values.append(Read(this=column(policy.id_column), kind="id"))
+        values.append(ReadColumn(this=column(policy.id_column), kind="id"))
     presence = Presence(0, 1, policy.groups_per_unit, asked.cells.size)
     people = measured("people", aggregate, presence, asked.whole_offer / (count + 1))
     parts = (*plan.parts, _threshold_part(people, asked, delta))
@@ -164,7 +164,7 @@ def _counts_people(plan: Plan, policy: Policy) -> bool:
     return len(plan.parts) == 1 and plan.parts[0].role == role
 
 
-def _threshold_part(part: NoisyMeasurement, asked: Asked, delta: float) -> ThresholdMeasurement:
+def _threshold_part(part: NoisyMeasurement, asked: QueryContext, delta: float) -> ThresholdMeasurement:
     groups = asked.policy.groups_per_unit
     threshold = threshold_for(part.scale, delta, groups)
     if threshold > _LARGEST_THRESHOLD:
@@ -176,7 +176,7 @@ def _threshold_part(part: NoisyMeasurement, asked: Asked, delta: float) -> Thres
     return ThresholdMeasurement(**known, threshold=threshold, groups=groups, log_keys=asked.cells.log_keys)
 
 
-def _checked_delta(asked: Asked) -> float:
+def _checked_delta(asked: QueryContext) -> float:
     query, policy = asked.query, asked.policy
     private = next(axis.column for axis in asked.cells.axes if axis.open)
     if not policy.caps.delta:

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEVEL",
-    "Asked",
     "Measurement",
     "Plan",
+    "QueryContext",
     "codes_of",
     "in_order",
     "plan_query",
@@ -58,7 +58,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryContext:
     """A checked query, for its statistic to plan: the policy, the condition and the cells."""
 
     query: Query
@@ -243,7 +243,9 @@ def plan_at(query: Query, policy: Policy, offer: Offer | None) -> Plan:
     cells = cells_of(query, policy)
     _check_noise(query, policy, open_=cells.open)
     try:
-        asked = Asked(query, policy, condition, cells, _offer(query, policy) if offer is None else offer)
+        asked = QueryContext(
+            query, policy, condition, cells, _offer(query, policy) if offer is None else offer
+        )
         if cells.open:
             return plan_with_threshold(asked)
         if query.delta is not None:

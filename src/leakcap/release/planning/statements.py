@@ -14,9 +14,9 @@ from leakcap.release.columns.typed import (
     SOURCE,
     Bin,
     Hashed,
-    Kept,
-    Read,
-    Steps,
+    KeyFilter,
+    Quantize,
+    ReadColumn,
     aliased,
     column,
     free_name,
@@ -60,7 +60,7 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
     # Keys that are not public are dropped after they were added up.
     for axis, code in zip(axes, codes, strict=True):
-        outer = outer.having(Kept(this=axis.listed(code.copy())), copy=False)
+        outer = outer.having(KeyFilter(this=axis.listed(code.copy())), copy=False)
     return outer.group_by(*codes, copy=False) if codes else outer
 
 
@@ -74,7 +74,7 @@ def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp
 
 def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
     """The policy's columns that are read, in the policy's order."""
-    read = {node.this.name for tree in trees for node in tree.find_all(Read, Steps, Bin)}
+    read = {node.this.name for tree in trees for node in tree.find_all(ReadColumn, Quantize, Bin)}
     return tuple(name for name in policy.columns if name in read)
 
 
@@ -91,7 +91,7 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
     source = joined_tree(policy, plan.query.join, read, plan.people_from)
     if policy.id_column is None or not plan.bounded:
         return source
-    unit = Read(this=column(policy.id_column), kind="id")
+    unit = ReadColumn(this=column(policy.id_column), kind="id")
     groups = _groups(plan)
     seen = [_content(name, policy) for name in read]
     by_group = _hashed_order(unit, groups, _GROUPS, seed)
@@ -115,7 +115,7 @@ def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
 def _content(name: str, policy: Policy) -> exp.Expression:
     """A column to be ordered by; every engine has a place for NaN in its order."""
     if policy.columns[name].kind == "number":
-        return Read(this=column(name), kind="double")
+        return ReadColumn(this=column(name), kind="double")
     return typed_column(name, policy)
 
 
@@ -155,5 +155,5 @@ def units_statement(policy: Policy) -> exp.Select:
     source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
     counted: exp.Expression = exp.Star()
     if policy.id_column is not None:
-        counted = exp.Distinct(expressions=[Read(this=column(policy.id_column), kind="id")])
+        counted = exp.Distinct(expressions=[ReadColumn(this=column(policy.id_column), kind="id")])
     return exp.Select(expressions=[exp.Count(this=counted)]).from_(source)

@@ -25,7 +25,7 @@ from sqlglot import exp, parse_one
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
-from leakcap.release.asking.shares import Aim, Draft, divided
+from leakcap.release.asking.shares import Objective, QueryTemplate, divided
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.condition import to_text
 from leakcap.release.conditions.where import check_words
@@ -79,7 +79,7 @@ def sql_queries(
     tables: Collection[str] = (),
     weights: Sequence[float] | None = None,
     delta: float | None = None,
-    aim: Aim = "shares by weight",
+    aim: Objective = "shares by weight",
     noise: str = "laplace",
 ) -> list[Query]:
     """The queries of a SELECT statement, which share `epsilon` equally or by `weights`, and `delta` equally;
@@ -316,7 +316,7 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
-def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> Draft:
+def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> QueryTemplate:
     column, condition = item.column, chosen["where"]
     if item.statistic == "count" and column is not None:
         quoted = '"' + column.replace('"', '""') + '"'
@@ -325,7 +325,7 @@ def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> 
     content = {"name": name, "statistic": item.statistic, "column": column, **chosen, "where": condition}
     if len(item.columns) == 2:
         content |= {"column": None, "columns": item.columns}
-    return Draft(content, weight=weight)
+    return QueryTemplate(content, weight=weight)
 
 
 def _plan(words: Words, query: Query, policy: Policy, start: int) -> None:

@@ -15,7 +15,7 @@ from leakcap.release.numbers.answers import Answers, Labels
 from leakcap.release.numbers.whole import Whole
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = [
@@ -88,7 +88,7 @@ class Statistic(ABC):
         return []
 
     @abstractmethod
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """The parts, and what rows become for them. Raises `InvalidQuery`."""
 
     def words(self, query: Query) -> list[str]:

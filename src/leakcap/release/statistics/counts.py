@@ -16,7 +16,7 @@ from leakcap.release.numbers.whole import Whole, doubles, plus, whole
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["Count", "Histogram", "IntegerStatistic", "around"]
@@ -51,7 +51,7 @@ class Count(IntegerStatistic):
     sql: ClassVar[tuple[str, ...]] = ("COUNT",)
     fields: ClassVar[frozenset[str]] = frozenset()
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """A row is 1 in its cell."""
         contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
         rows = measured("count", Rows(), contribution, asked.offer, one_hot=True)

@@ -23,7 +23,7 @@ from leakcap.release.numbers.whole import Whole, objects
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["Cumulative"]
@@ -57,7 +57,7 @@ class Cumulative(Statistic):
         """The bins, behind the keys."""
         return [bins_axis(query, policy, groups)]
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """A tree of counts whose branching suits the number of bins."""
         policy, cells = asked.policy, asked.cells
         bins = len(cells.axes[-1].labels)

@@ -19,7 +19,7 @@ from leakcap.release.statistics.base import Expected, Statistic, most_rows, requ
 from leakcap.release.statistics.sums import grid_answers
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["FormulaSum"]
@@ -51,7 +51,7 @@ class FormulaSum(Statistic):
         low, high = query.range
         return [f"of {formula_text(query.formula or '')} within [{low!r}, {high!r}]"]
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """One noisy sum; a row weighs at most the larger end of the range."""
         low, high = asked.query.range or (0.0, 0.0)
         rows = asked.policy.rows_per_unit

@@ -34,7 +34,7 @@ from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["Correlation", "Covariance", "JointMeasurement"]
@@ -111,7 +111,7 @@ class Covariance(Statistic):
         """The projection."""
         return "moved to the nearest matrix without negative eigenvalues"
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """Rows, sums, products and squares, whose noise is scaled by what one row moves of all together."""
         names, policy = asked.query.columns or (), asked.policy
         d, m = len(names), policy.rows_per_unit
@@ -147,7 +147,7 @@ class Covariance(Statistic):
 
     def _part(
         self,
-        asked: Asked,
+        asked: QueryContext,
         places: tuple[int, ...],
         grids: Sequence[Grid],
         halves: Sequence[int],

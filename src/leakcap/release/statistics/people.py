@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.columns.typed import Read, column
+from leakcap.release.columns.typed import ReadColumn, column
 from leakcap.release.measurements.aggregates import People
 from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Presence
 from leakcap.release.statistics.counts import IntegerStatistic
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
 
 __all__ = ["Distinct"]
 
@@ -28,7 +28,7 @@ class Distinct(IntegerStatistic):
         """The name as it stands in a sentence."""
         return "count of people"
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """An id counts once in its cells. All together people need no bound on their rows."""
         policy, cells = asked.policy, asked.cells
         if policy.id_column is None:
@@ -38,7 +38,7 @@ class Distinct(IntegerStatistic):
             )
         presence = Presence(0, 1, min(policy.groups_per_unit, cells.size), cells.size)
         people = measured("people", People(), presence, asked.offer, one_hot=True)
-        id_ = Read(this=column(policy.id_column), kind="id")
+        id_ = ReadColumn(this=column(policy.id_column), kind="id")
         return asked.plan([people], values=[id_], bounded=bool(cells.axes))
 
     def guessed(self, plan: Plan) -> float | None:

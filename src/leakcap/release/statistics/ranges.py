@@ -26,7 +26,7 @@ from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.ranks import rank_part
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["EDGES", "Bounds"]
@@ -63,7 +63,7 @@ class Bounds(Statistic):
             raise InvalidQuery(f"`column` of query `{query.name}` must be a number column of the policy.")
         return [edges_axis(query.column or "", EDGES, known.fill)]
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """A rank t rows from the lower end, and one t rows from the upper."""
         bins = len(EDGES) - 1
         groups = asked.cells.size // bins

@@ -28,7 +28,7 @@ from leakcap.release.statistics.base import Expected, Statistic, column_bounds, 
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["InterquartileRange", "Median", "Quantiles", "RankStatistic", "rank_part"]
@@ -64,7 +64,7 @@ class RankStatistic(Statistic):
             raise InvalidQuery(f"`{query.column}` has no `bounds` in the policy, which a {self.name} needs.")
         return [bins_axis(query, policy, groups)]
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """For each quantile the bin itself, for half of its ε, and the two ends of its interval."""
         query, cells = asked.query, asked.cells
         wanted = ranks_of(self.name, query.quantiles)

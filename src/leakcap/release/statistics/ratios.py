@@ -31,7 +31,7 @@ from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["Ratio"]
@@ -62,11 +62,11 @@ class Ratio(Statistic):
         split = exp.Case(ifs=[exp.If(this=fulfilled, true=one)], default=zero)
         return [Axis(_SPLIT, split, {0: False, 1: True}, "integer")]
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """One noisy number on each side of `when`, or two sums."""
         return self._quotient(asked) if asked.query.when is None else self._share(asked)
 
-    def _share(self, asked: Asked) -> Plan:
+    def _share(self, asked: QueryContext) -> Plan:
         query, rows, cells = asked.query, asked.policy.rows_per_unit, asked.cells.size
         if query.column is None:
             unit = Contribution(1, 1, rows, cells)
@@ -79,7 +79,7 @@ class Ratio(Statistic):
         part = measured("sum", Sum(grid.high), unit, asked.offer, unit=grid.step, covers=False)
         return asked.plan([part], values=[grid.tree(query.column, bounds, known.fill)], grid=grid)
 
-    def _quotient(self, asked: Asked) -> Plan:
+    def _quotient(self, asked: QueryContext) -> Plan:
         query, policy = asked.query, asked.policy
         parts, values, grids = [], [], []
         for place, name in enumerate((query.column, query.over)):

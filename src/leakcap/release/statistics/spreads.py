@@ -18,7 +18,7 @@ from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, c
 from leakcap.release.statistics.sums import count_part, sum_part
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
 
 __all__ = ["StandardDeviation", "Variance"]
 
@@ -29,7 +29,7 @@ class Variance(Statistic):
     name: ClassVar[str] = "variance"
     sql: ClassVar[tuple[str, ...]] = ("VAR_POP",)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """Rows, sum and sum of squares; the count is free where the number of units is public."""
         known, bounds = asked.bounded_column
         policy, everyone = asked.policy, asked.everyone

@@ -20,18 +20,18 @@ from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, c
 
 if TYPE_CHECKING:
     from leakcap.release.measurements.offer import Offer
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
 
-__all__ = ["Mean", "Total", "count_part", "grid_answers", "sum_part"]
+__all__ = ["ColumnSum", "Mean", "count_part", "grid_answers", "sum_part"]
 
 
-class Total(Statistic):
+class ColumnSum(Statistic):
     """The sum of a column, its values clamped to the policy's bounds."""
 
     name: ClassVar[str] = "sum"
     sql: ClassVar[tuple[str, ...]] = ("SUM",)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """A row is its integer on the grid."""
         known, bounds = asked.bounded_column
         low, high = map(Fraction, bounds)
@@ -64,7 +64,7 @@ class Mean(Statistic):
     name: ClassVar[str] = "mean"
     sql: ClassVar[tuple[str, ...]] = ("AVG", "MEAN")
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """A mean over a public number of units needs no noisy count; any other mean pays for both."""
         known, bounds = asked.bounded_column
         policy, everyone = asked.policy, asked.everyone
@@ -119,7 +119,7 @@ def grid_answers(plan: Plan, noisy: Sequence[Whole]) -> Answers:
     return Answers(plan.grid.values(noisy[0]), *ends)
 
 
-def sum_part(asked: Asked, grid: Grid, centre: int, offer: Offer) -> NoisyMeasurement:
+def sum_part(asked: QueryContext, grid: Grid, centre: int, offer: Offer) -> NoisyMeasurement:
     """The noisy sum of the first value, which is an integer of the grid less `centre`."""
     every = asked.everyone
     low, high = grid.low - centre, grid.high - centre
@@ -135,7 +135,7 @@ def sum_part(asked: Asked, grid: Grid, centre: int, offer: Offer) -> NoisyMeasur
     )
 
 
-def count_part(asked: Asked, offer: Offer) -> NoisyMeasurement:
+def count_part(asked: QueryContext, offer: Offer) -> NoisyMeasurement:
     """The noisy number of rows that have a first value."""
     contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
     return measured("count", Known(), contribution, offer, one_hot=True)

@@ -22,7 +22,7 @@ from leakcap.release.statistics.counts import around
 from leakcap.sampling import rational_scale
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Asked, Plan
+    from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
 __all__ = ["Top"]
@@ -57,7 +57,7 @@ class Top(Statistic):
         require(fewer, "top", query.name, f"be at most the number of keys of `{name}`, which are two or more")
         return [key_axis(name, policy, query)]
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: QueryContext) -> Plan:
         """Half of ε chooses, half counts: a histogram of which only the chosen cells are shown."""
         policy, cells, top = asked.policy, asked.cells, asked.query.top or 1
         contribution = Contribution(1, 1, policy.rows_per_unit, cells.size)

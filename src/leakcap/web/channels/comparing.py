@@ -19,7 +19,7 @@ from leakcap.web.channels.matrices import EXAMPLES, MOST_GOAL, read_channel, rea
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.reading import chosen
 
-__all__ = ["GAINS", "PLAIN", "Comparison", "Given", "compare", "given", "shown_bound"]
+__all__ = ["GAINS", "PLAIN", "Comparison", "Pasted", "compare", "given", "shown_bound"]
 
 GAINS: Mapping[str, str] = {
     "identity": "one guess at the secret",
@@ -47,7 +47,7 @@ BITS = math.log2(math.e)
 
 
 @dataclass(frozen=True)
-class Given:
+class Pasted:
     """What the reader gave: one or two matrices as text, a belief, a goal."""
 
     a: str
@@ -63,13 +63,13 @@ class Given:
         return {"a": self.a, "b": self.b, "prior": self.prior, "gain": self.gain, **goal}
 
 
-def given(query: Mapping[str, str]) -> Given:
+def given(query: Mapping[str, str]) -> Pasted:
     """What a query string or a form gave; the survey of Fernandes, McIver & Sadeghi where it gave nothing."""
     if not query.get("a", "").strip():
-        return Given(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
+        return Pasted(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
     gain = chosen(query, "gain", list(GAINS))
     goal = query.get("goal", "")[:MOST_GOAL].strip()
-    return Given(query["a"], query.get("b", ""), query.get("prior", "uniform")[:4096], gain, goal)
+    return Pasted(query["a"], query.get("b", ""), query.get("prior", "uniform")[:4096], gain, goal)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Comparison:
     figures: list[Figure]
 
 
-def compare(asked: Given) -> Comparison:
+def compare(asked: Pasted) -> Comparison:
     """Read, measure and compare. Raises `LeakcapError` for what cannot be read."""
     first = read_channel(asked.a, "A")
     second = read_channel(asked.b, "B") if asked.b.strip() else None

@@ -29,7 +29,7 @@ __all__ = [
     "MECHANISMS",
     "ORDERS",
     "SLIDERS",
-    "Asked",
+    "EpsilonForm",
     "Meaning",
     "asked",
     "count_error",
@@ -82,7 +82,7 @@ _PRIORS = tuple(i / 24 for i in range(1, 13))
 
 
 @dataclass(frozen=True)
-class Asked:
+class EpsilonForm:
     """What the reader set: a mechanism, its ε a query, how many queries, and who is looking."""
 
     mechanism: str
@@ -107,14 +107,14 @@ class Asked:
         }
 
 
-def asked(query: Mapping[str, str]) -> Asked:
+def asked(query: Mapping[str, str]) -> EpsilonForm:
     """What a query string asks; what is missing or makes no sense is as it was at the start.
 
     >>> asked({"eps": "0.5", "queries": "ten"}).epsilon, asked({}).queries
     (0.5, 1)
     """
     found = {slider.name: slider.read(query) for slider in SLIDERS}
-    return Asked(
+    return EpsilonForm(
         chosen(query, "mechanism", list(MECHANISMS)),
         found["eps"],
         int(found["queries"]),
@@ -179,7 +179,7 @@ class Meaning:
     `pure` says that no answer, however rare, moves the odds by more than e^ε.
     """
 
-    asked: Asked
+    asked: EpsilonForm
     pure: ClassVar[bool] = True
 
     @cached_property

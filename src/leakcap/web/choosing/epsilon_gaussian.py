@@ -20,7 +20,7 @@ from leakcap.numeric import down, up
 from leakcap.statement import Exposure, Statement, statement_of
 from leakcap.statement.reading import Reading
 from leakcap.statement.wording import at_most, percent
-from leakcap.web.choosing.epsilon import BITS, ORDERS, Asked, Meaning, of_so_many_values
+from leakcap.web.choosing.epsilon import BITS, ORDERS, EpsilonForm, Meaning, of_so_many_values
 
 __all__ = ["SHARE", "GaussianMeaning", "meaning_of"]
 
@@ -31,7 +31,7 @@ _ROUNDINGS = 64
 _SOURCE = "Dong, Roth & Su 2022"
 
 
-def meaning_of(asked: Asked) -> Meaning:
+def meaning_of(asked: EpsilonForm) -> Meaning:
     """Everything that the page shows about one setting."""
     return GaussianMeaning(asked) if asked.mechanism == "gaussian" else Meaning(asked)
 

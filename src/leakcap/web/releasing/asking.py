@@ -15,7 +15,7 @@ from leakcap.release.statistics import statistics
 from leakcap.web.releasing.books import policy_of
 from leakcap.web.serving.settings import Settings
 
-__all__ = ["FIELDS", "Promises", "asked_query", "previewed", "released"]
+__all__ = ["FIELDS", "OneTimeTokens", "asked_query", "previewed", "released"]
 
 FIELDS = (
     *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
@@ -26,7 +26,7 @@ _ONE = threading.Lock()
 _PATIENCE = 10.0
 
 
-class Promises:
+class OneTimeTokens:
     """What a preview promised: this query under this policy, once.
 
     A form that is sent again (a second click, a reload, the back button) must not pay again where the table
