@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
 from leakcap.web.serving.guard import Keys
-from leakcap.web.serving.patience import PatientProtocol
+from leakcap.web.serving.timeouts import PatientProtocol
 
 __all__ = ["hospital", "promised", "running"]
 

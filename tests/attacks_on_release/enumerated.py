@@ -27,7 +27,7 @@ from leakcap.release import Query, attach
 from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.columns.typed import typed_column
 from leakcap.release.measurements.measurement import Measurement
-from leakcap.release.numbers.whole import whole
+from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.release.planning.statements import statement_of
 from leakcap.release.statistics import Statistic
@@ -247,7 +247,7 @@ def law_of(part: Measurement, exact: Sequence[int]) -> tuple[tuple[int, ...], La
     while True:
         script = _Script(decided)
         with _scripted(script, laplace):
-            drawn = tuple(int(one) for one in part.draw(whole(exact), _no_bytes))
+            drawn = tuple(int(one) for one in part.draw(exact_integers(exact), _no_bytes))
         if noised:
             return drawn, {}
         found[drawn] = found.get(drawn, 0.0) + math.exp(script.log)

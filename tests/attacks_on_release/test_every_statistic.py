@@ -19,8 +19,8 @@ import leakcap.release.columns.joins as joins_room
 import leakcap.release.planning.statements as statements_room
 import leakcap.release.statistics.cumulative as cumulative_room
 import leakcap.release.statistics.matrices as matrices_room
+import leakcap.release.statistics.quantiles as ranks_room
 import leakcap.release.statistics.ranges as ranges_room
-import leakcap.release.statistics.ranks as ranks_room
 from attacks_on_release.enumerated import (
     SHAPES,
     WORLDS,
@@ -34,8 +34,8 @@ from attacks_on_release.enumerated import (
 )
 from leakcap.release.columns.typed import aliased, column, identifier, joined_source
 from leakcap.release.measurements.offer import Offer
-from leakcap.release.measurements.picks import PickMeasurement
-from leakcap.release.measurements.ranks import RankMeasurement
+from leakcap.release.measurements.permute_and_flip import TopMeasurement
+from leakcap.release.measurements.quantiles import QuantileMeasurement
 from leakcap.release.measurements.sensitivity import Contribution, Presence
 from leakcap.release.measurements.thresholds import ThresholdMeasurement
 from leakcap.release.measurements.trees import TreeMeasurement, tree_of
@@ -165,8 +165,8 @@ BUGS: dict[str, tuple[str, World, dict[str, Any], tuple[Any, str, Any]]] = {
         (statements_room, "_groups", lambda plan: []),
     ),
     "levels": ("cumulative", World("add-remove-one", 1), {}, (cumulative_room, "tree_of", without_levels)),
-    "rounds": ("top", World("add-remove-one", 1), {}, _same_noise(PickMeasurement)),
-    "ranks": ("median", World("add-remove-one", 1), {}, _same_noise(RankMeasurement)),
+    "rounds": ("top", World("add-remove-one", 1), {}, _same_noise(TopMeasurement)),
+    "ranks": ("median", World("add-remove-one", 1), {}, _same_noise(QuantileMeasurement)),
     "joint": (
         "covariance",
         World("add-remove-one", 1),

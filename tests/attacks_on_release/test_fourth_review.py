@@ -21,8 +21,8 @@ from leakcap.models import PrivateGradientDescent
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, amend, load_policy
 from leakcap.release.engine.base import plain
-from leakcap.release.results.recorded import told
-from leakcap.web.releasing.books import answer_of
+from leakcap.release.results.recorded import parsed_answer
+from leakcap.web.releasing.ledger_view import answer_of
 from leakcap.web.serving.settings import Settings
 from release.world import policy_of
 
@@ -156,7 +156,7 @@ def test_coefficients_of_a_fit_are_not_shown_as_a_number_with_its_interval(tmp_p
 )
 def test_what_no_release_records_is_no_answer(recorded: Any) -> None:
     """Some of these ended in errors that were not leakcap's."""
-    assert told(recorded) is None
+    assert parsed_answer(recorded) is None
 
 
 @pytest.mark.parametrize("value", ["a secret", None, 10**400], ids=["text", "nothing", "huge"])

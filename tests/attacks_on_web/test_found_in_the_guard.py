@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-import leakcap.web.serving.patience
+import leakcap.web.serving.timeouts
 from leakcap.web import Settings, create_app
 from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, running
@@ -120,7 +120,7 @@ def test_no_traceback_reaches_the_log(
 
 @pytest.mark.parametrize("words", [b"", b"GET /epsilon HT", b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx: "])
 def test_who_says_nothing_is_not_waited_for(words: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakcap.web.serving.patience, "PATIENCE", 0.3)
+    monkeypatch.setattr(leakcap.web.serving.timeouts, "PATIENCE", 0.3)
     with running(Settings()) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=10) as wire:
@@ -132,7 +132,7 @@ def test_who_says_nothing_is_not_waited_for(words: bytes, monkeypatch: pytest.Mo
 
 
 def test_who_drips_its_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakcap.web.serving.patience, "PATIENCE", 0.5)
+    monkeypatch.setattr(leakcap.web.serving.timeouts, "PATIENCE", 0.5)
     with running(Settings()) as address:
         host, port = address.removeprefix("http://").split(":")
         started, lost = time.monotonic(), False
@@ -148,7 +148,7 @@ def test_who_drips_its_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_who_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakcap.web.serving.patience, "PATIENCE", 0.5)
+    monkeypatch.setattr(leakcap.web.serving.timeouts, "PATIENCE", 0.5)
     ask = b"GET /static/vega.min.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
     with running(Settings()) as address:
         host, port = address.removeprefix("http://").split(":")
@@ -167,7 +167,7 @@ def test_who_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_reader_who_reads_is_served_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same patience, and several requests on one connection."""
-    monkeypatch.setattr(leakcap.web.serving.patience, "PATIENCE", 0.5)
+    monkeypatch.setattr(leakcap.web.serving.timeouts, "PATIENCE", 0.5)
     ask = b"GET /static/vega.min.js HTTP/1.1\r\nhost: 127.0.0.1\r\n%b\r\n"
     with running(Settings()) as address:
         host, port = address.removeprefix("http://").split(":")

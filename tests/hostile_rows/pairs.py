@@ -11,8 +11,8 @@ from unittest import mock
 
 import hostile
 import leakcap.release.statistics.cumulative as cumulative_room
+import leakcap.release.statistics.quantiles as ranks_room
 import leakcap.release.statistics.ranges as ranges_room
-import leakcap.release.statistics.ranks as ranks_room
 from hostile_rows.asked import SHAPES, allowed, asked, moved, outcome, plans
 from hostile_rows.ways import DRESSED, FLAVOURS, PLAIN, SLOTS, Typed, frames
 from leakcap.release import Engine, attach

@@ -25,7 +25,7 @@ from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import replace_state
 from leakcap.ledger.sums import Regime
 from leakcap.ledger.ticks import NOTHING, Ticks
-from leakcap.ledger.walk import proven_sums
+from leakcap.ledger.verification import proven_sums
 
 FIRST: dict[str, Any] = {
     "dataset": "ward",
@@ -82,7 +82,7 @@ def test_what_was_spent_counts_against_the_new_caps(url: str) -> None:
         assert [entry.spend.epsilon for entry in new.entries()] == [0.25, 0.25]
         (made,) = new.amendments()
         assert (made.by, made.reason) == ("steward", "agreed")
-        assert [change.words for change in made.changes] == [
+        assert [change.text for change in made.changes] == [
             "`columns.age` changed from bounds [0.0, 120.0] to bounds [0.0, 150.0]"
         ]
 
@@ -94,7 +94,7 @@ def test_a_cap_below_what_is_spent_leaves_nothing() -> None:
         assert (new.balances()[0].spent, new.balances()[0].left) == (0.75, 0.0)
         with pytest.raises(BudgetExceeded, match=r"0 left of 0\.5, 0\.000001 asked"):
             new.reserve([charge(1e-6)])
-        assert [change.words for change in new.amendments()[0].changes] == [
+        assert [change.text for change in new.amendments()[0].changes] == [
             "`caps.epsilon` lowered from 1 to 0.5"
         ]
 

@@ -17,7 +17,7 @@ import mpmath
 import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
-from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Spend, Told
+from leakcap.ledger import Caps, Charge, Ledger, Limits, OdometerReading, Proposed, Spend
 from leakcap.ledger.curve import (
     FILTER_ORDERS,
     ORDERS,
@@ -379,7 +379,7 @@ def test_the_odometer_holds_at_every_moment_at_once() -> None:
 
 def test_what_the_odometer_says() -> None:
     with memory(Caps(100.0)) as ledger:
-        assert ledger.odometer(1e-9) == Told(0.0, 1e-9)
+        assert ledger.odometer(1e-9) == OdometerReading(0.0, 1e-9)
         ledger.reserve(asked(Spend(epsilon=0.1, delta=1e-8), 1000))
         told = ledger.odometer(1e-6)
         assert told.delta == pytest.approx(1.1e-5, rel=1e-9)

@@ -25,7 +25,7 @@ from leakcap.release.statistics.counts import IntegerStatistic
 class OwnNoise(TwoSidedGeometric):
     """A law by a name of its own: the ledger has no event for it."""
 
-    called: ClassVar[str] = "noise of another package"
+    label: ClassVar[str] = "noise of another package"
 
     def event(self, *, steps, squared, most=None):
         return None

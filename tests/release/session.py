@@ -22,7 +22,7 @@ from leakcap.ledger import Ledger
 from leakcap.ledger.schema import EVENT
 from leakcap.models import LinearRegression, LogisticRegression, PrivateGradientDescent, RidgeRegression
 from leakcap.release import PrivateTable, Query, load_policy
-from leakcap.release.asking.shares import AIMS
+from leakcap.release.asking.budget import AIMS
 from leakcap.release.planning.plan import plan_query
 from release.asked import contents
 from release.world import COLUMNS, table

@@ -14,7 +14,7 @@ from leakcap.release import PrivateTable, Row, attach
 from leakcap.release.engine.base import Columns
 from leakcap.release.numbers.answers import Answers, Rows
 from leakcap.release.planning.price import price_of
-from leakcap.release.results.recorded import recalled, told
+from leakcap.release.results.recorded import from_ledger, parsed_answer
 from release.world import planned, policy_of, table
 
 ROWS = [Row({"ward": "a", "day": 1}, 5, (2.0, 8.0)), Row({"ward": "b", "day": 2}, -1, (-4.0, 2.0))]
@@ -82,8 +82,8 @@ DAMAGED: list[Any] = [
 def test_what_is_no_answer_is_refused(answer: Any) -> None:
     plan = planned(policy_of(), statistic="count")
     with pytest.raises(LedgerError, match="shape"):
-        recalled(plan, price_of(plan), Answer(1, answer))
-    assert told({"values": [1], "lower": [0.0], "upper": [1.0]}) is not None
+        from_ledger(plan, price_of(plan), Answer(1, answer))
+    assert parsed_answer({"values": [1], "lower": [0.0], "upper": [1.0]}) is not None
 
 
 def test_an_answer_weighs_what_its_numbers_do() -> None:

@@ -50,7 +50,9 @@ def test_sums_are_exact_whole_and_not_negative_and_nothing_changes_twice(seed: i
     again = consistent(fitted)
     assert [one.rows for one in again] == [one.rows for one in fitted]
     assert [one.raw for one in again] == [one.rows for one in releases] == [one.raw for one in fitted]
-    assert all(one.processed and one.price == old.price for one, old in zip(fitted, releases, strict=True))
+    assert all(
+        one.post_processing and one.price == old.price for one, old in zip(fitted, releases, strict=True)
+    )
     for one, old in zip(fitted, releases, strict=True):
         for new, before in zip(one.rows, old.rows, strict=True):
             assert (

@@ -92,7 +92,7 @@ def test_table_margins_and_total_agree_and_are_labelled() -> None:
     assert again.repeated
     assert again.rows == release.rows
     assert release.price.epsilon == 1.0
-    assert release.processed is not None
+    assert release.post_processing is not None
     (by,) = private.release(
         [query_from({"name": "q", **QUERY, "columns": ["f", "x"], "bins": 3, "by": "d", "epsilon": 1.0})]
     )

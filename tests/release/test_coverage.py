@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.planning.plan import Plan
 from leakcap.release.statistics import statistics
 from release.world import answers, planned, policy_of, table
@@ -186,7 +186,7 @@ def drawn(plan: Plan, case: Case, setting: Setting, runs: int, shrink: float = 1
     """So many answers about the same rows, drawn on their exact integers as if they were groups."""
     source = SeededSource(7)
     exact = [np.array(one) for one in answers(plan, arrow(setting))]
-    noisy: list[Whole] = [
+    noisy: list[ExactIntegers] = [
         part.draw(np.tile(one, runs), source) for part, one in zip(plan.parts, exact, strict=True)
     ]
     found = plan.statistic.answers(plan, noisy)

@@ -25,7 +25,7 @@ from leakcap.release.measurements.trees import (
     nodes_of,
     prefixes,
 )
-from leakcap.release.numbers.whole import whole
+from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import Plan
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
@@ -39,7 +39,7 @@ QUERY: dict[str, Any] = {"statistic": "cumulative", "column": "x", "bins": 16}
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=40), st.integers(2, 45))
 def test_prefixes_of_a_tree_are_prefix_sums(counts: list[int], branching: int) -> None:
     bins, branching = len(counts), min(branching, len(counts))
-    nodes = nodes_of(whole(counts + counts), bins, branching).tolist()
+    nodes = nodes_of(exact_integers(counts + counts), bins, branching).tolist()
     expected = list(itertools.accumulate(counts))
     half = len(nodes) // 2
     assert prefixes(nodes[:half], bins, branching) == prefixes(nodes[half:], bins, branching) == expected
@@ -86,7 +86,8 @@ def test_one_unit_reaches_the_sensitivity_of_the_tree(relation: str, most: int) 
     assert part.levels > 1
     contents = [[], *(list(c) for n in (1, 2) for c in itertools.combinations_with_replacement(ROWS[::3], n))]
     trees = [
-        nodes_of(whole(found[0]), part.bins, part.branching).tolist() for found in vectors(plan, contents)
+        nodes_of(exact_integers(found[0]), part.bins, part.branching).tolist()
+        for found in vectors(plan, contents)
     ]
     nothing, *present = trees
     if units:
@@ -148,7 +149,7 @@ def test_labels_repeats_previews_and_refusals() -> None:
     private = PrivateTable(arrow(SOME), policy=policy_of(), ledger="sqlite://")
     release = private.cumulative("x", edges=[-3, 0, 5, 10], by="f", epsilon=3.0)
     assert [row.keys["x"] for row in release.rows] == ["< 0", "< 5", "all"] * 2
-    assert release.processed == "made rising and not negative"
+    assert release.post_processing == "made rising and not negative"
     assert private.cumulative("x", edges=[-3, 0, 5, 10], by="f", epsilon=3.0).rows == release.rows
     for bad in ({"bins": 1}, {"bins": None}, {"bins": 5000}, {"column": "d"}):
         with pytest.raises(InvalidQuery):

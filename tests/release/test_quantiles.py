@@ -19,15 +19,15 @@ from scipy.stats import chisquare
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_from
-from leakcap.release.measurements.ranks import (
-    RankMeasurement,
+from leakcap.release.measurements.quantiles import (
+    QuantileMeasurement,
     chosen_bins,
     rank_error,
     ranks_of,
     readings,
     shift_for,
 )
-from leakcap.release.numbers.whole import Whole, whole
+from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
 from leakcap.release.planning.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
@@ -73,7 +73,7 @@ def laws(plan: Plan, rows: list[dict[str, Any]], *, wrong: int = 1) -> list[Law]
     """The law of every choice, part by part and group by group; choices are independent."""
     found, bins = [], len(plan.cells.axes[-1].labels)
     for part, counts in zip(plan.parts, answers(plan, arrow(rows)), strict=True):
-        assert isinstance(part, RankMeasurement)
+        assert isinstance(part, QuantileMeasurement)
         q, unit = Fraction(part.numerator, part.denominator), part.denominator
         for group in range(0, len(counts), bins):
             own = counts[group : group + bins]
@@ -129,10 +129,10 @@ def test_the_bound_is_nearly_met_so_that_a_sixth_of_the_scale_is_caught(query: d
     assert worst(policy_of(), query, 1, wrong=6)[0] > 1.0
 
 
-def part_of(scale: Fraction, rank: Fraction, shift: int) -> RankMeasurement:
+def part_of(scale: Fraction, rank: Fraction, shift: int) -> QuantileMeasurement:
     plan = planned(policy_of(), statistic="median", column="x", bins=4)
     first = plan.parts[0]
-    assert isinstance(first, RankMeasurement)
+    assert isinstance(first, QuantileMeasurement)
     return replace(first, scale=scale, numerator=rank.numerator, denominator=rank.denominator, shift=shift)
 
 
@@ -146,7 +146,7 @@ COUNTS = (3, 0, 4, 1)
 
 def fit(scale: Fraction, rank: Fraction, shift: int, *, drawn: Fraction) -> float:
     """p-value of the drawn choices against the law written out."""
-    picks = chosen_bins(part_of(drawn, rank, shift), whole(COUNTS * 20_000), 4, SeededSource(11))
+    picks = chosen_bins(part_of(drawn, rank, shift), exact_integers(COUNTS * 20_000), 4, SeededSource(11))
     target = rank * sum(COUNTS) + Fraction(shift, rank.denominator)
     upto = list(itertools.accumulate(COUNTS))
     starts, ends = [-math.inf, *upto[:-1]], [*upto[:-1], math.inf]
@@ -161,9 +161,9 @@ def test_no_data_makes_a_choice_fail_however_odd_the_quantile(q: float, counts: 
     """What is multiplied must fit also where all counts are zero; else an error would tell that they are."""
     plan = planned(policy_of(), statistic="quantiles", quantiles=(q,), column="x", bins=4, epsilon=0.7)
     for part in plan.parts:
-        assert isinstance(part, RankMeasurement)
+        assert isinstance(part, QuantileMeasurement)
         for scale in (part.scale, Fraction(1, 3)):
-            found = chosen_bins(replace(part, scale=scale), whole(counts), 4, SeededSource(1))
+            found = chosen_bins(replace(part, scale=scale), exact_integers(counts), 4, SeededSource(1))
             assert found[0] in range(4)
     assert price_of(plan).epsilon == 0.7
 
@@ -258,10 +258,10 @@ def test_neighbours_stay_within_epsilon() -> None:
 
 
 def test_an_eighth_of_the_scale_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(part: RankMeasurement, counts: Any, bins: int, source: Any) -> Whole:
+    def planted(part: QuantileMeasurement, counts: Any, bins: int, source: Any) -> ExactIntegers:
         return chosen_bins(replace(part, scale=part.scale / 8), counts, bins, source)
 
-    monkeypatch.setattr("leakcap.release.measurements.ranks.chosen_bins", planted)
+    monkeypatch.setattr("leakcap.release.measurements.quantiles.chosen_bins", planted)
     assert proofs(3)
 
 
@@ -285,10 +285,10 @@ def test_intervals_cover(statistic: str) -> None:
 
 
 def test_eight_times_the_noise_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(part: RankMeasurement, counts: Any, bins: int, source: Any) -> Whole:
+    def planted(part: QuantileMeasurement, counts: Any, bins: int, source: Any) -> ExactIntegers:
         return chosen_bins(replace(part, scale=part.scale * 8), counts, bins, source)
 
-    monkeypatch.setattr("leakcap.release.measurements.ranks.chosen_bins", planted)
+    monkeypatch.setattr("leakcap.release.measurements.quantiles.chosen_bins", planted)
     assert not covers(hits("median", 22), 500)
 
 
@@ -329,7 +329,7 @@ def test_prices_previews_sql_and_dry_runs() -> None:
     assert price.nats_table == pytest.approx(9 * math.log(256))
     assert price.nats_person.lower == 0.0
     (seen,) = preview([plan.query], policy=policy)
-    parts = [part for part in plan.parts if isinstance(part, RankMeasurement)]
+    parts = [part for part in plan.parts if isinstance(part, QuantileMeasurement)]
     assert seen.error == rank_error(parts, 256)
     # A coin for each row off at scale 2, to half a row.
     there, before = (likeliest(256, math.exp(-off / 2)) for off in (seen.error, seen.error - 0.5))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from leakcap.release.conditions.where import parse_where
+from leakcap.release.planning.attainability import possible
 from leakcap.release.planning.price import price_of
-from leakcap.release.planning.reach import possible
 from release.world import planned, policy_of
 
 TRUTHS: dict[str, set[bool | None]] = {

@@ -16,7 +16,7 @@ from leakcap.errors import BudgetExceeded, InvalidQuery, LedgerError
 from leakcap.ledger import Answer, Ledger
 from leakcap.release import PrivateTable, Query
 from leakcap.release.engine.identity import Identity
-from leakcap.release.results.recorded import told
+from leakcap.release.results.recorded import parsed_answer
 from release.world import policy_of
 from release.world import table as rows_table
 from seeded import SeededSource
@@ -281,7 +281,10 @@ def test_of_a_sum_only_the_integers_are_recorded_and_what_a_step_is_worth() -> N
     ((role, (number,)),) = answer.values["parts"]
     assert role == "sum"
     assert Fraction(number) * Fraction(answer.values["step"]) == Fraction(release.value)
-    again, edited = told(answer.values), told({**answer.values, "step": 2 * answer.values["step"]})
+    again, edited = (
+        parsed_answer(answer.values),
+        parsed_answer({**answer.values, "step": 2 * answer.values["step"]}),
+    )
     assert again is not None
     assert edited is not None
     assert again.values == [release.value] == [value / 2 for value in edited.values]
@@ -292,4 +295,4 @@ def test_of_a_sum_only_the_integers_are_recorded_and_what_a_step_is_worth() -> N
         {**answer.values, "step": None},
         {**answer.values, "step": 1e308, "parts": [["sum", [10**9]]]},
     ):
-        assert told(broken) is None
+        assert parsed_answer(broken) is None

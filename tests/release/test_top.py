@@ -16,9 +16,9 @@ from scipy.stats import chi2
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, dry_run, preview, query_from
-from leakcap.release.measurements.picks import picked
+from leakcap.release.measurements.permute_and_flip import picked
 from leakcap.release.planning.price import price_of
-from leakcap.release.statistics.topmost import Top
+from leakcap.release.statistics.top import Top
 from leakcap.sampling import bernoulli_exp, discrete_laplace
 from release.claims import beaten, covers, released
 from release.world import planned, policy_of

@@ -16,8 +16,8 @@ import pytest
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, dry_run, preview, query_from, table
-from leakcap.release.columns.spread import SPREADS, spread_grid, spread_value, square_reach
-from leakcap.release.numbers.whole import whole
+from leakcap.release.columns.variance import SPREADS, square_reach, variance_grid, variance_value
+from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
@@ -85,7 +85,7 @@ def test_without_noise_the_answer_is_that_of_the_statistics_module(statistic: st
     plan = planned(policy_of(), statistic=statistic, column="x")
     (total,), (squares,), (rows,) = answers(plan, arrow([{"x": v} for v in values]))
     assert plan.grid is not None
-    found = spread_value(statistic, plan.grid, rows, (total, squares))
+    found = variance_value(statistic, plan.grid, rows, (total, squares))
     clamped = [max(-3.0, min(10.0, v)) for v in values]
     wanted = statistics.pvariance(clamped) if statistic == "variance" else statistics.pstdev(clamped)
     assert found == pytest.approx(wanted, rel=1e-6)
@@ -108,7 +108,7 @@ def test_grids_from_wide_to_narrow_leave_room_for_the_noise() -> None:
             assert sum(Fraction(p.sensitivity) / p.scale for p in plan.parts) <= Fraction(str(epsilon))
     with pytest.raises(InvalidQuery):
         planned(policy_of(), statistic="variance", column="x", epsilon=1e-300)
-    assert spread_grid((0.0, 1.0), rows=1, epsilon=Fraction(1)).high < 2**25
+    assert variance_grid((0.0, 1.0), rows=1, epsilon=Fraction(1)).high < 2**25
 
 
 def drawn(
@@ -123,7 +123,7 @@ def drawn(
     source = SeededSource(seed)
     noises = [discrete_laplace(part.scale * Fraction(widen), runs, source) for part in plan.parts]
     truth = float(plan.grid.step) ** 2 * statistics.pvariance(centred)
-    noisy = [whole(noise.astype(object) + total) for noise, total in zip(noises, sums, strict=True)]
+    noisy = [exact_integers(noise.astype(object) + total) for noise, total in zip(noises, sums, strict=True)]
     found = plan.statistic.answers(plan, noisy)
     held = (found.lower <= truth) & (truth <= found.upper)
     off = np.sort(np.abs(found.values - truth))

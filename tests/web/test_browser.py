@@ -185,7 +185,7 @@ def test_an_upload_and_a_bad_one(page: Page, home: str, tmp_path: Path) -> None:
 
 def test_a_release_within_budget_and_one_beyond(page: Page, home: str) -> None:
     visit(page, home + "/release")
-    expect(page.locator("#books")).to_contain_text("Nothing was released yet")
+    expect(page.locator("#ledger")).to_contain_text("Nothing was released yet")
     expect(page.locator("#bins")).to_be_hidden()
     page.select_option("#statistic", "histogram")
     expect(page.locator("#bins")).to_be_visible()

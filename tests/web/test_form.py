@@ -93,7 +93,7 @@ def test_each_statistic_is_previewed_and_released(folder: Path, statistic: str) 
     made = web.post("/release", data=promised(web, keys, ask), headers={"origin": HOME})
     assert made.status_code == 200
     assert 'aria-label="Released"' in made.text, re.findall(r'role="alert">([^<]*)', made.text)
-    processed = statistics()[statistic].processed
+    processed = statistics()[statistic].post_processing
     marked = "Post-processed, which costs nothing" in made.text
     assert marked == (processed(Query(name="n", statistic="count", epsilon=1.0)) is not None)
 

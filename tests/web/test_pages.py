@@ -16,10 +16,11 @@ from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
 from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Pasted, compare
-from leakcap.web.choosing import epsilon_plots, needs, needs_plots
+from leakcap.web.choosing import choose_epsilon as needs
+from leakcap.web.choosing import epsilon_plots, needs_plots
+from leakcap.web.choosing.choose_epsilon import Need, choice
 from leakcap.web.choosing.epsilon import MECHANISMS, Meaning, asked, count_error
 from leakcap.web.choosing.epsilon_gaussian import meaning_of
-from leakcap.web.choosing.needs import Need, choice
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
 from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, promised

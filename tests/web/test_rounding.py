@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from command_line import leakcap
 from leakcap.cli.serve import _from_file
 from leakcap.ledger import Ledger
-from leakcap.release.results.recorded import told
+from leakcap.release.results.recorded import parsed_answer
 from leakcap.web import Settings, create_app
 from leakcap.web.serving.guard import Keys
 from running_explorer import HOSPITAL, hospital
@@ -40,7 +40,7 @@ def test_intervals_and_spends_are_those_of_the_terminal_and_of_the_report(tmp_pa
             shown = ENDS.findall(page.partition("What it alone")[0])
             answer = book.answer(entry.id)
             assert answer is not None
-            known = told(answer.values)
+            known = parsed_answer(answer.values)
             assert known is not None
             ends = zip(known.lower, known.upper, strict=True)
             for text, (low, high) in zip(shown, ends, strict=True):

@@ -18,7 +18,8 @@ import leakcap.web.app
 import leakcap.web.serving.guard
 from leakcap.errors import InvalidParameter
 from leakcap.web import Settings, create_app
-from leakcap.web.choosing import epsilon, needs
+from leakcap.web.choosing import choose_epsilon as needs
+from leakcap.web.choosing import epsilon
 from leakcap.web.server import address
 from leakcap.web.serving import bounded
 from leakcap.web.serving.guard import MOST_BODY, Keys

@@ -16,7 +16,7 @@ from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
     from leakcap.release import Policy, Preview, Query, Release
-    from leakcap.release.asking.shares import Objective
+    from leakcap.release.asking.budget import Objective
 
 __all__ = ["sql"]
 

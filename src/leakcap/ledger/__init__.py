@@ -30,9 +30,9 @@ from leakcap.ledger.values import (
     Charge,
     Entry,
     Head,
+    OdometerReading,
     Spend,
     Step,
-    Told,
     Totals,
 )
 
@@ -53,6 +53,7 @@ __all__ = [
     "Head",
     "Ledger",
     "Limits",
+    "OdometerReading",
     "Paid",
     "Planned",
     "Proposed",
@@ -61,7 +62,6 @@ __all__ = [
     "SlotUse",
     "Spend",
     "Step",
-    "Told",
     "Totals",
     "answer_once",
     "export",

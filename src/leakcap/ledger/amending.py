@@ -24,7 +24,7 @@ from leakcap.ledger.state import State, replace_state, save_account
 from leakcap.ledger.sums import Regime, Sums, documents_of, terms_of_all
 from leakcap.ledger.text import require_text
 from leakcap.ledger.values import Amendment, Balance
-from leakcap.ledger.walk import proven_sums
+from leakcap.ledger.verification import proven_sums
 
 __all__ = ["Planned", "Proposed", "amendments", "commit", "plan"]
 

@@ -22,7 +22,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change,
 
     >>> old = {"caps": {"epsilon": 1.0}, "columns": {"age": {"bounds": [0.0, 120.0]}}}
     >>> new = {"caps": {"epsilon": 2.0}, "columns": {"age": {"bounds": [0.0, 120.0]}, "sex": {"keys": ["f"]}}}
-    >>> [change.words for change in differences(old, new)]
+    >>> [change.text for change in differences(old, new)]
     ['`caps.epsilon` raised from 1 to 2', '`columns.sex` new: keys ["f"]']
     """
     before, after = dict(_fields(old)), dict(_fields(new))

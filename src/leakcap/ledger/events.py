@@ -88,7 +88,7 @@ def amend_row(
 def plan_row(state: State, time: str, plan: SlotPlan, charged: Ticks) -> dict[str, Any]:
     """The row that pays for a plan; its slots' answers cost nothing more."""
     row = _row(state.rows + 1, "plan", time, 0, state.rows + 1)
-    row |= {"query": plan.name, "text": f"plan: {plan.words}", "details": plan_text(plan)}
+    row |= {"query": plan.name, "text": f"plan: {plan.text}", "details": plan_text(plan)}
     row |= {"event": plan_event(plan)}
     return link(row | columns_of(charged), state.head)
 

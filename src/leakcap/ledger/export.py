@@ -74,7 +74,7 @@ def _amended(amendment: Amendment) -> dict[str, Any]:
         "time": amendment.time.isoformat(timespec="seconds"),
         "analyst": amendment.by,
         "query": "amendment of the policy",
-        "text": "; ".join(change.words for change in amendment.changes),
+        "text": "; ".join(change.text for change in amendment.changes),
         "state": "amended",
         **dict.fromkeys(AMOUNTS, 0.0),
         "curve": [],

@@ -14,7 +14,8 @@ from typing import Any, Self
 from sqlalchemy import Connection, select
 
 from leakcap.errors import BudgetExceeded, LedgerError, require
-from leakcap.ledger import amending, events, memo, planning
+from leakcap.ledger import amending, events, planning
+from leakcap.ledger import answer_cache as memo
 from leakcap.ledger.accounts import book
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps

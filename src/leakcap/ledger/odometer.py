@@ -10,10 +10,10 @@ from numbers import Real
 from leakcap.errors import require
 from leakcap.ledger.curve import curve_of_pure, least_epsilon, odometer_surcharges
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
-from leakcap.ledger.values import Spend, Told
+from leakcap.ledger.values import OdometerReading, Spend
 from leakcap.numeric import float_up, up
 
-__all__ = ["added", "told"]
+__all__ = ["added", "odometer"]
 
 
 def added(spends: Sequence[Spend]) -> Ticks:
@@ -33,20 +33,20 @@ def _sum(amounts: Iterable[float]) -> int | None:
     return spend_ticks(up(math.fsum(terms), len(terms) + 1))
 
 
-def told(spent: Ticks, delta: float) -> Told:
+def odometer(spent: Ticks, delta: float) -> OdometerReading:
     """The least ε that these sums prove, but with probability `delta` and the answers' own δ. Raises
     `InvalidParameter`.
 
     >>> from leakcap.ledger.values import Spend
-    >>> told(Spend(epsilon=0.5).ticks(None), 1e-9)
-    Told(epsilon=0.5, delta=1e-09)
+    >>> odometer(Spend(epsilon=0.5).ticks(None), 1e-9)
+    OdometerReading(epsilon=0.5, delta=1e-09)
     """
     number = isinstance(delta, Real) and not isinstance(delta, bool)
     ticks = (cap_ticks(delta) or 0) if number and 0 < delta < 1 else 0
     require(ticks > 0, "delta", "odometer", "be a number from 10⁻¹² to below 1", delta)
     epsilon = least_epsilon(spent.epsilon, spent.curve, odometer_surcharges(ticks))
     both = None if spent.delta is None else Fraction(spent.delta, TICKS_PER_UNIT) + Fraction(delta)
-    return Told(
+    return OdometerReading(
         math.inf if epsilon is None else float_up(Fraction(epsilon, TICKS_PER_UNIT)),
         1.0 if both is None else min(1.0, float_up(both)),
     )

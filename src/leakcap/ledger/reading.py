@@ -11,12 +11,13 @@ from typing import Self
 from sqlalchemy import Connection, select
 
 from leakcap.cards import bar, card
-from leakcap.ledger import amending, memo, planning
+from leakcap.ledger import amending, planning
+from leakcap.ledger import answer_cache as memo
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balances
-from leakcap.ledger.odometer import told
+from leakcap.ledger.odometer import odometer
 from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of
 from leakcap.ledger.rules import CapsInTicks, period_label
@@ -24,8 +25,18 @@ from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.state import State, load_account, load_state
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_spent
-from leakcap.ledger.values import Account, Amendment, Answer, Balance, Entry, Head, Step, Told, Totals
-from leakcap.ledger.walk import walk
+from leakcap.ledger.values import (
+    Account,
+    Amendment,
+    Answer,
+    Balance,
+    Entry,
+    Head,
+    OdometerReading,
+    Step,
+    Totals,
+)
+from leakcap.ledger.verification import verify_chain
 
 __all__ = ["LedgerReader"]
 
@@ -111,14 +122,14 @@ class LedgerReader:
         amounts = {n: float("inf") if spent[n] is None else units_spent(spent[n]) for n in AMOUNTS}
         return Totals(**amounts, entries=state.entries)
 
-    def odometer(self, delta: float) -> Told:
+    def odometer(self, delta: float) -> OdometerReading:
         """What all answers so far tell together about a unit of privacy, whatever the caps are.
 
         But with probability `delta` (and the answers' own δ, which are added), the loss was never above
         `epsilon`: it holds after every answer at once, however each was chosen. Raises `InvalidParameter`.
         Source: Whitehouse, Ramdas, Rogers & Wu 2023.
         """
-        return told(self._state().spent, delta)
+        return odometer(self._state().spent, delta)
 
     def balances(self) -> list[Balance]:
         """For every currency its cap, what was spent and what is left, all spending together."""
@@ -181,7 +192,7 @@ class LedgerReader:
         also finds a chain rewritten from before that row on.
         """
         with self._database.reading() as connection:
-            return walk(connection, self.url, anchor)
+            return verify_chain(connection, self.url, anchor)
 
     def _repr_html_(self) -> str:
         """The balances as a notebook shows them."""

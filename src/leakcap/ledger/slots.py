@@ -61,7 +61,7 @@ class Slot:
     neighbours are farthest apart, as sums are. That costs less, since whole-number noise at a few steps is
     told apart more often. A count is one step.
 
-    >>> Slot("monthly", count=12, epsilon=0.1).words
+    >>> Slot("monthly", count=12, epsilon=0.1).text
     '12 answers of ε 0.1 at most'
     """
 
@@ -88,7 +88,7 @@ class Slot:
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """What it holds, as a phrase."""
         table = "" if math.isinf(self.nats_table) else f", {self.nats_table:g} nats about the table"
         noise = f" with Laplace noise of {self.steps:,} steps" if self.noise else ""
@@ -119,7 +119,7 @@ class SlotPlan:
     It counts against what answers with a δ of their own may use (`delta_of_answers`). At 0 their ε is added
     up.
 
-    >>> SlotPlan("year", (Slot("monthly", 12, 0.1), Slot("yearly", 1, 0.5)), delta=1e-6).words
+    >>> SlotPlan("year", (Slot("monthly", 12, 0.1), Slot("yearly", 1, 0.5)), delta=1e-6).text
     '12 answers of ε 0.1 at most, 1 answer of ε 0.5 at most'
     """
 
@@ -139,9 +139,9 @@ class SlotPlan:
         object.__setattr__(self, "delta", float(self.delta))
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """What its slots hold, as a phrase."""
-        return ", ".join(one.words for one in self.slots)
+        return ", ".join(one.text for one in self.slots)
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ __all__ = [
     "Charge",
     "Entry",
     "Head",
+    "OdometerReading",
     "Spend",
     "Step",
-    "Told",
     "Totals",
 ]
 
@@ -236,7 +236,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Told:
+class OdometerReading:
     """What all answers told: no odds were moved by more than e^`epsilon`, but with probability `delta`."""
 
     epsilon: float
@@ -278,7 +278,7 @@ class Change:
     """One field in which two policies differ. `effect` is ``new``, ``removed``, ``raised``, ``lowered`` or
     ``changed``; `before` and `after` are empty where there is nothing.
 
-    >>> Change("caps.epsilon", "1", "2", "raised").words
+    >>> Change("caps.epsilon", "1", "2", "raised").text
     '`caps.epsilon` raised from 1 to 2'
     """
 
@@ -288,7 +288,7 @@ class Change:
     effect: Literal["new", "removed", "raised", "lowered", "changed"]
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The change as a phrase."""
         if self.effect == "new":
             return f"`{self.field}` new: {self.after}"

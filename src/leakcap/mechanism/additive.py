@@ -23,7 +23,7 @@ class AdditiveNoise(Mechanism):
     shows of vectors that lie so far apart.
     """
 
-    called: ClassVar[str]
+    label: ClassVar[str]
     """The law's name."""
 
     @property

@@ -56,7 +56,7 @@ class DiscreteGaussian(AdditiveNoise):
     sensitivity: int = 1
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020"
-    called: ClassVar[str] = "discrete Gaussian"
+    label: ClassVar[str] = "discrete Gaussian"
 
     def __post_init__(self) -> None:
         owner = "DiscreteGaussian"

@@ -271,7 +271,7 @@ class TwoSidedGeometric(_Geometric, AdditiveNoise):
     sensitivity: int = 1
 
     source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2012"
-    called: ClassVar[str] = "discrete Laplace"
+    label: ClassVar[str] = "discrete Laplace"
 
     def __post_init__(self) -> None:
         owner = "TwoSidedGeometric"

@@ -129,7 +129,7 @@ class PermuteAndFlip(_Selection):
     """
 
     source: ClassVar[str] = "McKenna & Sheldon 2020"
-    called: ClassVar[str] = "permute-and-flip"
+    label: ClassVar[str] = "permute-and-flip"
 
     def _law(self, weights: Floats) -> Floats:
         # The integrand is a polynomial of degree y−1: Gauss–Legendre with ⌈y/2⌉ nodes is exact, and positive.

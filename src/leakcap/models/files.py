@@ -29,7 +29,7 @@ from leakcap.models.svm import LinearSVC
 from leakcap.models.tree import PrivateDecisionTree
 from leakcap.policy.validation import read_checked
 from leakcap.release import Policy
-from leakcap.release.planning.queries import places
+from leakcap.release.planning.queries import locations
 
 __all__ = ["Lecture", "ModelFile", "load_model"]
 
@@ -216,5 +216,5 @@ def load_model(path: str | Path) -> ModelFile:
     path = Path(path)
     contents = read_checked(_Contents, path, InvalidQuery)
     folder = path.resolve().parent
-    data, ledger = places(folder, contents.data, contents.ledger)
+    data, ledger = locations(folder, contents.data, contents.ledger)
     return ModelFile(folder / contents.policy, data, contents.table, ledger, contents.model)

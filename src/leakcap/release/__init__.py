@@ -27,8 +27,8 @@ from leakcap.release.planning.price import Price
 from leakcap.release.planning.queries import Query, query_from
 from leakcap.release.results.comparing import Comparison, difference, ratio_of
 from leakcap.release.results.consistent import agreeing, consistent
-from leakcap.release.results.drawn import Covariances
 from leakcap.release.results.exposure import exposure_of, exposure_so_far
+from leakcap.release.results.noisy_totals import Covariances
 from leakcap.release.results.result import Release, Row, Rows
 
 if TYPE_CHECKING:

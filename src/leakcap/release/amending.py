@@ -35,7 +35,7 @@ def amend(
     ...         _ = old.reserve([Charge("n", "count", Spend(epsilon=0.75))])
     ...     made = amend(policy | {"caps": {"epsilon": 2.0}}, f"{folder}/ward.db", reason="agreed")
     ...     with Ledger.read(f"sqlite:///{folder}/ward.db") as new:
-    ...         print(made.changes[0].words, new.balances()[0].left)
+    ...         print(made.changes[0].text, new.balances()[0].left)
     `caps.epsilon` raised from 1 to 2 1.25
     """
     with Ledger.resume(_url(ledger)) as book:

@@ -20,7 +20,7 @@ from leakcap.ledger.chain import text_hash
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
-from leakcap.release.asking.shares import Objective
+from leakcap.release.asking.budget import Objective
 from leakcap.release.asking.table import Asking
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
@@ -33,7 +33,7 @@ from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
 from leakcap.release.planning.scan import Found, Scan, scans_of
 from leakcap.release.results.exposure import exposure_so_far
-from leakcap.release.results.recorded import recalled, recorded_of
+from leakcap.release.results.recorded import from_ledger, recorded_of
 from leakcap.release.results.result import Release, release_of
 from leakcap.release.sql.select import sql_queries
 from leakcap.sampling import ByteSource, system_bytes
@@ -241,7 +241,7 @@ class PrivateTable(Asking):
         except BudgetExceeded as error:
             raise error.saying(f"{error}{self._asked_before(charges, data)}") from None
         return [
-            recalled(*step, one.answer) if one.computed is None else one.computed
+            from_ledger(*step, one.answer) if one.computed is None else one.computed
             for step, one in zip(steps, paid, strict=True)
         ]
 

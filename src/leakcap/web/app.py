@@ -18,7 +18,8 @@ from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
 from leakcap.release.statistics import statistics
 from leakcap.web.channels.comparing import GAINS, compare, given
 from leakcap.web.channels.matrices import EXAMPLES, as_text
-from leakcap.web.choosing import epsilon, needs, needs_plots
+from leakcap.web.choosing import choose_epsilon as needs
+from leakcap.web.choosing import epsilon, needs_plots
 from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.choosing.epsilon_gaussian import meaning_of
 from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
@@ -26,7 +27,7 @@ from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import complaints
 from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, previewed, released
-from leakcap.web.releasing.books import answer_of, books, entry_lines, policy_of
+from leakcap.web.releasing.ledger_view import answer_of, entry_lines, ledger_view, policy_of
 from leakcap.web.releasing.questions import columns, condition, offered
 from leakcap.web.serving.bounded import bounded
 from leakcap.web.serving.guard import Guard, Keys
@@ -233,11 +234,11 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
 
     def about(values: dict[str, Any]) -> dict[str, Any]:
         try:
-            found = books(settings)
+            found = ledger_view(settings)
             more = {"columns": columns(found.policy), "example": condition(found.policy)}
-            return values | more | {"books": found, "missing": ""}
+            return values | more | {"ledger_view": found, "missing": ""}
         except LeakcapError as error:
-            return values | {"books": None, "missing": str(error)}
+            return values | {"ledger_view": None, "missing": str(error)}
 
     @app.get("/release")
     def mine(request: Request) -> Response:

@@ -14,8 +14,8 @@ import uvicorn
 
 from leakcap.errors import InvalidParameter
 from leakcap.web.app import create_app
-from leakcap.web.serving.patience import PatientProtocol
 from leakcap.web.serving.settings import Settings
+from leakcap.web.serving.timeouts import PatientProtocol
 
 __all__ = ["address", "serve"]
 

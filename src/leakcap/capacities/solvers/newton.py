@@ -84,7 +84,7 @@ class Problem(Protocol):
         """(secrets, observations)."""
 
     @property
-    def stride(self) -> float:
+    def step_exponent(self) -> float:
         """The exponent of a plain multiplicative step on the prior; one for Blahut–Arimoto."""
 
     def image(self, prior: Floats) -> Floats:
@@ -96,13 +96,15 @@ class Problem(Protocol):
     def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         """Some rows, scaled so that R Rᵀ is the curvature at a place."""
 
-    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def gradient(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         """The gradient for those rows, up to a constant."""
 
-    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def curvature_product(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         """A π for those rows, A the whole curvature: known without a product."""
 
-    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def approximate_gradient(
+        self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats
+    ) -> Floats | None:
         """The gradient at a prior on those rows alone, roughly, from their scaled copies; None if dear."""
 
 
@@ -144,7 +146,7 @@ class Search:
         self.upper = max(self.upper, self.lower)
         return place
 
-    def leap(self, prior: Floats, gap: float) -> None:
+    def restart_from(self, prior: Floats, gap: float) -> None:
         """Go to a prior found elsewhere if it is better, and on from there."""
         there = self.visit(prior)
         if there.value > self.here.value:
@@ -155,7 +157,7 @@ class Search:
         """Newton steps after a short warm-up, after longer ones where they stall; at last without them."""
         how = "Newton on a working set of rows"
         if self.gap > gap and not self._farthest(gap) and not self._alternate(gap):
-            self.warm(_FALLBACK_STEPS, gap)
+            self.blahut_arimoto(_FALLBACK_STEPS, gap)
             how = "Blahut–Arimoto steps"
         text = f"{method}: {how}, certified by the duality gap"
         bound = Bound(self.lower, self.upper, text, source, witness=self.best)
@@ -164,14 +166,14 @@ class Search:
     def _alternate(self, gap: float) -> bool:
         """Multiplicative steps revive what a Newton step starved; most channels need one turn."""
         for steps in _WARM_UPS:
-            self.warm(steps, gap)
+            self.blahut_arimoto(steps, gap)
             if self.newton(gap):
                 return True
         return False
 
-    def warm(self, steps: int, gap: float) -> None:
+    def blahut_arimoto(self, steps: int, gap: float) -> None:
         """Over-relaxed Blahut–Arimoto: π ∝ π·e^{βD}, β raised while the information rises."""
-        relax = self.problem.stride
+        relax = self.problem.step_exponent
         for _ in range(steps):
             if self.gap <= gap:
                 return
@@ -240,11 +242,11 @@ class Search:
     def _step(self, frame: _Frame, *, polish: bool = False) -> bool:
         """Solve the model on the rows of the frame and go there."""
         index = frame.index
-        old, pull = self.here.prior[index], self.problem.pull(self.here, index)
+        old, pull = self.here.prior[index], self.problem.gradient(self.here, index)
         share = float(old.sum())
         # Moving everything onto the frame's rows changes the centre: account for the rows left behind.
         if share < 1.0 - 1e-12:
-            pull = pull + self.problem.met(self.here, index) - frame.curvature @ old
+            pull = pull + self.problem.curvature_product(self.here, index) - frame.curvature @ old
         if frame.inverse is not None:
             solution = pivoting_step(frame.inverse, pull, old)
             if solution is not None:
@@ -261,7 +263,7 @@ class Search:
         # The frame's rows may be too few to carry the whole prior: move only their own share.
         if share > 1.0 - 1e-12 or share <= 0.0:
             return False
-        part = interior_step(share * curvature, self.problem.pull(self.here, index), old / share)
+        part = interior_step(share * curvature, self.problem.gradient(self.here, index), old / share)
         goal = self.here.prior.copy()
         goal[index] = share * part
         return self._towards(goal)
@@ -270,7 +272,7 @@ class Search:
         """More steps with the same inverse on the frame's rows alone, while they close the gap there."""
         least, best = np.inf, part
         for _ in range(_POLISH):
-            pull = self.problem.glimpse(self.here, frame.index, frame.scaled, part)
+            pull = self.problem.approximate_gradient(self.here, frame.index, frame.scaled, part)
             if pull is None:
                 break
             spread = float(pull.max() - part @ pull)

@@ -48,11 +48,11 @@ def _leap(search: Search, certificate: ShannonCertificate, gap: float) -> None:
             inner = Search(_Shannon(half), half.average)
             inner.run(0.9 * gap, "", "")
             prior = inner.here.prior
-        search.leap(unfolded(prior, certificate.rows.shape[0]), gap)
+        search.restart_from(unfolded(prior, certificate.rows.shape[0]), gap)
     if search.gap > gap:
         prior = _small(certificate, gap)
         if prior is not None:
-            search.leap(prior, gap)
+            search.restart_from(prior, gap)
 
 
 def _small(certificate: ShannonCertificate, gap: float) -> Floats | None:
@@ -65,7 +65,7 @@ def _small(certificate: ShannonCertificate, gap: float) -> Floats | None:
 class _Shannon:
     """Mutual information: distance D(W_x ‖ q), curvature W diag(1/q) Wᵀ."""
 
-    stride = 1.0
+    step_exponent = 1.0
 
     def __init__(self, certificate: ShannonCertificate) -> None:
         self.certificate = certificate
@@ -88,14 +88,16 @@ class _Shannon:
         rows *= np.exp(-0.5 * place.log_centre)
         return rows
 
-    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def gradient(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return place.distance[index]
 
-    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def curvature_product(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         # W diag(1/q) Wᵀπ = W diag(1/q) q = 1.
         return np.ones(index.size)
 
-    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def approximate_gradient(
+        self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats
+    ) -> Floats | None:
         root = np.exp(0.5 * place.log_centre)
         image = root * (part.astype(scaled.dtype) @ scaled)
         rise = np.log(np.maximum(image, FLOOR)) - place.log_centre

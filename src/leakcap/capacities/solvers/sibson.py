@@ -58,7 +58,7 @@ class _Powers:
     def __init__(self, rows: Floats, alpha: float) -> None:
         self.alpha, self.order = alpha, alpha - 1.0
         self.shape = (rows.shape[0], rows.shape[1])
-        self.stride = min(max(1.0, self.order), 1e9)
+        self.step_exponent = min(max(1.0, self.order), 1e9)
         self.top = rows.max(axis=0)
         logs = safe_log(rows)
         self.depth = float(-np.min(logs[rows > 0], initial=0.0))
@@ -109,22 +109,24 @@ class _Powers:
     def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return np.asarray(self.powers[index] * np.exp(0.5 * self._scale(place)))
 
-    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def gradient(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         ahead = np.clip(self.order * (place.distance[index] - place.value), -50.0, 50.0)
         return np.asarray(self.alpha * np.expm1(ahead) / self.order)
 
-    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def curvature_product(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         # K diag(m S^{1/α−2}) S = T, and T/F = e^{(α−1)(D−I)}.
         return np.asarray(np.exp(np.clip(self.order * (place.distance[index] - place.value), -700.0, 700.0)))
 
-    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def approximate_gradient(
+        self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats
+    ) -> Floats | None:
         return None
 
 
 class _NearOne:
     """Orders near one, where powers are 1 + small: everything through expm1 and log1p."""
 
-    stride = 1.0
+    step_exponent = 1.0
 
     def __init__(self, rows: Floats, alpha: float) -> None:
         self.rows, self.alpha, self.order = rows, alpha, alpha - 1.0
@@ -170,13 +172,15 @@ class _NearOne:
     def scaled(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return np.asarray(self.rows[index] / np.sqrt(self._smooth(place.image)))
 
-    def pull(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def gradient(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return place.distance[index] - place.value
 
-    def met(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
+    def curvature_product(self, place: Iterate, index: NDArray[np.intp]) -> Floats:
         return np.ones(index.size)
 
-    def glimpse(self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats) -> Floats | None:
+    def approximate_gradient(
+        self, place: Iterate, index: NDArray[np.intp], scaled: Floats, part: Floats
+    ) -> Floats | None:
         return None
 
     def _smooth(self, image: Floats) -> Floats:

@@ -14,8 +14,8 @@ from typing import Any
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy, load_policy
-from leakcap.release.asking.shares import QueryTemplate, divided
-from leakcap.release.numbers.whole import whole
+from leakcap.release.asking.budget import QueryTemplate, divided
+from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.better import Way, ways_of
 from leakcap.release.planning.plan import LEVEL, Plan, plan_query
 from leakcap.release.planning.price import Price, price_of
@@ -36,7 +36,7 @@ def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
     >>> interval_of(plan_query(Query(name="n", statistic="count", epsilon=1.0), policy), (7,))
     (4.0, 10.0)
     """
-    ((_, interval),) = plan.statistic.answers(plan, [whole([number]) for number in noisy]).pairs()
+    ((_, interval),) = plan.statistic.answers(plan, [exact_integers([number]) for number in noisy]).pairs()
     return interval
 
 
@@ -122,7 +122,7 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         remark = f"where {expected.rows:,} rows count{', for each group' if several else ''}"
     if expected.remark is not None:
         remark = expected.remark
-    known = plan.statistic.guessed(plan)
+    known = plan.statistic.prior_error(plan)
     useful = None
     if policy is not None and known is not None and expected.error >= known > 0.0:
         useful = _epsilon_for(plan.query, known / 10, policy)

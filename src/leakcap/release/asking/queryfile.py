@@ -30,9 +30,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import read_checked
-from leakcap.release.asking.shares import Objective, QueryTemplate, divided
-from leakcap.release.engine.places import is_database
-from leakcap.release.planning.queries import Query, places, query_from
+from leakcap.release.asking.budget import Objective, QueryTemplate, divided
+from leakcap.release.engine.locations import is_database
+from leakcap.release.planning.queries import Query, locations, query_from
 from leakcap.release.statistics.base import require
 
 __all__ = ["QueryFile", "load_queries"]
@@ -90,7 +90,7 @@ def load_queries(path: str | Path) -> QueryFile:
     names = [query.name for query in queries]
     for name in names:
         require(names.count(name) == 1, "name", name, f"be unique in `{path}`")
-    data, ledger = places(folder, contents.data, contents.ledger)
+    data, ledger = locations(folder, contents.data, contents.ledger)
     return QueryFile(
         policy=folder / contents.policy,
         data=data,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.asking.shares import QueryTemplate
+from leakcap.release.asking.budget import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.planning.queries import Query

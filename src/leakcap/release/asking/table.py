@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from leakcap.errors import InvalidQuery
 from leakcap.release.asking.answering import Answering
 from leakcap.release.asking.batch import Batch
+from leakcap.release.asking.budget import Objective
 from leakcap.release.asking.selection import Question, Selection
-from leakcap.release.asking.shares import Objective
 
 if TYPE_CHECKING:
     from leakcap.release.results.result import Release

@@ -23,7 +23,7 @@ from leakcap.policy.validation import meant
 from leakcap.release.columns.typed import Bin, literal, typed_column
 from leakcap.release.columns.typed import column as raw
 from leakcap.release.numbers.answers import Labels, nested
-from leakcap.release.numbers.whole import objects
+from leakcap.release.numbers.exact_integers import objects
 
 if TYPE_CHECKING:
     from leakcap.release.planning.queries import Query

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.release.columns.typed import Quantize, column
-from leakcap.release.numbers.whole import Whole, doubles
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
 
 __all__ = ["Grid", "grid_for"]
 
@@ -50,7 +50,7 @@ class Grid:
             return steps / (1 << self.exponent) if self.exponent >= 0 else float(steps << -self.exponent)
         return float(steps * self.step)
 
-    def values(self, steps: Whole) -> NDArray[np.float64]:
+    def values(self, steps: ExactIntegers) -> NDArray[np.float64]:
         """The double nearest to steps·2^−exponent, for each: rounded once, since powers of two scale exactly.
 
         >>> Grid(exponent=1, low=0, high=20).values(np.array([5, 6])).tolist()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from leakcap.lazily import lazily
 from leakcap.release.engine.base import Columns, Engine, Statement
+from leakcap.release.engine.locations import is_database, is_server
 from leakcap.release.engine.lowering import Lowering
-from leakcap.release.engine.places import is_database, is_server
 
 if TYPE_CHECKING:
     from leakcap.release.engine.attaching import attach

@@ -13,10 +13,10 @@ from sqlglot import exp
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import csvlines
-from leakcap.release.engine.base import READING, Engine, foreign, withheld
+from leakcap.release.engine.base import READING, Engine, redact_errors, redact_library_errors
 from leakcap.release.engine.duck import DuckDB, Origin, connect, quoted, session
 from leakcap.release.engine.frames import Readable, is_frame, readable
-from leakcap.release.engine.places import is_database, is_server, is_spark_url
+from leakcap.release.engine.locations import is_database, is_server, is_spark_url
 from leakcap.release.engine.spark import Spark, is_spark_frame, spark_table
 
 __all__ = ["attach"]
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def _safely(action: Callable[[], T], message: str = READING) -> T:
-    return withheld(action, duckdb.Error, message)
+    return redact_errors(action, duckdb.Error, message)
 
 
 def attach(
@@ -102,7 +102,7 @@ def _add(
             f"Got a {type(data).__name__}."
         )
     message = "The table could not be handed to the engine."
-    found = foreign(lambda: readable(data, columns), ("polars", "pandas", "pyarrow"), message)
+    found = redact_library_errors(lambda: readable(data, columns), ("polars", "pandas", "pyarrow"), message)
     _safely(lambda: _show(connection, relation, found), message)
     return Origin(objects=found.columns is not None)
 

@@ -18,7 +18,16 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 
-__all__ = ["READING", "Cell", "Columns", "Engine", "Statement", "foreign", "plain", "withheld"]
+__all__ = [
+    "READING",
+    "Cell",
+    "Columns",
+    "Engine",
+    "Statement",
+    "plain",
+    "redact_errors",
+    "redact_library_errors",
+]
 
 READING = "The data could not be read to the end. What the engine said is withheld: it may quote values."
 
@@ -97,12 +106,12 @@ class Engine(Protocol):
         ...
 
 
-def withheld(action: Callable[[], T], kind: type[Exception], message: str = READING) -> T:
+def redact_errors(action: Callable[[], T], kind: type[Exception], message: str = READING) -> T:
     """What `action` returns; where it raises a `kind`, a `DataError` that says nothing about rows.
 
     It is raised outside the handler, so that the engine's words are not even chained to it.
 
-    >>> withheld(lambda: int("a secret"), ValueError, "It failed.")
+    >>> redact_errors(lambda: int("a secret"), ValueError, "It failed.")
     Traceback (most recent call last):
     leakcap.errors.DataError: It failed.
     """
@@ -113,10 +122,10 @@ def withheld(action: Callable[[], T], kind: type[Exception], message: str = READ
     raise DataError(message)
 
 
-def foreign(action: Callable[[], T], libraries: tuple[str, ...], message: str = READING) -> T:
-    """`withheld` for libraries that may not be there, and whose errors have no root that could be named.
+def redact_library_errors(action: Callable[[], T], libraries: tuple[str, ...], message: str = READING) -> T:
+    """`redact_errors` for libraries that may not be there, and whose errors have no root that could be named.
 
-    >>> foreign(lambda: __import__("no_such_library"), ("no_such_library",), "It is not there.")
+    >>> redact_library_errors(lambda: __import__("no_such_library"), ("no_such_library",), "It is not there.")
     Traceback (most recent call last):
     leakcap.errors.DataError: It is not there.
     """
@@ -131,7 +140,7 @@ def foreign(action: Callable[[], T], libraries: tuple[str, ...], message: str = 
                 raise ValueError from None
             raise
 
-    return withheld(translated, ValueError, message)
+    return redact_errors(translated, ValueError, message)
 
 
 def plain(rows: list[Cell]) -> list[Cell]:

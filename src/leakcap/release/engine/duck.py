@@ -17,10 +17,10 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, Bin, ReadColumn, column, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, Statement, withheld
+from leakcap.release.engine.base import READING, Cell, Columns, Statement, redact_errors
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
-from leakcap.release.numbers.whole import objects
+from leakcap.release.numbers.exact_integers import objects
 
 __all__ = ["DuckDB", "Origin", "connect", "quoted", "session"]
 
@@ -176,7 +176,9 @@ class DuckDB:
     ) -> T:
         given = None if seed is None else {"seed": seed}
         with self._turn:
-            return withheld(lambda: fetch(self._connection.execute(statement, given)), duckdb.Error, message)
+            return redact_errors(
+                lambda: fetch(self._connection.execute(statement, given)), duckdb.Error, message
+            )
 
 
 def _columns_of(found: duckdb.DuckDBPyConnection) -> Columns:

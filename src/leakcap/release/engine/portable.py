@@ -8,7 +8,7 @@ from pathlib import Path
 from leakcap.credentials import may_hold_secret, shown_url
 from leakcap.errors import DataError
 from leakcap.release.engine.frames import is_frame
-from leakcap.release.engine.places import is_database, is_server
+from leakcap.release.engine.locations import is_database, is_server
 
 __all__ = ["portable", "portable_tables"]
 

@@ -21,7 +21,7 @@ from sqlglot import exp
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
+from leakcap.release.engine.base import READING, Cell, Columns, Statement, plain, redact_library_errors
 from leakcap.release.engine.encodings import read_plainly, require_sendable
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
@@ -203,7 +203,7 @@ class PostgreSQL:
 
 
 def _safely(action: Callable[[], T], message: str) -> T:
-    return foreign(action, ("psycopg", "psycopg_pool", "sqlalchemy"), message)
+    return redact_library_errors(action, ("psycopg", "psycopg_pool", "sqlalchemy"), message)
 
 
 def _url(url: str) -> URL:

@@ -17,7 +17,7 @@ from sqlglot import exp
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, identifier, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, Statement, foreign, plain
+from leakcap.release.engine.base import READING, Cell, Columns, Statement, plain, redact_library_errors
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
 
@@ -63,7 +63,9 @@ class Spark:
         return types
 
     def _show(self, frame: Any, name: str) -> None:
-        foreign(lambda: frame.createOrReplaceTempView(name), _LIBRARIES, "Spark cannot be reached.")
+        redact_library_errors(
+            lambda: frame.createOrReplaceTempView(name), _LIBRARIES, "Spark cannot be reached."
+        )
 
     def write(self, tree: exp.Expression) -> Statement:
         """The statement for this DataFrame."""
@@ -84,12 +86,14 @@ class Spark:
         """Run a statement; raises `DataError` without Spark's words."""
         given = None if seed is None else {"seed": seed}
         return plain(
-            foreign(lambda: [tuple(row) for row in self._session.sql(statement, given).collect()], _LIBRARIES)
+            redact_library_errors(
+                lambda: [tuple(row) for row in self._session.sql(statement, given).collect()], _LIBRARIES
+            )
         )
 
 
 def _pairs(frame: Any) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = foreign(lambda: list(frame.dtypes), _LIBRARIES)
+    pairs: list[tuple[str, str]] = redact_library_errors(lambda: list(frame.dtypes), _LIBRARIES)
     if len({name.lower() for name, _ in pairs}) < len(pairs):
         raise DataError("Two columns of the DataFrame differ only in upper and lower case.")
     return pairs
@@ -119,22 +123,22 @@ def spark_table(url: str, table: str | None, tables: Mapping[str, str] | None = 
     """
     if table is None:
         raise DataError("`table` is missing: a table of Spark's catalog, or the path of a Parquet file.")
-    session = foreign(lambda: _session(url), _LIBRARIES, _unreachable(url))
+    session = redact_library_errors(lambda: _session(url), _LIBRARIES, _unreachable(url))
     others = {name: _frame(session, other) for name, other in (tables or {}).items()}
     return Spark(_frame(session, table), tables=others)
 
 
 def _frame(session: Any, table: str) -> Any:
     if table.endswith((".parquet", ".pq")) or "://" in table or table.startswith("/"):
-        return foreign(
+        return redact_library_errors(
             lambda: session.read.parquet(table), _LIBRARIES, f"`{table}` is no Parquet that Spark can read."
         )
-    kind = foreign(
+    kind = redact_library_errors(
         lambda: str(session.catalog.getTable(table).tableType), _LIBRARIES, f"Spark has no table `{table}`."
     )
     if kind not in ("MANAGED", "EXTERNAL"):
         raise DataError(f"`{table}` is a view; only stored tables are read.")
-    return foreign(lambda: session.table(table), _LIBRARIES, READING)
+    return redact_library_errors(lambda: session.table(table), _LIBRARIES, READING)
 
 
 def _unreachable(url: str) -> str:

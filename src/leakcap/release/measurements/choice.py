@@ -25,7 +25,7 @@ class ChoiceMeasurement(Measurement):
     @property
     def mechanism(self) -> str:
         """The draw."""
-        return PermuteAndFlip.called
+        return PermuteAndFlip.label
 
     @property
     def loss(self) -> Fraction:

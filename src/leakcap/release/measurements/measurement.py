@@ -2,7 +2,7 @@
 
 `Measurement` says what every kind has to answer. `NoisyMeasurement` has noise on every cell, of one of the
 catalogue's laws: it draws the noise, prices it and says how far it goes. A choice among bins is
-`RankMeasurement`, in `release/measurements/ranks.py`.
+`RankMeasurement`, in `release/measurements/quantiles.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leakcap.release.measurements.aggregates import Aggregate
 from leakcap.release.measurements.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.measurements.tight import tight_mutual_information
-from leakcap.release.numbers.whole import Whole, plus
+from leakcap.release.numbers.exact_integers import ExactIntegers, plus
 from leakcap.sampling import ByteSource
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Measurement(ABC):
         assert self.loss is not None
         return curve_of_pure(float_up(self.loss))
 
-    def appears(self, noisy: Whole) -> NDArray[np.bool_]:
+    def appears(self, noisy: ExactIntegers) -> NDArray[np.bool_]:
         """Whether a cell with such a noisy integer is released at all."""
         return np.ones(len(noisy), dtype=bool)
 
@@ -89,7 +89,7 @@ class Measurement(ABC):
         """The scale of the noise as a person reads it, in the unit of what is released."""
 
     @abstractmethod
-    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+    def draw(self, exact: ExactIntegers, source: ByteSource) -> ExactIntegers:
         """The noisy integers, or choices, from the exact totals of all cells."""
 
     @abstractmethod
@@ -129,7 +129,7 @@ class NoisyMeasurement(Measurement):
     @property
     def mechanism(self) -> str:
         """The law of the noise."""
-        return self.noise.called
+        return self.noise.label
 
     @property
     def scale(self) -> Fraction:
@@ -171,7 +171,7 @@ class NoisyMeasurement(Measurement):
         """In the unit of the column, or rows, or people."""
         return float(self.scale * self.unit)
 
-    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+    def draw(self, exact: ExactIntegers, source: ByteSource) -> ExactIntegers:
         """Each total plus noise of its own."""
         return plus(exact, self.noise.noise(len(exact), source))
 

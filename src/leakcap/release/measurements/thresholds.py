@@ -45,7 +45,7 @@ from leakcap.release.measurements.aggregates import Aggregate, People, Rows
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Presence
 from leakcap.release.measurements.tight import tight_mutual_information
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 
 if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan, QueryContext
@@ -86,7 +86,7 @@ class ThresholdMeasurement(NoisyMeasurement):
         """No bound worth stating: large groups name themselves, and a key may be a long text."""
         return math.inf
 
-    def appears(self, noisy: Whole) -> NDArray[np.bool_]:
+    def appears(self, noisy: ExactIntegers) -> NDArray[np.bool_]:
         """Whether a group of the data is released."""
         return np.asarray(noisy >= self.threshold, dtype=bool)
 
@@ -193,13 +193,13 @@ def _checked_delta(asked: QueryContext) -> float:
         raise InvalidQuery(f"`delta` of query `{query.name}` must be at least 1e-100. Got {query.delta!r}.")
     if len(asked.cells.axes) > len(query.by) or not query.kind.a_row_a_group:
         raise InvalidQuery(
-            f"`by` of query `{query.name}` names `{private}`, whose keys are private: a {query.kind.called} "
+            f"`by` of query `{query.name}` names `{private}`, whose keys are private: a {query.kind.label} "
             "needs groups with public `keys`."
         )
     return query.delta
 
 
-def appearing(parts: Sequence[Measurement], noisy: Sequence[Whole]) -> NDArray[np.bool_]:
+def appearing(parts: Sequence[Measurement], noisy: Sequence[ExactIntegers]) -> NDArray[np.bool_]:
     """Which of the groups are released."""
     each = [part.appears(numbers) for part, numbers in zip(parts, noisy, strict=True)]
     return np.asarray(np.all(each, axis=0), dtype=bool)

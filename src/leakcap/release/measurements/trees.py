@@ -25,7 +25,7 @@ from leakcap.release.measurements.aggregates import Rows
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.offer import Offer
 from leakcap.release.measurements.sensitivity import Contribution
-from leakcap.release.numbers.whole import Whole, clamped, whole
+from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.sampling import ByteSource
 
 __all__ = [
@@ -98,7 +98,7 @@ def _digit_sums(bins: int, branching: int) -> int:
     return total + int(places.sum())
 
 
-def nodes_of(counts: Whole, bins: int, branching: int) -> Whole:
+def nodes_of(counts: ExactIntegers, bins: int, branching: int) -> ExactIntegers:
     """All nodes of the trees of all groups: group by group, level by level, finest first.
 
     >>> nodes_of(np.array([1, 2, 3]), 3, 2).tolist()
@@ -108,7 +108,7 @@ def nodes_of(counts: Whole, bins: int, branching: int) -> Whole:
     parts = [
         np.add.reduceat(table, np.arange(0, bins, width), axis=1) for width in levels_of(bins, branching)
     ]
-    return whole(np.concatenate(parts, axis=1).ravel())
+    return exact_integers(np.concatenate(parts, axis=1).ravel())
 
 
 def prefixes(nodes: Sequence[int], bins: int, branching: int) -> list[int]:
@@ -165,10 +165,10 @@ class TreeMeasurement(NoisyMeasurement):
         """On how many levels a row is counted."""
         return len(levels_of(self.bins, self.branching))
 
-    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+    def draw(self, exact: ExactIntegers, source: ByteSource) -> ExactIntegers:
         """Each node, within the public range of all rows, plus noise of its own."""
         nodes = nodes_of(exact, self.bins, self.branching)
-        return super().draw(clamped(nodes, self.total), source)
+        return super().draw(clipped(nodes, self.total), source)
 
     def table_nats(self, units: int) -> float:
         """Capacities of all nodes add up."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.policy.declared import Key
-from leakcap.release.numbers.whole import doubles, objects, whole
+from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
 
 __all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested", "numbers_of"]
 
@@ -99,7 +99,7 @@ def _outward(ends: NDArray[np.float64], toward: np.ufunc) -> NDArray[np.float64]
 def numbers_of(values: Sequence[Number]) -> NDArray[Any]:
     """Integers as such where all of them are, else doubles."""
     counts = all(type(value) is int for value in values)
-    return whole([int(value) for value in values]) if counts else np.array(values, dtype=np.float64)
+    return exact_integers([int(value) for value in values]) if counts else np.array(values, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
-from leakcap.release.numbers.whole import Whole, doubles
 
 __all__ = ["crossing", "fieller_ends", "quotients"]
 
@@ -66,7 +66,7 @@ def fieller_ends(
 
 
 def quotients(
-    noisy: tuple[Whole, Whole],
+    noisy: tuple[ExactIntegers, ExactIntegers],
     scales: tuple[Fraction, Fraction],
     within: tuple[float, float],
     beyond: float = 0.05,
@@ -80,8 +80,9 @@ def quotients(
     `within` and the result count it. Where the second is not positive the value is as near to 0 as the
     interval goes.
 
-    >>> from leakcap.release.numbers.whole import whole
-    >>> value, low, high = quotients((whole([50]), whole([100])), (Fraction(1), Fraction(1)), (0.0, 9.0))
+    >>> from leakcap.release.numbers.exact_integers import exact_integers
+    >>> above, below = exact_integers([50]), exact_integers([100])
+    >>> value, low, high = quotients((above, below), (Fraction(1), Fraction(1)), (0.0, 9.0))
     >>> float(value[0]), bool(low[0] < 0.5 < high[0])
     (0.5, True)
     """

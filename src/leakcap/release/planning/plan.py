@@ -33,7 +33,7 @@ from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.measurements.thresholds import plan_with_threshold
 from leakcap.release.numbers.answers import Labels
-from leakcap.release.numbers.whole import Whole, clamped, whole
+from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.planning.statements import columns_in, statement_of, units_statement
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class QueryContext:
         return known, known.bounds
 
     @property
-    def everyone(self) -> bool:
+    def all_units_counted(self) -> bool:
         """Whether every unit adds exactly one row: their number is public, and nobody can be left out."""
         known = self.policy.columns.get(self.query.column or "")
         public = self.policy.neighbours == "replace-one" and self.policy.rows_per_unit == 1
@@ -170,7 +170,7 @@ class Plan:
     def text(self) -> str:
         """The query in one normal form, for the ledger."""
         query = self.query
-        words = [query.statistic, *self.statistic.words(query)]
+        words = [query.statistic, *self.statistic.canonical_text(query)]
         words += [f"join {', '.join(query.join)}"] if query.join else []
         words += [f"where {to_text(self.condition)}"] if self.condition is not None else []
         words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
@@ -239,7 +239,7 @@ def plan_at(query: Query, policy: Policy, offer: Offer | None) -> Plan:
     policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
     require_no_delta(policy, query.name, query.delta)
     condition = None if query.where is None else parse_where(query.where, policy)
-    query = query.kind.completed(query)
+    query = query.kind.with_defaults(query)
     cells = cells_of(query, policy)
     _check_noise(query, policy, open_=cells.open)
     try:
@@ -297,7 +297,7 @@ def _check_noise(query: Query, policy: Policy, *, open_: bool) -> None:
     owner = f"`noise` of query `{query.name}`"
     if not query.kind.has_noise:
         raise InvalidQuery(
-            f"{owner} must be left out of a {query.kind.called}, which is drawn in its own way."
+            f"{owner} must be left out of a {query.kind.label}, which is drawn in its own way."
         )
     if open_:
         raise InvalidQuery(f"{owner} must be laplace, or left out, where groups have private keys.")
@@ -327,20 +327,20 @@ def in_order(plan: Plan, found: Columns) -> Columns:
     return Columns(tuple(column[order] for column in found.arrays))
 
 
-def read_totals(plan: Plan, found: Columns, *, before: int = 0) -> list[Whole]:
+def read_totals(plan: Plan, found: Columns, *, before: int = 0) -> list[ExactIntegers]:
     """For each part the clamped total of every cell: of all public ones, or of those that came back.
 
     The totals stand after the cell's codes and after so many totals of other plans.
     """
     codes = codes_of(plan, found)
     first = len(codes) + before
-    totals = [whole(column) for column in found.arrays[first : first + len(plan.parts)]]
+    totals = [exact_integers(column) for column in found.arrays[first : first + len(plan.parts)]]
     if not plan.cells.open:
         totals = _placed(plan.cells.places(codes), totals, plan.cells.size)
-    return [clamped(total, part.total) for total, part in zip(totals, plan.parts, strict=True)]
+    return [clipped(total, part.total) for total, part in zip(totals, plan.parts, strict=True)]
 
 
-def _placed(places: NDArray[np.int64], columns: Sequence[Whole], size: int) -> list[Whole]:
+def _placed(places: NDArray[np.int64], columns: Sequence[ExactIntegers], size: int) -> list[ExactIntegers]:
     """The totals where their cells are, and 0 elsewhere."""
     listed = places >= 0
     found = []

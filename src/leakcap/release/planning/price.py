@@ -16,8 +16,8 @@ from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
 from leakcap.release.measurements.offer import epsilon_of_rho
 from leakcap.release.measurements.tight import tight_mutual_information
+from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.planning.plan import Plan
-from leakcap.release.planning.reach import every_content_occurs
 
 __all__ = ["Price", "price_of", "tight_mutual_information"]
 

@@ -17,7 +17,7 @@ from leakcap.policy.validation import complaints
 from leakcap.release.statistics import Statistic, statistics
 from leakcap.release.statistics.base import require as _require
 
-__all__ = ["NOISES", "Query", "places", "query_from"]
+__all__ = ["NOISES", "Query", "locations", "query_from"]
 
 # Strict: text is no number, and true is not 1.
 Text: TypeAlias = Annotated[str, Strict()]
@@ -118,7 +118,7 @@ def _check_fields(query: Query) -> None:
     """What belongs to other statistics must be left out."""
     for field in fields(query):
         allowed = field.name in _COMMON | query.kind.fields or getattr(query, field.name) == field.default
-        rule = f"be left out of a {query.kind.called}"
+        rule = f"be left out of a {query.kind.label}"
         _require(allowed, field.name, query.name, rule, _REMEDIES.get(field.name, ""))
 
 
@@ -178,10 +178,10 @@ def _owner(content: Mapping[str, Any], owner: str) -> str:
     return f"query {name}" if isinstance(name, str) and name else owner
 
 
-def places(folder: Path, data: str, ledger: str) -> tuple[Path | str, str]:
+def locations(folder: Path, data: str, ledger: str) -> tuple[Path | str, str]:
     """Data and ledger as a file in `folder` names them: relative paths start there, URLs stay.
 
-    >>> places(Path("/srv"), "visits.parquet", "postgresql://host/ledger")
+    >>> locations(Path("/srv"), "visits.parquet", "postgresql://host/ledger")
     (PosixPath('/srv/visits.parquet'), 'postgresql://host/ledger')
     """
     return (data if _is_server(data) else folder / data), _ledger_url(ledger, folder)

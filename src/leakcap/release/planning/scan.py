@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leakcap.release.conditions.condition import to_text
 from leakcap.release.engine import Engine, Statement
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.planning.plan import Plan, codes_of, in_order, read_totals
 from leakcap.release.planning.queries import Query
 from leakcap.release.planning.statements import statement_of
@@ -28,7 +28,7 @@ class Found(NamedTuple):
     """
 
     codes: tuple[NDArray[Any], ...]
-    totals: list[Whole]
+    totals: list[ExactIntegers]
 
 
 @dataclass(frozen=True)

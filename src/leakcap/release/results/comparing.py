@@ -18,10 +18,10 @@ from fractions import Fraction
 import numpy as np
 
 from leakcap.errors import InvalidQuery
+from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.numbers.fieller import fieller_ends, quotients
 from leakcap.release.numbers.laws import law_of, sum_reach
-from leakcap.release.numbers.whole import whole
-from leakcap.release.results.drawn import Drawn, DrawnPart, missing
+from leakcap.release.results.noisy_totals import NoisyTotal, NoisyTotals, missing
 from leakcap.release.results.result import Release
 
 __all__ = ["Comparison", "difference", "ratio_of"]
@@ -103,7 +103,7 @@ def ratio_of(first: Release, second: Release) -> Comparison:
     return Comparison(middle * step, ends)
 
 
-def _one_law(one: DrawnPart, two: DrawnPart) -> None:
+def _one_law(one: NoisyTotal, two: NoisyTotal) -> None:
     if type(one.noise) is not type(two.noise):
         raise InvalidQuery(
             "`ratio_of` needs two numbers with noise of one law: one of these has Laplace noise, the other "
@@ -111,7 +111,7 @@ def _one_law(one: DrawnPart, two: DrawnPart) -> None:
         )
 
 
-def _both(first: Release, second: Release) -> tuple[Drawn, Drawn]:
+def _both(first: Release, second: Release) -> tuple[NoisyTotals, NoisyTotals]:
     found = []
     for release in (first, second):
         if len(release.rows) != 1:
@@ -137,7 +137,7 @@ def _both(first: Release, second: Release) -> tuple[Drawn, Drawn]:
     return found[0], found[1]
 
 
-def _mean_ends(drawn: Drawn) -> tuple[float, float]:
+def _mean_ends(drawn: NoisyTotals) -> tuple[float, float]:
     """An interval of one mean that misses with 2.5 % probability at most."""
     total, unit, centre = drawn.parts[0], drawn.parts[0].unit, drawn.centre
     number = total.numbers[0]
@@ -147,6 +147,6 @@ def _mean_ends(drawn: Drawn) -> tuple[float, float]:
         return ends[0], ends[1]
     count = drawn.parts[1]
     least, most = (end - centre for end in drawn.ends)
-    noisy = (whole([number]), whole([count.numbers[0]]))
+    noisy = (exact_integers([number]), exact_integers([count.numbers[0]]))
     _, low, high = quotients(noisy, (total.scale, count.scale), (least, most), 0.025, law=law_of(total.noise))
     return float(unit) * (centre + float(low[0])), float(unit) * (centre + float(high[0]))

@@ -41,7 +41,7 @@ class ConsistentRelease(Release):
     raw: Rows = field(default_factory=lambda: Rows.of([]))
 
     @property
-    def processed(self) -> str:
+    def post_processing(self) -> str:
         """What was done, which costs nothing."""
         return "made to add up with other releases by weighted least squares"
 
@@ -144,7 +144,7 @@ def _variance(release: Release) -> float:
     """Of the noise of one number; of a sum's grid only that it is fine is known here."""
     scale = release.noise_scale
     exact = release.query.statistic != "sum"
-    if release.price.mechanism != TwoSidedGeometric.called:
+    if release.price.mechanism != TwoSidedGeometric.label:
         return scale * scale
     return TwoSidedGeometric(Fraction(scale)).variance() if exact else 2.0 * scale * scale
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from leakcap.bound import Bound
 from leakcap.ledger import Balance, Entry, Spend
 from leakcap.ledger.limits import balances
-from leakcap.ledger.odometer import added, told
+from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.policy.document import Policy
@@ -67,7 +67,7 @@ def _together(each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy,
     delta = policy.caps.ledger_caps().delta_together
     if delta < _LEAST_DELTA or len(each) < 2:
         return together
-    found = told(added(spends), delta)
+    found = odometer(added(spends), delta)
     # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half. Where answers
     # have none but at a δ, as with Gaussian noise, the curves' one δ is in place of one for each.
     if all(math.isfinite(spend.epsilon) for spend in spends) and 2.0 * found.epsilon >= together.epsilon:
@@ -105,7 +105,7 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
 
 def _at_a_delta(spend: Spend, policy: Policy) -> Spend:
     """A spend without a finite ε, as Gaussian noise's: the ε that its curve proves at the policy's δ."""
-    kept = told(added([spend]), max(policy.caps.ledger_caps().delta_together, _LEAST_DELTA))
+    kept = odometer(added([spend]), max(policy.caps.ledger_caps().delta_together, _LEAST_DELTA))
     return replace(spend, epsilon=kept.epsilon, delta=kept.delta)
 
 

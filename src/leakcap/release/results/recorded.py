@@ -20,19 +20,19 @@ from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Answers, Labels, Rows, numbers_of
-from leakcap.release.numbers.whole import doubles, objects, whole
+from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
 from leakcap.release.planning.plan import Plan
 from leakcap.release.planning.price import Price
-from leakcap.release.results.drawn import Drawn, drawn_of, keeps
+from leakcap.release.results.noisy_totals import NoisyTotals, keeps, noisy_totals_of
 from leakcap.release.results.result import Release
 
 _MOST = sys.float_info.max
 Recorded: TypeAlias = dict[str, Any]
-__all__ = ["Told", "recalled", "recorded_of", "told"]
+__all__ = ["ParsedAnswer", "from_ledger", "parsed_answer", "recorded_of"]
 
 
 @dataclass(frozen=True)
-class Told:
+class ParsedAnswer:
     """A recorded answer: its numbers, and the columns of its keys where they were recorded."""
 
     values: list[int | float]
@@ -46,7 +46,7 @@ def recorded_of(release: Release) -> Recorded:
     """The columns of the answer. All of it is released."""
     answers, drawn = release.rows.answers, release.drawn
     found: Recorded = {}
-    if release.query.delta is not None or release.query.kind.told:
+    if release.query.delta is not None or release.query.kind.released_keys:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
         found["keys"] = [words.tolist() for words in release.rows.labels.values()]
     elif drawn is not None and not _says_all(answers, drawn):
@@ -59,7 +59,7 @@ def recorded_of(release: Release) -> Recorded:
     return found | {"off": off}
 
 
-def _step(answers: Answers, drawn: Drawn) -> float | None:
+def _step(answers: Answers, drawn: NoisyTotals) -> float | None:
     """What makes the one part's integers the values, to the last bit; None where nothing does."""
     if len(drawn.parts) != 1 or answers.values.dtype.kind != "f":
         return None
@@ -69,10 +69,10 @@ def _step(answers: Answers, drawn: Drawn) -> float | None:
 
 def _multiplied(numbers: Sequence[int], step: float) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
-        return doubles(whole(numbers)) * step
+        return doubles(exact_integers(numbers)) * step
 
 
-def _says_all(answers: Answers, drawn: Drawn) -> bool:
+def _says_all(answers: Answers, drawn: NoisyTotals) -> bool:
     """Whether the noisy integers are the values: as integers, so that they can be told from readings of them.
 
     A sum on a grid of whole numbers equals its integers, and is a double.
@@ -81,12 +81,12 @@ def _says_all(answers: Answers, drawn: Drawn) -> bool:
     return integers and len(drawn.parts) == 1 and answers.values.tolist() == list(drawn.parts[0].numbers)
 
 
-def told(recorded: object) -> Told | None:
+def parsed_answer(recorded: object) -> ParsedAnswer | None:
     """What was recorded; None where it has not the shape of an answer.
 
-    >>> told({"values": [5], "off": 3.0}).lower
+    >>> parsed_answer({"values": [5], "off": 3.0}).lower
     [2.0]
-    >>> told({"step": 0.5, "parts": [["sum", [7]]], "off": 3.0}).values
+    >>> parsed_answer({"step": 0.5, "parts": [["sum", [7]]], "off": 3.0}).values
     [3.5]
     """
     if not isinstance(recorded, dict):
@@ -103,7 +103,7 @@ def told(recorded: object) -> Told | None:
     values, lower, upper = (column or [] for column in columns)
     if {len(values)} != {len(one) for one in (values, lower, upper, *keys)}:
         return None
-    return Told(values, lower, upper, keys, [(role, numbers) for role, numbers in parts])
+    return ParsedAnswer(values, lower, upper, keys, [(role, numbers) for role, numbers in parts])
 
 
 def _stepped(step: float, parts: Any) -> list[float] | None:
@@ -136,7 +136,7 @@ def _parts(parts: object) -> bool:
     return all(sound) and all({type(number) for number in part[1]} <= {int} for part in parts)
 
 
-def _drawn(plan: Plan, found: Told) -> Drawn | None:
+def _drawn(plan: Plan, found: ParsedAnswer) -> NoisyTotals | None:
     """The noisy integers, where they were recorded or are the values."""
     if not keeps(plan):
         return None
@@ -145,19 +145,19 @@ def _drawn(plan: Plan, found: Told) -> Drawn | None:
         parts = [(plan.parts[0].role, [value for value in found.values if isinstance(value, int)])]
     roles = [part.role for part in plan.parts]
     sound = [role for role, _ in parts] == roles and {len(n) for _, n in parts} == {plan.cells.size}
-    return drawn_of(plan, [whole(numbers) for _, numbers in parts]) if sound else None
+    return noisy_totals_of(plan, [exact_integers(numbers) for _, numbers in parts]) if sound else None
 
 
-def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
+def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:
     """The release that was answered before, under the name that the query has now.
 
     Raises `LedgerError` where what is recorded is no answer to this query.
     """
-    found, labels = told(answer.values), plan.labels()
+    found, labels = parsed_answer(answer.values), plan.labels()
     names = list(labels)
     if plan.cells.open:
         names = [axis.column for axis in plan.cells.axes]
-    recorded = plan.cells.open or plan.statistic.told
+    recorded = plan.cells.open or plan.statistic.released_keys
     if found is None or not _fits(found, names, plan, labels, recorded=recorded):
         raise LedgerError(
             f"The recorded answer of entry {answer.entry} has not the shape of an answer to this query. "
@@ -173,7 +173,7 @@ def recalled(plan: Plan, price: Price, answer: Answer) -> Release:
     return Release(*about, rows, scale, price, repeated=True, drawn=drawn, people_from=counted)
 
 
-def _fits(found: Told, names: Sequence[str], plan: Plan, labels: Labels, *, recorded: bool) -> bool:
+def _fits(found: ParsedAnswer, names: Sequence[str], plan: Plan, labels: Labels, *, recorded: bool) -> bool:
     """Whether there is a number for each label, and where keys are recorded a column for each name."""
     if recorded and len(found.keys) != len(names) and found.values:
         return False

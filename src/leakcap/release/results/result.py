@@ -15,12 +15,12 @@ from leakcap.policy.declared import Key
 from leakcap.release.columns.people import counted_words
 from leakcap.release.measurements.thresholds import appearing
 from leakcap.release.numbers.answers import Number, Row, Rows
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.planning.plan import Plan
 from leakcap.release.planning.price import Price
 from leakcap.release.planning.queries import Query
-from leakcap.release.results.drawn import Covariances, Drawn, drawn_of, keeps, missing
 from leakcap.release.results.exposure import exposure_of
+from leakcap.release.results.noisy_totals import Covariances, NoisyTotals, keeps, missing, noisy_totals_of
 from leakcap.release.results.tables import arrow_of, pandas_of
 from leakcap.statement import Statement, statement_of
 
@@ -49,7 +49,7 @@ class Release:
     noise_scale: float
     price: Price
     repeated: bool = False
-    drawn: Drawn | None = None
+    drawn: NoisyTotals | None = None
     people_from: float | None = None
 
     def at(self, **keys: Key) -> Release:
@@ -95,9 +95,9 @@ class Release:
         return tuple(row.interval for row in self.rows) if self.grouped else self.rows[0].interval
 
     @property
-    def processed(self) -> str | None:
+    def post_processing(self) -> str | None:
         """What was done to the noisy numbers afterwards, which costs nothing; None where nothing was."""
-        return self.query.kind.processed(self.query)
+        return self.query.kind.post_processing(self.query)
 
     @property
     def counted(self) -> str:
@@ -121,7 +121,7 @@ class Release:
             "query": self.text,
             "values": rows,
             "confidence": 0.95,
-            **({} if self.processed is None else {"post_processed": self.processed}),
+            **({} if self.post_processing is None else {"post_processed": self.post_processing}),
             **({"counted": self.counted} if self.counted else {}),
             "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)}
             | ({} if price.chosen is None else {"chosen": price.chosen}),
@@ -185,7 +185,7 @@ def _between(interval: tuple[float, float]) -> str:
 
 
 def release_of(
-    plan: Plan, price: Price, noisy: Sequence[Whole], codes: Sequence[NDArray[Any]] = ()
+    plan: Plan, price: Price, noisy: Sequence[ExactIntegers], codes: Sequence[NDArray[Any]] = ()
 ) -> Release:
     """The release from the noisy integers of each part and cell. Everything here is post-processing."""
     scale = price.noise_scales[plan.parts[0].role]
@@ -196,5 +196,5 @@ def release_of(
     else:
         labels = plan.statistic.labelled(plan, noisy)
     rows = Rows(labels, plan.statistic.answers(plan, noisy).steady())
-    drawn = drawn_of(plan, noisy) if keeps(plan) else None
+    drawn = noisy_totals_of(plan, noisy) if keeps(plan) else None
     return Release(plan.query.name, plan.query, plan.text, rows, scale, price, drawn=drawn)

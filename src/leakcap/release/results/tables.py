@@ -7,7 +7,7 @@ from typing import Any
 
 from leakcap.errors import InvalidParameter
 from leakcap.release.numbers.answers import Rows
-from leakcap.release.numbers.whole import doubles
+from leakcap.release.numbers.exact_integers import doubles
 
 __all__ = ["arrow_of", "pandas_of"]
 

@@ -12,7 +12,7 @@ from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.conditions.condition import named
 from leakcap.release.numbers.answers import Answers, Labels
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 
 if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan, QueryContext
@@ -56,7 +56,7 @@ class Statistic(ABC):
     sql_of_two: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[frozenset[str]] = frozenset({"column"})
 
-    told: ClassVar[bool] = False
+    released_keys: ClassVar[bool] = False
     """Whether which rows an answer has is a part of the answer, beside their values."""
 
     has_noise: ClassVar[bool] = True
@@ -66,11 +66,11 @@ class Statistic(ABC):
     """Whether an answer has one row for each group; only such groups may have private keys."""
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return self.name.replace("_", " ")
 
-    def processed(self, query: Query) -> str | None:
+    def post_processing(self, query: Query) -> str | None:
         """What was done to the noisy numbers that costs nothing, in words; None where nothing was."""
         return None
 
@@ -79,7 +79,7 @@ class Statistic(ABC):
         if "column" in self.fields:
             require(query.column is not None, "column", query.name, f"name what the {self.name} is of")
 
-    def completed(self, query: Query) -> Query:
+    def with_defaults(self, query: Query) -> Query:
         """The query with what it leaves open filled in."""
         return query
 
@@ -91,7 +91,7 @@ class Statistic(ABC):
     def plan(self, asked: QueryContext) -> Plan:
         """The parts, and what rows become for them. Raises `InvalidQuery`."""
 
-    def words(self, query: Query) -> list[str]:
+    def canonical_text(self, query: Query) -> list[str]:
         """What the query's normal text says beside the statistic, `where` and `by`: all of its own fields."""
         words = [f"of {named(query.column)}"] if query.column else []
         words += [f"at {list(query.quantiles)}"] if query.quantiles is not None else []
@@ -111,12 +111,12 @@ class Statistic(ABC):
         """The keys of each row of the answer."""
         return self.groups(plan).labels()
 
-    def labelled(self, plan: Plan, noisy: Sequence[Whole]) -> Labels:
-        """The keys of each row of this very answer, where they are `told`."""
+    def labelled(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Labels:
+        """The keys of each row of this very answer, where they are released (`released_keys`)."""
         return self.labels(plan)
 
     @abstractmethod
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Value and interval for each row of the labels, from the noisy integers of each part, cell by cell.
 
         An interval covers with 95 % probability.
@@ -126,7 +126,7 @@ class Statistic(ABC):
     def expected(self, plan: Plan) -> Expected:
         """How far the answer may be off, from public facts alone."""
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """How far off somebody is at most who has seen the policy and no answer; None where that is not
         known. A number between L and U is guessed in the middle.
         """

@@ -12,7 +12,7 @@ from leakcap.release.measurements.aggregates import Rows
 from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
-from leakcap.release.numbers.whole import Whole, doubles, plus, whole
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["Count", "Histogram", "IntegerStatistic", "around"]
 
 
-def around(noisy: Whole, error: int | Sequence[int]) -> Answers:
+def around(noisy: ExactIntegers, error: int | Sequence[int]) -> Answers:
     """Integers that are off by `error` at most, one for all or one for each.
 
-    >>> around(whole([7]), 2).pairs()
+    >>> around(exact_integers([7]), 2).pairs()
     [(7, (5.0, 9.0))]
     """
-    off = whole([error]) if isinstance(error, int) else whole(error)
+    off = exact_integers([error]) if isinstance(error, int) else exact_integers(error)
     return Answers(noisy, doubles(plus(noisy, -off)), doubles(plus(noisy, off)))
 
 
 class IntegerStatistic(Statistic):
     """One noisy integer for each cell, which is the answer, negative or not."""
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy integers themselves, and what the noise may have added or taken off."""
         return around(noisy[0], plan.errors[0])
 
@@ -57,7 +57,7 @@ class Count(IntegerStatistic):
         rows = measured("count", Rows(), contribution, asked.offer, one_hot=True)
         return asked.plan([rows])
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Half of all rows."""
         rows = most_rows(plan)
         return None if rows is None else rows / 2

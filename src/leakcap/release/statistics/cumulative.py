@@ -19,7 +19,7 @@ from leakcap.release.measurements.trees import (
     tree_of,
 )
 from leakcap.release.numbers.answers import Answers, Interval, Labels, nested
-from leakcap.release.numbers.whole import Whole, objects
+from leakcap.release.numbers.exact_integers import ExactIntegers, objects
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Cumulative(Statistic):
     fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return "cumulative count"
 
@@ -49,7 +49,7 @@ class Cumulative(Statistic):
         few = bins is not None and 2 <= bins <= _MOST_BINS
         require(few, "bins" if query.edges is None else "edges", query.name, f"make 2 to {_MOST_BINS} bins")
 
-    def processed(self, query: Query) -> str | None:
+    def post_processing(self, query: Query) -> str | None:
         """The fit."""
         return "made rising and not negative"
 
@@ -77,7 +77,7 @@ class Cumulative(Statistic):
         groups = self.groups(plan)
         return nested(groups.labels(), groups.size, {column: objects(words)}, len(words))
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Sums of nodes with the exact law of their noise, then the monotone fit of each group."""
         (part,) = plan.parts
         assert isinstance(part, TreeMeasurement)
@@ -94,7 +94,7 @@ class Cumulative(Statistic):
                 found.append((fitted, (min(low, float(fitted)), max(high, float(fitted)))))
         return Answers.of(found)
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Half of all rows."""
         rows = most_rows(plan)
         return None if rows is None else rows / 2

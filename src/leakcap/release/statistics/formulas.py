@@ -14,7 +14,7 @@ from leakcap.release.measurements.aggregates import Sum
 from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 from leakcap.release.statistics.sums import grid_answers
 
@@ -32,7 +32,7 @@ class FormulaSum(Statistic):
     fields: ClassVar[frozenset[str]] = frozenset({"formula", "range"})
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return "sum of a formula"
 
@@ -45,7 +45,7 @@ class FormulaSum(Statistic):
         require(finite and ends is not None and ends[0] < ends[1], "range", query.name, rule)
         formula_text(query.formula or "")
 
-    def words(self, query: Query) -> list[str]:
+    def canonical_text(self, query: Query) -> list[str]:
         """The formula in one way of writing it, and its range."""
         assert query.range is not None
         low, high = query.range
@@ -70,7 +70,7 @@ class FormulaSum(Statistic):
         )
         return asked.plan([part], values=[found.tree], grid=grid)
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The doubles nearest to the noisy sums, and what the noise may have added or taken off."""
         return grid_answers(plan, noisy)
 
@@ -79,7 +79,7 @@ class FormulaSum(Statistic):
         assert plan.grid is not None
         return Expected(plan.grid.value(plan.errors[0]))
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Half of what all rows can make of it, up and down."""
         rows, (low, high) = most_rows(plan), plan.query.range or (0.0, 0.0)
         return None if rows is None else rows * (max(high, 0.0) - min(low, 0.0)) / 2

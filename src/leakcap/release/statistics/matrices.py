@@ -15,11 +15,12 @@ from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS
 from leakcap.numeric import float_up
 from leakcap.release.columns.grid import Grid
-from leakcap.release.columns.spread import spread_grid
+from leakcap.release.columns.variance import variance_grid
 from leakcap.release.measurements.aggregates import Aggregate, Joint
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
 from leakcap.release.numbers.laws import law_of
 from leakcap.release.numbers.moments import Column, Product, Rows, correlation_ends, covariance_ends
 from leakcap.release.numbers.products import (
@@ -30,7 +31,6 @@ from leakcap.release.numbers.products import (
     nearest_positive,
 )
 from leakcap.release.numbers.tails import Floats
-from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Covariance(Statistic):
         clash = {"column", "with"} & set(query.by)
         require(not clash, "by", query.name, "not name `column` or `with`, which the answer's rows have")
 
-    def processed(self, query: Query) -> str | None:
+    def post_processing(self, query: Query) -> str | None:
         """The projection."""
         return "moved to the nearest matrix without negative eigenvalues"
 
@@ -117,12 +117,12 @@ class Covariance(Statistic):
         d, m = len(names), policy.rows_per_unit
         filled = all(policy.columns[n].fill is not None for n in names if n in policy.columns)
         public = policy.neighbours == "replace-one" and m == 1
-        everyone = public and not (asked.condition or asked.query.by or asked.query.join) and filled
-        counted = not everyone
+        all_units_counted = public and not (asked.condition or asked.query.by or asked.query.join) and filled
+        counted = not all_units_counted
         contents = joint_diameter(d, m, asked.cells.size, counted=counted)
         norm = contents if policy.neighbours == "replace-one" else joint_norm(d, m, counted=counted)
         fine = asked.offer.fineness
-        grids = [spread_grid(asked.bounded(n)[1], rows=norm, epsilon=fine) for n in names]
+        grids = [variance_grid(asked.bounded(n)[1], rows=norm, epsilon=fine) for n in names]
         halves = [max(grid.high - _centre(grid), _centre(grid) - grid.low) for grid in grids]
         values = [
             grid.tree(n, asked.bounded(n)[1], policy.columns[n].fill, centre=_centre(grid))
@@ -142,7 +142,7 @@ class Covariance(Statistic):
         share = max(part.share for part in parts)
         apart = Fraction(contents, norm) if parts[0].pure else Fraction(joint.contents_squared, joint.squared)
         parts = [replace(part, share=share, share_contents=share * apart) for part in parts]
-        exact = policy.rows if everyone else None
+        exact = policy.rows if all_units_counted else None
         return asked.plan(parts, values=values, grid=grids[0], exact_count=exact)
 
     def _part(
@@ -196,7 +196,7 @@ class Covariance(Statistic):
         """
         return list(itertools.combinations_with_replacement(range(columns), 2))
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The matrix of each group, and the interval of each entry for itself."""
         table = _Table(plan, noisy)
         pairs = self.pairs(table.columns)
@@ -221,7 +221,7 @@ class Covariance(Statistic):
     def expected(self, plan: Plan) -> Expected:
         """The widest half-width of an interval, where the columns fill their bounds evenly."""
         rows = plan.exact_count or assumed_rows(plan)
-        table = _Table(plan, [whole([_typical(part, rows)]) for part in plan.parts])
+        table = _Table(plan, [exact_integers([_typical(part, rows)]) for part in plan.parts])
         widths = [self.ends(table, i, j) for i, j in self.pairs(table.columns)]
         error = max(float(high[0] - low[0]) / 2 for low, high in widths)
         remark = f"for the worst entry, where {rows:,} rows count and fill their bounds evenly"
@@ -250,7 +250,7 @@ class Correlation(Covariance):
 class _Table:
     """The noisy integers of all groups."""
 
-    def __init__(self, plan: Plan, noisy: Sequence[Whole]) -> None:
+    def __init__(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> None:
         parts = [part for part in plan.parts if isinstance(part, JointMeasurement)]
         self.columns = len(plan.query.columns or ())
         self.cells = len(noisy[0])

@@ -24,7 +24,7 @@ class Distinct(IntegerStatistic):
     fields: ClassVar[frozenset[str]] = frozenset()
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return "count of people"
 
@@ -41,7 +41,7 @@ class Distinct(IntegerStatistic):
         id_ = ReadColumn(this=column(policy.id_column), kind="id")
         return asked.plan([people], values=[id_], bounded=bool(cells.axes))
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Half of all units."""
         units = plan.policy.units
         return None if units is None else units / 2

@@ -2,7 +2,7 @@
 
 The edges are all powers of two between 2⁻⁶⁴ and 2²⁹⁸, zero, and the same below zero: public, the same for
 every table. Infinite values lie in the outermost bins, NaN in none. Each end is a bin that permute-and-flip
-chooses for half of ε (`ranks.py`): the one whose rank is t from the end, with t such that the choice
+chooses for half of ε (`quantiles.py`): the one whose rank is t from the end, with t such that the choice
 is off by t or more with 2.5 % probability at most. So, with that confidence for each end, fewer than 2t rows
 lie beyond it, and it does not lie beyond all rows by more than its bin, which is a factor of two.
 
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, ClassVar
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, edges_axis
-from leakcap.release.measurements.ranks import RankMeasurement, shift_for
+from leakcap.release.measurements.quantiles import QuantileMeasurement, shift_for
 from leakcap.release.numbers.answers import Answers, Interval, Labels, listed, nested
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.statistics.base import Expected, Statistic, require
-from leakcap.release.statistics.ranks import rank_part
+from leakcap.release.statistics.quantiles import rank_part
 
 if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan, QueryContext
@@ -43,7 +43,7 @@ class Bounds(Statistic):
     has_noise: ClassVar[bool] = False
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return "search for bounds"
 
@@ -52,7 +52,7 @@ class Bounds(Statistic):
         super().check(query)
         require("end" not in query.by, "by", query.name, "not name `end`, which the answer's rows are called")
 
-    def processed(self, query: Query) -> str | None:
+    def post_processing(self, query: Query) -> str | None:
         """Where the two choices cross."""
         return "the lower of the two ends first"
 
@@ -82,7 +82,7 @@ class Bounds(Statistic):
         ends = listed([{"end": end} for end in ("low", "high")])
         return nested(super().labels(plan), self.groups(plan).size, ends, 2)
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Each end; its interval holds the smallest value of the column, or the largest, within the grid."""
         found: list[tuple[float, Interval]] = []
         for first, second in zip(*(one.tolist() for one in noisy), strict=True):
@@ -94,6 +94,6 @@ class Bounds(Statistic):
     def expected(self, plan: Plan) -> Expected:
         """How many rows may lie beyond each end."""
         (first, *_) = plan.parts
-        assert isinstance(first, RankMeasurement)
+        assert isinstance(first, QuantileMeasurement)
         shift = shift_for(first.scale, len(EDGES) - 1, 0.025)
         return Expected(float(2 * shift), remark="rows beyond each end, at most")

@@ -24,10 +24,10 @@ from leakcap.release.measurements.aggregates import Joint, Rows, Sum
 from leakcap.release.measurements.measurement import measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
 from leakcap.release.numbers.fieller import fieller_ends, quotients
 from leakcap.release.numbers.laws import law_of
 from leakcap.release.numbers.tails import Floats
-from leakcap.release.numbers.whole import Whole, doubles, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Ratio(Statistic):
         """The keys; the two sides of `when` are not among them."""
         return Cells(plan.cells.axes[: len(plan.query.by)])
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Ratio and interval of each group."""
         if plan.query.when is not None:
             return self._shares(plan, doubles(noisy[0][1::2]), doubles(noisy[0][::2]))
@@ -143,9 +143,9 @@ class Ratio(Statistic):
         rows = assumed_rows(plan)
         if plan.query.when is not None:
             side = rows * (1 if plan.query.column is None else plan.parts[0].contribution.high // 2) // 2
-            typical = [whole([side, side])]
+            typical = [exact_integers([side, side])]
         else:
-            typical = [whole([rows * part.contribution.high // 2]) for part in plan.parts[:2]]
+            typical = [exact_integers([rows * part.contribution.high // 2]) for part in plan.parts[:2]]
         ((_, (low, high)),) = self.answers(plan, typical).pairs()
         remark = f"where {rows:,} rows count and the numbers are in the middle of what they can be"
         return Expected((high - low) / 2, rows, remark=remark)

@@ -13,9 +13,9 @@ from leakcap.release.measurements.aggregates import Known, Sum
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.numbers.fieller import quotients
 from leakcap.release.numbers.laws import law_of
-from leakcap.release.numbers.whole import Whole, doubles, plus, whole
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class ColumnSum(Statistic):
         """A row is its integer on the grid."""
         known, bounds = asked.bounded_column
         low, high = map(Fraction, bounds)
-        furthest = high - low if asked.everyone else 2 * max(abs(low), abs(high))
+        furthest = high - low if asked.all_units_counted else 2 * max(abs(low), abs(high))
         grid = grid_for(bounds, scale=asked.policy.rows_per_unit * furthest / asked.offer.fineness)
         value = grid.tree(asked.query.column or "", bounds, known.fill)
         return asked.plan([sum_part(asked, grid, 0, asked.offer)], values=[value], grid=grid)
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy sums and their intervals."""
         return grid_answers(plan, noisy)
 
@@ -49,7 +49,7 @@ class ColumnSum(Statistic):
         assert plan.grid is not None
         return Expected(plan.grid.value(plan.errors[0]))
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Half of what all rows can make of it, up and down."""
         rows, (low, high) = most_rows(plan), column_bounds(plan)
         return None if rows is None else rows * (max(high, 0.0) - min(low, 0.0)) / 2
@@ -67,24 +67,24 @@ class Mean(Statistic):
     def plan(self, asked: QueryContext) -> Plan:
         """A mean over a public number of units needs no noisy count; any other mean pays for both."""
         known, bounds = asked.bounded_column
-        policy, everyone = asked.policy, asked.everyone
-        offer = asked.offer / (1 if everyone else 2)
+        policy, all_units_counted = asked.policy, asked.all_units_counted
+        offer = asked.offer / (1 if all_units_counted else 2)
         furthest = Fraction(bounds[1]) - Fraction(bounds[0])
         grid = grid_for(bounds, scale=policy.rows_per_unit * furthest / offer.fineness)
-        centre = 0 if everyone else (grid.low + grid.high) // 2
+        centre = 0 if all_units_counted else (grid.low + grid.high) // 2
         parts: list[NoisyMeasurement] = [sum_part(asked, grid, centre, offer)]
-        if not everyone:
+        if not all_units_counted:
             parts.append(count_part(asked, offer))
         value = grid.tree(asked.query.column or "", bounds, known.fill, centre=centre)
-        exact = policy.rows if everyone else None
+        exact = policy.rows if all_units_counted else None
         return asked.plan(parts, values=[value], grid=grid, centre=centre, exact_count=exact)
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy sum over the rows, within the bounds, and its interval."""
         grid, centre = plan.grid, plan.centre
         assert grid is not None
         if plan.exact_count is not None:
-            error = whole([plan.errors[0]])
+            error = exact_integers([plan.errors[0]])
             totals = (noisy[0], plus(noisy[0], -error), plus(noisy[0], error))
             value, low, high = (doubles(total) / plan.exact_count for total in totals)
         else:
@@ -105,23 +105,23 @@ class Mean(Statistic):
         rows = assumed_rows(plan)
         return Expected(_mean_error(plan.grid, plan.errors, rows), rows)
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Half of the bounds' width."""
         low, high = column_bounds(plan)
         return (high - low) / 2
 
 
-def grid_answers(plan: Plan, noisy: Sequence[Whole]) -> Answers:
+def grid_answers(plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
     """The doubles nearest to the noisy sums, and what the noise may have added or taken off."""
     assert plan.grid is not None
-    error = whole([plan.errors[0]])
+    error = exact_integers([plan.errors[0]])
     ends = (plan.grid.values(plus(noisy[0], off)) for off in (-error, error))
     return Answers(plan.grid.values(noisy[0]), *ends)
 
 
 def sum_part(asked: QueryContext, grid: Grid, centre: int, offer: Offer) -> NoisyMeasurement:
     """The noisy sum of the first value, which is an integer of the grid less `centre`."""
-    every = asked.everyone
+    every = asked.all_units_counted
     low, high = grid.low - centre, grid.high - centre
     contribution = Contribution(low, high, asked.policy.rows_per_unit, asked.cells.size, every)
     largest = max(abs(end - shift) for end in (grid.low, grid.high) for shift in (0, centre))

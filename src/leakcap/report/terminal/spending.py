@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Account, Amendment, Balance, Entry, SlotUse, Told
+from leakcap.ledger import Account, Amendment, Balance, Entry, OdometerReading, SlotUse
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
 from leakcap.report.words.publication import cap_name
@@ -44,7 +44,7 @@ def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) 
         console.print(balances_table([b for b in account.balances if b.cap is not None or not title]))
 
 
-def print_told(console: Console, told: Sequence[Told]) -> None:
+def print_told(console: Console, told: Sequence[OdometerReading]) -> None:
     """What all answers so far tell together, a line for each δ."""
     for one in told:
         odds = f"All answers so far together: ε at most {at_least(one.epsilon)}"

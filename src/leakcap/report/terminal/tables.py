@@ -79,9 +79,9 @@ def print_values(console: Console, releases: Sequence[Release], *, scale: bool =
         names = [release.name for release in releases if release.counted == words]
         whose = "" if len(names) == len(releases) else f"{', '.join(names)}: "
         console.print(Text(plain(f"{whose}{words}"), style=_SOFT))
-    changed = [release for release in releases if release.processed is not None]
+    changed = [release for release in releases if release.post_processing is not None]
     for release in changed:
-        words = f"{plain(release.name)}: {release.processed} (post-processing, which costs nothing)"
+        words = f"{plain(release.name)}: {release.post_processing} (post-processing, which costs nothing)"
         console.print(Text(words, style=_SOFT))
 
 

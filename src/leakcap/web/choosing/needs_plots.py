@@ -6,8 +6,8 @@ import math
 
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import percent
+from leakcap.web.choosing.choose_epsilon import Choice
 from leakcap.web.choosing.deployments import DEPLOYMENTS
-from leakcap.web.choosing.needs import Choice
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.reading import plain_number
 

@@ -12,7 +12,7 @@ from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Balance
 from leakcap.release import Preview, PrivateTable, Query, Release, preview, query_from
 from leakcap.release.statistics import statistics
-from leakcap.web.releasing.books import policy_of
+from leakcap.web.releasing.ledger_view import policy_of
 from leakcap.web.serving.settings import Settings
 
 __all__ = ["FIELDS", "OneTimeTokens", "asked_query", "previewed", "released"]

@@ -48,7 +48,7 @@ def offered() -> dict[str, dict[str, str]]:
     'the average of a column'
     """
     known = {name for group in QUESTIONS.values() for name in group}
-    more = {name: kind.called for name, kind in statistics().items() if name not in known}
+    more = {name: kind.label for name, kind in statistics().items() if name not in known}
     groups = {
         title: {name: words for name, words in group.items() if name in statistics()}
         for title, group in QUESTIONS.items()

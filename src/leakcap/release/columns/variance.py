@@ -22,7 +22,7 @@ from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.moments import Column, Product, Rows, covariance_ends
 from leakcap.release.numbers.tails import Floats
 
-__all__ = ["SPREADS", "spread_grid", "spread_intervals", "spread_value", "square_reach"]
+__all__ = ["SPREADS", "square_reach", "variance_grid", "variance_intervals", "variance_value"]
 
 SPREADS = ("variance", "standard_deviation")
 
@@ -33,12 +33,12 @@ _SCALE_LOG2 = 44
 Ends = tuple[int, int]
 
 
-def spread_grid(bounds: tuple[float, float], *, rows: int, epsilon: Fraction) -> Grid:
+def variance_grid(bounds: tuple[float, float], *, rows: int, epsilon: Fraction) -> Grid:
     """The finest grid, of 2²⁴ to 2²⁵ steps at most, whose squares leave room for `rows` rows at this ε.
 
     With 2^k to 2^(k+1) steps, h < 2^k, and `rows` rows move the sum of squares by rows·2^(2k) at most.
 
-    >>> grid = spread_grid((0.0, 1.0), rows=1, epsilon=Fraction(1))
+    >>> grid = variance_grid((0.0, 1.0), rows=1, epsilon=Fraction(1))
     >>> grid.high
     2097152
     """
@@ -59,11 +59,11 @@ def square_reach(reach: Ends) -> tuple[int, Ends]:
     return centre, (-centre, square - centre)
 
 
-def spread_value(statistic: str, grid: Grid, rows: int, sums: tuple[int, int]) -> float:
+def variance_value(statistic: str, grid: Grid, rows: int, sums: tuple[int, int]) -> float:
     """The variance or the standard deviation, within what the bounds allow; `sums` are S and Q.
 
     >>> grid = Grid(exponent=0, low=0, high=4)
-    >>> spread_value("variance", grid, 2, (0, 4))
+    >>> variance_value("variance", grid, 2, (0, 4))
     4.0
     """
     total, squares = sums
@@ -73,7 +73,7 @@ def spread_value(statistic: str, grid: Grid, rows: int, sums: tuple[int, int]) -
     return _as_value(statistic, grid, _clamped(variance, grid))
 
 
-def spread_intervals(
+def variance_intervals(
     statistic: str,
     grid: Grid,
     noisy: Sequence[Floats],

@@ -34,14 +34,14 @@ import numpy as np
 from leakcap.mechanism.selection import nats_off, permute_and_flip
 from leakcap.numeric import up
 from leakcap.release.measurements.choice import ChoiceMeasurement
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.sampling import ByteSource
 
 __all__ = [
     "BINS",
     "MOST_BINS",
     "RANKS",
-    "RankMeasurement",
+    "QuantileMeasurement",
     "chosen_bins",
     "rank_error",
     "ranks_of",
@@ -56,7 +56,7 @@ _WORD = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankMeasurement(ChoiceMeasurement):
+class QuantileMeasurement(ChoiceMeasurement):
     """One choice of a bin: the quantile numerator/denominator, moved by `shift`, among `bins` bins.
 
     All of it, `sensitivity` and `scale` too, counts in rows/denominator.
@@ -72,7 +72,7 @@ class RankMeasurement(ChoiceMeasurement):
         """How many rows further from the wanted rank make a bin e times less likely to stay in the draw."""
         return float(2 * self.scale / self.denominator)
 
-    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+    def draw(self, exact: ExactIntegers, source: ByteSource) -> ExactIntegers:
         """The chosen bin of each group."""
         return chosen_bins(self, exact, self.bins, source)
 
@@ -107,7 +107,9 @@ def shift_for(scale: Fraction, bins: int, beyond: float) -> int:
     return math.ceil(2 * scale * Fraction(nats_off(max(bins, 2), beyond) * (1 + 1e-9)))
 
 
-def chosen_bins(part: RankMeasurement, counts: Whole, bins: int, source: ByteSource) -> Whole:
+def chosen_bins(
+    part: QuantileMeasurement, counts: ExactIntegers, bins: int, source: ByteSource
+) -> ExactIntegers:
     """For each group the chosen bin; `counts` are the rows of each bin, group by group.
 
     Drawn exactly: integers and rational coins from end to end.
@@ -146,7 +148,7 @@ def readings(
     return [(max(width[0], min(width[1], third - first)), width)]
 
 
-def rank_error(parts: Sequence[RankMeasurement], bins: int) -> float:
+def rank_error(parts: Sequence[QuantileMeasurement], bins: int) -> float:
     """How many rows the worst of the chosen bins is from the wanted rank, with 95 % probability at most."""
     points = [part for part in parts if part.shift == 0]
     return max(float(Fraction(shift_for(part.scale, bins, 0.05), part.denominator)) for part in points)

@@ -28,16 +28,16 @@ import numpy as np
 from leakcap.mechanism.selection import permute_and_flip
 from leakcap.numeric import up
 from leakcap.release.measurements.choice import ChoiceMeasurement
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.sampling import ByteSource
 
-__all__ = ["PickMeasurement", "picked"]
+__all__ = ["TopMeasurement", "picked"]
 
 _WORD = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class PickMeasurement(ChoiceMeasurement):
+class TopMeasurement(ChoiceMeasurement):
     """The `top` largest of `keys` categories in each group; `sensitivity` counts all rounds."""
 
     top: int
@@ -53,7 +53,7 @@ class PickMeasurement(ChoiceMeasurement):
         """How many rows less make a category e times less likely to stay in the draw."""
         return float(self.scale)
 
-    def draw(self, exact: Whole, source: ByteSource) -> Whole:
+    def draw(self, exact: ExactIntegers, source: ByteSource) -> ExactIntegers:
         """For each group the places of the chosen categories, as they were chosen."""
         return picked(exact, self.keys, self.top, self.scale, source)
 
@@ -68,7 +68,7 @@ class PickMeasurement(ChoiceMeasurement):
         return math.ceil(self.scale * Fraction(nats * (1 + 1e-12)))
 
 
-def picked(counts: Whole, keys: int, top: int, scale: Fraction, source: ByteSource) -> Whole:
+def picked(counts: ExactIntegers, keys: int, top: int, scale: Fraction, source: ByteSource) -> ExactIntegers:
     """For each group of `keys` counts the places of the `top` chosen ones, by integers and rational coins.
 
     >>> from leakcap.sampling import system_bytes

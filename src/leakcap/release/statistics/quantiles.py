@@ -1,4 +1,4 @@
-"""Quantiles, median and interquartile range: bins are chosen, as `release/measurements/ranks.py` proves."""
+"""Quantiles, median and interquartile range: bins are chosen (`release/measurements/quantiles.py`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
 from leakcap.release.measurements.aggregates import Rows
 from leakcap.release.measurements.measurement import as_printed, total_range
-from leakcap.release.measurements.ranks import (
+from leakcap.release.measurements.quantiles import (
     BINS,
     MOST_BINS,
-    RankMeasurement,
+    QuantileMeasurement,
     rank_error,
     ranks_of,
     readings,
@@ -23,7 +23,7 @@ from leakcap.release.measurements.ranks import (
 )
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, listed, nested
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 from leakcap.sampling import rational_scale
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan, QueryContext
     from leakcap.release.planning.queries import Query
 
-__all__ = ["InterquartileRange", "Median", "Quantiles", "RankStatistic", "rank_part"]
+__all__ = ["InterquartileRange", "Median", "QuantileStatistic", "Quantiles", "rank_part"]
 
 MOST_COUNTS = 10**6
 
 
-class RankStatistic(Statistic):
+class QuantileStatistic(Statistic):
     """What is read off the ranks of a column."""
 
     fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
@@ -53,7 +53,7 @@ class RankStatistic(Statistic):
             few = 3 <= len(query.edges) <= MOST_BINS + 1
             require(few, "edges", query.name, f"be 3 to {MOST_BINS + 1} here")
 
-    def completed(self, query: Query) -> Query:
+    def with_defaults(self, query: Query) -> Query:
         """256 bins unless they are given."""
         return replace(query, bins=BINS) if query.bins is None and query.edges is None else query
 
@@ -76,7 +76,7 @@ class RankStatistic(Statistic):
                 "Take fewer bins, groups or quantiles."
             )
         beyond = 0.05 / (2 * (len(wanted) if self.together else 1))
-        parts: list[RankMeasurement] = []
+        parts: list[QuantileMeasurement] = []
         for rank in map(as_printed, wanted):
             share = asked.epsilon / len(wanted)
             end = rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
@@ -97,7 +97,7 @@ class RankStatistic(Statistic):
         words = listed([{"quantile": str(q)} for q in several])
         return nested(super().labels(plan), self.groups(plan).size, words, len(several))
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Value and interval of each quantile of each group, from the chosen bins."""
         edges = edges_of(plan.query, column_bounds(plan))
         groups = zip(*(one.tolist() for one in noisy), strict=True)
@@ -105,11 +105,11 @@ class RankStatistic(Statistic):
 
     def expected(self, plan: Plan) -> Expected:
         """Rows between the wanted rank and the chosen bin."""
-        ranks = [part for part in plan.parts if isinstance(part, RankMeasurement)]
+        ranks = [part for part in plan.parts if isinstance(part, QuantileMeasurement)]
         remark = f"rows in rank, and a bin{', for each group' if plan.groups.size > 1 else ''}"
         return Expected(rank_error(ranks, len(plan.cells.axes[-1].labels)), remark=remark)
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """A rank is off by max(q, 1 − q) of the rows at most, wherever it is guessed."""
         rows = most_rows(plan)
         if rows is None or self.together:
@@ -117,7 +117,7 @@ class RankStatistic(Statistic):
         return rows * max(max(q, 1.0 - q) for q in ranks_of(self.name, plan.query.quantiles))
 
 
-class Quantiles(RankStatistic):
+class Quantiles(QuantileStatistic):
     """Quantiles of a column, which share ε equally."""
 
     name: ClassVar[str] = "quantiles"
@@ -135,27 +135,29 @@ class Quantiles(RankStatistic):
         require(not clash, "by", query.name, "not name `quantile`, which the answer's rows are called")
 
 
-class Median(RankStatistic):
+class Median(QuantileStatistic):
     """The median of a column."""
 
     name: ClassVar[str] = "median"
     sql: ClassVar[tuple[str, ...]] = ("MEDIAN",)
 
 
-class InterquartileRange(RankStatistic):
+class InterquartileRange(QuantileStatistic):
     """The third quartile of a column less the first."""
 
     name: ClassVar[str] = "interquartile_range"
     together: ClassVar[bool] = True
 
 
-def rank_part(rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int) -> RankMeasurement:
+def rank_part(
+    rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int
+) -> QuantileMeasurement:
     """One choice of a bin for the quantile `rank`, at this ε."""
     above, per_row = rank.numerator, rank.denominator
     contribution = Contribution(-above, per_row - above, policy.rows_per_unit, groups)
     sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
     rational_scale(1, epsilon)  # ε within the range of all the other statistics
-    return RankMeasurement(
+    return QuantileMeasurement(
         role="rank",
         aggregate=Rows(),
         epsilon=epsilon,

@@ -29,7 +29,7 @@ from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.release.planning.queries import Query, query_from
 
-__all__ = ["AIMS", "Objective", "QueryTemplate", "divided", "shares"]
+__all__ = ["AIMS", "Objective", "QueryTemplate", "budget_shares", "divided"]
 
 Objective: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
 AIMS: tuple[str, ...] = get_args(Objective)
@@ -157,7 +157,7 @@ def _shared(
         each = float(left / len(places))
         needs = [_constant(plan_query(drafts[place].at(each, slacks[place]), policy)) for place in places]
         weights = _claims(aim, weights, needs)
-    return dict(zip(places, shares(left, weights), strict=True))
+    return dict(zip(places, budget_shares(left, weights), strict=True))
 
 
 def _claims(aim: Objective, weights: Sequence[float], needs: Sequence[float]) -> list[float]:
@@ -187,10 +187,10 @@ def _constant(plan: Plan) -> float:
     return max(expected * epsilon, 5e-324)
 
 
-def shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _TICKS) -> list[float]:
+def budget_shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _TICKS) -> list[float]:
     """`epsilon` by weights, each share rounded down to 10^−ticks, or to fifteen digits where it is large.
 
-    >>> shares(Fraction(1), [1.0, 1.0, 1.0]), shares(Fraction(9, 10), [0.1, 0.2])
+    >>> budget_shares(Fraction(1), [1.0, 1.0, 1.0]), budget_shares(Fraction(9, 10), [0.1, 0.2])
     ([0.333333333333, 0.333333333333, 0.333333333333], [0.3, 0.6])
     """
     if not all(map(_positive, weights)):
@@ -224,7 +224,7 @@ def _slacks(drafts: Sequence[QueryTemplate], policy: Policy, delta: float | None
 
 def _has_private_keys(draft: QueryTemplate, policy: Policy) -> bool:
     query = draft.at(1.0)
-    return cells_of(query.kind.completed(query), joined_policy(policy, query.join)).open
+    return cells_of(query.kind.with_defaults(query), joined_policy(policy, query.join)).open
 
 
 def _least(draft: QueryTemplate, policy: Policy, delta: float | None, most: float | None) -> float:

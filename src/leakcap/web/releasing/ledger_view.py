@@ -9,11 +9,11 @@ from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Answer, Entry, Ledger
-from leakcap.ledger.odometer import told as odometer_of
+from leakcap.ledger.odometer import odometer as odometer_of
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.ticks import NOTHING, total, units
 from leakcap.release import Policy, exposure_so_far, load_policy
-from leakcap.release.results.recorded import told
+from leakcap.release.results.recorded import parsed_answer
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import assumptions, cap_name, may_come, protects
 from leakcap.report.words.wording import at_least, sum_text
@@ -21,7 +21,7 @@ from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
 from leakcap.web.serving.settings import Settings
 
-__all__ = ["Books", "Told", "answer_of", "books", "entry_lines", "policy_of"]
+__all__ = ["LedgerView", "ShownRow", "answer_of", "entry_lines", "ledger_view", "policy_of"]
 
 _MOST_POINTS = 400
 _MOST_ENTRIES = 200
@@ -30,7 +30,7 @@ _MOST_ANSWERS = 40
 
 
 @dataclass(frozen=True)
-class Books:
+class LedgerView:
     """A policy, its accounts, its latest entries and what all of them tell together."""
 
     policy: Policy
@@ -53,13 +53,13 @@ def policy_of(settings: Settings) -> Policy:
     return load_policy(settings.policy)
 
 
-def books(settings: Settings) -> Books:
+def ledger_view(settings: Settings) -> LedgerView:
     """Read policy and ledger afresh; a ledger that is not there yet is an empty one."""
     policy = policy_of(settings)
     accounts, entries, note = _read(settings)
     left = [(b.name, b.left) for account in accounts[:1] for b in account.balances]
-    told = _together(policy, entries, left) if entries else ()
-    return Books(
+    odometer = _together(policy, entries, left) if entries else ()
+    return LedgerView(
         policy,
         protects(policy),
         not_counted(policy),
@@ -68,7 +68,7 @@ def books(settings: Settings) -> Books:
         entries[-_MOST_ENTRIES:],
         _answers(settings, policy, entries[-_MOST_ANSWERS:]),
         max(0, len(entries) - _MOST_ENTRIES),
-        told,
+        odometer,
         [_over_time(policy, entries)] if entries else [],
         note,
     )
@@ -118,14 +118,14 @@ def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[i
 
 
 def _rows(answer: Answer) -> Answered:
-    known = told(answer.values)
+    known = parsed_answer(answer.values)
     if known is None:
         return Answered()
     size = len(known.values)
     keys = list(zip(*known.keys, strict=True)) if known.keys else [()] * size
     numbers = zip(known.values, known.lower, known.upper, strict=True)
     places = enumerate(islice(zip(keys, numbers, strict=True), _MOST_NUMBERS), start=1)
-    rows = (Told(", ".join(map(str, key)) or f"{place}", *three) for place, (key, three) in places)
+    rows = (ShownRow(", ".join(map(str, key)) or f"{place}", *three) for place, (key, three) in places)
     return Answered(size, tuple(rows))
 
 
@@ -134,16 +134,16 @@ class Answered:
     """What the ledger remembers of an entry: how many numbers, and those that a page shows."""
 
     count: int = 0
-    rows: tuple[Told, ...] = ()
+    rows: tuple[ShownRow, ...] = ()
 
     @property
-    def alone(self) -> Told | None:
+    def alone(self) -> ShownRow | None:
         """The one number of an answer that is one."""
         return self.rows[0] if self.count == 1 and self.rows[0].group == "1" else None
 
 
 @dataclass(frozen=True)
-class Told:
+class ShownRow:
     """One number of an answer, with its interval; `group` is its key, or its place among the keys."""
 
     group: str

@@ -13,10 +13,10 @@ from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, key_axis
 from leakcap.release.measurements.aggregates import Rows
 from leakcap.release.measurements.measurement import measured, total_range
-from leakcap.release.measurements.picks import PickMeasurement
+from leakcap.release.measurements.permute_and_flip import TopMeasurement
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, nested
-from leakcap.release.numbers.whole import Whole, objects
+from leakcap.release.numbers.exact_integers import ExactIntegers, objects
 from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.counts import around
 from leakcap.sampling import rational_scale
@@ -33,11 +33,11 @@ class Top(Statistic):
 
     name: ClassVar[str] = "top"
     fields: ClassVar[frozenset[str]] = frozenset({"column", "top"})
-    told: ClassVar[bool] = True
+    released_keys: ClassVar[bool] = True
     has_noise: ClassVar[bool] = False
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return "choice of the largest categories"
 
@@ -52,7 +52,7 @@ class Top(Statistic):
         name = query.column or ""
         known = policy.columns.get(name)
         if known is None or known.keys is None:
-            raise InvalidQuery(f"A {self.called} needs public `keys` in the policy; `{name}` has none.")
+            raise InvalidQuery(f"A {self.label} needs public `keys` in the policy; `{name}` has none.")
         fewer = len(known.keys) >= 2 and len(known.keys) >= (query.top or 0)
         require(fewer, "top", query.name, f"be at most the number of keys of `{name}`, which are two or more")
         return [key_axis(name, policy, query)]
@@ -64,7 +64,7 @@ class Top(Statistic):
         half = asked.epsilon / 2
         rational_scale(1, half)  # ε within the range of all the other statistics
         sensitivity = top * contribution.sensitivity(replace=policy.neighbours == "replace-one")
-        choice = PickMeasurement(
+        choice = TopMeasurement(
             role="choice",
             aggregate=Rows(),
             epsilon=half,
@@ -88,7 +88,7 @@ class Top(Statistic):
         picks = np.zeros(self.groups(plan).size * (plan.query.top or 1), np.int64)
         return self.labelled(plan, [picks, np.zeros(plan.cells.size, np.int64)])
 
-    def labelled(self, plan: Plan, noisy: Sequence[Whole]) -> Labels:
+    def labelled(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Labels:
         """The keys of `by`, the rank by noisy count, and the key that has it."""
         top, groups = plan.query.top or 1, self.groups(plan)
         picks, _ = _ranked(plan, noisy)
@@ -97,7 +97,7 @@ class Top(Statistic):
         found = nested(groups.labels(), groups.size, ranks, top)
         return {**found, plan.query.column or "": names[picks]}
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy counts of the chosen keys, whose noise knows nothing of the choice."""
         _, counts = _ranked(plan, noisy)
         return around(counts, plan.parts[1].error(0.05))
@@ -108,7 +108,7 @@ class Top(Statistic):
         return Expected(float(plan.parts[1].error(0.05)), remark=f"each; told apart from {apart:,} rows on")
 
 
-def _ranked(plan: Plan, noisy: Sequence[Whole]) -> tuple[Whole, Whole]:
+def _ranked(plan: Plan, noisy: Sequence[ExactIntegers]) -> tuple[ExactIntegers, ExactIntegers]:
     """The chosen keys of each group and their noisy counts, the largest first.
 
     They were chosen in the order of other noise, which beside the counts would look like a mistake. Where

@@ -23,7 +23,7 @@ from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, bins_axis, key_axis
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.numbers.answers import Answers, Labels, listed, nested
-from leakcap.release.numbers.whole import Whole, whole
+from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
 from leakcap.release.statistics.base import Expected, require
 from leakcap.release.statistics.counts import Count, around
 
@@ -64,7 +64,7 @@ class Contingency(Count):
     fields: ClassVar[frozenset[str]] = frozenset({"columns", "bins", "edges"})
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name as it stands in a sentence."""
         return "contingency table"
 
@@ -75,7 +75,7 @@ class Contingency(Count):
         if query.bins is not None:
             require(1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000")
 
-    def processed(self, query: Query) -> str | None:
+    def post_processing(self, query: Query) -> str | None:
         """Margins are sums."""
         return "margins and total are sums of the noisy cells"
 
@@ -98,7 +98,7 @@ class Contingency(Count):
         require(known is not None, "columns", query.name, f"name columns of the policy; `{name}` is none")
         assert known is not None
         if known.private is not None:
-            raise InvalidQuery(f"A {self.called} needs public `keys`; `{name}` has none.")
+            raise InvalidQuery(f"A {self.label} needs public `keys`; `{name}` has none.")
         if known.bounds is not None:
             return bins_axis(query, policy, groups, name)
         return key_axis(name, policy, query)
@@ -117,7 +117,7 @@ class Contingency(Count):
         groups = Cells(plan.cells.axes[:by])
         return nested(groups.labels(), groups.size, listed(rows), len(rows))
 
-    def answers(self, plan: Plan, noisy: Sequence[Whole]) -> Answers:
+    def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Each cell, then the margins as sums, each with the law of its own noise."""
         (part,) = plan.parts
         assert isinstance(part, NoisyMeasurement)
@@ -126,9 +126,9 @@ class Contingency(Count):
         for margin, totals in self.tables(plan, noisy[0]):
             counts += totals
             errors += [part.noise.error_of_sum(margin.cells, 0.05)] * len(totals)
-        return around(whole(counts), errors)
+        return around(exact_integers(counts), errors)
 
-    def tables(self, plan: Plan, noisy: Whole) -> Iterator[tuple[Margin, list[int]]]:
+    def tables(self, plan: Plan, noisy: ExactIntegers) -> Iterator[tuple[Margin, list[int]]]:
         """For each group the table and its margins, in the order of the labels."""
         by = len(plan.query.by)
         sizes = [len(axis.labels) for axis in plan.cells.axes[by:]]
@@ -137,7 +137,7 @@ class Contingency(Count):
                 gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
                 yield margin, np.atleast_1d(np.asarray(table.sum(axis=gone), dtype=object)).ravel().tolist()
 
-    def guessed(self, plan: Plan) -> float | None:
+    def prior_error(self, plan: Plan) -> float | None:
         """Not said: the cells are guessed otherwise than their margins."""
         return None
 

@@ -13,14 +13,14 @@ from fractions import Fraction
 from leakcap.errors import InvalidQuery
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.release.measurements.measurement import NoisyMeasurement
-from leakcap.release.numbers.whole import Whole
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.planning.plan import Plan
 
-__all__ = ["Covariances", "Drawn", "DrawnPart", "drawn_of", "keeps"]
+__all__ = ["Covariances", "NoisyTotal", "NoisyTotals", "keeps", "noisy_totals_of"]
 
 
 @dataclass(frozen=True)
-class DrawnPart:
+class NoisyTotal:
     """One measurement's noisy integers, cell by cell: the noise in steps, each worth `unit`."""
 
     role: str
@@ -49,16 +49,16 @@ class Covariances:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class NoisyTotals:
     """All parts. Values were counted from `centre` steps and lie between the `ends`;
     `rows` is their public number."""
 
-    parts: tuple[DrawnPart, ...]
+    parts: tuple[NoisyTotal, ...]
     centre: int = 0
     rows: int | None = None
     ends: tuple[int, int] = (0, 0)
 
-    def at(self, place: int) -> Drawn:
+    def at(self, place: int) -> NoisyTotals:
         """Those of one cell."""
         return replace(self, parts=tuple(replace(p, numbers=(p.numbers[place],)) for p in self.parts))
 
@@ -89,15 +89,15 @@ def keeps(plan: Plan) -> bool:
     return not plan.cells.open and all(type(part) is NoisyMeasurement for part in plan.parts)
 
 
-def drawn_of(plan: Plan, noisy: Sequence[Whole]) -> Drawn:
+def noisy_totals_of(plan: Plan, noisy: Sequence[ExactIntegers]) -> NoisyTotals:
     """The noisy integers of each part with what is public about them."""
     parts = tuple(
-        DrawnPart(part.role, part.noise, part.unit, tuple(numbers.tolist()))
+        NoisyTotal(part.role, part.noise, part.unit, tuple(numbers.tolist()))
         for part, numbers in zip(plan.parts, noisy, strict=True)
         if isinstance(part, NoisyMeasurement)
     )
     ends = (0, 0) if plan.grid is None else (plan.grid.low, plan.grid.high)
-    return Drawn(parts, plan.centre, plan.exact_count, ends)
+    return NoisyTotals(parts, plan.centre, plan.exact_count, ends)
 
 
 def missing(name: str) -> InvalidQuery:

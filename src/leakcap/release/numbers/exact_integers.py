@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from leakcap.errors import DataError
 
-__all__ = ["Whole", "clamped", "doubles", "objects", "plus", "whole"]
+__all__ = ["ExactIntegers", "clipped", "doubles", "exact_integers", "objects", "plus"]
 
-Whole: TypeAlias = NDArray[Any]
+ExactIntegers: TypeAlias = NDArray[Any]
 """A vector of int64, or of Python's integers where one of them may not fit."""
 
 _WORD = 2**63
@@ -20,10 +20,10 @@ _WORD = 2**63
 _ROOM = 2**62
 
 
-def whole(values: Sequence[int] | NDArray[Any]) -> Whole:
+def exact_integers(values: Sequence[int] | NDArray[Any]) -> ExactIntegers:
     """The integers as a vector. Raises `DataError` where they are none.
 
-    >>> whole([1, 2**70]).tolist()
+    >>> exact_integers([1, 2**70]).tolist()
     [1, 1180591620717411303424]
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "i":
@@ -42,21 +42,21 @@ def objects(values: Sequence[Any]) -> NDArray[Any]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def plus(first: Whole, second: Whole) -> Whole:
+def plus(first: ExactIntegers, second: ExactIntegers) -> ExactIntegers:
     """The sums, place by place.
 
-    >>> plus(whole([2**63 - 1]), whole([1])).tolist()
+    >>> plus(exact_integers([2**63 - 1]), exact_integers([1])).tolist()
     [9223372036854775808]
     """
     if _roomy(first) and _roomy(second):
         return np.asarray(first + second)
-    return whole(np.asarray(first.astype(object) + second.astype(object)))
+    return exact_integers(np.asarray(first.astype(object) + second.astype(object)))
 
 
-def clamped(values: Whole, reach: tuple[int, int] | None) -> Whole:
+def clipped(values: ExactIntegers, reach: tuple[int, int] | None) -> ExactIntegers:
     """The integers within `reach`, which the nearest end stands for where one is beyond it.
 
-    >>> clamped(whole([-5, 3, 2**70]), (0, 2**65)).tolist()
+    >>> clipped(exact_integers([-5, 3, 2**70]), (0, 2**65)).tolist()
     [0, 3, 36893488147419103232]
     """
     if reach is None:
@@ -64,15 +64,15 @@ def clamped(values: Whole, reach: tuple[int, int] | None) -> Whole:
     low, high = reach
     if values.dtype == np.int64 and low < _WORD and high >= -_WORD:
         return np.clip(values, max(low, -_WORD), min(high, _WORD - 1))
-    return whole([max(low, min(high, value)) for value in values.tolist()])
+    return exact_integers([max(low, min(high, value)) for value in values.tolist()])
 
 
-def doubles(values: Whole) -> NDArray[np.float64]:
+def doubles(values: ExactIntegers) -> NDArray[np.float64]:
     """The double nearest to each."""
     return values.astype(np.float64)
 
 
-def _roomy(values: Whole) -> bool:
+def _roomy(values: ExactIntegers) -> bool:
     if values.dtype != np.int64:
         return False
     return values.size == 0 or bool(values.min() > -_ROOM and values.max() < _ROOM)

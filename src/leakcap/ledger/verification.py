@@ -21,12 +21,12 @@ from leakcap.ledger.sums import Regime, Sums
 from leakcap.ledger.ticks import NOTHING, Ticks
 from leakcap.ledger.values import Head
 
-__all__ = ["proven_sums", "walk"]
+__all__ = ["proven_sums", "verify_chain"]
 
 _OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress")
 
 
-def walk(connection: Connection, label: str, anchor: str | None) -> Head:
+def verify_chain(connection: Connection, label: str, anchor: str | None) -> Head:
     """Read the chain from the first row to the last, and `LedgerError` at the first row that is wrong."""
     state = proven_sums(connection, label, anchor)[0]
     return Head(state.rows, state.head)
