@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -221,7 +222,7 @@ class DiscreteGaussian(AdditiveNoise):
         x = as_secrets(secrets, None, None, "DiscreteGaussian.sample")
         return np.asarray(x + self.noise(x.size, source))
 
-    @property
+    @cached_property
     def width(self) -> Fraction:
         """σ."""
         return printed(self.sigma)

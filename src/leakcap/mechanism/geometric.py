@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -299,7 +299,7 @@ class TwoSidedGeometric(_Geometric, AdditiveNoise):
         x = as_secrets(secrets, None, None, "TwoSidedGeometric.sample")
         return np.asarray(x + self.noise(x.size, source))
 
-    @property
+    @cached_property
     def width(self) -> Fraction:
         """The scale."""
         return rational_scale(1, 1 / printed(self.scale))

@@ -16,18 +16,20 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
 
-__all__ = ["crossing", "fieller_ends", "quotients"]
+__all__ = ["crossings", "fieller_ends", "quotients"]
 
 Three = tuple[Floats, Floats, Floats]
+Flags = NDArray[np.bool_]
 
 # Below this tail the logarithm says no more than that it is small.
 _LEAST = 1e-300
+_FLAT = 0.01
 _STEPS = 200
 _CLOSE = 1e-11
 # More than rounding makes of a difference of two products, as a part of their sizes.
@@ -39,20 +41,21 @@ def fieller_ends(
     noisy: tuple[ArrayLike, ArrayLike],
     scales: tuple[float, float],
     within: tuple[ArrayLike, ArrayLike, ArrayLike],
-    beyond: float = 0.05,
+    beyond: ArrayLike = 0.05,
     law: Law = LAPLACE,
 ) -> tuple[Floats, Floats]:
     """The ends of {r: |A(r)·X + B(r)·Y| ≤ reach of its noise} for each pair of numbers; all in steps.
 
     `within` are the least r, the r where the combination is nearest to 0, and the largest r. The ends are
-    those of the set's hull; where even the least or the largest belongs to it, that is the end.
+    those of the set's hull; where even the least or the largest belongs to it, that is the end. Both are
+    looked for at once: `weights` is given both ends of every place, along a first axis.
 
     >>> low, high = fieller_ends(lambda r: (1.0, -r), ([50.0], [100.0]), (1.0, 1.0), (0.0, [0.5], 9.0))
     >>> 0.4 < float(low[0]) < 0.5 < float(high[0]) < 0.6
     True
     """
-    x, y, least, middle, most = np.broadcast_arrays(
-        *(np.asarray(number, dtype=np.float64) for number in (*noisy, *within))
+    x, y, least, middle, most, likely = np.broadcast_arrays(
+        *(np.asarray(number, dtype=np.float64) for number in (*noisy, *within, beyond))
     )
 
     def excess(r: Floats) -> Floats:
@@ -60,9 +63,9 @@ def fieller_ends(
         a, b = _of_size_one(*weights(r))
         far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
         tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
-        return np.asarray(np.log(np.maximum(tail, _LEAST) / beyond), dtype=np.float64)
+        return np.asarray(np.log(np.maximum(tail, _LEAST) / likely), dtype=np.float64)
 
-    return crossing(excess, middle, least), crossing(excess, middle, most)
+    return crossings(excess, middle, (least, most))
 
 
 def quotients(
@@ -102,18 +105,23 @@ def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     return np.ldexp(a, size), np.ldexp(b, size)
 
 
-def crossing(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> Floats:
-    """Outside, next to where that begins on the way from `start` to `far`; one of these where it is there.
+def crossings(
+    excess: Callable[[Floats], Floats], start: Floats, ends: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Outside, next to where that begins on the way from `start` to each of both ends; one of these where it
+    is there.
 
     A bracket is narrowed by a parabola through three points where one is safe, and else by halving
-    (Chandrupatla 1997); what is returned is its outer end.
+    (Chandrupatla 1997); what is returned is its outer end. Of few places a step costs what the calls cost,
+    so both ways are gone at once: `excess` is asked of them along a first axis, the way down first.
     """
-    inner, outer = start.copy(), far.copy()
+    outer = np.array(ends, dtype=np.float64)
+    inner = np.array((start, start), dtype=np.float64)
     above, below = excess(inner), excess(outer)
     outer = np.where(above < 0.0, inner, outer)
     inner = np.where((above < 0.0) | (below >= 0.0), outer, inner)
     left, before = outer, below  # the end that was given up last
-    tried = _between(inner, outer)
+    tried = _between(inner, outer, flat=np.full(outer.shape, True))
     for _ in range(_STEPS):
         width = outer - inner
         if not (np.abs(width) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))).any():
@@ -131,8 +139,10 @@ def crossing(excess: Callable[[Floats], Floats], start: Floats, far: Floats) -> 
         low, high = np.minimum(inner, outer), np.maximum(inner, outer)
         tried = np.clip(tried, low + least, high - least)
         between = (tried > low) & (tried < high)
-        tried = np.where(between, tried, _between(inner, outer))
-    return outer
+        tried = np.where(
+            between, tried, _between(inner, outer, flat=np.abs(before - below) <= _FLAT * -below)
+        )
+    return outer[0], outer[1]
 
 
 def _parabola(places: Three, values: Three) -> Floats:
@@ -145,8 +155,12 @@ def _parabola(places: Three, values: Three) -> Floats:
         return np.where(safe, x1 + share * (x2 - x1), np.nan)
 
 
-def _between(inner: Floats, outer: Floats) -> Floats:
-    """The middle; of ends far apart that of their logarithms."""
+def _between(inner: Floats, outer: Floats, *, flat: Flags) -> Floats:
+    """The middle; of ends far apart that of their logarithms. Near to the inner end where the outer one lies
+    so far out that the tail is `flat` there, nothing but what roundings may be.
+    """
     least = np.maximum(1.0, np.abs(inner))
     by_size = np.copysign(np.sqrt(np.abs(outer)) * np.sqrt(least), outer)
-    return np.where(np.abs(outer) > 1e3 * least, by_size, inner / 2 + outer / 2)
+    middle = np.where(np.abs(outer) > 1e3 * least, by_size, inner / 2 + outer / 2)
+    near = inner + (outer / 64 - inner / 64)
+    return np.where(flat & (np.abs(near - inner) < np.abs(middle - inner)), near, middle)

@@ -25,8 +25,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from leakcap.release.numbers.fieller import crossing, fieller_ends
+from leakcap.release.numbers.fieller import crossings, fieller_ends
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
 
@@ -38,6 +39,8 @@ _UNLIKELY = 0.002
 _EACH = _UNLIKELY / 4
 _PIECES = 8
 _LEAST = 1e-300
+
+Ends = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,8 @@ class Column:
         """The noisy mean, within what the integers can be."""
         return np.clip(self.total / rows.sure, self.low, self.high)
 
-    def means(self, rows: Rows, beyond: float) -> tuple[Floats, Floats]:
-        """Between which the mean lies but with this probability."""
+    def means(self, rows: Rows, beyond: ArrayLike) -> Ends:
+        """Between which the mean lies but with this probability; of several, below one another."""
         ends = fieller_ends(
             lambda r: (np.ones(r.shape), -r),
             (self.total, rows.sure),
@@ -122,11 +125,27 @@ def covariance_ends(
     >>> bool(99.9 < low[0] < 100.0 < high[0] < 100.1)
     True
     """
-    unlikely = _UNLIKELY * beyond / _BEYOND
     first, second = product.first, product.second
-    same = first is second
-    share = unlikely if same else unlikely / 2
-    firsts, seconds = first.means(rows, share), second.means(rows, share)
+    unlikely = _unlikely(beyond)
+    if first is second:
+        firsts = seconds = first.means(rows, unlikely)
+    else:
+        firsts, seconds = first.means(rows, unlikely / 2), second.means(rows, unlikely / 2)
+    return _about_means(product, rows, within, beyond, (firsts, seconds))
+
+
+def _unlikely(beyond: float) -> float:
+    """How likely means that are not asked of may be, in all."""
+    return _UNLIKELY * beyond / _BEYOND
+
+
+def _about_means(
+    product: Product, rows: Rows, within: tuple[float, float], beyond: float, means: tuple[Ends, Ends]
+) -> Ends:
+    """The interval where the means lie between these ends."""
+    first, second = product.first, product.second
+    same, unlikely = first is second, _unlikely(beyond)
+    firsts, seconds = means
     if same:
         places = [(m, m) for m in (*firsts, np.clip(first.mean(rows), *firsts))]
     else:
@@ -141,22 +160,29 @@ def covariance_ends(
     nearest = [_nearest(ends) for ends in (firsts, seconds)]
     one = np.ones(rows.count.shape)
 
-    def excess(c: Floats, up: bool) -> Floats:
-        """The logarithm of how much likelier than 5 % it is that the noise goes so far: < 0 outside."""
+    def excess(c: Floats) -> Floats:
+        """The logarithm of how much likelier than 5 % it is that the noise goes so far: < 0 outside.
+
+        Of both ends, the lower one first.
+        """
         weight = np.max([np.abs(rest - c) for rest in rests], axis=0)
         weights = [(one, product.scale, one)]
         weights += [(2.0 * widest[0], first.scale, 2.0 * nearest[0])] if same else []
         weights += [] if same else [(widest[1], first.scale, nearest[1])]
         weights += [] if same else [(widest[0], second.scale, nearest[0])]
         weights.append((weight, rows.scale, np.zeros(c.shape)))
-        far = c * rows.sure - most if up else least - c * rows.sure
+        far = np.stack([least - c[0] * rows.sure, c[1] * rows.sure - most])
         return _likelier(rows.law, weights, far, beyond - unlikely)
 
     raw = [column.total / rows.sure for column in (first, second)]
     about = product.about(raw[0], raw[1], rows)
 
-    def excess_of_public(c: Floats, up: bool) -> Floats:
-        """The same of a public number of rows: noise with the product of both means' errors."""
+    def excess_of_public(c: Floats) -> Floats:
+        """The same of a public number of rows."""
+        return np.stack([excess_of_one(c[0], False), excess_of_one(c[1], True)])
+
+    def excess_of_one(c: Floats, up: bool) -> Floats:
+        """Of one end: noise with the product of both means' errors."""
         curve = (1.0 if up else -1.0) / float(rows.count[0]) if same else 0.0
         own = (2.0 if same else 1.0) * widest[1], first.scale
 
@@ -182,10 +208,14 @@ def correlation_ends(
     `rounded` says how far the grid moves the covariance and the two variances at most, in squared steps.
     """
     first, second = product.first, product.second
-    deviations = []
+    deviations, likely = list[Ends](), list[Ends]()
     for square, off in zip(squares, rounded[1:], strict=True):
         reach = max(abs(square.first.low), abs(square.first.high)) ** 2
-        low, high = covariance_ends(square, rows, (0.0, reach), beyond=_EACH)
+        column = square.first
+        ends = column.means(rows, np.array([[_unlikely(_EACH)], [_EACH]]))
+        own, mean = zip(*ends, strict=True)
+        low, high = _about_means(square, rows, (0.0, reach), _EACH, (own, own))
+        likely.append(mean)
         deviations.append((np.sqrt(np.maximum(low - off, 0.0)), np.sqrt(high + off)))
     (a, b), (c, d) = deviations
     unknown = rows.few | (a <= 0.0) | (c <= 0.0)
@@ -195,7 +225,6 @@ def correlation_ends(
     left, right = cuts[:-1], cuts[1:]
 
     means = [column.total / rows.sure for column in (first, second)]
-    likely = [column.means(rows, _EACH) for column in (first, second)]
     error = [
         np.max([np.abs(end - mean) for end in ends], axis=0) for ends, mean in zip(likely, means, strict=True)
     ]
@@ -203,8 +232,9 @@ def correlation_ends(
     spreads = [square.about(mean, mean, rows) for square, mean in zip(squares, means, strict=True)]
     corners = [(x, y, cut) for x in likely[0] for y in likely[1] for cut in (left, right)]
 
-    def excess(r: Floats, up: bool) -> Floats:
+    def excess(ends: Floats) -> Floats:
         """As for a covariance, at the likeliest quotient of the deviations."""
+        r = ends[:, None, :]  # beside the pieces
         half, size = r / 2.0, np.abs(r) / 2.0
         joint = [spreads[0] / cut + spreads[1] * cut for cut in (left, right)]
         turn = np.sqrt(np.clip(spreads[0], 1.0, None) / np.clip(spreads[1], 1.0, None))
@@ -227,8 +257,8 @@ def correlation_ends(
             (np.max(np.abs(sums[1]), axis=0), second.scale, _nearest(sums[1])),
             (_weight_of_rows(r, product, squares, corners), rows.scale, np.zeros(r.shape)),
         ]
-        far = (-highest if up else lowest) - grid
-        return np.asarray(_likelier(rows.law, weights, far, _BEYOND - _UNLIKELY).max(axis=0))
+        far = np.stack([lowest[0], -highest[1]]) - grid
+        return np.asarray(_likelier(rows.law, weights, far, _BEYOND - _UNLIKELY).max(axis=1))
 
     guess = about / np.sqrt(np.clip(spreads[0], 1.0, None)) / np.sqrt(np.clip(spreads[1], 1.0, None))
     low, high = _ends(excess, np.clip(guess, -1.0, 1.0), (-1.0, 1.0), rows)
@@ -269,10 +299,9 @@ def _likelier(law: Law, weights: Sequence[tuple[Floats, float, Floats]], far: Fl
 
 
 def _ends(
-    excess: Callable[[Floats, bool], Floats], middle: Floats, within: tuple[float, float], rows: Rows
-) -> tuple[Floats, Floats]:
+    excess: Callable[[Floats], Floats], middle: Floats, within: tuple[float, float], rows: Rows
+) -> Ends:
     """Both ends on the way out from the middle; all that is possible where there may be no rows."""
     least, most = (np.full(middle.shape, end) for end in within)
-    low = crossing(lambda c: excess(c, False), middle, least)
-    high = crossing(lambda c: excess(c, True), middle, most)
+    low, high = crossings(excess, middle, (least, most))
     return np.where(rows.few, least, low), np.where(rows.few, most, high)

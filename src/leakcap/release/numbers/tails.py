@@ -71,8 +71,9 @@ def noise_tail(
     law = _added_up if few else _in_closed_form
     tail = np.empty(beyond.shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        for start in range(0, len(tail), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
+        size = max(1, _AT_ONCE // max(1, len(scales)))
+        for start in range(0, len(tail), size):
+            some = slice(start, start + size)
             tail[some] = law(flat[:, :, some], scales, beyond[some])
     return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0).reshape(far.shape))
 
@@ -123,11 +124,9 @@ def exponentials(sigmas: Floats, *, up: bool = True) -> tuple[Floats, Floats]:
             apart[place] = np.maximum(apart[place], _APART * apart[place - 1])
         else:
             apart[-1 - place] = np.minimum(apart[-1 - place], apart[-place] / _APART)
-    shares = np.zeros(apart.shape)
-    for place, own in enumerate(apart):
-        others = np.delete(apart, place, axis=0)
-        shares[place] = np.where(own > 0.0, np.prod(1.0 / (1.0 - (others / own) ** 2), axis=0), 0.0)
-    return apart, shares
+    factors, own = 1.0 / (1.0 - (apart / apart[:, None]) ** 2), np.arange(len(apart))
+    factors[own, own] = 1.0
+    return apart, np.where(apart > 0.0, np.prod(factors, axis=1), 0.0)
 
 
 def _continuous(sigmas: Floats, shares: Floats, far: Floats) -> Floats:
