@@ -1,26 +1,27 @@
 """The release engine against the plain query: `python benchmarks/release.py [rows]`, 10⁷ rows by default.
 
 Every statistic there is, by every kind of key and with filters, beside the SQL that a person would write
-(`measuring/by_hand.py`): medians of five runs that take turns in one process, in wall time; the CPU time of
-all of a release, too. Ratios are to the SQL by hand; the target is for the release. Then count + sum by many
-groups, with memory, as the least of fifteen runs; one row; and Spark. `release.py 1000000` is a quick look,
+(`measuring/by_hand.py`, `measuring/walk.py`): medians of five runs that take turns in one process, three
+where a line is long and clearly kept. Ratios are to the SQL by hand, in wall and in CPU time; the target is
+for all of a release, in CPU time. Then count + sum by many groups, with memory, as the least of fifteen runs;
+one row; and Spark. `--walk` stops before these, `--only mean,sum --keys none,text,filters` walks a part,
+`--json` writes what was measured and `--table` prints that as Markdown. `release.py 1000000` is a quick look,
 in which what does not grow with the rows weighs ten times as much.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import statistics
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
 from measuring.beside_duckdb import (
     GROUPS,
     QUERIES,
-    SEED,
     Actions,
     answered_memory,
     compare,
@@ -28,18 +29,17 @@ from measuring.beside_duckdb import (
     plain,
     policy,
     release,
-    rows_asked,
     statement,
 )
-from measuring.by_hand import FILTERS, KEYS, TABLE, Case, cases
-from measuring.by_hand import rules as policy_for
-from measuring.process import Action, answer_of, in_turn, medians
+from measuring.by_hand import KEYS
+from measuring.process import Action, answer_of, in_turn
+from measuring.walk import kept_file, read, table_of, walk, written
 
-from leakcap.release import PrivateTable, Query, attach, preview
+from leakcap.release import PrivateTable, Query, preview
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.statements import statement_of
 
-RUNS, PROCESSES = 5, 5
+PROCESSES = 5
 PEOPLE = """
 SELECT (hash(i) % ({rows} // 4))::BIGINT AS id, (hash(7 * i + 1) % {groups})::INTEGER AS g,
        (hash(13 * i + 5) % 1000003) / 10000.03 AS x
@@ -53,38 +53,6 @@ ACTIONS: Actions = {
         "leakcap, end to end": lambda path: release(path, policy()),
     },
 }
-
-
-def every_statistic(path: str) -> None:
-    """Each by every kind of key, and by an integer with every filter."""
-    print(f"\n{'':48}{'by hand':>9}{'statement':>10}{'release':>9}{'its CPU':>9}{'target':>8}")
-    for name, case in cases().items():
-        for kind, by in KEYS.items():
-            _row(path, f"{name} by {kind}" if by else name, name, case, by, "")
-        for filter_ in filter(None, FILTERS):
-            _row(path, f"{name} by integer where {filter_}", name, case, KEYS["integer"], filter_)
-
-
-def _row(path: str, title: str, name: str, case: Case, by: tuple[str, ...], filter_: str) -> None:
-    """The medians of runs that take turns: the query by hand, our statement, and all of a release."""
-    where, rules = FILTERS[filter_], policy_for(people=case.people)
-    query = Query(name="q", statistic=name, epsilon=1.0, by=by, where=where, **case.asked)
-    engine = attach(path)
-    written = engine.write(statement_of([plan_query(query, rules)], SEED))
-    with tempfile.TemporaryDirectory() as folder:
-        table = PrivateTable(path, policy=rules, ledger=f"{folder}/ledger.db")
-        actions: dict[str, Action] = {
-            "by hand": plain(path, case.sql(by, where)),
-            "statement": lambda: engine.run(written),
-            "release": lambda: table.release([query], fresh=True),
-        }
-        found = medians(actions, RUNS)
-        table.ledger.close()
-    hand, ours, all_of_it = found.values()
-    target = case.target(by)
-    missed = "" if all_of_it[0] <= target * hand[0] else "  missed"
-    ratios = f"{ours[0] / hand[0]:10.2f}{all_of_it[0] / hand[0]:9.2f}{all_of_it[1] / hand[1]:9.2f}"
-    print(f"{title:48}{hand[0] * 1e3:6.0f} ms{ratios}{target:8.2f}{missed}", flush=True)
 
 
 def one_row(folder: str) -> None:
@@ -136,15 +104,33 @@ def spark_once(path: str) -> None:
     print(json.dumps([wall for wall, _ in in_turn(actions, 15).values()]))
 
 
+def asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("rows", nargs="?", type=int, default=10_000_000)
+    parser.add_argument("--only", default="", help="statistics, with commas between: walk these and stop")
+    parser.add_argument("--keys", default="", help=f"kinds of key, among {', '.join(KEYS)}, filters")
+    parser.add_argument("--walk", action="store_true", help="walk every statistic and stop")
+    parser.add_argument("--json", type=Path, help="where to write what was measured")
+    parser.add_argument("--table", type=Path, help="print the table of such a file and stop")
+    parser.add_argument("--data", type=Path, default=Path("build/benchmarks"), help="where Parquet is kept")
+    return parser.parse_args()
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--spark"]:
         return spark_once(sys.argv[2])
     if answered_memory(ACTIONS):
         return
-    rows = rows_asked()
-    with parquet(TABLE.format(rows=rows), rows) as path:
-        every_statistic(path)
-    with parquet(PEOPLE.format(rows=rows, groups=GROUPS), rows) as path:
+    given = asked()
+    if given.table:
+        return print(table_of(read(given.table)))
+    only, keys = ([word for word in text.split(",") if word] for text in (given.only, given.keys))
+    lines = walk(kept_file(given.data, given.rows), given.rows, only, keys)
+    if given.json:
+        written(lines, given.json)
+    if given.walk or only or keys:
+        return
+    with parquet(PEOPLE.format(rows=given.rows, groups=GROUPS), given.rows) as path:
         compare(path, ACTIONS, lambda _title: 15)
         one_row(str(Path(path).parent))
         spark(path)

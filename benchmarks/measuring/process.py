@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Action", "answer_of", "in_turn", "medians", "peak_mib"]
+__all__ = ["Action", "answer_of", "in_turn", "peak_mib", "turns"]
 
 Action = Callable[[], object]
 
@@ -21,21 +20,22 @@ def in_turn(actions: Mapping[str, Action], runs: int) -> dict[str, tuple[float, 
     return {name: (min(wall), min(used)) for name, (wall, used) in _times(actions, runs).items()}
 
 
-def medians(actions: Mapping[str, Action], runs: int) -> dict[str, tuple[float, float]]:
-    """The median wall and CPU seconds of each, after one run that does not count."""
-    _times(actions, 1)
-    found = _times(actions, runs).items()
-    return {name: (statistics.median(wall), statistics.median(used)) for name, (wall, used) in found}
-
-
 def _times(actions: Mapping[str, Action], runs: int) -> dict[str, tuple[list[float], list[float]]]:
     found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in actions}
     for _ in range(runs):
-        for name, action in actions.items():
-            wall, used = time.perf_counter(), time.process_time()
-            action()
-            found[name][0].append(time.perf_counter() - wall)
-            found[name][1].append(time.process_time() - used)
+        for name, (wall, used) in zip(actions, turns(actions), strict=True):
+            found[name][0].append(wall)
+            found[name][1].append(used)
+    return found
+
+
+def turns(actions: Mapping[str, Action]) -> list[tuple[float, float]]:
+    """Wall and CPU seconds of each, one after another, once."""
+    found = []
+    for action in actions.values():
+        wall, used = time.perf_counter(), time.process_time()
+        action()
+        found.append((time.perf_counter() - wall, time.process_time() - used))
     return found
 
 
