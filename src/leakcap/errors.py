@@ -120,7 +120,8 @@ class DataError(LeakcapError):
 class Passed:
     """A cap that a spend would pass, in the unit of the cap.
 
-    `cap` is the ledger's currency (`epsilon`, `delta`, `nats_person`, `nats_table`, `nats_level`, `queries`),
+    `cap` is the ledger's currency (`epsilon`, `delta`, `nats_person`, `nats_table`, `nats_level`, `rho`,
+    `queries`),
     or the definition that a `Filter` caps, such as `PureDP`; `limit` what it allows in all; `left` what may
     still be asked, rounded down; `asked` what was, None where no bound on it is known. `analyst` or `period`
     is the account where it is the cap of one, `people` the level where people set it themselves; all three

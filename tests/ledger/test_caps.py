@@ -102,7 +102,7 @@ def test_a_clock_that_lags_opens_no_period_again() -> None:
 
 
 @pytest.mark.parametrize("scope", ["whole", "analyst", "period"])
-@pytest.mark.parametrize("name", ["nats_person", "nats_table", "nats_level"])
+@pytest.mark.parametrize("name", ["nats_person", "nats_table", "nats_level", "rho"])
 def test_no_bound_is_refused_where_the_currency_is_capped(scope: str, name: str) -> None:
     limits, alpha = {name: 5.0}, 2.0 if name == "nats_level" else None
     caps = {
@@ -174,6 +174,7 @@ def test_caps_survive_being_written_down() -> None:
         0.5,
         20.0,
         0.7,
+        0.05,
         100,
         alpha=2.5,
         delta_of_answers=1e-7,

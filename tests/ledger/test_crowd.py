@@ -78,10 +78,13 @@ CURRENCIES = {
     "nats_person": ("Caps(nats_person=0.06)", 30),
     "nats_table": ("Caps(nats_table=30.0)", 30),
     "nats_level": ("Caps(nats_level=1.5, alpha=2.0)", 30),
+    "rho": ("Caps(rho=0.149876)", 30),
     "queries": ("Caps(queries=30)", 30),
     "analyst": ("Caps(9.0, each_analyst=Limits(3.0))", 30),
     "analyst composed": ("Caps(9.0, 1e-6, each_analyst=Limits(1.45, 1e-6))", 0),
     "period": ("Caps(9.0, each_period=Limits(nats_person=0.06), period='year')", 30),
+    "analyst rho": ("Caps(9.0, each_analyst=Limits(rho=0.149876))", 30),
+    "period rho": ("Caps(9.0, each_period=Limits(rho=0.149876), period='year')", 30),
     "period composed": ("Caps(9.0, 1e-6, each_period=Limits(1.45, 1e-6), period='year')", 0),
     "slot": ("Caps(9.0, 1e-6, delta_of_answers=1e-6)", 30),
 }

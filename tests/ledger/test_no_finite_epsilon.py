@@ -86,7 +86,7 @@ def test_without_a_curve_nothing_is_known_of_it_at_all() -> None:
         with pytest.raises(BudgetExceeded):
             ledger.reserve([Charge("n", "count", Spend(epsilon=math.inf))])
         assert ledger.entries() == []
-    assert Spend(epsilon=math.inf).ticks(2.0).numbers == (None, 0, None, None, None, 1)
+    assert Spend(epsilon=math.inf).ticks(2.0).numbers == (None, 0, None, None, None, None, 1)
 
 
 @pytest.mark.parametrize("wrong", [math.nan, -math.inf, -1.0, 1e7])

@@ -120,7 +120,7 @@ def observe(seen: Rows, branches: list[Rows]) -> Rows:
 
 def dearest(spends: list[Spend]) -> Spend:
     """An adaptive choice between queries pays for each currency's dearest."""
-    names = ("epsilon", "delta", "nats_person", "nats_table")
+    names = ("epsilon", "delta", "nats_person", "nats_table", "rho")
     ticks = [spend.ticks(ALPHA) for spend in spends]
     levels = [math.inf if tick.nats_level is None else tick.nats_level / 1e12 for tick in ticks]
     return Spend(**{name: max(getattr(s, name) for s in spends) for name in names}, nats_level=max(levels))
@@ -158,6 +158,16 @@ def hockey_stick(rows: Rows, pairs: list[tuple[int, int]], epsilon: float) -> fl
     return max(float(np.maximum(rows[i] - math.exp(epsilon) * rows[j], 0).sum()) for i, j in pairs)
 
 
+def concentrated(rows: Rows, pairs: list[tuple[int, int]]) -> float:
+    """The largest D_α/α of neighbours over a grid of orders above 1."""
+    best = 0.0
+    for i, j in pairs:
+        p, q = (rows[one][(rows[i] > 0) & (rows[j] > 0)] for one in (i, j))
+        for order in (1.001, 1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 9.0, 20.0, 60.0):
+            best = max(best, math.log(float((p**order * q ** (1 - order)).sum())) / (order - 1) / order)
+    return best
+
+
 def require_truth_below(rows: Rows, spends: list[Spend], rng: np.random.Generator) -> None:
     """What the ledger says is at least what the composite channel does."""
     with Ledger.open("sqlite://", dataset="d", policy="0" * 8, caps=Caps(alpha=ALPHA)) as ledger:
@@ -173,6 +183,8 @@ def require_truth_below(rows: Rows, spends: list[Spend], rng: np.random.Generato
     assert max(shannon(rows[fibre], rng) for fibre in FIBRES) <= told.nats_person + SLACK, "person"
     assert shannon(rows, rng) <= told.nats_table + SLACK, "table"
     assert max(level_two(rows[fibre], rng) for fibre in FIBRES) <= told.nats_level + SLACK, "level"
+    if not told.delta:
+        assert concentrated(rows, NEIGHBOURS) <= told.rho + SLACK, "rho"
 
 
 kinds = st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=2)
@@ -202,7 +214,8 @@ def composite(steps: list[Step]) -> Rows:
 
 
 def halved(spend: Spend, name: str) -> Spend:
-    fields = {n: getattr(spend, n) for n in ("epsilon", "delta", "nats_person", "nats_table", "nats_level")}
+    names = ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho")
+    fields = {n: getattr(spend, n) for n in names}
     return Spend(**fields | {name: fields[name] / 2})
 
 
@@ -213,6 +226,7 @@ def halved(spend: Spend, name: str) -> Spend:
         ("nats_person", "person"),
         ("nats_table", "table"),
         ("nats_level", "level"),
+        ("rho", "rho"),
     ],
 )
 def test_a_planted_under_charge_is_caught(name: str, caught: str) -> None:

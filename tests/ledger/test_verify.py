@@ -19,8 +19,8 @@ SWAP = (
 )
 COPY = (
     "INSERT INTO leakcap_event SELECT 9, format, kind, time, 9, batch, query, text, analyst, details, "
-    "epsilon, delta, nats_person, nats_table, nats_level, curve, data, data_version, memo, answer, slot, "
-    "event, slot_use, software, previous, hash FROM leakcap_event WHERE seq = 7"
+    "epsilon, delta, nats_person, nats_table, nats_level, rho, curve, data, data_version, memo, answer, "
+    "slot, event, slot_use, software, previous, hash FROM leakcap_event WHERE seq = 7"
 )
 
 

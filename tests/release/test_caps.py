@@ -20,6 +20,7 @@ EVERYTHING: dict[str, Any] = {
     "epsilon": 1.0,
     "nats_level": 0.5,
     "alpha": 2.0,
+    "rho": 0.4,
     "queries": 20,
     "each_analyst": {"epsilon": 0.5},
     "analysts": {"Dr. Ng": {"epsilon": 0.75, "nats_per_person": 0.1}},
@@ -31,6 +32,7 @@ def test_every_cap_reaches_the_ledger() -> None:
     assert policy_of(caps=EVERYTHING).caps.ledger_caps() == Caps(
         epsilon=1.0,
         nats_level=0.5,
+        rho=0.4,
         alpha=2.0,
         queries=20,
         each_analyst=Limits(epsilon=0.5),
@@ -183,8 +185,8 @@ def test_a_cap_that_is_used_changes_the_fingerprint_and_one_that_is_not_does_not
     plain = policy_of(caps={"epsilon": 1.0}).fingerprint()
     assert policy_of(caps={"epsilon": 1.0, "analysts": {}, "queries": None}).fingerprint() == plain
     seen = {plain}
-    for name in ("nats_level", "queries", "each_analyst", "analysts", "each_period"):
+    for name in ("nats_level", "rho", "queries", "each_analyst", "analysts", "each_period"):
         caps = {"epsilon": 1.0, name: EVERYTHING[name]} | ({"alpha": 2.0} if name == "nats_level" else {})
         seen.add(policy_of(caps=caps).fingerprint())
     assert policy_of(caps={"epsilon": 1.0, "queries": 0}).fingerprint() not in seen
-    assert len(seen) == 6
+    assert len(seen) == 7

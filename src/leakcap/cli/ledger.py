@@ -363,4 +363,5 @@ def _entry(entry: Any) -> dict[str, Any]:
         "nats_person": finite(entry.spend.nats_person),
         "nats_table": finite(entry.spend.nats_table),
         "nats_level": finite(entry.spend.nats_level),
+        "rho": finite(entry.spend.rho),
     }

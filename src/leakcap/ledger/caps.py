@@ -26,8 +26,8 @@ class Limits:
     """A cap in each currency; None: not capped.
 
     `epsilon` and `delta` of differential privacy and `nats_person` of MI-DP, per privacy unit; `nats_table`
-    about the whole table; `nats_level`, the level-α capacity about one person; `queries`, how many may be
-    answered.
+    about the whole table; `nats_level`, the level-α capacity about one person; `rho` of zero-concentrated
+    privacy (zCDP), the least with D_α ≤ αρ at every order α > 1; `queries`, how many may be answered.
 
     With both `epsilon` and a `delta` above 0 all answers together are (ε, δ)-DP, however they were chosen:
     their Rényi curves are added up, which allows many more small answers than ε added up does. Answers that
@@ -44,13 +44,14 @@ class Limits:
     nats_person: float | None = None
     nats_table: float | None = None
     nats_level: float | None = None
+    rho: float | None = None
     queries: int | None = None
     delta_of_answers: float | None = None
     order: float | None = None
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for name in ("epsilon", "delta", "nats_person", "nats_table", "nats_level"):
+        for name in ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho"):
             value, largest = getattr(self, name), 1 if name == "delta" else LARGEST
             if value is not None:
                 number = isinstance(value, Real) and not isinstance(value, bool)

@@ -15,7 +15,8 @@ new policy protects the same unit, in the same sense: the same `unit`, the same 
   of all contents, absence among them, so that fewer contents cannot raise them.
 - Another level α: a Rényi divergence does not fall as its order rises, so what was counted at a higher order
   stands. What was counted at none or at a lower one follows from ε: contents of one unit are at most 2ε
-  apart, hence D_α ≤ min(2ε, α(2ε)²/2). So are tables two steps apart, which makes curves of the same form.
+  apart, hence D_α ≤ min(2ε, α(2ε)²/2). So are tables two steps apart, which makes curves of the same form,
+  and ρ min(2ε, 2ε²).
 
 Everything else is refused. Sources: Dwork & Roth 2014, theorem 2.2 (groups); van Erven & Harremoës 2014,
 theorem 3 (order); Bun & Steinke 2016, proposition 3.3 (ε-DP is ε²/2-zCDP).
@@ -200,9 +201,9 @@ def _require_same_owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> None
 def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
     """What a spend that was charged on the terms of then counts for on those of now.
 
-    >>> tenth = Ticks(100_000_000_000, 0, 5, 7, None, 1)
+    >>> tenth = Ticks(100_000_000_000, 0, 5, 7, None, 5 * 10**9, 1)
     >>> counted(tenth, Terms("add-remove-one", None), Terms("replace-one", 2.0)).numbers
-    (200000000000, 0, 5, 7, 40000000000, 1)
+    (200000000000, 0, 5, 7, 40000000000, 20000000000, 1)
     """
     level = _level(ticks, then, now)
     if then.neighbours == now.neighbours:
@@ -219,8 +220,10 @@ def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
             "An earlier spend of ε is too large to count twice. Keep the policy's `neighbours`."
         )
     curve = tuple(two_steps(epsilon, order) for order in ORDERS)
+    # The divergence of order 1 that ε-DP allows is the ρ that it allows.
+    rho = two_steps(epsilon, 1.0)
     return ticks._replace(
-        epsilon=2 * epsilon, delta=_two_steps(epsilon, delta), nats_level=level, curve=curve
+        epsilon=2 * epsilon, delta=_two_steps(epsilon, delta), nats_level=level, rho=rho, curve=curve
     )
 
 

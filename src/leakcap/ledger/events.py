@@ -44,7 +44,7 @@ __all__ = [
     "ticks_of",
 ]
 
-_FREE = Spend(0.0, 0.0, 0.0, 0.0, 0.0, (0.0,) * len(ORDERS))
+_FREE = Spend(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0,) * len(ORDERS))
 """What an answer from a slot costs: the plan was paid for."""
 
 SKEW = timedelta(minutes=5)

@@ -9,11 +9,14 @@ implied here holds for both; a price that knows the mechanism states its own, sm
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
 
 from leakcap.definition import hyperbolic
-from leakcap.numeric import up
+from leakcap.numeric import float_up, up
 
-__all__ = ["implied_person", "renyi_of_pure"]
+__all__ = ["implied_person", "renyi_of_pure", "rho_of_pure"]
 
 
 def implied_person(epsilon: float, delta: float) -> float:
@@ -40,3 +43,27 @@ def renyi_of_pure(epsilon: float, alpha: float) -> float:
     0.735326
     """
     return epsilon if math.isinf(epsilon) else min(up(hyperbolic.renyi_of_pure(epsilon, alpha), 64), epsilon)
+
+
+@lru_cache(maxsize=4096)
+def rho_of_pure(epsilon: float) -> float:
+    """The least ρ for which all ε-DP is ρ-zCDP: ε·tanh(ε/2), rounded up.
+
+    *Proof.* Randomised response dominates all ε-DP. With w = α − 1/2 its (α−1)·D_α is
+    ln cosh(wε) − ln cosh(ε/2), and ln cosh(ε√s) is concave in s = w², for its slope ε·tanh(ε√s)/(2√s) falls.
+    So it is at most (w² − 1/4) = α(α−1) times the slope at s = 1/4, which is ε·tanh(ε/2) and met at α = 1. ∎
+    The same for Laplace noise stands in `docs/ledger.md`. Source: Harrison & Manurangsi 2025.
+
+    >>> rho_of_pure(1.0), rho_of_pure(math.inf)
+    (0.4621171572600098, inf)
+    """
+    if math.isinf(epsilon) or epsilon == 0.0:
+        return epsilon
+    if epsilon < 1e-9:
+        return float_up(max(Fraction(epsilon), Fraction(repr(epsilon))) ** 2 / 2)
+    # In decimals: the same on every machine. A float stands for the decimal that it prints as, too.
+    precise, most = Context(prec=60), max(Decimal(repr(epsilon)), Decimal(epsilon))
+    power = precise.exp(-most)
+    ratio = precise.divide(precise.subtract(1, power), precise.add(1, power))
+    exact = precise.multiply(precise.multiply(most, ratio), Decimal(f"1.{'0' * 49}1"))
+    return min(float_up(Fraction(exact)), epsilon)

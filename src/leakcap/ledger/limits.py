@@ -18,6 +18,7 @@ UNITS = {
     "nats_person": "nats about a person",
     "nats_table": "nats about the table",
     "nats_level": "nats at level α",
+    "rho": "ρ of zero-concentrated privacy",
     "queries": "queries",
 }
 """Each currency's unit, in the order of `Ticks`."""
@@ -75,9 +76,9 @@ def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]
 
 
 def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Balance]:
-    """Every currency's account; level and number of queries only where they are capped.
+    """Every currency's account; level, ρ and number of queries only where they are capped.
 
-    >>> balances(Ticks(100_000_000_000, 0, 0, None), Ticks(900_000_000_000, None, None, None, None, None))[0]
+    >>> balances(Ticks(100_000_000_000, 0, 0, None), Ticks(900_000_000_000, *[None] * 6))[0]
     Balance(name='epsilon', unit='nats of log-odds', cap=0.9, spent=0.1, left=0.8)
     """
     return [

@@ -3,7 +3,8 @@
     {"name": "DiscreteLaplaceDpEvent", "noise_parameter": "1/10", "sensitivity": 1}
 
 Names and fields are those of dp-accounting's `DpEvent`s where it has one. Numbers that are not whole stand as
-exact fractions. Of an event follow its ε, its δ, and its Rényi curve between neighbours, in both directions.
+exact fractions. Of an event follow its ε, its δ, its ρ, and its Rényi curve between neighbours, in both
+directions.
 """
 
 from __future__ import annotations
@@ -17,21 +18,33 @@ from typing import Any, NamedTuple
 
 from leakcap.errors import InvalidParameter
 from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.implied import rho_of_pure
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks
 from leakcap.numeric import float_up, up
 
-__all__ = ["composed", "covered", "event_text", "guarantee", "laplace_distance", "pure_event", "required"]
+__all__ = [
+    "composed",
+    "covered",
+    "event_text",
+    "guarantee",
+    "laplace_distance",
+    "pure_event",
+    "required",
+    "rho_of",
+]
 
 _LARGEST = Fraction(10**6)
 _DEEPEST = 4
 
 
 class Guarantee(NamedTuple):
-    """What follows from an event: ε (None where none holds without a δ), δ, and the curve in nats."""
+    """What follows from an event: ε (None where none holds without a δ), δ, and the curve in nats; ρ of
+    zero-concentrated privacy, but for the δ."""
 
     epsilon: Fraction | None
     delta: Fraction
     curve: tuple[float, ...]
+    rho: Fraction
 
 
 def event_text(content: Mapping[str, Any]) -> str:
@@ -76,8 +89,19 @@ def required(text: str) -> None:
     _checked(_read(text), 0)
 
 
+@lru_cache(maxsize=4096)
+def rho_of(text: str) -> Fraction:
+    """The ρ of zero-concentrated privacy that follows from an event, rounded up where it is no fraction.
+
+    >>> rho_of('{"name":"ZCDpEvent","rho":"2/25"}')
+    Fraction(2, 25)
+    """
+    event = _read(text)
+    return _rho(event)
+
+
 def covered(text: str, charged: Ticks) -> bool:
-    """Whether a charge covers its event: ε, δ and the curve, each but for a last digit.
+    """Whether a charge covers its event: ε, δ, ρ and the curve, each but for a last digit.
 
     >>> event = event_text(pure_event(Fraction(1, 10)))
     >>> from leakcap.ledger.values import Spend
@@ -89,6 +113,8 @@ def covered(text: str, charged: Ticks) -> bool:
         return False
     pure = charged.epsilon is not None and not charged.delta
     if pure and (found.epsilon is None or found.epsilon * TICKS_PER_UNIT > (charged.epsilon or 0) + 1):
+        return False
+    if charged.rho is not None and found.rho * TICKS_PER_UNIT * (1 - Fraction(1, 10**9)) > charged.rho + 1:
         return False
     most = math.inf if charged.epsilon is None else charged.epsilon
     return all(
@@ -174,6 +200,11 @@ def _fraction(event: Mapping[str, Any], field: str) -> Fraction:
 class _Kind(NamedTuple):
     fields: tuple[str, ...]
     compute: Callable[[Mapping[str, Any]], Guarantee]
+    rho: Callable[[Mapping[str, Any]], Fraction]
+
+
+def _rho(event: Mapping[str, Any]) -> Fraction:
+    return _KINDS[event["name"]].rho(event)
 
 
 def _computed(event: Mapping[str, Any]) -> Guarantee:
@@ -182,7 +213,11 @@ def _computed(event: Mapping[str, Any]) -> Guarantee:
 
 def _pure(event: Mapping[str, Any]) -> Guarantee:
     epsilon = _fraction(event, "epsilon")
-    return Guarantee(epsilon, _fraction(event, "delta"), curve_of_pure(float_up(epsilon)))
+    return Guarantee(epsilon, _fraction(event, "delta"), curve_of_pure(float_up(epsilon)), _rho(event))
+
+
+def _pure_rho(event: Mapping[str, Any]) -> Fraction:
+    return Fraction(rho_of_pure(float_up(_fraction(event, "epsilon"))))
 
 
 def _discrete_laplace(event: Mapping[str, Any]) -> Guarantee:
@@ -192,12 +227,20 @@ def _discrete_laplace(event: Mapping[str, Any]) -> Guarantee:
     rate, steps = _fraction(event, "noise_parameter"), int(event["sensitivity"])
     epsilon = rate * steps
     if not epsilon or rate > 600:
-        return Guarantee(epsilon, Fraction(0), curve_of_pure(float_up(epsilon)))
+        return Guarantee(epsilon, Fraction(0), curve_of_pure(float_up(epsilon)), _rho(event))
     noise = TwoSidedGeometric(1 / rate, steps)
-    found = [noise.diameter(Renyi(order)) for order in ORDERS]
-    return Guarantee(
-        epsilon, Fraction(0), tuple(up(one.upper) if one is not None else math.inf for one in found)
-    )
+    curve = tuple(up(noise.diameter(Renyi(order)).upper) for order in ORDERS)
+    return Guarantee(epsilon, Fraction(0), curve, _rho(event))
+
+
+def _discrete_laplace_rho(event: Mapping[str, Any]) -> Fraction:
+    """Its Kullback–Leibler divergence: D_α/α is nowhere larger, see `docs/ledger.md`."""
+    from leakcap.mechanism.geometric import TwoSidedGeometric
+
+    rate, steps = _fraction(event, "noise_parameter"), int(event["sensitivity"])
+    if not rate * steps or rate > 600:
+        return Fraction(rho_of_pure(float_up(rate * steps)))
+    return Fraction(TwoSidedGeometric(1 / rate).apart(1.0, steps=steps, squared=Fraction(steps) ** 2))
 
 
 def _laplace(event: Mapping[str, Any]) -> Guarantee:
@@ -206,21 +249,35 @@ def _laplace(event: Mapping[str, Any]) -> Guarantee:
 
     epsilon = 1 / _fraction(event, "noise_multiplier")
     loss = PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(epsilon), 2)))
-    return Guarantee(epsilon, Fraction(0), tuple(loss.renyi(order).upper for order in ORDERS))
+    curve = tuple(loss.renyi(order).upper for order in ORDERS)
+    return Guarantee(epsilon, Fraction(0), curve, _rho(event))
+
+
+def _laplace_rho(event: Mapping[str, Any]) -> Fraction:
+    """Its Kullback–Leibler divergence, ε + e^(−ε) − 1, for the same reason."""
+    from leakcap.accounting import PrivacyLoss
+    from leakcap.mechanism import Laplace
+
+    epsilon = up(float_up(1 / _fraction(event, "noise_multiplier")), 2)
+    return Fraction(PrivacyLoss.of_mechanism(Laplace(1 / epsilon)).renyi(1.0).upper)
 
 
 def _concentrated(event: Mapping[str, Any]) -> Guarantee:
-    return _linear(_fraction(event, "rho"))
+    return _linear(_rho(event))
 
 
 def _gaussian(event: Mapping[str, Any]) -> Guarantee:
-    return _linear(1 / (2 * _fraction(event, "noise_multiplier") ** 2))
+    return _linear(_rho(event))
+
+
+def _gaussian_rho(event: Mapping[str, Any]) -> Fraction:
+    return 1 / (2 * _fraction(event, "noise_multiplier") ** 2)
 
 
 def _linear(rho: Fraction) -> Guarantee:
     """A curve of αρ: that of Gaussian noise, and of discrete Gaussian noise at most."""
     curve = tuple(float_up(Fraction(str(order)) * rho) for order in ORDERS)
-    return Guarantee(Fraction(0) if rho == 0 else None, Fraction(0), curve)
+    return Guarantee(Fraction(0) if rho == 0 else None, Fraction(0), curve, rho)
 
 
 def _all(event: Mapping[str, Any]) -> Guarantee:
@@ -231,7 +288,11 @@ def _bounded(event: Mapping[str, Any]) -> Guarantee:
     """Of parts that no unit can move as far as each alone: what they are, and the ε of all together."""
     found, epsilon = _computed(event["event"]), _fraction(event, "epsilon")
     curve = tuple(map(min, found.curve, curve_of_pure(float_up(epsilon))))
-    return Guarantee(min(epsilon, found.epsilon or epsilon), found.delta, curve)
+    return Guarantee(min(epsilon, found.epsilon or epsilon), found.delta, curve, _rho(event))
+
+
+def _bounded_rho(event: Mapping[str, Any]) -> Fraction:
+    return min(_rho(event["event"]), _pure_rho(event))
 
 
 def _repeated(event: Mapping[str, Any]) -> Guarantee:
@@ -246,16 +307,21 @@ def _together(parts: list[tuple[Guarantee, int]]) -> Guarantee:
         sum(known, Fraction(0)) if len(known) == len(epsilons) else None,
         sum((one.delta * count for one, count in parts), Fraction(0)),
         tuple(up(math.fsum(column), 2) for column in columns),
+        sum((one.rho * count for one, count in parts), Fraction(0)),
     )
 
 
 _KINDS: Mapping[str, _Kind] = {
-    "EpsilonDeltaDpEvent": _Kind(("epsilon", "delta"), _pure),
-    "DiscreteLaplaceDpEvent": _Kind(("noise_parameter", "sensitivity"), _discrete_laplace),
-    "LaplaceDpEvent": _Kind(("noise_multiplier",), _laplace),
-    "GaussianDpEvent": _Kind(("noise_multiplier",), _gaussian),
-    "ZCDpEvent": _Kind(("rho",), _concentrated),
-    "BoundedDpEvent": _Kind(("event", "epsilon"), _bounded),
-    "SelfComposedDpEvent": _Kind(("event", "count"), _repeated),
-    "ComposedDpEvent": _Kind(("events",), _all),
+    "EpsilonDeltaDpEvent": _Kind(("epsilon", "delta"), _pure, _pure_rho),
+    "DiscreteLaplaceDpEvent": _Kind(
+        ("noise_parameter", "sensitivity"), _discrete_laplace, _discrete_laplace_rho
+    ),
+    "LaplaceDpEvent": _Kind(("noise_multiplier",), _laplace, _laplace_rho),
+    "GaussianDpEvent": _Kind(("noise_multiplier",), _gaussian, _gaussian_rho),
+    "ZCDpEvent": _Kind(("rho",), _concentrated, lambda event: _fraction(event, "rho")),
+    "BoundedDpEvent": _Kind(("event", "epsilon"), _bounded, _bounded_rho),
+    "SelfComposedDpEvent": _Kind(
+        ("event", "count"), _repeated, lambda event: int(event["count"]) * _rho(event["event"])
+    ),
+    "ComposedDpEvent": _Kind(("events",), _all, lambda event: sum(map(_rho, event["events"]), Fraction(0))),
 }

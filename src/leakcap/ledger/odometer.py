@@ -25,7 +25,7 @@ def added(spends: Sequence[Spend]) -> Ticks:
     """
     curves = zip(*(spend.curve or curve_of_pure(spend.epsilon) for spend in spends), strict=True)
     epsilon, delta = _sum(spend.epsilon for spend in spends), _sum(spend.delta for spend in spends)
-    return Ticks(epsilon, delta, None, None, None, len(spends), tuple(map(_sum, curves)))
+    return Ticks(epsilon, delta, None, None, None, None, len(spends), tuple(map(_sum, curves)))
 
 
 def _sum(amounts: Iterable[float]) -> int | None:

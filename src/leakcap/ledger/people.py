@@ -27,7 +27,7 @@ SCOPE = "people with a cap of"
 
 def cap_of(level: int) -> Ticks:
     """The caps of a level's account: ε alone."""
-    return Ticks(level, None, None, None, None, None)
+    return Ticks.of([level, *[None] * 6])
 
 
 @dataclass

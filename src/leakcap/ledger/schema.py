@@ -42,7 +42,7 @@ __all__ = [
     "require_version",
 ]
 
-VERSION = 7
+VERSION = 8
 """Of the schema that this leakcap reads and writes."""
 
 METADATA = MetaData()

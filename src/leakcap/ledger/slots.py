@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.implied import implied_person, renyi_of_pure
-from leakcap.ledger.measured import composed, event_text, laplace_distance, pure_event
+from leakcap.ledger.measured import composed, event_text, laplace_distance, pure_event, rho_of
 from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Curve, Ticks, decimal, spend_ticks, units
 from leakcap.numeric import float_up, up
@@ -178,10 +178,14 @@ def plan_event(plan: SlotPlan) -> str:
 
 
 def _repeated(slot: Slot) -> dict[str, Any]:
-    event = pure_event(Fraction(repr(slot.epsilon)))
+    return {"name": "SelfComposedDpEvent", "event": _event(slot), "count": slot.count}
+
+
+def _event(slot: Slot) -> dict[str, Any]:
+    """What dominates an answer."""
     if slot.noise is not None:
-        event = {"name": "LaplaceDpEvent", "noise_multiplier": 1 / slot.distance}
-    return {"name": "SelfComposedDpEvent", "event": event, "count": slot.count}
+        return {"name": "LaplaceDpEvent", "noise_multiplier": 1 / slot.distance}
+    return pure_event(Fraction(repr(slot.epsilon)))
 
 
 def plan_read(text: str) -> SlotPlan:
@@ -307,6 +311,7 @@ def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
         sum_of(lambda one: min(implied_person(one.epsilon, 0.0), _curve(one)[0])),
         sum_of(lambda one: one.nats_table),
         None if alpha is None else sum_of(lambda one: renyi_of_pure(2 * one.epsilon, alpha)),
+        sum_of(lambda one: float_up(rho_of(event_text(_event(one))))),
         0,
         tuple(map(sum, columns)),
     )

@@ -114,8 +114,8 @@ class Sums:
 def on_everything(ticks: Ticks, slot: str) -> Ticks:
     """What an answer is charged on the account of everything: from a slot nothing, but that it was asked.
 
-    >>> on_everything(Ticks(5, 0, 5, 5, 5, 1), "monthly").numbers
-    (0, 0, 0, 0, 0, 1)
+    >>> on_everything(Ticks(5, 0, 5, 5, 5, 5, 1), "monthly").numbers
+    (0, 0, 0, 0, 0, 0, 1)
     """
     return NOTHING._replace(queries=ticks.queries) if slot else ticks
 

@@ -47,6 +47,7 @@ class Ticks(NamedTuple):
     nats_person: int | None
     nats_table: int | None
     nats_level: int | None = 0
+    rho: int | None = 0
     queries: int | None = 0
     curve: Curve = ()
 
@@ -61,7 +62,7 @@ class Ticks(NamedTuple):
         return cls._make([*numbers, curve])
 
 
-AMOUNTS = ("epsilon", "delta", "nats_person", "nats_table", "nats_level")
+AMOUNTS = ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho")
 """The currencies in ticks: all but the number of queries."""
 
 NOTHING = Ticks(0, 0, 0, 0)
@@ -138,7 +139,7 @@ def total(amounts: Iterable[Ticks]) -> Ticks:
     """The sum, currency by currency; unbounded as soon as one term is.
 
     >>> total([Ticks(1, 0, 2, 3), Ticks(1, 0, 2, None)])
-    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None, nats_level=0, queries=0, curve=())
+    Ticks(epsilon=2, delta=0, nats_person=4, nats_table=None, nats_level=0, rho=0, queries=0, curve=())
     """
     terms = list(amounts)
     numbers = zip(*(term.numbers for term in terms), strict=True)

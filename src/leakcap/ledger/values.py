@@ -14,10 +14,11 @@ from typing import Literal
 from leakcap.errors import require
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.details import FROM, people_from
-from leakcap.ledger.implied import implied_person, renyi_of_pure
-from leakcap.ledger.measured import event_text, pure_event, required
+from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
+from leakcap.ledger.measured import event_text, pure_event, required, rho_of
 from leakcap.ledger.text import require_detail, require_text
-from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
+from leakcap.ledger.ticks import LARGEST, Ticks, countable, spend_ticks, units_spent
+from leakcap.numeric import float_up
 
 __all__ = [
     "Account",
@@ -48,9 +49,10 @@ class Spend:
 
     `epsilon` and `delta` of differential privacy per privacy unit, `nats_person` of MI-DP, `nats_level` of
     level-α capacity at the ledger's order α (as a Rényi divergence, see `docs/ledger.md`), and
-    `nats_table`, the mutual information about the whole table. `math.inf` says that no bound is known,
-    which a ledger accepts only where that currency is not capped. A field left out never counts as nothing:
-    `nats_person` and `nats_level` become what follows from ε and δ, `nats_table` is without bound.
+    `nats_table`, the mutual information about the whole table; `rho` of zero-concentrated privacy, but for δ.
+    `math.inf` says that no bound is known, which a ledger accepts only where that currency is not capped. A
+    field left out never counts as nothing: `nats_person` and `nats_level` become what follows from ε and δ,
+    `rho` what follows from the event or from ε, and `nats_table` is without bound.
 
     `curve` is the largest Rényi divergence between neighbours at each of the ledger's orders (`ORDERS`), in
     nats. Left out it is all that ε allows. Where `epsilon` is ∞, as of Gaussian noise, the curve is all that
@@ -59,8 +61,9 @@ class Spend:
     `event` says in canonical JSON what the answer is, so that an auditor computes the charge again: see
     `docs/ledger.md`. Left out, it is ε and δ; with a curve and no event, the curve is only stated.
 
-    >>> Spend(epsilon=0.1, nats_person=0.00125)
-    Spend(epsilon=0.1, delta=0.0, nats_person=0.00125, nats_table=inf, nats_level=inf)
+    >>> spend = Spend(epsilon=0.1, nats_person=0.00125)
+    >>> spend.nats_person, round(spend.rho, 9), spend.nats_table
+    (0.00125, 0.004995837, inf)
     """
 
     epsilon: float = 0.0
@@ -68,6 +71,7 @@ class Spend:
     nats_person: float = _NOT_STATED
     nats_table: float = _NOT_STATED
     nats_level: float = _NOT_STATED
+    rho: float = _NOT_STATED
     curve: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
     event: str = field(default="", repr=False, compare=False)
 
@@ -83,6 +87,11 @@ class Spend:
         self._check_curve()
         if self.event:
             required(self.event)
+        if isinstance(self.rho, _NotStated):
+            ticks = spend_ticks(countable(self._implied_rho()))
+            object.__setattr__(self, "rho", math.inf if ticks is None else units_spent(ticks))
+        if self.rho != math.inf:
+            self._amount("rho", LARGEST)
 
     @property
     def event_text(self) -> str:
@@ -92,6 +101,10 @@ class Spend:
         epsilon, delta = (Fraction(repr(one)) for one in (self.epsilon, self.delta))
         return event_text(pure_event(epsilon, delta))
 
+    def _implied_rho(self) -> float:
+        """What the event or ε says: of an answer with a δ what it is but for that."""
+        return float_up(rho_of(self.event)) if self.event else rho_of_pure(self.epsilon)
+
     def ticks(self, alpha: float | None) -> Ticks:
         """The spend of one query in ticks, each rounded up, in a ledger whose level is `alpha`."""
         level = self.nats_level
@@ -99,7 +112,7 @@ class Spend:
             level = math.inf
         elif isinstance(level, _NotStated) and self.delta == 0.0:
             level = renyi_of_pure(2 * self.epsilon, alpha)
-        amounts = (self.epsilon, self.delta, self.nats_person, self.nats_table, level)
+        amounts = (self.epsilon, self.delta, self.nats_person, self.nats_table, level, self.rho)
         allowed = curve_of_pure(self.epsilon)
         if self.curve is None or self.delta == 0.0:
             curve = allowed if self.curve is None else tuple(map(min, self.curve, allowed))
@@ -232,6 +245,7 @@ class Totals:
     nats_person: float
     nats_table: float
     nats_level: float
+    rho: float
     entries: int
 
 

@@ -91,7 +91,7 @@ def _spend(
     event: str = "",
 ) -> Spend:
     person, table, level = map(countable, (person, table, level))
-    return Spend(epsilon, delta, person, table, level, curve, event)
+    return Spend(epsilon, delta, person, table, level, curve=curve, event=event)
 
 
 def approximate_spend(epsilon: float, delta: float) -> Spend:

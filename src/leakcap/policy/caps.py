@@ -21,7 +21,8 @@ class PolicyLimits(Strict):
 
     With a `delta` above 0 all answers together are (ε, δ)-DP: their Rényi curves are added up. Answers with a
     δ of their own may use `delta_of_answers` of it (half, where it is left out), adding up the rest; `order`
-    is the one order that is looked at, named beforehand (all of them, where it is left out).
+    is the one order that is looked at, named beforehand (all of them, where it is left out). `rho` caps
+    zero-concentrated privacy (zCDP), which adds up.
     """
 
     epsilon: float | None = Field(default=None, gt=0.0, le=1e6)
@@ -31,6 +32,7 @@ class PolicyLimits(Strict):
     nats_per_person: float | None = Field(default=None, gt=0.0, le=1e6)
     nats_table: float | None = Field(default=None, gt=0.0, le=1e6)
     nats_level: float | None = Field(default=None, gt=0.0, le=1e6)
+    rho: float | None = Field(default=None, gt=0.0, le=1e6)
     queries: int | None = Field(default=None, ge=0, le=10**15)
 
     @property

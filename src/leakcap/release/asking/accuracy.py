@@ -80,6 +80,7 @@ class Preview:
                 "delta": self.price.delta,
                 "nats_person": self.price.nats_person.upper,
                 "nats_table": table if math.isfinite(table) else None,
+                "rho": self.price.rho if math.isfinite(self.price.rho) else None,
             },
             "noise_scales": self.price.noise_scales,
             **({} if self.price.chosen is None else {"chosen": self.price.chosen}),

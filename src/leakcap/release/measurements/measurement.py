@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.implied import rho_of_pure
+from leakcap.ledger.measured import event_text, rho_of
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.numeric import float_up, up
 from leakcap.policy.document import Policy
@@ -78,6 +80,15 @@ class Measurement(ABC):
         """
         assert self.loss is not None
         return curve_of_pure(float_up(self.loss))
+
+    @property
+    def rho(self) -> Fraction:
+        """The least ρ with D_α ≤ αρ at every order α > 1 between neighbours, rounded up; but for `delta`.
+
+        Unless a kind of noise knows better, all that its ε allows.
+        """
+        assert self.loss is not None
+        return Fraction(rho_of_pure(float_up(self.loss)))
 
     def appears(self, noisy: ExactIntegers) -> NDArray[np.bool_]:
         """Whether a cell with such a noisy integer is released at all."""
@@ -163,8 +174,9 @@ class NoisyMeasurement(Measurement):
 
     @property
     def rho(self) -> Fraction:
-        """Of Gaussian noise Δ₂²/(2σ²), exactly: the divergence of order α is α times that."""
-        return self.squared / (2 * self.scale**2)
+        """That of its event: of Gaussian noise Δ₂²/(2σ²), exactly."""
+        known = None if self.delta else self.event
+        return super().rho if known is None else rho_of(event_text(known))
 
     @property
     def noise_scale(self) -> float:

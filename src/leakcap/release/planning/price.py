@@ -10,7 +10,7 @@ from fractions import Fraction
 from leakcap.bound import Bound
 from leakcap.ledger import Spend
 from leakcap.ledger.curve import curve_of_pure
-from leakcap.ledger.implied import renyi_of_pure
+from leakcap.ledger.implied import renyi_of_pure, rho_of_pure
 from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
@@ -32,8 +32,9 @@ class Price:
     bounds the information about the whole table (∞ where the number of units has no public bound).
     `noise_scales` are the scales of the noisy sums and counts, in the column's unit and in rows.
     `nats_level` is the Rényi divergence between any two contents, at the order of the policy's level cap (∞
-    without such a cap), `curve` that between neighbours at each order of the ledger. Of Gaussian noise ε is
-    that at the policy's δ, for no ε holds without one (`pure`); the ledger is charged the curve alone.
+    without such a cap), `curve` that between neighbours at each order of the ledger, `rho` the least with
+    D_α ≤ αρ at every order above 1 (zCDP), but for δ. Of Gaussian noise ε is that at the policy's δ, for no ε
+    holds without one (`pure`); the ledger is charged ρ and the curve alone.
     `chosen` says which noise was chosen and why, where the query left it open.
     """
 
@@ -50,6 +51,7 @@ class Price:
     mechanism: str
     noise_scales: dict[str, float]
     nats_level: float = math.inf
+    rho: float = math.inf
     pure: bool = True
     chosen: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)
@@ -63,6 +65,7 @@ class Price:
             nats_person=countable(self.nats_person.upper),
             nats_table=countable(self.nats_table),
             nats_level=countable(self.nats_level),
+            rho=countable(self.rho),
             curve=self.curve,
         )
 
@@ -106,6 +109,7 @@ def price_of(plan: Plan) -> Price:
         mechanism=plan.parts[0].mechanism,
         noise_scales=_scales(plan),
         nats_level=_level(plan, epsilon_contents),
+        rho=_rho(plan, epsilon),
         curve=_curve(plan, epsilon),
         pure=exact is not None,
         chosen=plan.chosen,
@@ -120,10 +124,15 @@ def _sum(losses: Sequence[Fraction | None]) -> Fraction | None:
 def _with_a_delta(plan: Plan) -> tuple[float, float]:
     """The ε that Gaussian noise keeps at the policy's δ, and that δ."""
     delta = plan.policy.caps.delta or 0.0
-    rho = sum_up(part.curve()[0] for part in plan.parts)  # the divergence of order 1
-    kept = epsilon_of_rho(rho, delta)
+    kept = epsilon_of_rho(_rho(plan, math.inf), delta)
     asked = plan.query.epsilon
     return (kept if asked is None or plan.chosen is not None else min(kept, asked)), delta
+
+
+def _rho(plan: Plan, epsilon: float) -> float:
+    """The parts' ρ added up; all that ε allows may be less."""
+    added = float_up(sum((part.rho for part in plan.parts), Fraction(0)))
+    return added if _slack(plan) else min(added, rho_of_pure(epsilon))
 
 
 def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:

@@ -130,6 +130,7 @@ class Release:
                 "delta": price.delta,
                 "nats_person": price.nats_person.upper,
                 "nats_table": price.nats_table if math.isfinite(price.nats_table) else None,
+                "rho": price.rho if math.isfinite(price.rho) else None,
             },
             "repeated": self.repeated,
             "statement": self.statement().to_dict(),

@@ -63,11 +63,6 @@ class JointMeasurement(NoisyMeasurement):
         return self.share_contents if self.pure else None
 
     @property
-    def rho(self) -> Fraction:
-        """The share of what all of them show together, of Gaussian noise."""
-        return self.share
-
-    @property
     def event(self) -> dict[str, Any] | None:
         """That of its own noise; of Gaussian noise its share."""
         return super().event if self.pure else {"name": "ZCDpEvent", "rho": self.share}

@@ -28,6 +28,7 @@ __all__ = [
     "Part",
     "PriceRecord",
     "Record",
+    "Rho",
     "StatementRecord",
     "alike",
 ]
@@ -36,6 +37,9 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 Nats: TypeAlias = Annotated[float | None, Field(description="nats; null stands for no bound")]
 Epsilon: TypeAlias = Annotated[float, Field(ge=0.0, description="ε of differential privacy, in nats")]
+Rho: TypeAlias = Annotated[
+    float | None, Field(description="ρ of zero-concentrated privacy; null stands for no bound")
+]
 Delta: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, description="δ, a probability")]
 Number: TypeAlias = int | float
 KeyValue: TypeAlias = bool | int | float | str
@@ -186,3 +190,4 @@ class PriceRecord(Part):
     delta: Delta
     nats_person: Nats
     nats_table: Nats
+    rho: Rho = None

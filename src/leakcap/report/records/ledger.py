@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from leakcap.release import Policy
-from leakcap.report.records.base import CapRecord, Delta, Epsilon, Nats, Part, Record, StatementRecord
+from leakcap.report.records.base import CapRecord, Delta, Epsilon, Nats, Part, Record, Rho, StatementRecord
 
 __all__ = [
     "AmendRecord",
@@ -47,6 +47,7 @@ class EntryRecord(Part):
     nats_person: Nats
     nats_table: Nats
     nats_level: Nats
+    rho: Rho = None
 
 
 class ChangeRecord(Part):
@@ -159,6 +160,7 @@ class TrailRow(Part):
     nats_person: Nats
     nats_table: Nats
     nats_level: Nats
+    rho: Rho = None
     curve: str | tuple[CurvePoint, ...] = ()
     event: str | dict[str, Any] | None = None
     slot: str = ""

@@ -82,6 +82,7 @@ def fit_json(fit: Summary) -> dict[str, object]:
             "delta": fit.spend.delta,
             "nats_person": _finite(fit.spend.nats_person),
             "nats_table": _finite(fit.spend.nats_table),
+            "rho": _finite(fit.spend.rho),
         },
         "entry": fit.entry,
         "repeated": fit.repeated,

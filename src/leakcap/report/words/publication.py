@@ -36,6 +36,7 @@ CAPS = {
     "nats_person": "nats per person",
     "nats_table": "nats, whole table",
     "nats_level": "nats at level α per person",
+    "rho": "ρ per person",
     "queries": "queries",
 }
 """What a person calls the ledger's currencies."""
