@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
 from leakcap.mechanism import DiscreteGaussian, TwoSidedGeometric
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.release.measurements.offer import deviation, epsilon_of_rho, largest_rho, pure_epsilon_of_rho
@@ -223,6 +224,31 @@ def test_what_epsilon_buys_keeps_the_delta_by_the_exact_law(
     assert epsilon_of_rho(rho, delta) <= epsilon
     if groups == 16:
         assert told(sigma / 4, 16, epsilon) > 1e3 * delta
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01, 0.4])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.05, 1.0, 7.0, 300.0])
+def test_the_largest_rho_is_the_largest(epsilon: float, delta: float) -> None:
+    """By proposition 12 in many digits, at the best of all orders, and by the graph's own search."""
+    rho = largest_rho(epsilon, delta)
+    with mpmath.workdps(40):
+
+        def at(place: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
+            order = 1 + mpmath.exp(place)
+            tail = (mpmath.log(1 / mpmath.mpf(delta)) - mpmath.log(order)) / (order - 1)
+            return order * rho + mpmath.log(1 - 1 / order) + tail
+
+        def least(rho: mpmath.mpf) -> mpmath.mpf:
+            low, high = mpmath.log(mpmath.mpf(10) ** -9), mpmath.log(1 / mpmath.mpf(delta) - 1)
+            for _ in range(120):  # golden section, in ln(α − 1)
+                left, right = (low + (high - low) * mpmath.mpf(part) for part in (0.382, 0.618))
+                low, high = (low, right) if at(left, rho) < at(right, rho) else (left, high)
+            return at(low, rho)
+
+        assert least(mpmath.mpf(rho)) <= epsilon < least(mpmath.mpf(rho) * (1 + mpmath.mpf(10) ** -8))
+    assert epsilon_of_rho(rho, delta) <= epsilon
+    searched = convert(ZeroConcentratedDP(rho), ApproxDP, delta=delta).epsilon
+    assert epsilon_of_rho(rho, delta) <= searched * (1 + 1e-12) + 1e-15  # no other way through it is stronger
 
 
 @pytest.mark.parametrize("rho", [1e-6, 0.02, 0.5, 40.0])
