@@ -7,9 +7,11 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import mpmath
+import pyarrow
 import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, LedgerError
@@ -18,7 +20,7 @@ from leakcap.ledger import ledger as ledger_module
 from leakcap.ledger.curve import ORDERS, curve_of_pure, least_epsilon, surcharges
 from leakcap.ledger.slots import charge_of
 from leakcap.ledger.ticks import Ticks, total
-from leakcap.release import PrivateTable, Query, exposure_so_far, load_policy
+from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, load_policy
 
 TICK = 10**12
 MONTHS = SlotPlan("year", [Slot("monthly", 12, epsilon=0.2)], delta=1e-6)
@@ -382,11 +384,54 @@ def test_amendments_keep_what_was_paid_for(opened: Any) -> None:
             ledger.amend(Proposed(new.text(), new.caps.ledger_caps(), "why"))
     caps = BASE["caps"] | {"epsilon": 5.0}
     more = load_policy(BASE | {"caps": caps, "plan": [PLAN, {"name": "extra", "count": 1, "epsilon": 0.1}]})
-    now = ledger.amend(Proposed(more.text(), more.caps.ledger_caps(), "one more"))
+    plans = [one.ledger_plan() for one in more.plan]
+    proposed = Proposed(more.text(), more.caps.ledger_caps(), "one more", plans=plans)
+    (after, *_) = ledger.propose(proposed).after
+    now = ledger.amend(proposed)
+    # What was told beforehand is what is paid, at once, and no second time.
+    assert (after.name, after.spent) == ("epsilon", now.balances()[0].spent)
+    assert now.totals().epsilon == pytest.approx(2.4986893, abs=1e-12)
+    assert [one.slot.name for one in now.slots()] == ["monthly", "extra"]
+    rows = now.head().rows
     now.plan(more.plan[1].ledger_plan())
+    assert now.head().rows == rows
     now.reserve([from_slot(), from_slot(0.1, "extra")])
     assert now.totals().epsilon == pytest.approx(2.4986893, abs=1e-12)
     now.verify()
+
+
+def test_an_amendment_and_its_plan_are_made_together_or_not_at_all(tmp_path: Path) -> None:
+    """By its file, as a steward does; whoever comes next finds the plan paid for."""
+    url, rows = f"sqlite:///{tmp_path}/l.db", pyarrow.table({"x": [0.5] * 5})
+    old = load_policy(BASE)
+    PrivateTable(rows, policy=old, ledger=url).count(epsilon=0.5)
+    large = BASE | {"plan": [{"name": "large", "count": 40, "epsilon": 0.5}]}
+    with Ledger.read(url) as book:
+        head = book.head()
+    for ask in (amendment, amend):
+        with pytest.raises(BudgetExceeded, match=r"Plan `large` does not fit\. `epsilon` cap"):
+            ask(large, url, reason="more")
+    text, caps = old.text().replace("{", '{"note":1,', 1), old.caps.ledger_caps()
+    twice = [SlotPlan("one", [Slot("s", 1, 0.1)]), SlotPlan("two", [Slot("s", 1, 0.1)])]
+    with Ledger.resume(url) as book:
+        with pytest.raises(LedgerError, match="has a plan with a slot called `s`"):
+            book.amend(Proposed(text, caps, "two of one name", plans=twice))
+        # Nothing was amended and nothing paid: the old policy still spends.
+        assert book.head() == head
+    PrivateTable(rows, policy=old, ledger=url).count(epsilon=0.1)
+    small = BASE | {"plan": [PLAN]}
+    amend(small, url, reason="monthly counts")
+    with Ledger.read(url) as book:
+        kinds = [entry.state for entry in book.entries()]
+        assert kinds == ["released", "released", "planned"]
+        assert book.totals().epsilon == pytest.approx(0.6 + 2.3986893, abs=1e-12)
+        book.verify()
+        rows_before = book.head().rows
+    table = PrivateTable(rows, policy=small, ledger=url)
+    assert table.ledger.head().rows == rows_before
+    table.count(epsilon=0.2, slot="monthly")
+    assert table.ledger.totals().epsilon == pytest.approx(0.6 + 2.3986893, abs=1e-12)
+    table.ledger.verify()
 
 
 def test_a_plan_of_before_counts_twice_under_replace_one(opened: Any) -> None:

@@ -17,9 +17,11 @@ from leakcap.ledger.continuing import document_of
 from leakcap.ledger.differences import carried_words, differences
 from leakcap.ledger.events import amend_row, regime_of, stamp
 from leakcap.ledger.limits import balances
+from leakcap.ledger.planning import due, paid
 from leakcap.ledger.policies import keep_text, regime_rows, texts_of_all
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.schema import ACCOUNT, EVENT
+from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, replace_state, save_account
 from leakcap.ledger.sums import Regime, Sums, documents_of, terms_of_all
 from leakcap.ledger.text import require_text
@@ -33,14 +35,15 @@ _LONGEST = 1000
 
 @dataclass(frozen=True)
 class Proposed:
-    """What a steward wants: the new policy's text and caps, why, and who; `before` is the text of the policy
-    that governs, for a ledger that keeps only its fingerprint."""
+    """What a steward wants: the new policy's text, caps and `plans`, why, and who; `before` is the text of
+    the policy that governs, for a ledger that keeps only its fingerprint."""
 
     text: str
     caps: Caps
     reason: str
     by: str = ""
     before: str = ""
+    plans: Sequence[SlotPlan] = ()
 
     def __post_init__(self) -> None:
         for name in ("text", "before", "reason", "by"):
@@ -62,7 +65,7 @@ class Planned:
     amendment: Amendment
     before: list[Balance]
     after: list[Balance]
-    row: dict[str, Any]
+    rows: list[dict[str, Any]]
     texts: dict[str, str]
     state: State
     sums: Sums
@@ -72,7 +75,7 @@ def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetim
     """What the amendment would do. The whole chain is verified first.
 
     Raises `LedgerError` where the new policy may not continue the accounts, is the one that governs, or where
-    the text of the one that governs is not known.
+    the text of the one that governs is not known, and `BudgetExceeded` where a new plan does not fit.
     """
     state, sums = proven_sums(connection, label)
     texts = _texts(connection, state, proposed, label)
@@ -93,11 +96,15 @@ def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetim
         head=row["hash"],
         spent=sums.spent,
     )
+    rows = [row]
+    for one in due(connection, rules, proposed.plans, label):
+        paid_for, after = paid(after, one, time)
+        rows.append(paid_for)
     return Planned(
         _told(row, earlier, texts),
         balances(before, old.whole, old.alpha),
-        balances(sums.spent, rules.whole, rules.alpha),
-        row,
+        balances(after.spent, rules.whole, rules.alpha),
+        rows,
         texts,
         after,
         sums,
@@ -105,10 +112,10 @@ def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetim
 
 
 def commit(connection: Connection, before: State, planned: Planned) -> None:
-    """Write it: the row, the texts, and every sum, in the caller's transaction."""
+    """Write it: the rows, the texts, and every sum, in the caller's transaction."""
     for policy, text in planned.texts.items():
         keep_text(connection, policy, text)
-    connection.execute(EVENT.insert(), planned.row)
+    connection.execute(EVENT.insert(), planned.rows)
     replace_state(connection, before, planned.state)
     connection.execute(ACCOUNT.delete())
     for (scope, name), spent in planned.sums.accounts.items():

@@ -21,15 +21,14 @@ from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
-from leakcap.ledger.limits import excess, refuse
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.rules import CapsInTicks, rules_of
 from leakcap.ledger.schema import EVENT, POLICY, SECRET, STATE, create, require_version
-from leakcap.ledger.slots import SlotPlan, charge_of
+from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
 from leakcap.ledger.text import require_text
-from leakcap.ledger.ticks import NOTHING, Ticks, total
+from leakcap.ledger.ticks import NOTHING, Ticks
 from leakcap.ledger.values import Answer, Charge, Entry
 
 __all__ = ["Ledger"]
@@ -136,13 +135,17 @@ class Ledger(LedgerReader):
 
         One transaction: whoever reserves does so before it under the old caps, or after it under the new
         ones. This object, and all others that were opened under the old policy, spend no more; what is
-        returned, on the same database, does. Raises `LedgerError` where the new policy may not continue the
-        accounts: see `docs/ledger.md`.
+        returned, on the same database, does. Plans that are new are paid for in it. Raises `LedgerError`
+        where the new policy may not continue the accounts, and `BudgetExceeded` where a plan does not fit:
+        see `docs/ledger.md`.
         """
         self._require_writable()
         with self._database.writing() as connection:
             before = load_state(connection, self.url, lock=True)
-            amending.commit(connection, before, amending.plan(connection, proposed, self._clock, self.url))
+            planned = amending.plan(connection, proposed, self._clock, self.url)
+            amending.commit(connection, before, planned)
+        for row in planned.rows[1:]:
+            _log.info("charged: plan %a, epsilon %s", row["query"], row["epsilon"])
         return type(self)(self._database, proposed.policy, read_only=False, clock=self._clock)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -207,18 +210,12 @@ class Ledger(LedgerReader):
         self._require_writable()
         with self._database.writing() as connection:
             state = self._governed(connection, lock=True)
-            if planning.standing(connection, plan):
+            if not planning.due(connection, state.rules, [plan], self.url):
                 return
-            planning.require_new(connection, state, plan, self.url)
-            charged = charge_of(plan, state.rules.alpha)
-            try:
-                refuse(excess(state.spent, charged, state.rules.whole, f"dataset `{state.dataset}`"))
-            except BudgetExceeded as error:
-                raise error.saying(f"Plan `{plan.name}` does not fit. {error}") from None
-            time = events.stamp(self._clock, state.time, self.url)
-            row = events.plan_row(state, time, plan, charged)
-            _append(connection, state, [row], time, spent=total([state.spent, charged]))
-        _log.info("charged: plan %a, epsilon %s", plan.name, charged.epsilon)
+            row, after = planning.paid(state, plan, events.stamp(self._clock, state.time, self.url))
+            connection.execute(EVENT.insert(), row)
+            replace_state(connection, state, after)
+        _log.info("charged: plan %a, epsilon %s", plan.name, row["epsilon"])
 
     def reserve(self, charges: Iterable[Charge], *, data: str = "") -> list[Entry]:
         """Commit the spends: all of them or, with `BudgetExceeded` naming every cap passed, none.

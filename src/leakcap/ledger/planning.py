@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from leakcap.errors import LedgerError
+from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.ledger.events import plan_row
+from leakcap.ledger.limits import excess, refuse
+from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.schema import EVENT
-from leakcap.ledger.slots import SlotPlan, SlotUse, plan_read, plan_text, taken
+from leakcap.ledger.slots import SlotPlan, SlotUse, charge_of, plan_read, plan_text, taken
 from leakcap.ledger.state import State
-from leakcap.ledger.ticks import Ticks
+from leakcap.ledger.ticks import Ticks, total
 from leakcap.ledger.values import Charge
 
-__all__ = ["plans_of", "require_new", "slots_of", "standing", "uses_of"]
+__all__ = ["due", "paid", "plans_of", "slots_of", "uses_of"]
 
 _PLANS = select(EVENT.c.details).where(EVENT.c.kind == "plan").order_by(EVENT.c.seq)
 _USED = select(func.max(EVENT.c.slot_use)).where(EVENT.c.slot == bindparam("named"))
@@ -46,20 +51,37 @@ def uses_of(
     return taken(slots_of(connection), wanted, label)
 
 
-def standing(connection: Connection, plan: SlotPlan) -> bool:
-    """Whether this very plan was paid for before."""
-    return any(plan_text(one) == plan_text(plan) for one in plans_of(connection))
+def due(connection: Connection, rules: CapsInTicks, wanted: Sequence[SlotPlan], label: str) -> list[SlotPlan]:
+    """Those of the plans that were not paid for before. Raises `LedgerError` where another plan has the name
+    of one, or of a slot of it, or where people have caps of their own."""
+    known, found = plans_of(connection), []
+    for plan in wanted:
+        if not any(plan_text(one) == plan_text(plan) for one in known):
+            _require_new(known, rules, plan, label)
+            known.append(plan)
+            found.append(plan)
+    return found
 
 
-def require_new(connection: Connection, state: State, plan: SlotPlan, label: str) -> None:
-    """Raise `LedgerError` where the ledger has another plan, or a slot, of the same name, or where people
-    have caps of their own."""
-    if state.rules.each_person:
+def paid(state: State, plan: SlotPlan, time: str) -> tuple[dict[str, Any], State]:
+    """The row that pays for a plan, and the state after it. Raises `BudgetExceeded` where it passes a cap."""
+    charged = charge_of(plan, state.rules.alpha)
+    try:
+        refuse(excess(state.spent, charged, state.rules.whole, f"dataset `{state.dataset}`"))
+    except BudgetExceeded as error:
+        raise error.saying(f"Plan `{plan.name}` does not fit. {error}") from None
+    row = plan_row(state, time, plan, charged)
+    spent = total([state.spent, charged])
+    return row, replace(state, rows=row["seq"], time=time, head=row["hash"], spent=spent)
+
+
+def _require_new(known: Sequence[SlotPlan], rules: CapsInTicks, plan: SlotPlan, label: str) -> None:
+    if rules.each_person:
         raise LedgerError(
             f"Under the policy of ledger `{label}` people have caps of their own (`caps.each_person`), which "
             "are caps on ε added up. A plan is not. Nothing was spent."
         )
-    for one in plans_of(connection):
+    for one in known:
         both = {slot.name for slot in one.slots} & {slot.name for slot in plan.slots}
         if one.name == plan.name or both:
             raise LedgerError(

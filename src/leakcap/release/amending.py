@@ -21,8 +21,9 @@ def amend(
 
     `ledger` is a URL or the path of an SQLite file, `by` who decided it and `reason` why, in one line; both
     are recorded. `before` is the policy that governs, for a ledger that keeps only its fingerprint. Whoever
-    has the old policy spends no more. Raises `LedgerError`, naming the change, where the new policy may not
-    continue the accounts: see `docs/ledger.md`, where the proofs are.
+    has the old policy spends no more. Plans that the policy adds are paid for with it, or nothing is changed.
+    Raises `LedgerError`, naming the change, where the new policy may not continue the accounts, and
+    `BudgetExceeded` where a plan does not fit: see `docs/ledger.md`, where the proofs are.
 
     >>> import pyarrow, tempfile
     >>> from leakcap.ledger import Charge, Spend
@@ -60,7 +61,8 @@ def amendment(
 def _proposed(policy: _Policy, reason: str, by: str, before: _Policy | None) -> Proposed:
     new = load_policy(policy)
     old = "" if before is None else load_policy(before).text()
-    return Proposed(new.text(), new.caps.ledger_caps(), reason, by, old)
+    plans = [one.ledger_plan() for one in new.plan]
+    return Proposed(new.text(), new.caps.ledger_caps(), reason, by, old, plans)
 
 
 def _url(ledger: str | Path) -> str:
