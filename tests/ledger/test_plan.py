@@ -16,7 +16,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Slot, SlotPlan, Spend, export
-from leakcap.ledger import ledger as ledger_module
+from leakcap.ledger import planning as planning_module
 from leakcap.ledger.curve import ORDERS, curve_of_pure, least_epsilon, surcharges
 from leakcap.ledger.slots import charge_of
 from leakcap.ledger.ticks import Ticks, total
@@ -249,7 +249,7 @@ def test_verify_finds_a_plan_that_was_charged_too_little(monkeypatch: pytest.Mon
         whole = charge_of(plan, alpha)
         return whole._replace(epsilon=(whole.epsilon or 0) - TICK // 10**5)
 
-    monkeypatch.setattr(ledger_module, "charge_of", less)
+    monkeypatch.setattr(planning_module, "charge_of", less)
     with opened_in_memory() as ledger:
         ledger.plan(MONTHS)
         with pytest.raises(LedgerError, match=r"Row 2 of ledger .* was charged less than its plan"):
@@ -261,7 +261,7 @@ def test_verify_finds_a_use_that_is_not_there(monkeypatch: pytest.MonkeyPatch, u
     with opened_in_memory() as ledger:
         ledger.plan(MONTHS)
         ledger.reserve([from_slot()])
-        monkeypatch.setattr(ledger_module.planning, "uses_of", lambda *_: [use])
+        monkeypatch.setattr(planning_module, "uses_of", lambda *_: [use])
         ledger.reserve([from_slot()])
         with pytest.raises(LedgerError, match=r"Row 4 of ledger .* uses slot `monthly`"):
             ledger.verify()
