@@ -14,7 +14,7 @@ import pytest
 from browser import browse
 from command_line import leakcap
 from leakcap.report.render.html import render_html
-from leakcap.report.sources import page_of
+from leakcap.report.sources import page_of, read_record
 
 KEPT = Path(__file__).parents[1] / "report" / "version_1"
 
@@ -49,7 +49,7 @@ def test_what_is_no_record_is_said_in_one_line(text: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["release.json", "channel.json", "attack.json"])
 @pytest.mark.parametrize("audience", ["board", "reviewer"])
 def test_a_page_sends_nothing_and_runs_only_its_own(name: str, audience: str) -> None:
-    page = render_html(page_of(json.loads((KEPT / name).read_text()), audience))  # type: ignore[arg-type]
+    page = render_html(page_of(read_record(KEPT / name), audience))  # type: ignore[arg-type]
     policy = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
     assert len(policy) == 1
     assert policy[0].startswith("default-src &#39;none&#39;")
@@ -62,7 +62,7 @@ def test_a_page_sends_nothing_and_runs_only_its_own(name: str, audience: str) ->
 
 
 def test_a_browser_runs_the_pages_own_scripts_and_no_other(tmp_path: Path) -> None:
-    page = render_html(page_of(json.loads((KEPT / "attack.json").read_text()), "reviewer"))
+    page = render_html(page_of(read_record(KEPT / "attack.json"), "reviewer"))
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     shown = browse(tmp_path / "page.html", tmp_path / "profile", "--dump-dom")
     assert "<svg" in shown.partition('id="figure-0"')[2]

@@ -22,6 +22,8 @@ from command_line import Done, leakcap
 from leakcap import Channel
 from leakcap.ledger import Caps, Charge, Ledger, Spend, export
 from leakcap.plain import csv_text, json_text, label_of_cell
+from leakcap.release.results.record import ReleasedRecord, RowRecord
+from leakcap.report.records import ReleaseRecord
 from leakcap.report.render.sheet import values_text
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202e\u2066\u200b\ufeff\u2028\u2029\U000e0041\u00ad"
@@ -79,12 +81,16 @@ def in_ledger(texts: list[str]) -> str:
         return export(ledger.entries(), "csv", ledger.amendments())
 
 
+OLD = Path(__file__).parents[1] / "report" / "version_1" / "release.json"
+KEPT = ReleaseRecord.model_validate_json(OLD.read_text(encoding="utf-8")).releases[0]
+
+
 def in_values(texts: list[str]) -> str:
     """Released values whose statistics, groups and keys are called so."""
 
-    def release(text: str, column: str) -> dict[str, object]:
-        row = {"keys": {column: text}, "value": -3, "interval": [-9.0, 3.0]}
-        return {"name": text, "values": [row], "confidence": 0.95}
+    def release(text: str, column: str) -> ReleasedRecord:
+        row = RowRecord(keys={column: text}, value=-3, interval=(-9.0, 3.0))
+        return KEPT.model_copy(update={"name": text, "values": (row,)})
 
     return values_text([release(text, texts[number % 50]) for number, text in enumerate(texts)])
 

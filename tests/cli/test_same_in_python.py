@@ -14,7 +14,7 @@ from command_line import leakcap
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.release import PrivateTable, Query, Release, Rows, preview
 from leakcap.release.numbers.answers import Row
-from leakcap.report.records.releases import ReleasedRecord
+from leakcap.release.results.record import ReleasedRecord
 from release.asked import contents
 from release.world import COLUMNS, policy_of
 from release.world import table as rows_table
@@ -89,8 +89,9 @@ def test_the_dictionary_is_what_the_command_line_prints(both: list[tuple[dict[st
 def test_frames_hold_the_same_numbers(both: list[tuple[dict[str, Any], Release]]) -> None:
     grouped = 0
     for printed, release in both:
-        frame, table = release.to_pandas(), release.to_arrow()
-        assert frame.columns.tolist() == table.column_names
+        frame, table, polars = release.to_pandas(), release.to_arrow(), release.to_polars()
+        assert frame.columns.tolist() == table.column_names == polars.columns
+        assert polars.to_dicts() == table.to_pylist()
         grouped += len(frame.columns) > 3
         names = frame.columns.tolist()
         for held, word in ((frame.to_dict("records"), lambda key: key), (table.to_pylist(), str)):
@@ -132,6 +133,7 @@ def test_frames_of_no_groups_and_of_large_integers(both: list[tuple[dict[str, An
     assert held["value"] == [2.0**70, -1.0]
     assert held["m"] == ["a", "3"]
     assert held["k"] == [str(2**70), "2"]
+    assert large.to_polars().to_dict(as_series=False) == held | {"k": [2**70, 2]}
 
 
 def test_a_frame_is_a_copy(both: list[tuple[dict[str, Any], Release]]) -> None:
@@ -142,7 +144,10 @@ def test_a_frame_is_a_copy(both: list[tuple[dict[str, Any], Release]]) -> None:
     assert release.to_pandas().loc[0, "lower"] == release.rows[0].interval[0]
 
 
-@pytest.mark.parametrize(("method", "library"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow")])
+@pytest.mark.parametrize(
+    ("method", "library"),
+    [("to_pandas", "pandas"), ("to_arrow", "pyarrow"), ("to_polars", "polars")],
+)
 def test_a_library_that_is_not_there_is_one_line(
     both: list[tuple[dict[str, Any], Release]], monkeypatch: pytest.MonkeyPatch, method: str, library: str
 ) -> None:

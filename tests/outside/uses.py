@@ -10,7 +10,7 @@ import pyarrow
 from leakcap.errors import LeakcapError
 from leakcap.ledger.curve import curve_of_pure
 from leakcap.release import PrivateTable, Query, dry_run, load_policy, preview
-from leakcap.report.words.publication import Publication
+from leakcap.report.records import ReleaseRecord
 from leakcap.web.releasing.questions import offered
 
 POLICY = {
@@ -34,7 +34,7 @@ def main() -> dict[str, object]:
     again, by_sql = table.release([query])[0], table.sql("SELECT PRESENT(stay) FROM visits", epsilon=1.0)[0]
     entries = table.ledger.entries()
     table.ledger.verify()
-    told = Publication.of(policy, [release], table.statement(), table.budget()).to_dict()
+    told = ReleaseRecord.of(policy, [release], table.statement(), table.budget()).to_dict()
     return {
         "error": seen.error,
         "dry": len(dry_run([query], policy)[0].rows),

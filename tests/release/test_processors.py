@@ -29,8 +29,9 @@ from leakcap.release.asking.budget import Objective, QueryTemplate, divided
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
 from leakcap.release.results.exposure import exposure_of
-from leakcap.report.records.base import StatementRecord
 from leakcap.statement import statement_of
+from leakcap.statement.record import StatementRecord
+from leakcap.statement.restated import restated
 from release.session import POLICIES, day
 
 # What numpy, OpenBLAS and the C library can be told to leave alone, on the machines that have it.
@@ -215,7 +216,7 @@ def test_a_report_can_be_drawn_on_another_processor(request: Any) -> None:
             records.append(StatementRecord.model_validate(told))
     before = [[line.sentence for line in record.lines] for record in records]
     request.getfixturevalue("other_processor")
-    after = [[line.sentence for line in record.statement().lines] for record in records]
+    after = [[line.sentence for line in restated(record).lines] for record in records]
     assert sum(one != other for one, other in zip(before, after, strict=True)) > 5
     # An edited figure is still found.
     lines = list(records[0].lines)

@@ -21,7 +21,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.report.records import Record
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
-from leakcap.report.sources import page_of
+from leakcap.report.sources import page_of, record_of
 
 FOLDER = Path(__file__).parent / "version_1"
 FILES = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
@@ -83,7 +83,7 @@ def test_a_record_that_lost_a_required_field_is_none(name: str) -> None:
 @pytest.mark.parametrize("audience", ["board", "reviewer"])
 @pytest.mark.parametrize("name", [n for n in FILES if FILES[n]["schema"].split("/")[1] in REPORTED])
 def test_it_is_still_reported(name: str, audience: Any) -> None:
-    page = page_of(FILES[name], audience)
+    page = page_of(record_of(FILES[name]), audience)
     assert page.title in html.unescape(render_html(page))
     assert render_markdown(page).startswith("# ")
 
@@ -109,7 +109,7 @@ def test_an_edited_record_is_refused_or_drawn_and_never_runs(name: str) -> None:
             else:
                 part[place[-1]] = odd
             try:
-                page = page_of(record, "board")
+                page = page_of(record_of(record), "board")
             except InvalidParameter:
                 continue
             told = render_html(page), render_markdown(page)

@@ -11,11 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leakcap.bound import Bound
-from leakcap.report.records import StatementRecord
 from leakcap.report.render.document import Figure, Text
 from leakcap.report.sections import figure_of, headline
 from leakcap.report.words import wording
 from leakcap.statement import Exposure, Statement, statement_of
+from leakcap.statement.record import StatementRecord
+from leakcap.statement.restated import restated
 from report.sentences import LN2, NUMBER, checked, covers, exposures, group, guess, mp, per_cent, rare, shown
 
 SIZES = st.integers(2, 10**6)
@@ -163,7 +164,7 @@ def test_figures_and_headlines_round_outward(exposure: Exposure) -> None:
 def test_a_statement_comes_back_from_its_record(exposure: Exposure, family: int) -> None:
     statement = statement_of(exposure, family=family)
     record = StatementRecord.model_validate_json(json.dumps(statement.to_dict(), allow_nan=False))
-    assert record.statement().lines == statement.lines
+    assert restated(record).lines == statement.lines
 
 
 def test_a_record_whose_words_were_changed_is_refused() -> None:
@@ -172,7 +173,7 @@ def test_a_record_whose_words_were_changed_is_refused() -> None:
     ).to_dict()
     text = json.dumps(told).replace("52.50 %", "50.50 %")
     with pytest.raises(Exception, match="do not follow from its numbers"):
-        StatementRecord.model_validate_json(text).statement()
+        restated(StatementRecord.model_validate_json(text))
 
 
 def test_a_false_sentence_is_caught() -> None:

@@ -105,7 +105,7 @@ def test_presence_is_told_apart_from_contents() -> None:
     assert statement["presence"].upper == pytest.approx(1 / (1 + math.exp(-0.1)), rel=1e-14)
     assert statement["coin_flip"].upper == pytest.approx(1 / (1 + math.exp(-0.2)), rel=1e-14)
     assert "no bound" in statement["table"].sentence
-    assert statement["table"].to_dict()["upper"] is None
+    assert statement["table"].record().upper is None
     assert "everybody" not in {line.key for line in statement.lines}
 
 
@@ -157,7 +157,7 @@ def test_with_a_slack_the_worst_channel_keeps_every_bound(epsilon: float, delta:
     two = delta + (1 - delta) / (1 + math.exp(-epsilon))
     assert statement["coin_flip"].upper == pytest.approx(two, rel=1e-12)
     assert statement["total_variation"].upper == pytest.approx(2 * two - 1, rel=1e-9)
-    assert statement["information_own"].to_dict()["upper"] is None
+    assert statement["information_own"].record().upper is None
     assert "published" not in {line.key for line in statement.lines}
     assert "slack" in statement["epsilon"].sentence
 

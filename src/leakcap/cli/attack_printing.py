@@ -132,10 +132,10 @@ def _interval(finding: Finding) -> str:
 def _write(report: Path, rows: Sequence[dict[str, object]], read: Path | None = None) -> None:
     from leakcap.report.render.html import write_html
     from leakcap.report.render.markdown import write_markdown
-    from leakcap.report.sources import page_of
+    from leakcap.report.sources import page_of, record_of
 
     require_target(report, "`--report`", kept=[] if read is None else [read])
-    page = page_of({"schema": "leakcap/attack/1", "findings": list(rows)}, "reviewer")
+    page = page_of(record_of({"schema": "leakcap/attack/1", "findings": list(rows)}), "reviewer")
     try:
         (write_markdown if report.suffix.lower() == ".md" else write_html)(page, report)
     except OSError as trouble:

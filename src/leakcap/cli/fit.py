@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay
-from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import files_of, require_durable, require_target
 from leakcap.errors import InvalidParameter
@@ -138,15 +138,16 @@ def _descend(
 
 def _print(summary: Any, table: PrivateTable, json_: bool) -> None:
     from leakcap.release import exposure_so_far
-    from leakcap.report.terminal.fitting import fit_json, print_fit
+    from leakcap.report.records import CapRecord, FitRecord, FittedRecord
+    from leakcap.report.terminal.fitting import print_fit
     from leakcap.statement import statement_of
 
     total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
     if json_:
-        facts = {"dataset": table.policy.dataset, "fit": fit_json(summary), "so_far": total.to_dict()}
-        print_json("fit/1", {**facts, "demonstration": None})
+        print_record(FitRecord.of(table.policy.dataset, summary, total))
         return
-    print_fit(console(), summary, total, table.budget())
+    caps = tuple(map(CapRecord.of, table.budget()))
+    print_fit(console(), FittedRecord.of(summary), total.record(), caps)
 
 
 def _lecture(asked: Lecture, json_: bool) -> None:
@@ -166,6 +167,8 @@ def _lecture(asked: Lecture, json_: bool) -> None:
         "ridge_moved": moved[1],
     }
     if json_:
-        print_json("fit/1", {"dataset": None, "fit": None, "so_far": None, "demonstration": facts})
+        from leakcap.report.records import FitRecord
+
+        print_record(FitRecord.demonstrated(facts))
         return
     print_lecture(console(), facts)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import getpass
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.printing import Json, console, finite, print_json, say
+from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import files_of, require_target
+
+if TYPE_CHECKING:
+    from leakcap.ledger import Ledger
+    from leakcap.release import Policy
+    from leakcap.report.records import BudgetRecord
 
 __all__ = ["budget", "ledger"]
 
@@ -61,12 +65,11 @@ def budget(
     if url is None:
         raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
     if json_:
-        print_json("budget/1", budget_record(url, query_file=ledger is None, deltas=delta or ()))
+        print_record(budget_record(url, query_file=ledger is None, deltas=delta or ()))
         return
     with Ledger.read(_url(url, query_file=ledger is None)) as book:
-        accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-        amendments, governs, slots = book.amendments(), book.policy, book.slots()
-        told = [book.odometer(one) for one in delta or ()]
+        governs = book.policy
+        record = _record_of(book, delta or ())
     from leakcap.report.terminal.spending import (
         print_accounts,
         print_amendments,
@@ -76,15 +79,16 @@ def budget(
         print_told,
     )
 
+    entries = record.entries
     out, latest = console(), entries if all_ else entries[-20:]
-    print_accounts(out, dataset, accounts)
-    print_told(out, told)
-    print_slots(out, slots)
-    print_amendments(out, amendments)
+    print_accounts(out, record)
+    print_told(out, record.told)
+    print_slots(out, record.slots)
+    print_amendments(out, record.amendments)
     print_spending(out, entries)
     print_entries(out, latest)
     if file is not None and _fingerprint(file) != governs:
-        out.print(_other_policy(file, used=bool(entries or amendments)), markup=False, style="red")
+        out.print(_other_policy(file, used=bool(entries or record.amendments)), markup=False, style="red")
     if len(latest) < len(entries):
         out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
 
@@ -104,33 +108,33 @@ def _other_policy(file: Path, *, used: bool) -> str:
     return f"{told} To let it govern, with all that was spent: leakcap ledger amend {file} --reason WHY"
 
 
-def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()) -> dict[str, Any]:
-    """All accounts and spends as JSON; with a query file also the policy and what everything so far tells."""
+def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()) -> BudgetRecord:
+    """All accounts and spends; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
-    from leakcap.report.words.publication import amendment_dict
+    from leakcap.release import load_policy, load_queries
 
+    policy = load_policy(load_queries(source).policy) if query_file else None
     with Ledger.read(_url(source, query_file=query_file)) as book:
-        accounts, entries, dataset = book.accounts(), book.entries(), book.dataset
-        amendments, told = book.amendments(), [book.odometer(delta) for delta in deltas]
-        slots = book.slots()
-    listed = [
-        {
-            "scope": account.scope,
-            "name": account.name,
-            "caps": _caps(account.balances),
-        }
-        for account in accounts
-    ]
-    return {
-        "dataset": dataset,
-        "caps": listed[0]["caps"],
-        "accounts": listed[1:],
-        "entries": [_entry(entry) for entry in entries],
-        "amendments": [amendment_dict(one) for one in amendments],
-        **({"told": [asdict(one) for one in told]} if told else {}),
-        **({"slots": [_slot(one) for one in slots]} if slots else {}),
-        **(_so_far(source, entries) if query_file else {}),
-    }
+        return _record_of(book, deltas, policy)
+
+
+def _record_of(book: Ledger, deltas: Sequence[float], policy: Policy | None = None) -> BudgetRecord:
+    from leakcap.release import exposure_so_far
+    from leakcap.report.records import BudgetRecord
+    from leakcap.statement import statement_of
+
+    entries = book.entries()
+    told = statement_of(exposure_so_far(entries, policy)) if policy is not None and entries else None
+    return BudgetRecord.of(
+        book.dataset,
+        book.accounts(),
+        entries,
+        book.amendments(),
+        told=[book.odometer(delta) for delta in deltas],
+        slots=book.slots(),
+        policy=policy,
+        so_far=told,
+    )
 
 
 @ledger.command()
@@ -155,10 +159,10 @@ def verify(
         head = book.verify(anchor=anchor)
         entries = book.totals().entries
     if json_:
-        print_json(
-            "ledger-verify/1",
-            {"rows": head.rows, "entries": entries, "head": head.hash, "anchored": anchor is not None},
-        )
+        from leakcap.report.records import VerifyRecord
+
+        found = {"rows": head.rows, "entries": entries, "head": head.hash}
+        print_record(VerifyRecord.made(**found, anchored=anchor is not None))
         return
     met = " It contains the anchor." if anchor is not None else ""
     say(f"The chain holds: {head.rows:,} rows, {entries:,} spends.{met}\nhead {head.hash}")
@@ -188,9 +192,12 @@ def repair(
         with Ledger.resume(target) as book:
             book.acknowledge(acknowledge, note=note, analyst=getpass.getuser())
     with Ledger.read(target) as book:
-        lost = book.unreleased()
+        unreleased = book.unreleased()
+    from leakcap.report.records import EntryRecord, RepairRecord
+
+    lost = tuple(map(EntryRecord.of, unreleased))
     if json_:
-        print_json("ledger-repair/1", {"entries": [_entry(entry) for entry in lost]})
+        print_record(RepairRecord.made(entries=lost))
         return
     if not lost:
         say("Nothing to repair: every spend was released or acknowledged.")
@@ -226,10 +233,10 @@ def export_(
     with Ledger.read(_url(url)) as book:
         entries, amendments = book.entries(), book.amendments()
     if json_:
-        from leakcap.report.words.publication import amendment_dict
+        from leakcap.report.records import AmendmentRecord, ExportRecord
 
-        listed = [amendment_dict(one) for one in amendments]
-        print_json("ledger-export/1", {"entries": json.loads(export(entries, "json")), "amendments": listed})
+        listed = tuple(map(AmendmentRecord.of, amendments))
+        print_record(ExportRecord.made(entries=json.loads(export(entries, "json")), amendments=listed))
         return
     text = export(entries, form.value, amendments)
     if output is None:
@@ -266,8 +273,8 @@ def amend(
     from leakcap.ledger import Ledger
     from leakcap.release import amend as made_of
     from leakcap.release import amendment as planned_of
+    from leakcap.report.records import AmendRecord
     from leakcap.report.terminal.spending import print_amendment
-    from leakcap.report.words.publication import amendment_dict
 
     policy, url = _amended(file, ledger)
     if preview:
@@ -279,11 +286,11 @@ def amend(
         told = made_of(policy, url, reason=reason, by=getpass.getuser(), before=old)
         with Ledger.read(url) as book:
             dataset, balances = book.dataset, book.balances()
+    record = AmendRecord.of(dataset, told, balances, preview=preview)
     if json_:
-        record = {"preview": preview, "dataset": dataset, "amendment": amendment_dict(told)}
-        print_json("ledger-amend/1", record | {"caps": _caps(balances)})
+        print_record(record)
         return
-    print_amendment(console(), dataset, told, balances, preview=preview)
+    print_amendment(console(), record)
 
 
 def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
@@ -298,16 +305,6 @@ def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
         return file, _url(ledger, query_file=False)
     asked = load_queries(file)
     return asked.policy, _url(ledger or asked.ledger, query_file=False)
-
-
-def _so_far(file: str, entries: Sequence[Any]) -> dict[str, Any]:
-    """The query file's policy, and what everything in its ledger tells."""
-    from leakcap.release import exposure_so_far, load_policy, load_queries
-    from leakcap.statement import statement_of
-
-    policy = load_policy(load_queries(file).policy)
-    told = {"so_far": statement_of(exposure_so_far(entries, policy)).to_dict()} if entries else {}
-    return {"policy": policy.model_dump(mode="json"), **told}
 
 
 def _url(text: str, *, query_file: bool | None = None) -> str:
@@ -328,40 +325,3 @@ def _kept(source: str) -> list[Path | str]:
 
 def _is_query_file(text: str) -> bool:
     return text.endswith(".toml") and "://" not in text
-
-
-def _caps(balances: Sequence[Any]) -> list[dict[str, Any]]:
-    return [
-        {"cap": b.name, "unit": b.unit, "limit": b.cap, "spent": finite(b.spent), "left": b.left}
-        for b in balances
-    ]
-
-
-def _slot(one: Any) -> dict[str, Any]:
-    return {
-        "name": one.slot.name,
-        "plan": one.plan,
-        "count": one.slot.count,
-        "used": one.used,
-        "epsilon": one.slot.epsilon,
-        "nats_table": finite(one.slot.nats_table),
-    }
-
-
-def _entry(entry: Any) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "time": entry.time.isoformat(timespec="seconds"),
-        "name": entry.query,
-        "query": entry.text,
-        "analyst": entry.analyst,
-        "state": entry.state,
-        "slot": entry.slot,
-        "data_version": entry.data_version,
-        "epsilon": finite(entry.spend.epsilon),
-        "delta": entry.spend.delta,
-        "nats_person": finite(entry.spend.nats_person),
-        "nats_table": finite(entry.spend.nats_table),
-        "nats_level": finite(entry.spend.nats_level),
-        "rho": finite(entry.spend.rho),
-    }

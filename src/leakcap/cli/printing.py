@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-__all__ = ["Json", "console", "finite", "print_json", "say"]
+    from leakcap.report.records import Record
+
+__all__ = ["Json", "console", "finite", "print_json", "print_record", "say"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -44,6 +46,11 @@ def say(text: str) -> None:
 def print_json(schema: str, value: Mapping[str, Any]) -> None:
     """Strict JSON on standard output; `schema` names its shape and version, as in ``release/1``."""
     typer.echo(json_text({"schema": f"leakcap/{schema}", **value}, indent=2))
+
+
+def print_record(record: Record) -> None:
+    """A record as strict JSON on standard output."""
+    typer.echo(json_text(record.to_dict(), indent=2))
 
 
 def finite(value: float) -> float | None:

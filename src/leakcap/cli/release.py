@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
-from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.targets import files_of, require_durable, require_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leakcap.release import Policy, Query
+    from leakcap.release import Policy, Preview, Query
 
-__all__ = ["LedgerUrl", "SameAs", "preview", "release"]
+__all__ = ["LedgerUrl", "SameAs", "preview", "print_plan", "release"]
 
 MOST = 1_000_000
 """The largest family, number of guesses or of further releases that a statement speaks of."""
@@ -78,10 +78,10 @@ def release(
     Example: leakcap release examples/hospital/release.toml --explain
     """
     from leakcap.release import PrivateTable, agreeing, exposure_so_far, load_policy, load_queries
+    from leakcap.report.records import ReleaseRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.render.sheet import write_values
     from leakcap.report.sources import page_of
-    from leakcap.report.words.publication import Publication
     from leakcap.statement import statement_of
 
     queries = load_queries(file)
@@ -109,21 +109,22 @@ def release(
     releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
-    publication = Publication.of(policy, releases, total, table.budget(), table.ledger.amendments())
-    record = publication.to_dict()
+    written = None if target is None else str(target)
+    told = (policy, releases, total, table.budget(), table.ledger.amendments())
+    record = ReleaseRecord.of(*told, report=written)
     if target is not None:
-        write_html(page_of({"schema": "leakcap/release/1", **record}, "reviewer"), target)
+        write_html(page_of(record, "reviewer"), target)
     if csv is not None:
-        write_values(publication.values(), csv)
+        write_values(record.releases, csv)
     if json_:
-        print_json("release/1", record | {"report": None if target is None else str(target)})
+        print_record(record)
         return
-    from leakcap.report.terminal.tables import print_new_ledger, print_publication
+    from leakcap.report.terminal.tables import print_new_ledger, print_release
 
     out = console()
     if unused:
         print_new_ledger(out, table.ledger.url)
-    print_publication(out, publication, explain=explain)
+    print_release(out, record, explain=explain)
     repeated = sum(release.repeated for release in releases)
     if repeated:
         out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.")
@@ -151,12 +152,16 @@ def preview(file: QueryPath, json_: Json = False) -> None:
 
     queries = load_queries(file)
     policy = load_policy(queries.policy)
-    previews = preview_queries(queries.queries, policy=policy)
-    if json_:
-        from leakcap.report.words.publication import planned
+    print_plan(policy, preview_queries(queries.queries, policy=policy), json_)
 
-        print_json("preview/1", planned(policy, previews))
-        return
+
+def print_plan(policy: Policy, previews: Sequence[Preview], json_: bool) -> None:
+    """The plan that queries are, as a table or as JSON."""
+    from leakcap.report.records import PlanRecord
     from leakcap.report.terminal.tables import print_preview
 
-    print_preview(console(), previews, policy)
+    record = PlanRecord.of(policy, previews)
+    if json_:
+        print_record(record)
+        return
+    print_preview(console(), record)

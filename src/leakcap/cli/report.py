@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.printing import Json, print_json, say
+from leakcap.cli.printing import Json, print_record, say
 from leakcap.cli.targets import files_of, require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from leakcap.report.records import Record
     from leakcap.report.render.document import Document
 
 __all__ = ["report"]
@@ -56,6 +57,7 @@ def report(
 
     Example: leakcap report examples/hospital/release.toml --preview --for board --output plan.html
     """
+    from leakcap.report.records import ReleaseRecord, ReportRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.render.markdown import write_markdown
     from leakcap.report.render.sheet import write_values
@@ -67,16 +69,17 @@ def report(
         require_target(target, "`--output`", (".html", ".htm", ".md", ".csv"), kept)
     record = _record(source, preview)
     page: Document = page_of(record, reader.value, str(source))
-    if page.kind != "release" and any(_is_sheet(target) for target in targets):
+    sheets = [target for target in targets if _is_sheet(target)]
+    if sheets and not isinstance(record, ReleaseRecord):
         raise InvalidParameter(f"Only what was released can be written as CSV. `{source}` is a {page.kind}.")
     for target in targets:
-        if _is_sheet(target):
-            write_values(record["releases"], target)
+        if isinstance(record, ReleaseRecord) and target in sheets:
+            write_values(record.releases, target)
         else:
             (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
     files = [str(target) for target in targets]
     if json_:
-        print_json("report/1", {"kind": page.kind, "audience": reader.value, "files": files})
+        print_record(ReportRecord.made(kind=page.kind, audience=reader.value, files=tuple(files)))
         return
     say(f"The {page.kind} report for the {reader.value} is in {', '.join(files)}")
 
@@ -94,9 +97,9 @@ def _is_sheet(target: Path) -> bool:
     return target.suffix.lower() == ".csv"
 
 
-def _record(source: Path, preview: bool) -> dict[str, Any]:
+def _record(source: Path, preview: bool) -> Record:
     """The record behind what a person points at."""
-    from leakcap.report.sources import read_record
+    from leakcap.report.sources import read_record, record_of
 
     kind = source.suffix.lower()
     if preview and kind != ".toml":
@@ -108,21 +111,21 @@ def _record(source: Path, preview: bool) -> dict[str, Any]:
     if kind in {".csv", ".parquet"}:
         from leakcap.cli.channel import channel_record
 
-        return channel_record(source)
+        return record_of(channel_record(source), str(source))
     return read_record(source)
 
 
-def _plan(source: Path) -> dict[str, Any]:
+def _plan(source: Path) -> Record:
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
-    from leakcap.report.words.publication import planned
+    from leakcap.report.records import PlanRecord
 
     queries = load_queries(source)
     policy = load_policy(queries.policy)
-    return {"schema": "leakcap/preview/1", **planned(policy, preview_queries(queries.queries, policy=policy))}
+    return PlanRecord.of(policy, preview_queries(queries.queries, policy=policy))
 
 
-def _ledger(source: Path) -> dict[str, Any]:
+def _ledger(source: Path) -> Record:
     from leakcap.cli.ledger import budget_record
 
-    return {"schema": "leakcap/budget/1", **budget_record(str(source), query_file=True)}
+    return budget_record(str(source), query_file=True)

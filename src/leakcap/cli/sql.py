@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
-from leakcap.cli.printing import Json, console, print_json
-from leakcap.cli.release import LedgerUrl, SameAs
+from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.release import LedgerUrl, SameAs, print_plan
 from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
-    from leakcap.release import Policy, Preview, Query, Release
+    from leakcap.release import Policy, Query, Release
     from leakcap.release.asking.budget import Objective
 
 __all__ = ["sql"]
@@ -66,7 +66,7 @@ def sql(
     if preview:
         from leakcap.release import preview as preview_queries
 
-        _print_previews(asked.policy, preview_queries(asked.queries, policy=asked.policy), json_)
+        print_plan(asked.policy, preview_queries(asked.queries, policy=asked.policy), json_)
         return
     if dry_run:
         from leakcap.release.table import dry_run as on_dummy
@@ -124,42 +124,24 @@ def _numbers(weights: str | None) -> list[float] | None:
         raise InvalidQuery(f"`--weights` must be numbers with commas between. Got {weights!r}.") from None
 
 
-def _print_previews(policy: Policy, previews: Sequence[Preview], json_: bool) -> None:
-    from leakcap.report.terminal.tables import print_preview
-    from leakcap.report.words.publication import planned
-
-    if json_:
-        print_json("preview/1", planned(policy, previews))
-        return
-    print_preview(console(), previews, policy)
-
-
 def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
+    from leakcap.report.records import DryRunRecord
     from leakcap.report.terminal.tables import print_values
 
     if json_:
-        print_json(
-            "dry-run/1",
-            {
-                "dry_run": True,
-                "releases": [
-                    {"name": one.name, "rows": [{"keys": r.keys, "value": r.value} for r in one.rows]}
-                    for one in releases
-                ],
-            },
-        )
+        print_record(DryRunRecord.of(releases))
         return
     out = console()
     out.print("A dry run on a dummy table: these numbers say nothing about the data, and cost nothing.\n")
-    print_values(out, releases)
+    print_values(out, [release.record for release in releases])
 
 
 def _answer(
     asked: _Asked, ledger: str, analyst: str, fresh: tuple[bool, bool], same_as: int | None, json_: bool
 ) -> None:
     from leakcap.release import PrivateTable, exposure_so_far
-    from leakcap.report.terminal.tables import print_new_ledger, print_publication
-    from leakcap.report.words.publication import Publication
+    from leakcap.report.records import ReleaseRecord
+    from leakcap.report.terminal.tables import print_new_ledger, print_release
     from leakcap.statement import statement_of
 
     table = PrivateTable(
@@ -176,11 +158,11 @@ def _answer(
         ask_to_pay_for(table, asked.queries, yes=fresh[1], json_=json_)
     releases = table.release(asked.queries, fresh=fresh[0])
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
-    publication = Publication.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
+    record = ReleaseRecord.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
     if json_:
-        print_json("release/1", publication.to_dict())
+        print_record(record)
         return
     out = console()
     if unused:
         print_new_ledger(out, table.ledger.url)
-    print_publication(out, publication, every="--json")
+    print_release(out, record, every="--json")

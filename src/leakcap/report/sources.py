@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,7 +25,7 @@ from leakcap.report.records import (
 )
 from leakcap.report.render.document import Audience, Document
 
-__all__ = ["page_of", "read_record"]
+__all__ = ["page_of", "read_record", "record_of"]
 
 _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     ReleaseRecord: pages.release_page,
@@ -40,49 +40,61 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
 }
 
 
-def page_of(record: Mapping[str, Any], audience: Audience, owner: str = "the record") -> Document:
-    """The page of what a command printed with `--json`; `InvalidParameter` where it is none of them.
-
-    >>> page_of({"schema": "leakcap/nonsense/1"}, "board")
-    Traceback (most recent call last):
-    leakcap.errors.InvalidParameter: `the record` is no result that can be reported: ...
-    """
-    named = {_name(kind): kind for kind in _PAGES}
-    told = record.get("schema") if isinstance(record, Mapping) else None
-    kind = named.get(told) if isinstance(told, str) else None
-    if kind is None:
-        known = ", ".join(sorted(name.split("/")[1] for name in named))
-        raise InvalidParameter(
-            f"`{owner}` is no result that can be reported: its `schema` must be one of version 1 of {known}, "
-            "as printed by the commands with --json."
-        )
+def page_of(record: Record, audience: Audience, owner: str = "the record") -> Document:
+    """The page of what a command prints with `--json`; `InvalidParameter` where there is none, or where what
+    it says does not follow from its numbers."""
+    draw = _PAGES.get(type(record))
+    if draw is None:
+        raise _unknown(owner)
     try:
-        return _PAGES[kind](kind.model_validate_json(json.dumps(record)), audience)
+        return draw(record, audience)
     except LookupError:
         raise InvalidParameter(
             f"`{owner}` is not a sound record: something that its page needs is missing."
         ) from None
-    except (ValidationError, ValueError, ArithmeticError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise InvalidParameter(f"`{owner}` is not a sound record: {_first(error)}.") from None
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """A result file as JSON."""
+def record_of(told: Mapping[str, Any], owner: str = "the record") -> Record:
+    """The record in what a command printed with `--json`; `InvalidParameter` where there is none.
+
+    >>> record_of({"schema": "leakcap/nonsense/1"})
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `the record` is no result that can be reported: ...
+    """
+    named = {kind.schema_name(): kind for kind in _PAGES}
+    name = told.get("schema") if isinstance(told, Mapping) else None
+    kind = named.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise _unknown(owner)
+    try:
+        return kind.model_validate_json(json.dumps(told, allow_nan=False))
+    except (ValidationError, ValueError) as error:
+        raise InvalidParameter(f"`{owner}` is not a sound record: {_first(error)}.") from None
+
+
+def read_record(path: Path) -> Record:
+    """The record in a result file. Nothing but the file is needed to draw a page of it."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise InvalidParameter(f"`{path}` is not JSON as the commands print it with --json.") from None
     if not isinstance(found, dict):
         raise InvalidParameter(f"`{path}` is not JSON as the commands print it with --json.")
-    return found
+    return record_of(found, str(path))
+
+
+def _unknown(owner: str) -> InvalidParameter:
+    known = ", ".join(sorted(kind.schema_name().split("/")[1] for kind in _PAGES))
+    return InvalidParameter(
+        f"`{owner}` is no result that can be reported: its `schema` must be one of version 1 of {known}, "
+        "as printed by the commands with --json."
+    )
 
 
 def _no_constant(text: str) -> float:
     raise ValueError(text)
-
-
-def _name(kind: type[Record]) -> str:
-    return str(get_args(kind.model_fields["schema_"].annotation)[0])
 
 
 def _first(error: Exception) -> str:

@@ -8,12 +8,12 @@ from pathlib import Path
 from leakcap.apart import apart
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable, Release
+from leakcap.report.records import ReleaseRecord
 from leakcap.report.render.document import Audience
 from leakcap.report.render.html import write_html
 from leakcap.report.render.markdown import write_markdown
 from leakcap.report.render.sheet import write_values
 from leakcap.report.sources import page_of
-from leakcap.report.words.publication import Publication
 
 __all__ = ["write_report"]
 
@@ -43,14 +43,14 @@ def write_report(
             f"`path` may not replace `{path}`, which the table rests on. Name another file."
         )
     target, told = Path(path), [releases] if isinstance(releases, Release) else list(releases)
-    publication = Publication.of(
+    record = ReleaseRecord.of(
         table.policy, told, table.statement(), table.budget(), table.ledger.amendments()
     )
     kind = target.suffix.lower()
     if kind == ".csv":
-        write_values(publication.values(), target)
+        write_values(record.releases, target)
         return
     if kind not in (".html", ".htm", ".md"):
         raise InvalidParameter(f"`path` must be an .html, .md or .csv file. Got `{target}`.")
-    page = page_of({"schema": "leakcap/release/1", **publication.to_dict()}, audience)
+    page = page_of(record, audience)
     (write_markdown if kind == ".md" else write_html)(page, target)

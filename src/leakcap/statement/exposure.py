@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.rounding import sum_up, up
+from leakcap.statement.record import ExposureRecord, Information
 
 __all__ = ["Exposure", "compose"]
 
@@ -49,26 +50,22 @@ class Exposure:
         ok = self.epsilon <= self.epsilon_contents <= 2 * self.epsilon * (1 + 1e-9)
         require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
 
-    def to_dict(self) -> dict[str, object]:
-        """The numbers as JSON; ∞ is null."""
-
-        def finite(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
-        return {
-            "epsilon": self.epsilon,
-            "epsilon_contents": self.epsilon_contents,
-            "delta": self.delta,
-            "delta_contents": self.delta_contents,
-            "nats_person": {
-                "lower": self.nats.lower,
-                "upper": finite(self.nats.upper),
-                "method": self.nats.method,
-                "source": self.nats.source,
-            },
-            "nats_table": finite(self.table_nats),
-            "units": self.units,
-        }
+    def record(self) -> ExposureRecord:
+        """The numbers as a record; ∞ is null."""
+        return ExposureRecord(
+            epsilon=self.epsilon,
+            epsilon_contents=self.epsilon_contents,
+            delta=self.delta,
+            delta_contents=self.delta_contents,
+            nats_person=Information(
+                lower=self.nats.lower,
+                upper=self.nats.upper,
+                method=self.nats.method,
+                source=self.nats.source,
+            ),
+            nats_table=self.table_nats,
+            units=self.units,
+        )
 
     def repeated(self, times: int) -> Exposure:
         """The same spend `times` over, each with fresh noise.

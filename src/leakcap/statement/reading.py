@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from leakcap.statement.record import Ends, LineRecord
+
 __all__ = ["Reading"]
 
+_FIELDS = ("key", "label", "unit", "lower", "upper", "sentence", "formula", "source")
 BITS = math.log2(math.e)
 
 
@@ -33,22 +36,9 @@ class Reading:
         """The interval in bits, for quantities of information."""
         return (self.lower * BITS, self.upper * BITS) if self.unit == "nats" else None
 
-    def to_dict(self) -> dict[str, object]:
-        """The line as JSON: numbers in nats (and bits where it is information), never NaN."""
-        known: dict[str, object] = {
-            "key": self.key,
-            "label": self.label,
-            "unit": self.unit,
-            "lower": _json(self.lower),
-            "upper": _json(self.upper),
-            "sentence": self.sentence,
-            "formula": self.formula,
-            "source": self.source,
-        }
+    def record(self) -> LineRecord:
+        """The line as a record: numbers in nats, and bits beside them where it is information."""
+        known = {name: getattr(self, name) for name in _FIELDS}
         if self.bits is not None:
-            known["bits"] = {"lower": _json(self.bits[0]), "upper": _json(self.bits[1])}
-        return known | ({"detail": self.detail} if self.detail else {})
-
-
-def _json(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+            known["bits"] = Ends(lower=self.bits[0], upper=self.bits[1])
+        return LineRecord(**known | ({"detail": self.detail} if self.detail else {}))

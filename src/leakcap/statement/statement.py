@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from leakcap.cards import card
 from leakcap.errors import require
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.reading import Reading
 from leakcap.statement.readings import readings
+from leakcap.statement.record import StatementRecord
 
 __all__ = ["Statement", "statement_of"]
 
@@ -17,7 +19,7 @@ __all__ = ["Statement", "statement_of"]
 class Statement:
     """What `exposure` lets an attacker do, line by line.
 
-    `str(statement)` is the plain text; `to_dict()` the JSON; the report and the terminal draw the same lines.
+    `str(statement)` is the plain text, `record()` what reports are made of, `to_dict()` that as JSON.
     """
 
     exposure: Exposure
@@ -27,17 +29,23 @@ class Statement:
         """The line with that key: `coin_flip`, `odds`, `information_own`, …"""
         return next(line for line in self.lines if line.key == key)
 
-    def to_dict(self) -> dict[str, object]:
-        """The statement as JSON, numbers in nats, with bits beside them, and what it was made from."""
+    def record(self) -> StatementRecord:
+        """The statement as a record, and what it was made from."""
         e = self.exposure
-        return {
-            "title": e.title,
-            "queries": e.queries,
-            "neighbours": e.relation,
-            "unit": e.unit,
-            "exposure": e.to_dict(),
-            "lines": [line.to_dict() for line in self.lines],
-        }
+        return StatementRecord.model_validate(
+            {
+                "title": e.title,
+                "queries": e.queries,
+                "neighbours": e.relation,
+                "unit": e.unit,
+                "exposure": e.record(),
+                "lines": tuple(line.record() for line in self.lines),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON has it: numbers in nats, with bits beside them; None stands for no bound."""
+        return self.record().to_dict()
 
     def _repr_html_(self) -> str:
         """The sentences as a notebook shows them."""

@@ -227,8 +227,6 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
             "preview": None,
             "promise": "",
             "release": None,
-            "lines": (),
-            "balances": (),
             "problem": "",
         }
 
@@ -265,8 +263,7 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         try:
             query = asked_query(fields)
             promises.keep(fields.get("promise", ""), settings, fields)
-            values["release"], values["balances"] = released(settings, query)
-            values["lines"] = values["release"].statement().lines
+            values["release"] = released(settings, query)
         except LeakcapError as error:
             values["problem"] = str(error)
         return pages.show(request, "release", about(values), status=422 if values["problem"] else 200)

@@ -6,23 +6,26 @@ adds at most half a step per row, below 2⁻³³ of the bounds' width wherever t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.budget import QueryTemplate, divided
+from leakcap.release.asking.planned import PlannedRecord, useless
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.better import Way, ways_of
 from leakcap.release.planning.plan import LEVEL, Plan, plan_query
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
-from leakcap.statement.wording import at_most
+from leakcap.release.results.exposure import exposure_of
+from leakcap.release.results.record import PriceRecord
+from leakcap.statement import Statement, statement_of
 
-__all__ = ["LEVEL", "Preview", "interval_of", "preview", "preview_of", "useless"]
+__all__ = ["LEVEL", "Preview", "interval_of", "preview", "preview_of"]
 
 
 def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
@@ -67,52 +70,34 @@ class Preview:
         """That nothing would be learned, and what to do; None where something may be."""
         return useless(self.name, self.error, self.policy_error, self.useful_epsilon)
 
-    def to_dict(self) -> dict[str, object]:
-        """The preview as JSON; None where a bound does not exist."""
-        table = self.price.nats_table
-        return {
+    def statement(self) -> Statement:
+        """What the answer would tell, to whom, in words and numbers."""
+        return statement_of(exposure_of(self.price, self.name))
+
+    @cached_property
+    def record(self) -> PlannedRecord:
+        """The preview as a record, with the statement that goes with it; ∞ is null."""
+        known: dict[str, Any] = {
             "name": self.name,
             "query": self.text,
             "error_95": self.error,
             "rows": self.rows,
-            "price": {
-                "epsilon": self.price.epsilon,
-                "delta": self.price.delta,
-                "nats_person": self.price.nats_person.upper,
-                "nats_table": table if math.isfinite(table) else None,
-                "rho": self.price.rho if math.isfinite(self.price.rho) else None,
-            },
+            "remark": self.remark,
+            "price": PriceRecord.of(self.price),
             "noise_scales": self.price.noise_scales,
-            **({} if self.price.chosen is None else {"chosen": self.price.chosen}),
-            **({"ways": [asdict(way) for way in self.ways]} if self.ways else {}),
-            **(
-                {}
-                if self.useless is None
-                else {"policy_error": self.policy_error, "useful_epsilon": self.useful_epsilon}
-            ),
+            "statement": self.statement().record(),
         }
+        if self.price.chosen is not None:
+            known["chosen"] = self.price.chosen
+        if self.ways:
+            known["ways"] = tuple(asdict(way) for way in self.ways)
+        if self.useless is not None:
+            known |= {"policy_error": self.policy_error, "useful_epsilon": self.useful_epsilon}
+        return PlannedRecord.model_validate(known)
 
-
-def useless(name: str, error: float, policy_error: float | None, epsilon: float | None) -> str | None:
-    """That an answer tells nothing beyond the policy, and which ε would; None where it may tell something.
-
-    >>> useless("stay", 52.4894, 30.0, 18.0)
-    '`stay`: ± 52.5 tells nothing: a guess from the policy alone is off by 30 at most. ± 3 takes ε = 18.'
-    """
-    if policy_error is None or error < policy_error:
-        return None
-    told = (
-        f"`{name}`: ± {_short(error)} tells nothing: a guess from the policy alone is off by "
-        f"{_short(policy_error)} at most."
-    )
-    if epsilon is None:
-        return f"{told} Narrower bounds, fewer rows of each person or fewer groups help."
-    return f"{told} ± {_short(policy_error / 10)} takes ε = {epsilon:.6g}."
-
-
-def _short(error: float) -> str:
-    text = at_most(error)
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON has it; None where a bound does not exist."""
+        return self.record.to_dict()
 
 
 def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:

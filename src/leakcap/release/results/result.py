@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from leakcap.release.planning.price import Price
 from leakcap.release.planning.queries import Query
 from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.noisy_totals import Covariances, NoisyTotals, keeps, missing, noisy_totals_of
-from leakcap.release.results.tables import arrow_of, pandas_of
+from leakcap.release.results.record import PriceRecord, ReleasedRecord
+from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.statement import Statement, statement_of
 
 _MOST = 20
@@ -108,33 +109,36 @@ class Release:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
 
-    def to_dict(self) -> dict[str, object]:
-        """The release as JSON has it, and as `leakcap release --json` prints it: values with their keys and
-        95 % intervals, noise, price and statement. Information is in nats; None stands for no bound."""
+    @cached_property
+    def record(self) -> ReleasedRecord:
+        """The release as a record: values with their keys and 95 % intervals, noise, price and statement."""
         price = self.price
-        rows = [
-            ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": list(row.interval)}
-            for row in self.rows
-        ]
-        return {
+        known: dict[str, Any] = {
             "name": self.name,
             "query": self.text,
-            "values": rows,
+            "values": [
+                ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": row.interval}
+                for row in self.rows
+            ],
             "confidence": 0.95,
-            **({} if self.post_processing is None else {"post_processed": self.post_processing}),
-            **({"counted": self.counted} if self.counted else {}),
-            "noise": {"mechanism": price.mechanism, "scales": dict(price.noise_scales)}
+            "noise": {"mechanism": price.mechanism, "scales": price.noise_scales}
             | ({} if price.chosen is None else {"chosen": price.chosen}),
-            "price": {
-                "epsilon": price.epsilon,
-                "delta": price.delta,
-                "nats_person": price.nats_person.upper,
-                "nats_table": price.nats_table if math.isfinite(price.nats_table) else None,
-                "rho": price.rho if math.isfinite(price.rho) else None,
-            },
+            "price": PriceRecord.of(price),
             "repeated": self.repeated,
-            "statement": self.statement().to_dict(),
+            "statement": self.statement().record(),
         }
+        if self.rows.labels:
+            known["columns"] = tuple(self.rows.labels)
+        if self.post_processing is not None:
+            known["post_processed"] = self.post_processing
+        if self.counted:
+            known["counted"] = self.counted
+        return ReleasedRecord.model_validate(known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON has it, and as `leakcap release --json` prints it. Information is in nats; None
+        stands for no bound."""
+        return self.record.to_dict()
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a row for each group: the keys' columns, then `value`, `lower`, `upper`.
@@ -146,6 +150,10 @@ class Release:
     def to_arrow(self) -> Any:
         """A `pyarrow.Table` of the columns of `to_pandas`. Raises `InvalidParameter` without PyArrow."""
         return arrow_of(self.rows)
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame` of the columns of `to_pandas`. Raises `InvalidParameter` without Polars."""
+        return polars_of(self.rows)
 
     def __repr__(self) -> str:
         """As in a list of releases: the name, the statistic and what it cost; no numbers."""

@@ -1,7 +1,8 @@
-"""Answers as tables of pandas and Arrow, neither of which leakcap needs itself."""
+"""Answers as tables of pandas, Arrow and Polars, none of which leakcap needs itself."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.release.numbers.answers import Rows
 from leakcap.release.numbers.exact_integers import doubles
 
-__all__ = ["arrow_of", "pandas_of"]
+__all__ = ["arrow_of", "pandas_of", "polars_of"]
 
 
 def pandas_of(rows: Rows) -> Any:
@@ -35,15 +36,28 @@ def arrow_of(rows: Rows) -> Any:
     ['value', 'lower', 'upper']
     """
     pyarrow = _library("pyarrow", "to_arrow")
+    return pyarrow.table(_typed(rows, pyarrow.array))
+
+
+def polars_of(rows: Rows) -> Any:
+    """A `polars.DataFrame` of the columns that `Rows.columns` has, with values and keys as Arrow gets them.
+
+    >>> polars_of(Rows.of([])).columns
+    ['value', 'lower', 'upper']
+    """
+    polars = _library("polars", "to_polars")
+    return polars.DataFrame(_typed(rows, lambda column: polars.Series(values=column)))
+
+
+def _typed(rows: Rows, column_of: Callable[[Any], Any]) -> dict[str, Any]:
+    """The columns for a library that has no Python objects."""
     numbers = _numbers(rows)
-    return pyarrow.table(
-        {
-            name: _keys(pyarrow, column)
-            if name not in numbers
-            else pyarrow.array(doubles(numbers[name]) if numbers[name].dtype == object else numbers[name])
-            for name, column in rows.columns().items()
-        }
-    )
+    return {
+        name: _keys(column_of, column)
+        if name not in numbers
+        else column_of(doubles(numbers[name]) if numbers[name].dtype == object else numbers[name])
+        for name, column in rows.columns().items()
+    }
 
 
 def _numbers(rows: Rows) -> dict[str, Any]:
@@ -52,13 +66,13 @@ def _numbers(rows: Rows) -> dict[str, Any]:
     return dict(zip(names, (rows.answers.values, rows.answers.lower, rows.answers.upper), strict=True))
 
 
-def _keys(pyarrow: Any, column: list[Any]) -> Any:
+def _keys(column_of: Callable[[Any], Any], column: list[Any]) -> Any:
     if len(set(map(type, column))) > 1:
-        return pyarrow.array(list(map(str, column)))
+        return column_of(list(map(str, column)))
     try:
-        return pyarrow.array(column)
+        return column_of(column)
     except OverflowError:
-        return pyarrow.array(list(map(str, column)))
+        return column_of(list(map(str, column)))
 
 
 def _library(name: str, method: str) -> Any:

@@ -20,6 +20,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.wording import sum_text
+from leakcap.statement.restated import restated
 
 __all__ = ["budget_page"]
 
@@ -29,7 +30,7 @@ _STATES = {"released": "released", "reserved": "paid, not released", "acknowledg
 def budget_page(record: BudgetRecord, audience: Audience) -> Document:
     """The report of `leakcap budget`."""
     full = audience == "reviewer"
-    total = None if record.so_far is None else record.so_far.statement()
+    total = None if record.so_far is None else restated(record.so_far)
     sections: list[Section] = [] if total is None else [Section("In short", (headline(total),))]
     if total is None and not record.entries:
         sections.append(Section("In short", (Paragraph("Nothing was spent yet."),)))

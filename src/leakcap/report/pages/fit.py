@@ -21,6 +21,7 @@ from leakcap.report.render.document import (
 from leakcap.report.sections import EPSILON, PERSON, gains_section, headline, price_cells, statement_section
 from leakcap.report.words.publication import number
 from leakcap.report.words.wording import signed, sum_text
+from leakcap.statement.restated import restated
 
 __all__ = ["fit_page"]
 
@@ -34,7 +35,7 @@ def fit_page(record: FitRecord, audience: Audience) -> Document:
     """The report of `leakcap fit`."""
     if record.fit is None or record.so_far is None:
         return _demonstration(record.demonstration or {}, audience)
-    fit, total = record.fit, record.so_far.statement()
+    fit, total = record.fit, restated(record.so_far)
     sections = [Section("What is published", tuple(_published(fit)))]
     sections.append(Section("What everything so far lets an attacker do", (headline(total),)))
     sections.append(gains_section(total, "In odds"))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-from leakcap.release.asking.accuracy import useless
 from leakcap.report.records import PlannedRecord, PlanRecord
 from leakcap.report.render.document import (
     Audience,
@@ -29,6 +26,7 @@ from leakcap.report.sections import (
 )
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.wording import sum_text
+from leakcap.statement.restated import restated
 
 __all__ = ["plan_page"]
 
@@ -37,7 +35,7 @@ _MOST = 12
 
 def plan_page(record: PlanRecord, audience: Audience) -> Document:
     """The report of `leakcap preview`."""
-    full, total = audience == "reviewer", record.together.statement()
+    full, total = audience == "reviewer", restated(record.together)
     heads: tuple[str, ...] = ("statistic", "95 % error")
     heads += ("ε", "δ", "nats, person", "nats, table") if full else ("ε",)
     rows = tuple(_row(one, full) for one in record.statistics)
@@ -51,7 +49,7 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
     below: list[Block] = [note]
     if left_out := not_counted(record.policy):
         below.append(Paragraph(left_out, soft=True))
-    if warned := tuple(words for one in record.statistics if (words := _useless(one))):
+    if warned := tuple(one.useless for one in record.statistics if one.useless is not None):
         below.append(Items(warned, caution=True))
     sections = [
         Section("In short, if all of it is published", (headline(total),)),
@@ -82,16 +80,10 @@ def _caps_sections(record: PlanRecord, *, full: bool) -> tuple[Section, ...]:
     return (caps_section(record.caps, title, full=full),) if record.caps else ()
 
 
-def _useless(one: PlannedRecord) -> str | None:
-    error = math.inf if one.error_95 is None else one.error_95
-    return useless(one.name, error, one.policy_error, one.useful_epsilon)
-
-
 def _row(one: PlannedRecord, full: bool) -> tuple[Text, ...]:
     scales = ", ".join(f"{sum_text(scale)} ({role})" for role, scale in one.noise_scales.items())
     note = Note(f"the 95 % quantile of the noise of scale {scales}", "docs/noise.md")
-    error = math.inf if one.error_95 is None else one.error_95
-    shown = Figure(f"± {sum_text(error)}" if math.isfinite(error) else "no bound", note)
+    shown = Figure(f"± {sum_text(one.error)}" if one.error_95 is not None else "no bound", note)
     name = f"{one.name} ({one.remark})" if one.remark else one.name
     cells = price_cells(one.price)
     return (name, shown, *(cells if full else cells[:1]))

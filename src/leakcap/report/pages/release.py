@@ -32,6 +32,7 @@ from leakcap.report.sections import (
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import ROUNDED
 from leakcap.report.words.wording import sum_text, to_its_noise
+from leakcap.statement.restated import restated
 
 __all__ = ["release_page"]
 
@@ -41,7 +42,7 @@ _INTERVAL = "exact integer noise: docs/noise.md"
 
 def release_page(record: ReleaseRecord, audience: Audience) -> Document:
     """The report of what `leakcap release` or `leakcap sql` published."""
-    full, total = audience == "reviewer", record.so_far.statement()
+    full, total = audience == "reviewer", restated(record.so_far)
     sections = [
         Section("In short", (headline(total),)),
         Section("What is published", tuple(_published(record, full))),
@@ -72,7 +73,7 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph |
     for release in record.releases:
         if not release.values:
             rows.append((f"{release.name} (no group had enough people to appear)", "", "", ""))
-        elif len(release.values) == 1 and not release.values[0].keys:
+        elif not release.grouped:
             rows.append((release.name, *_cells(release, release.values[0], full)))
         elif full or len(release.values) <= _FEW:
             rows.append((release.name, "", "", ""))
@@ -120,7 +121,7 @@ def _queries(record: ReleaseRecord) -> Iterator[Grid]:
     heads = ("statistic", "ε", "δ", "nats, person", "nats, table", "noise", "guess", "odds")
     rows = []
     for release in record.releases:
-        alone = release.statement.statement()
+        alone = restated(release.statement)
         again = " (from the ledger, for free)" if release.repeated else ""
         guess, odds = figure_of(alone["coin_flip"]), figure_of(alone["odds"])
         noise = f"{release.noise.mechanism}, {_scales(release)}"

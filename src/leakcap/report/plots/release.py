@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from leakcap.definition.meaning import posterior_bound
-from leakcap.ledger import Balance
-from leakcap.report.words.publication import cap_name
+from leakcap.release.results.record import RowRecord
 from leakcap.statement import Statement
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import at_most
 
-__all__ = ["Spec", "budget", "future", "guess", "information", "label", "short", "statistic"]
+__all__ = ["Spec", "future", "guess", "information", "label", "short", "statistic"]
 
 Spec = dict[str, Any]
 
@@ -205,68 +204,7 @@ def future(statement: Statement) -> Spec:
     )
 
 
-def budget(balances: Sequence[Balance]) -> Spec:
-    """What is spent and what is left under each cap."""
-    capped = [(cap_name(b.name, b.unit), b.spent, b.cap, b.left or 0.0) for b in balances if b.cap]
-    data = [
-        {"cap": name, "share": part / cap, "kind": kind, "amount": part, "order": order}
-        for name, spent, cap, left in capped
-        for order, (kind, part) in enumerate((("spent", spent), ("left", left)))
-    ]
-    return _chart(
-        "The caps",
-        "spent and left of each",
-        44 * max(len(capped), 1),
-        data={"values": data},
-        mark={"type": "bar", "height": 16},
-        encoding={
-            "y": {
-                "field": "cap",
-                "type": "nominal",
-                "title": None,
-                "sort": None,
-                "axis": {"labelLimit": 240},
-            },
-            "x": {
-                "field": "share",
-                "type": "quantitative",
-                "stack": "zero",
-                "title": None,
-                "axis": {"format": ".0%"},
-            },
-            "color": {
-                "field": "kind",
-                "type": "nominal",
-                "title": None,
-                "scale": {"domain": ["spent", "left"], "range": [WARM, "#dfe6ea"]},
-            },
-            "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "cap", "type": "nominal"},
-                {"field": "kind", "type": "nominal"},
-                {"field": "amount", "type": "quantitative", "format": ".6g"},
-            ],
-        },
-    )
-
-
-class Valued(Protocol):
-    """A group's keys, value and interval."""
-
-    @property
-    def keys(self) -> Mapping[str, object] | None:
-        """The group."""
-
-    @property
-    def value(self) -> float:
-        """The private value."""
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Its 95 % interval."""
-
-
-def statistic(name: str, rows: Sequence[Valued]) -> Spec:
+def statistic(name: str, rows: Sequence[RowRecord]) -> Spec:
     """The values of a grouped statistic, with their 95 % intervals."""
     data = [
         {"key": label(r.keys or {}), "value": r.value, "low": r.interval[0], "high": r.interval[1]}

@@ -10,7 +10,9 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from leakcap.report.records.base import CapRecord, PriceRecord, Record, StatementRecord
+from leakcap.release.asking.planned import PlannedRecord
+from leakcap.release.results.record import PriceRecord, ReleasedRecord, RowRecord
+from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import (
     AmendmentRecord,
     AmendRecord,
@@ -19,6 +21,7 @@ from leakcap.report.records.ledger import (
     EntryRecord,
     ExportRecord,
     RepairRecord,
+    SlotRecord,
     ToldRecord,
     VerifyRecord,
 )
@@ -27,11 +30,8 @@ from leakcap.report.records.releases import (
     DryRunRecord,
     FitRecord,
     FittedRecord,
-    PlannedRecord,
     PlanRecord,
-    ReleasedRecord,
     ReleaseRecord,
-    RowRecord,
 )
 from leakcap.report.records.theory import (
     AttackRecord,
@@ -43,6 +43,7 @@ from leakcap.report.records.theory import (
     FindingRecord,
     MeasureRecord,
 )
+from leakcap.statement.record import StatementRecord
 
 __all__ = [
     "AmendRecord",
@@ -74,6 +75,7 @@ __all__ = [
     "ReportRecord",
     "RowRecord",
     "SchemaRecord",
+    "SlotRecord",
     "StatementRecord",
     "ToldRecord",
     "VerifyRecord",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from leakcap.ledger import Account, Amendment, Balance, Entry, OdometerReading, SlotUse
 from leakcap.release import Policy
-from leakcap.report.records.base import CapRecord, Delta, Epsilon, Nats, Part, Record, Rho, StatementRecord
+from leakcap.report.records.base import CapRecord, Record
+from leakcap.statement import Statement
+from leakcap.statement.record import Delta, Epsilon, Nats, Part, Rho, StatementRecord
 
 __all__ = [
     "AmendRecord",
@@ -30,6 +34,11 @@ class AccountRecord(Part):
     name: str
     caps: tuple[CapRecord, ...]
 
+    @classmethod
+    def of(cls, account: Account) -> Self:
+        """One account, with all its caps."""
+        return cls(scope=account.scope, name=account.name, caps=tuple(map(CapRecord.of, account.balances)))
+
 
 class EntryRecord(Part):
     """One spend in the ledger."""
@@ -48,6 +57,29 @@ class EntryRecord(Part):
     nats_table: Nats
     nats_level: Nats
     rho: Rho = None
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """What the ledger has of it, but for what an auditor alone needs."""
+        spend = entry.spend
+        return cls.model_validate(
+            {
+                "id": entry.id,
+                "time": entry.time.isoformat(timespec="seconds"),
+                "name": entry.query,
+                "query": entry.text,
+                "analyst": entry.analyst,
+                "state": entry.state,
+                "slot": entry.slot,
+                "data_version": entry.data_version,
+                "epsilon": spend.epsilon,
+                "delta": spend.delta,
+                "nats_person": spend.nats_person,
+                "nats_table": spend.nats_table,
+                "nats_level": spend.nats_level,
+                "rho": spend.rho,
+            }
+        )
 
 
 class ChangeRecord(Part):
@@ -70,12 +102,34 @@ class AmendmentRecord(Part):
     changes: tuple[ChangeRecord, ...]
     carried: str
 
+    @classmethod
+    def of(cls, amendment: Amendment) -> Self:
+        """One amendment, made or planned."""
+        names = ("field", "before", "after", "effect")
+        return cls(
+            time=amendment.time.isoformat(timespec="seconds"),
+            by=amendment.by,
+            reason=amendment.reason,
+            before=amendment.before,
+            policy=amendment.policy,
+            changes=tuple(
+                ChangeRecord.model_validate({name: getattr(change, name) for name in names})
+                for change in amendment.changes
+            ),
+            carried=amendment.carried,
+        )
+
 
 class ToldRecord(Part):
     """What all answers so far tell together: no more than ε, but with probability δ."""
 
     epsilon: Epsilon
     delta: Delta
+
+    @classmethod
+    def of(cls, told: OdometerReading) -> Self:
+        """What the odometer says at one δ."""
+        return cls(epsilon=told.epsilon, delta=told.delta)
 
 
 class SlotRecord(Part):
@@ -87,6 +141,19 @@ class SlotRecord(Part):
     used: int
     epsilon: Epsilon
     nats_table: Nats
+
+    @classmethod
+    def of(cls, use: SlotUse) -> Self:
+        """A slot, and how far it is used."""
+        slot = use.slot
+        return cls(
+            name=slot.name,
+            plan=use.plan,
+            count=slot.count,
+            used=use.used,
+            epsilon=slot.epsilon,
+            nats_table=slot.nats_table,
+        )
 
 
 class BudgetRecord(Record):
@@ -105,6 +172,33 @@ class BudgetRecord(Record):
     told: tuple[ToldRecord, ...] = ()
     slots: tuple[SlotRecord, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        dataset: str,
+        accounts: Sequence[Account],
+        entries: Sequence[Entry],
+        amendments: Sequence[Amendment] = (),
+        *,
+        told: Sequence[OdometerReading] = (),
+        slots: Sequence[SlotUse] = (),
+        policy: Policy | None = None,
+        so_far: Statement | None = None,
+    ) -> Self:
+        """A ledger as it stands; `accounts` begin with the one of everything."""
+        whole, *others = map(AccountRecord.of, accounts)
+        return cls.made(
+            dataset=dataset,
+            caps=whole.caps,
+            accounts=tuple(others),
+            entries=tuple(map(EntryRecord.of, entries)),
+            amendments=tuple(map(AmendmentRecord.of, amendments)),
+            **({"told": tuple(map(ToldRecord.of, told))} if told else {}),
+            **({"slots": tuple(map(SlotRecord.of, slots))} if slots else {}),
+            **({} if policy is None else {"policy": policy.model_dump(mode="json")}),
+            **({} if so_far is None else {"so_far": so_far.record()}),
+        )
+
 
 class AmendRecord(Record):
     """An amendment, made or only previewed, and the caps under it."""
@@ -116,6 +210,16 @@ class AmendRecord(Record):
     dataset: str
     amendment: AmendmentRecord
     caps: tuple[CapRecord, ...]
+
+    @classmethod
+    def of(cls, dataset: str, amendment: Amendment, balances: Sequence[Balance], *, preview: bool) -> Self:
+        """An amendment, and the caps under it."""
+        return cls.made(
+            preview=preview,
+            dataset=dataset,
+            amendment=AmendmentRecord.of(amendment),
+            caps=tuple(map(CapRecord.of, balances)),
+        )
 
 
 class VerifyRecord(Record):

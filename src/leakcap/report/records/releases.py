@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.release import Policy
-from leakcap.report.records.base import (
-    CapRecord,
-    Delta,
-    KeyValue,
-    Nats,
-    Number,
-    Part,
-    PriceRecord,
-    Record,
-    StatementRecord,
-)
+from leakcap.ledger import Amendment, Balance
+from leakcap.release import Policy, Preview, Release
+from leakcap.release.asking.planned import PlannedRecord
+from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
+from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
+from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import AmendmentRecord
+from leakcap.report.words.promises import assumptions
+from leakcap.statement import Statement, statement_of
+from leakcap.statement.record import Delta, Nats, Number, Part, StatementRecord, Unbounded
+
+if TYPE_CHECKING:
+    from leakcap.models.summary import Summary
 
 __all__ = [
     "CoefficientRecord",
@@ -26,48 +28,8 @@ __all__ = [
     "FitRecord",
     "FittedRecord",
     "PlanRecord",
-    "PlannedRecord",
     "ReleaseRecord",
-    "ReleasedRecord",
-    "RowRecord",
 ]
-
-
-class RowRecord(Part):
-    """A group's value, and the interval that holds the truth with the stated confidence."""
-
-    keys: dict[str, KeyValue] | None = None
-    value: Number
-    interval: tuple[Number, Number]
-
-
-class NoiseRecord(Part):
-    """The noise: its law, and the scale of each noisy part in the column's unit or in rows."""
-
-    mechanism: str
-    scales: dict[str, float]
-    chosen: Annotated[
-        str | None, Field(description="which noise was chosen and why, where the query left it open")
-    ] = None
-
-
-class ReleasedRecord(Part):
-    """One private statistic."""
-
-    name: str
-    query: str
-    values: tuple[RowRecord, ...]
-    confidence: float
-    noise: NoiseRecord
-    price: PriceRecord
-    repeated: bool = False
-    post_processed: Annotated[
-        str | None, Field(description="what was done to the noisy numbers afterwards, which costs nothing")
-    ] = None
-    counted: Annotated[
-        str | None, Field(description="whom it counts, where people have caps of their own")
-    ] = None
-    statement: StatementRecord
 
 
 class ReleaseRecord(Record):
@@ -86,42 +48,28 @@ class ReleaseRecord(Record):
     report: str | None = None
     amendments: tuple[AmendmentRecord, ...] = ()
 
-
-class WayRecord(Part):
-    """What a law of noise would err by and cost: ε and δ of the answer alone, and its share of the caps."""
-
-    noise: Literal["laplace", "gaussian"]
-    error: float
-    epsilon: float
-    delta: Delta
-    share: Annotated[float, Field(description="of `cap`: of a cap on all answers, one in how many would fit")]
-    cap: str
-
-
-class PlannedRecord(Part):
-    """One query before it is paid: `error_95` is what an answer stays within with probability 95 %."""
-
-    name: str
-    query: str
-    error_95: float | None
-    rows: int | None
-    remark: str = ""
-    price: PriceRecord
-    noise_scales: dict[str, float]
-    statement: StatementRecord
-    policy_error: Annotated[
-        float | None,
-        Field(description="what a guess from the policy alone stays within; where the error is no less"),
-    ] = None
-    useful_epsilon: Annotated[
-        float | None, Field(description="the ε at which the error is a tenth of `policy_error`")
-    ] = None
-    chosen: Annotated[
-        str | None, Field(description="which noise was chosen and why, where the query left it open")
-    ] = None
-    ways: Annotated[
-        tuple[WayRecord, ...], Field(description="both laws of noise, where the policy allows both")
-    ] = ()
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        releases: Sequence[Release],
+        total: Statement,
+        balances: Sequence[Balance],
+        amendments: Sequence[Amendment] = (),
+        **more: str | None,
+    ) -> Self:
+        """What a run gave; `total` is about every query in the ledger, those of earlier runs included."""
+        return cls.made(
+            dataset=policy.dataset,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            policy=policy.model_dump(mode="json"),
+            releases=tuple(release.record for release in releases),
+            so_far=total.record(),
+            caps=tuple(map(CapRecord.of, balances)),
+            assumptions=tuple(assumptions(policy)),
+            amendments=tuple(map(AmendmentRecord.of, amendments)),
+            **more,
+        )
 
 
 class PlanRecord(Record):
@@ -139,6 +87,20 @@ class PlanRecord(Record):
         Field(description="what it would take of the caps, were nothing spent before; not told at first"),
     ] = ()
     assumptions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, policy: Policy, previews: Sequence[Preview]) -> Self:
+        """A plan: accuracy, price and statement of each query, and of all together."""
+        prices = [preview.price for preview in previews]
+        each = [preview.statement().exposure for preview in previews]
+        return cls.made(
+            dataset=policy.dataset,
+            policy=policy.model_dump(mode="json"),
+            statistics=tuple(preview.record for preview in previews),
+            together=statement_of(exposure_of_plan(prices, each, policy)).record(),
+            caps=tuple(map(CapRecord.of, balances_of_plan(prices, policy))),
+            assumptions=tuple(assumptions(policy)),
+        )
 
 
 class DryRow(Part):
@@ -164,13 +126,24 @@ class DryRunRecord(Record):
     dry_run: Literal[True]
     releases: tuple[DryRelease, ...]
 
+    @classmethod
+    def of(cls, releases: Sequence[Release]) -> Self:
+        """What a dry run gave."""
+        return cls.made(
+            dry_run=True,
+            releases=[
+                {"name": one.name, "rows": [{"keys": row.keys, "value": row.value} for row in one.rows]}
+                for one in releases
+            ],
+        )
+
 
 class CoefficientRecord(Part):
     """A number of a model; the interval is null where none is known, an end where the noise hides it."""
 
     name: str
     value: float
-    interval: tuple[float | None, float | None] | None
+    interval: tuple[Unbounded, Unbounded] | None
 
 
 class OrderRecord(Part):
@@ -201,6 +174,35 @@ class FittedRecord(Part):
     entry: int
     repeated: bool
 
+    @classmethod
+    def of(cls, fit: Summary) -> Self:
+        """A summary of a fit."""
+        spend = fit.spend
+        return cls.model_validate(
+            {
+                "model": fit.title,
+                "coefficients": [
+                    {"name": one.name, "value": one.value, "interval": one.interval}
+                    for one in fit.coefficients
+                ],
+                "intervals": fit.intervals,
+                "noise": fit.noise,
+                "guarantee": [{"alpha": o.alpha, "renyi": o.renyi, "level": o.level} for o in fit.orders],
+                "asked": None
+                if fit.asked is None
+                else dict(zip(("epsilon", "delta"), fit.asked, strict=True)),
+                "price": {
+                    "epsilon": spend.epsilon,
+                    "delta": spend.delta,
+                    "nats_person": spend.nats_person,
+                    "nats_table": spend.nats_table,
+                    "rho": spend.rho,
+                },
+                "entry": fit.entry,
+                "repeated": fit.repeated,
+            }
+        )
+
 
 class FitRecord(Record):
     """A fitted model, or the demonstration that the lecture's bound is wrong."""
@@ -212,3 +214,13 @@ class FitRecord(Record):
     fit: FittedRecord | None
     so_far: StatementRecord | None
     demonstration: dict[str, float] | None
+
+    @classmethod
+    def of(cls, dataset: str, fit: Summary, total: Statement) -> Self:
+        """A fit, and what everything in its ledger tells."""
+        return cls.made(dataset=dataset, fit=FittedRecord.of(fit), so_far=total.record(), demonstration=None)
+
+    @classmethod
+    def demonstrated(cls, facts: dict[str, float]) -> Self:
+        """No fit: the figures of the demonstration."""
+        return cls.made(dataset=None, fit=None, so_far=None, demonstration=facts)

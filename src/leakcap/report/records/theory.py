@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from leakcap.report.records.base import Part, Record
+from leakcap.report.records.base import Record
+from leakcap.statement.record import Part
 
 __all__ = [
     "AttackRecord",

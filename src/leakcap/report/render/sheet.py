@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from leakcap.plain import csv_text
+from leakcap.release.results.record import ReleasedRecord
 
 __all__ = ["values_text", "write_values"]
 
 _NUMBERS = ("value", "lower", "upper", "confidence")
 
 
-def write_values(releases: Sequence[Mapping[str, Any]], path: Path) -> None:
+def write_values(releases: Sequence[ReleasedRecord], path: Path) -> None:
     """Write the file; its folder is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(values_text(releases), encoding="utf-8")
 
 
-def values_text(releases: Sequence[Mapping[str, Any]]) -> str:
+def values_text(releases: Sequence[ReleasedRecord]) -> str:
     """The releases of a record, a line a value: the statistic, its keys, the value and its interval in full.
 
-    >>> rows = [{"keys": {"ward": "=A"}, "value": -3, "interval": [-33.0, 27.0]}]
-    >>> print(values_text([{"name": "n", "values": rows, "confidence": 0.95}]))
-    "statistic","ward","value","lower","upper","confidence"
-    "n","'=A","-3","-33.0","27.0","0.95"
+    >>> print(values_text([]))
+    "statistic","value","lower","upper","confidence"
     <BLANKLINE>
     """
-    names = dict.fromkeys(name for r in releases for row in r["values"] for name in row.get("keys") or {})
+    names = dict.fromkeys(name for r in releases for row in r.values for name in row.keys or {})
     heads = {name: f"{name}_" if name in ("statistic", *_NUMBERS) else name for name in names}
     lines: list[tuple[object, ...]] = [("statistic", *heads.values(), *_NUMBERS)]
     for release in releases:
-        for row in release["values"]:
-            keys = row.get("keys") or {}
-            cells = (release["name"], *(keys.get(name, "") for name in names), row["value"])
-            lines.append((*cells, *row["interval"], release["confidence"]))
+        for row in release.values:
+            keys = row.keys or {}
+            cells = (release.name, *(keys.get(name, "") for name in names), row.value)
+            lines.append((*cells, *row.interval, release.confidence))
     return csv_text(lines)

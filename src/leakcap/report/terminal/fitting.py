@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Balance
-from leakcap.models.summary import Summary
 from leakcap.plain import plain
-from leakcap.report.terminal.spending import balances_table
+from leakcap.report.records import CapRecord, FittedRecord
+from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.words.publication import number
-from leakcap.statement import Statement
+from leakcap.statement.record import StatementRecord
+from leakcap.statement.restated import restated
 
-__all__ = ["fit_json", "print_fit", "print_lecture"]
+__all__ = ["print_fit", "print_lecture"]
 
 _ACCENT, _SOFT = "cyan", "dim"
 
 
-def print_fit(console: Console, fit: Summary, total: Statement, balances: list[Balance]) -> None:
+def print_fit(console: Console, fit: FittedRecord, total: StatementRecord, caps: Sequence[CapRecord]) -> None:
     """Coefficients, guarantee, statement, budget."""
     console.print()
-    console.print(Text(fit.title, style="bold"))
+    console.print(Text(fit.model, style="bold"))
     table = _table("", "value", "interval")
     for one in fit.coefficients:
         table.add_row(
@@ -35,15 +35,15 @@ def print_fit(console: Console, fit: Summary, total: Statement, balances: list[B
     console.print()
     console.print(_orders(fit))
     if fit.asked is not None:
-        epsilon, delta = fit.asked
-        said = "no bound is known" if math.isinf(epsilon) else f"ε = {epsilon:.6g}"
-        console.print(f"At δ = {delta:g}: {said}.")
+        epsilon = fit.asked.epsilon
+        said = "no bound is known" if epsilon is None else f"ε = {epsilon:.6g}"
+        console.print(f"At δ = {fit.asked.delta:g}: {said}.")
     if fit.repeated:
         console.print("\nRepeated from the ledger, for free. --fresh pays for new noise.")
     console.print()
-    print_statement(console, total, balances, every="--json")
+    print_statement(console, restated(total), caps, every="--json")
     console.print()
-    console.print(balances_table(tuple(balances)))
+    console.print(caps_table(caps))
 
 
 def print_lecture(console: Console, facts: dict[str, float]) -> None:
@@ -59,57 +59,24 @@ def print_lecture(console: Console, facts: dict[str, float]) -> None:
     console.print("Take kind `linear` (noisy second moments) or `ridge` (output perturbation).")
 
 
-def fit_json(fit: Summary) -> dict[str, object]:
-    """The summary as JSON; ∞ is null."""
-    return {
-        "model": fit.title,
-        "coefficients": [
-            {
-                "name": one.name,
-                "value": one.value,
-                "interval": None if one.interval is None else [_finite(end) for end in one.interval],
-            }
-            for one in fit.coefficients
-        ],
-        "intervals": fit.intervals,
-        "noise": fit.noise,
-        "guarantee": [
-            {"alpha": o.alpha, "renyi": _finite(o.renyi), "level": _finite(o.level)} for o in fit.orders
-        ],
-        "asked": None if fit.asked is None else {"epsilon": _finite(fit.asked[0]), "delta": fit.asked[1]},
-        "price": {
-            "epsilon": fit.spend.epsilon,
-            "delta": fit.spend.delta,
-            "nats_person": _finite(fit.spend.nats_person),
-            "nats_table": _finite(fit.spend.nats_table),
-            "rho": _finite(fit.spend.rho),
-        },
-        "entry": fit.entry,
-        "repeated": fit.repeated,
-    }
-
-
-def _orders(fit: Summary) -> Table:
+def _orders(fit: FittedRecord) -> Table:
     table = _table("order α", "Rényi divergence, nats", "Sibson capacity, nats")
-    for order in fit.orders:
+    for order in fit.guarantee:
         table.add_row(f"{order.alpha:g}", _nats(order.renyi), _nats(order.level))
     return table
 
 
-def _nats(value: float) -> str:
-    return "no bound" if math.isinf(value) else f"{value:.6g}"
+def _nats(value: float | None) -> str:
+    return "no bound" if value is None else f"{value:.6g}"
 
 
-def _ends(interval: tuple[float, float] | None) -> str:
+def _ends(interval: tuple[float | None, float | None] | None) -> str:
     if interval is None:
         return "unknown"
-    if math.isinf(interval[1] - interval[0]):
+    low, high = interval
+    if low is None or high is None:
         return "anything: the noise hides it"
-    return f"{number(interval[0])} to {number(interval[1])}"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return f"{number(low)} to {number(high)}"
 
 
 def _table(*titles: str) -> Table:

@@ -5,20 +5,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.ledger import Account, Amendment, Balance, Entry, OdometerReading, SlotUse
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
+from leakcap.report.records import (
+    AmendmentRecord,
+    AmendRecord,
+    BudgetRecord,
+    CapRecord,
+    EntryRecord,
+    SlotRecord,
+    ToldRecord,
+)
 from leakcap.report.words.publication import cap_name
 from leakcap.report.words.wording import at_least, sum_text
 
 __all__ = [
-    "balances_table",
+    "caps_table",
     "print_accounts",
     "print_amendment",
     "print_amendments",
@@ -34,24 +42,24 @@ _MOST = 12
 _STATES = {"released": "", "reserved": "not released", "acknowledged": "lost", "planned": "plan"}
 
 
-def print_accounts(console: Console, dataset: str, accounts: Sequence[Account]) -> None:
+def print_accounts(console: Console, record: BudgetRecord) -> None:
     """Every account under its caps: everything, then analysts and the present period."""
-    console.print(Text(plain(dataset), style="bold"))
-    for account in accounts:
-        title = "" if account.scope == "everything" else f"{account.scope} {account.name or '(unnamed)'}"
-        if title:
-            console.print(Text(plain(f"\n{title}"), style="bold"))
-        console.print(balances_table([b for b in account.balances if b.cap is not None or not title]))
+    console.print(Text(plain(record.dataset), style="bold"))
+    console.print(caps_table(record.caps))
+    for account in record.accounts:
+        title = f"{account.scope} {account.name or '(unnamed)'}"
+        console.print(Text(plain(f"\n{title}"), style="bold"))
+        console.print(caps_table([cap for cap in account.caps if cap.limit is not None]))
 
 
-def print_told(console: Console, told: Sequence[OdometerReading]) -> None:
+def print_told(console: Console, told: Sequence[ToldRecord]) -> None:
     """What all answers so far tell together, a line for each δ."""
     for one in told:
         odds = f"All answers so far together: ε at most {at_least(one.epsilon)}"
         console.print(Text(f"\n{odds}, but with a probability of {one.delta:.6g}.", style="bold"))
 
 
-def print_slots(console: Console, slots: Sequence[SlotUse]) -> None:
+def print_slots(console: Console, slots: Sequence[SlotRecord]) -> None:
     """What each slot of a plan may still answer, at no further cost."""
     if not slots:
         return
@@ -60,12 +68,12 @@ def print_slots(console: Console, slots: Sequence[SlotUse]) -> None:
     for title in ("slot", "plan", "used", "of", "each at most"):
         table.add_column(title, justify="right" if title in ("used", "of") else "left")
     for one in slots:
-        cells = (one.slot.name, one.plan, f"{one.used:,}", f"{one.slot.count:,}", f"ε {one.slot.epsilon:g}")
+        cells = (one.name, one.plan, f"{one.used:,}", f"{one.count:,}", f"ε {one.epsilon:g}")
         table.add_row(*(Text(plain(cell)) for cell in cells))
     console.print(table)
 
 
-def print_spending(console: Console, entries: Sequence[Entry]) -> None:
+def print_spending(console: Console, entries: Sequence[EntryRecord]) -> None:
     """ε over time, by analyst and by kind of statistic."""
     if not entries:
         console.print(Text("\nNothing was spent yet.", style=_SOFT))
@@ -73,56 +81,54 @@ def print_spending(console: Console, entries: Sequence[Entry]) -> None:
     when, every = _moments(entries)
     _bars(console, "ε over time", entries, when, every=every)
     _bars(console, "ε by analyst", entries, lambda entry: entry.analyst or "(unnamed)")
-    _bars(console, "ε by kind", entries, lambda entry: entry.text.partition(" ")[0] or entry.query)
+    _bars(console, "ε by kind", entries, lambda entry: entry.query.partition(" ")[0] or entry.name)
 
 
-def print_entries(console: Console, entries: Sequence[Entry]) -> None:
+def print_entries(console: Console, entries: Sequence[EntryRecord]) -> None:
     """One line for each spend, its query and who asked."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for title in ("#", "query", "ε", "δ", "nats, person", "nats, table", ""):
         table.add_column(title, justify="left" if title == "query" else "right", no_wrap=title != "query")
     for entry in entries:
-        query = Text(plain(entry.query))
+        query = Text(plain(entry.name))
         who = f", {entry.analyst}" if entry.analyst else ""
         who += f", from slot {entry.slot}" if entry.slot else ""
-        query.append(plain(f"\n{entry.text}\n{entry.time:%Y-%m-%d %H:%M} UTC{who}"), style=_SOFT)
+        query.append(plain(f"\n{entry.query}\n{_moment(entry.time):%Y-%m-%d %H:%M} UTC{who}"), style=_SOFT)
         state = _STATES[entry.state]
-        spend = entry.spend
-        amounts = (spend.epsilon, spend.delta, spend.nats_person, spend.nats_table)
+        amounts = (entry.epsilon, entry.delta, entry.nats_person, entry.nats_table)
         table.add_row(str(entry.id or ""), query, *map(_amount, amounts), Text(state, style=_WARM))
     console.print()
     console.print(table)
 
 
-def print_amendments(console: Console, amendments: Sequence[Amendment]) -> None:
+def print_amendments(console: Console, amendments: Sequence[AmendmentRecord]) -> None:
     """Every amendment of the policy: when, who, why, what changed."""
     for amendment in amendments:
         by = f", by {amendment.by}" if amendment.by else ""
-        title = f"\nThe policy was amended on {amendment.time:%Y-%m-%d %H:%M} UTC{by}: {amendment.reason}"
+        when = f"{_moment(amendment.time):%Y-%m-%d %H:%M} UTC"
+        title = f"\nThe policy was amended on {when}{by}: {amendment.reason}"
         console.print(Text(plain(title), style="bold"))
         console.print(_changes(amendment))
         console.print(Text(plain(amendment.carried), style=_SOFT))
 
 
-def print_amendment(
-    console: Console, dataset: str, amendment: Amendment, balances: Sequence[Balance], *, preview: bool
-) -> None:
+def print_amendment(console: Console, record: AmendRecord) -> None:
     """One amendment, made or to be made, and every cap under it."""
-    console.print(Text(plain(dataset), style="bold"))
-    if preview:
+    console.print(Text(plain(record.dataset), style="bold"))
+    if record.preview:
         console.print(Text("\nA preview of an amendment: nothing was changed yet.", style="bold"))
-        console.print(_changes(amendment))
-        console.print(Text(plain(amendment.carried), style=_SOFT))
+        console.print(_changes(record.amendment))
+        console.print(Text(plain(record.amendment.carried), style=_SOFT))
     else:
-        print_amendments(console, [amendment])
+        print_amendments(console, [record.amendment])
     console.print(Text("\nUnder the new policy", style="bold"))
-    console.print(balances_table(balances))
-    if not preview:
+    console.print(caps_table(record.caps))
+    if not record.preview:
         told = "Whoever still has the old policy is refused from now on: hand out the new one."
         console.print(Text(f"\n{told}", style=_SOFT))
 
 
-def _changes(amendment: Amendment) -> Table:
+def _changes(amendment: AmendmentRecord) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for title in ("field", "before", "after", ""):
         table.add_column(title, no_wrap=title == "")
@@ -138,15 +144,15 @@ def _changes(amendment: Amendment) -> Table:
 def _bars(
     console: Console,
     title: str,
-    entries: Sequence[Entry],
-    group: Callable[[Entry], str],
+    entries: Sequence[EntryRecord],
+    group: Callable[[EntryRecord], str],
     *,
     every: Sequence[str] = (),
 ) -> None:
     """A bar for each group, largest first; or for `every` one of them in this order, the empty ones too."""
     sums: dict[str, list[float]] = {name: [] for name in every}
     for entry in entries:
-        sums.setdefault(group(entry), []).append(entry.spend.epsilon)
+        sums.setdefault(group(entry), []).append(math.inf if entry.epsilon is None else entry.epsilon)
     rows = [(name, sum_up(amounts), len(amounts)) for name, amounts in sums.items()]
     rows = rows[-_MOST:] if every else sorted(rows, key=lambda row: -row[1])[:_MOST]
     # Gaussian noise has no ε of its own: its bar is as long as the longest.
@@ -165,35 +171,39 @@ def _bars(
         console.print(Text(f"and {len(sums) - len(rows)} {which}", style=_SOFT))
 
 
-def _moments(entries: Sequence[Entry]) -> tuple[Callable[[Entry], str], list[str]]:
+def _moments(entries: Sequence[EntryRecord]) -> tuple[Callable[[EntryRecord], str], list[str]]:
     """Days, months or years, so that the bars are few; and all of them, also those without a spend."""
-    first, last = entries[0].time.date(), entries[-1].time.date()
+    first, last = (_moment(entry.time).date() for entry in (entries[0], entries[-1]))
     days = (last - first).days
     form = "%Y-%m-%d" if days < _MOST else "%Y-%m" if days < 30 * _MOST else "%Y"
     names = dict.fromkeys((first + timedelta(days=day)).strftime(form) for day in range(days + 1))
-    return lambda entry: entry.time.strftime(form), list(names)
+    return lambda entry: _moment(entry.time).strftime(form), list(names)
 
 
-def balances_table(balances: Sequence[Balance]) -> Table:
+def caps_table(caps: Sequence[CapRecord]) -> Table:
     """Every cap with what was spent of it, what is left, and a bar."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for title in ("cap", "spent", "left", "of", ""):
         table.add_column(title, justify="left" if title in ("cap", "") else "right", no_wrap=True)
-    for balance in balances:
-        name = cap_name(balance.name, balance.unit)
-        if balance.cap is None:
-            table.add_row(name, _amount(balance.spent), "", Text("not capped", style=_SOFT), "")
+    for cap in caps:
+        name, spent = cap_name(cap.cap, cap.unit), math.inf if cap.spent is None else cap.spent
+        if cap.limit is None:
+            table.add_row(name, _amount(spent), "", Text("not capped", style=_SOFT), "")
             continue
         # A cap of nothing of which nothing was spent is not used up: it is kept.
-        share = min(balance.spent / balance.cap, 1.0) if balance.cap else float(balance.spent > 0)
+        share = min(spent / cap.limit, 1.0) if cap.limit else float(spent > 0)
         # Nothing is drawn full, or empty, that is not.
         full = _WIDTH if share == 1.0 else min(_WIDTH - 1, math.ceil(share * _WIDTH))
         bar = Text("█" * full, style=_WARM if share > 0.8 else _FILL)
         bar.append("░" * (_WIDTH - full), style=_SOFT)
-        left = "" if balance.left is None else at_least(balance.left)
-        table.add_row(name, _amount(balance.spent), left, at_least(balance.cap), bar)
+        left = "" if cap.left is None else at_least(cap.left)
+        table.add_row(name, _amount(spent), left, at_least(cap.limit), bar)
     return table
 
 
-def _amount(value: float) -> str:
-    return sum_text(value)
+def _amount(value: float | None) -> str:
+    return sum_text(math.inf if value is None else value)
+
+
+def _moment(time: str) -> datetime:
+    return datetime.fromisoformat(time)

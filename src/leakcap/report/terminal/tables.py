@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
@@ -13,20 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from leakcap.plain import plain
-from leakcap.release.planning.better import Way
-from leakcap.release.results.exposure import exposure_of, exposure_of_plan
 from leakcap.report.plots.release import label
-from leakcap.report.terminal.spending import balances_table
+from leakcap.report.terminal.spending import caps_table
 from leakcap.report.words.promises import not_counted, protects
 from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales
 from leakcap.report.words.wording import in_short, sum_text, to_its_noise
+from leakcap.statement.restated import restated
 
 if TYPE_CHECKING:
     from leakcap.leakage import Hyper
     from leakcap.leakage.findings import Finding
-    from leakcap.ledger import Balance
-    from leakcap.release import Policy, Preview, Release
-    from leakcap.report.words.publication import Publication
+    from leakcap.release.asking.planned import WayRecord
+    from leakcap.report.records import CapRecord, PlanRecord, ReleasedRecord, ReleaseRecord
     from leakcap.statement import Statement
 
 __all__ = [
@@ -34,7 +33,7 @@ __all__ = [
     "print_hyper",
     "print_new_ledger",
     "print_preview",
-    "print_publication",
+    "print_release",
     "print_statement",
     "print_values",
 ]
@@ -51,55 +50,56 @@ def print_new_ledger(console: Console, url: str) -> None:
     console.print(Text(plain(f"\n{words}"), style=_WARM), soft_wrap=not console.is_terminal)
 
 
-def print_publication(
-    console: Console, publication: Publication, *, explain: bool = False, every: str = "--explain"
+def print_release(
+    console: Console, record: ReleaseRecord, *, explain: bool = False, every: str = "--explain"
 ) -> None:
     """The released values and what everything so far leaks; `every` is what shows all lines of it."""
     console.print()
-    console.print(Text(plain(publication.policy.dataset), style="bold"))
-    console.print(Text(plain(protects(publication.policy)), style=_SOFT))
+    console.print(Text(plain(record.dataset), style="bold"))
+    console.print(Text(plain(protects(record.policy)), style=_SOFT))
     console.print()
-    print_values(console, publication.releases, scale=explain)
-    for words in (ROUNDED, not_counted(publication.policy)):
+    print_values(console, record.releases, scale=explain)
+    for words in (ROUNDED, not_counted(record.policy)):
         if words:
             console.print(Text(plain(words), style=_SOFT))
     console.print()
-    print_statement(console, publication.total, publication.balances, explain=explain, every=every)
+    print_statement(console, restated(record.so_far), record.caps, explain=explain, every=every)
     console.print()
-    console.print(balances_table(publication.balances))
-    for amendment in publication.amendments:
-        words = f"The policy was amended on {amendment.time:%Y-%m-%d}: {amendment.reason}"
+    console.print(caps_table(record.caps))
+    for amendment in record.amendments:
+        when = datetime.fromisoformat(amendment.time)
+        words = f"The policy was amended on {when:%Y-%m-%d}: {amendment.reason}"
         console.print(Text(plain(words), style=_SOFT))
 
 
-def print_values(console: Console, releases: Sequence[Release], *, scale: bool = False) -> None:
+def print_values(console: Console, releases: Sequence[ReleasedRecord], *, scale: bool = False) -> None:
     """The values alone, with their intervals, and what was done to them afterwards."""
     console.print(_values(releases, scale))
-    for words in dict.fromkeys(release.counted for release in releases if release.counted):
+    for words in dict.fromkeys(release.counted or "" for release in releases if release.counted):
         names = [release.name for release in releases if release.counted == words]
         whose = "" if len(names) == len(releases) else f"{', '.join(names)}: "
         console.print(Text(plain(f"{whose}{words}"), style=_SOFT))
-    changed = [release for release in releases if release.post_processing is not None]
-    for release in changed:
-        words = f"{plain(release.name)}: {release.post_processing} (post-processing, which costs nothing)"
-        console.print(Text(words, style=_SOFT))
+    for release in releases:
+        if release.post_processed is not None:
+            words = f"{plain(release.name)}: {release.post_processed} (post-processing, which costs nothing)"
+            console.print(Text(words, style=_SOFT))
 
 
-def _values(releases: Sequence[Release], scale: bool) -> Table:
+def _values(releases: Sequence[ReleasedRecord], scale: bool) -> Table:
     table = _table("statistic", "value", "95 % interval", *(["noise scale"] if scale else []), "ε")
     for release in releases:
-        price = (*([scales(release)] if scale else []), f"{release.price.epsilon:g}")
+        price = (*([scales(release.noise.scales)] if scale else []), f"{release.price.epsilon:g}")
         if not release.grouped:
-            row = release.rows[0]
+            row = release.values[0]
             table.add_row(_name(release.name), *_cells(row.value, row.interval), *price)
             continue
         table.add_row(_name(release.name), "", "", *price)
-        if not release.rows:
+        if not release.values:
             table.add_row(Text("  no group had enough people to appear", style=_SOFT))
-        for row in release.rows[:MOST_ROWS]:
-            table.add_row(Text("  " + plain(label(row.keys))), *_cells(row.value, row.interval), "")
-        if len(release.rows) > MOST_ROWS:
-            more = len(release.rows) - MOST_ROWS
+        for row in release.values[:MOST_ROWS]:
+            table.add_row(Text("  " + plain(label(row.keys or {}))), *_cells(row.value, row.interval), "")
+        if len(release.values) > MOST_ROWS:
+            more = len(release.values) - MOST_ROWS
             table.add_row(Text(f"  … {more} more, in the report, --csv and --json", style=_SOFT))
     return table
 
@@ -117,7 +117,7 @@ def _cells(value: float, interval: tuple[float, float]) -> tuple[Text, str]:
 def print_statement(
     console: Console,
     statement: Statement,
-    balances: Sequence[Balance] = (),
+    caps: Sequence[CapRecord] = (),
     *,
     explain: bool = False,
     every: str = "--explain",
@@ -126,7 +126,7 @@ def print_statement(
 
     What would come after more of the same is told only where the caps allow it.
     """
-    left = [(balance.name, balance.left) for balance in balances]
+    left = [(cap.cap, cap.left) for cap in caps]
     lines = [line for line in statement.lines if line.key != "more" or may_come(statement, left)]
     parts: list[RenderableType] = []
     if explain:
@@ -141,7 +141,7 @@ def print_statement(
     console.print(Panel(Group(*parts), title=title, title_align="left", border_style=_SOFT, padding=(1, 2)))
 
 
-def _ways(ways: Sequence[Way]) -> str:
+def _ways(ways: Sequence[WayRecord]) -> str:
     """What each law of noise would err by, and how much of the caps it would take."""
     return ", ".join(
         f"{way.noise} {off_by(way.error)} for {sum_text(100.0 * way.share, 3)} % of the `{way.cap}` cap"
@@ -149,37 +149,38 @@ def _ways(ways: Sequence[Way]) -> str:
     )
 
 
-def print_preview(console: Console, previews: Sequence[Preview], policy: Policy) -> None:
+def print_preview(console: Console, record: PlanRecord) -> None:
     """Accuracy and price of each query, before anything is spent."""
     table = _table("statistic", "95 % error", "ε", "nats, person", "nats, table")
-    for p in previews:
+    for p in record.statistics:
         price = p.price
-        table_nats = "no bound" if price.nats_table == float("inf") else f"{price.nats_table:.4g}"
         table.add_row(
             _name(p.name),
             Text(off_by(p.error), style="bold " + _ACCENT),
             f"{price.epsilon:g}",
-            f"{price.nats_person.upper:.4g}",
-            table_nats,
+            _nats(price.nats_person),
+            _nats(price.nats_table),
         )
     console.print(table)
-    for p in previews:
+    for p in record.statistics:
         if p.remark:
             console.print(Text(plain(f"`{p.name}`: {off_by(p.error)} {p.remark}."), style=_SOFT))
         if p.useless is not None:
             console.print(Text(plain(p.useless), style=_WARM))
-        if p.price.chosen is not None:
-            console.print(Text(plain(f"`{p.name}`: {p.price.chosen}."), style=_SOFT))
+        if p.chosen is not None:
+            console.print(Text(plain(f"`{p.name}`: {p.chosen}."), style=_SOFT))
         elif p.ways:
             console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=_SOFT))
-    prices = [p.price for p in previews]
-    each = [exposure_of(p.price, p.name) for p in previews]
-    total = exposure_of_plan(prices, each, policy)
+    total = record.together.exposure
     with_slack = f" with δ = {total.delta:g}" if total.delta else ""
     words = f"All together ε = {total.epsilon:g}{with_slack}. Nothing was read and nothing was spent."
-    for told in (words, not_counted(policy)):
+    for told in (words, not_counted(record.policy)):
         if told:
             console.print(Text(plain(told), style=_SOFT))
+
+
+def _nats(value: float | None) -> str:
+    return "no bound" if value is None else f"{value:.4g}"
 
 
 def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from leakcap.errors import InvalidQuery, LedgerError
-from leakcap.ledger import Balance
-from leakcap.release import Preview, PrivateTable, Query, Release, preview, query_from
+from leakcap.release import PrivateTable, Query, preview, query_from
+from leakcap.release.asking.planned import PlannedRecord
+from leakcap.release.results.record import ReleasedRecord
 from leakcap.release.statistics import statistics
 from leakcap.web.releasing.ledger_view import policy_of
 from leakcap.web.serving.settings import Settings
@@ -125,12 +126,12 @@ _READ: Mapping[str, Callable[[str, str], object]] = {
 }
 
 
-def previewed(settings: Settings, query: Query) -> Preview:
+def previewed(settings: Settings, query: Query) -> PlannedRecord:
     """Accuracy and price of a query; touches neither data nor ledger."""
-    return preview([query], policy=policy_of(settings))[0]
+    return preview([query], policy=policy_of(settings))[0].record
 
 
-def released(settings: Settings, query: Query) -> tuple[Release, list[Balance]]:
+def released(settings: Settings, query: Query) -> ReleasedRecord:
     """The answer, paid for under every cap. Raises what the table raises, with nothing spent."""
     if not settings.allow_release or settings.ledger is None or settings.data is None:
         raise InvalidQuery("This explorer only shows. Start it with --allow-release to release.")
@@ -147,7 +148,7 @@ def released(settings: Settings, query: Query) -> tuple[Release, list[Balance]]:
         )
         try:
             (release,) = table.release([query])
-            return release, table.budget()
+            return release.record
         finally:
             table.ledger.close()
     finally:

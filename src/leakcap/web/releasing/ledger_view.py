@@ -14,8 +14,8 @@ from leakcap.ledger.people import SCOPE
 from leakcap.ledger.ticks import NOTHING, total, units
 from leakcap.release import Policy, exposure_so_far, load_policy
 from leakcap.release.results.recorded import parsed_answer
-from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import assumptions, cap_name, may_come, protects
+from leakcap.report.words.promises import assumptions, not_counted, protects
+from leakcap.report.words.publication import cap_name, may_come
 from leakcap.report.words.wording import at_least, sum_text
 from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines

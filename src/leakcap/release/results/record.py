@@ -1,0 +1,105 @@
+"""One private statistic as a record: what terminal, JSON, pages, CSV and data frames are made of.
+
+Nothing stands in it but what was released and what is public.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self, TypeAlias
+
+from pydantic import Field
+
+from leakcap.release.numbers.answers import Answers, Rows
+from leakcap.release.numbers.exact_integers import objects
+from leakcap.release.planning.price import Price
+from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
+from leakcap.statement.record import Delta, Epsilon, Nats, Number, Part, Rho, StatementRecord
+
+__all__ = ["KeyValue", "NoiseRecord", "PriceRecord", "ReleasedRecord", "RowRecord"]
+
+KeyValue: TypeAlias = bool | int | float | str
+
+
+class RowRecord(Part):
+    """A group's value, and the interval that holds the truth with the stated confidence."""
+
+    keys: dict[str, KeyValue] | None = None
+    value: Number
+    interval: tuple[Number, Number]
+
+
+class NoiseRecord(Part):
+    """The noise: its law, and the scale of each noisy part in the column's unit or in rows."""
+
+    mechanism: str
+    scales: dict[str, float]
+    chosen: Annotated[
+        str | None, Field(description="which noise was chosen and why, where the query left it open")
+    ] = None
+
+
+class PriceRecord(Part):
+    """What a query costs, at most."""
+
+    epsilon: Epsilon
+    delta: Delta
+    nats_person: Nats
+    nats_table: Nats
+    rho: Rho = None
+
+    @classmethod
+    def of(cls, price: Price) -> Self:
+        """The upper end of everything."""
+        return cls(
+            epsilon=price.epsilon,
+            delta=price.delta,
+            nats_person=price.nats_person.upper,
+            nats_table=price.nats_table,
+            rho=price.rho,
+        )
+
+
+class ReleasedRecord(Part):
+    """One private statistic."""
+
+    name: str
+    query: str
+    columns: Annotated[
+        tuple[str, ...], Field(description="the columns of the keys; none where the answer is one number")
+    ] = ()
+    values: tuple[RowRecord, ...]
+    confidence: float
+    post_processed: Annotated[
+        str | None, Field(description="what was done to the noisy numbers afterwards, which costs nothing")
+    ] = None
+    counted: Annotated[
+        str | None, Field(description="whom it counts, where people have caps of their own")
+    ] = None
+    noise: NoiseRecord
+    price: PriceRecord
+    repeated: bool = False
+    statement: StatementRecord
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the answer has a row for each group, rather than one number."""
+        return not self.values or bool(self.values[0].keys)
+
+    def rows(self) -> Rows:
+        """The values column by column."""
+        keys = [row.keys or {} for row in self.values]
+        names = self.columns or (keys[0] if keys else ())
+        labels = {name: objects([key[name] for key in keys]) for name in names}
+        return Rows(labels, Answers.of((row.value, row.interval) for row in self.values))
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`, as `Release.to_pandas` gives it."""
+        return pandas_of(self.rows())
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`, as `Release.to_arrow` gives it."""
+        return arrow_of(self.rows())
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`, as `Release.to_polars` gives it."""
+        return polars_of(self.rows())
