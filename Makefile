@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo explore docs test check test-slow bench peers attack-peers chromium postgresql flights wheel clean
+.PHONY: help demo explore docs test check test-slow slowest bench peers attack-peers chromium postgresql flights wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,9 @@ test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql check 
 
 test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql flights ## the slow suites alone
 	$(PYTEST) -n 2 --dist worksteal -m slow
+
+slowest: $(VENV)/.dev ## what each file of the tests takes of the processors (IN=tests/ledger: of these)
+	PYTHONPATH=tests $(PYTEST) -p slowest -m "not slow" $(IN)
 
 bench: $(VENV)/.dev ## the measured targets, beside the peers if `make peers` has installed them
 	@for script in benchmarks/*.py; do echo "== $$script"; \

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from ledger.server import emptied, running
+from warmed import Warmed
 
 POLICY = "ab12cd34ef56ab78"
 CAPS = Caps(epsilon=0.9)
@@ -77,25 +76,16 @@ def sql(file: Path) -> Callable[..., list[tuple[Any, ...]]]:
 
 
 @pytest.fixture
-def started(file: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def started(file: Path) -> Iterator[Callable[..., Warmed]]:
     """Start a Python process with `ledger` opened under a cap, running the given code."""
-    processes: list[subprocess.Popen[str]] = []
+    processes: list[Warmed] = []
     head = "import sys, time, os\nfrom leakcap.ledger import *\n"
 
-    def start(
-        code: str, caps: str = "Caps(epsilon=0.9)", url: str = f"sqlite:///{file}"
-    ) -> subprocess.Popen[str]:
+    def start(code: str, caps: str = "Caps(epsilon=0.9)", url: str = f"sqlite:///{file}") -> Warmed:
         opening = f"ledger = Ledger.open({url!r}, dataset='patients', policy={POLICY!r}, caps={caps})\n"
-        process = subprocess.Popen(
-            [sys.executable, "-c", head + opening + code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        processes.append(process)
-        return process
+        processes.append(Warmed(head + opening + code))
+        return processes[-1]
 
     yield start
     for process in processes:
-        process.kill()
-        process.communicate()
+        process.close()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,6 +16,7 @@ from sqlalchemy import Engine, event
 
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Ledger, database
+from warmed import done_warmed
 
 POLICY = "ab12cd34ef56ab78"
 OWNER = {"dataset": "patients", "policy": POLICY, "caps": Caps(epsilon=0.9)}
@@ -188,10 +186,8 @@ def test_a_full_disk(opened: Any, charge: Any, full_disk: None, sql: Any, tmp_pa
     with pytest.raises(LedgerError, match="the disk is full"):
         Ledger.open(f"sqlite:///{tmp_path}/fresh.db", **OWNER)
     event_, state = "SELECT count(*), max(seq) FROM leakcap_event", "SELECT * FROM leakcap_state"
-    subprocess.run(  # creates the ledger without the limit
-        [sys.executable, "-c", _FILL.format(url=f"sqlite:///{tmp_path}/hospital.db", policy=POLICY)],
-        check=True,
-    )
+    filled = done_warmed(_FILL.format(url=f"sqlite:///{tmp_path}/hospital.db", policy=POLICY))
+    assert filled.returncode == 0, filled.stderr  # the ledger was created without the limit
     ledger = opened(Caps(epsilon=1000.0))
     before = sql(event_, state)
     while True:
@@ -245,12 +241,8 @@ def test_a_read_only_file_can_be_read_and_not_spent_from(charge: Any, directory_
             ledger.reserve([charge()])
         path.chmod(0o444)
         directory.chmod(0o555 if directory_too else 0o777)
-        done = subprocess.run(
-            [sys.executable, "-c", _AS_NOBODY, str(path), POLICY],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        done = done_warmed(_AS_NOBODY, str(path), POLICY)
+        assert done.returncode == 0, done.stderr
     finally:
         directory.chmod(stat.S_IRWXU)
         shutil.rmtree(directory)
@@ -268,7 +260,7 @@ def test_a_kill_between_commit_and_release_keeps_the_spend(started: Any, opened:
         "time.sleep(60)"
     )
     assert process.stdout.readline() == "1\n"
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
     ledger = opened()
     assert [(entry.id, entry.spend.epsilon) for entry in ledger.unreleased()] == [(1, 0.5)]

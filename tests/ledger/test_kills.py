@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from leakcap.ledger import Ledger
+from warmed import done_warmed
 
 POLICY = """
 dataset = "ward"
@@ -76,10 +76,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(code: str, **values: object) -> str:
-    text = (_TABLE + code).format(**values)
-    done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, timeout=900, check=False
-    )
+    done = done_warmed((_TABLE + code).format(**values))
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from leakcap.errors import BudgetExceeded, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend, place
 from ledger.conftest import POLICY
+from warmed import Warmed
 
 ONE = Charge("n", "count", Spend(epsilon=0.1))
 Named = Callable[[Path], Ledger]
@@ -129,13 +129,12 @@ def test_what_the_path_names_no_longer_is_not_spent_from(file: Path, named: Name
 
 
 def test_a_renamed_ledger_does_not_lose_what_its_log_holds(
-    file: Path, named: Named, started: Callable[..., subprocess.Popen[str]]
+    file: Path, named: Named, started: Callable[..., Warmed]
 ) -> None:
     """A process that is killed leaves a log; the file alone, under another name, has room for its spends."""
     named(file).close()
     code = "ledger.reserve([Charge('n', 'count', Spend(0.1))] * 9); print('done', flush=True); time.sleep(60)"
     process = started(code, url=f"sqlite:///{file}")
-    assert process.stdout is not None
     assert process.stdout.readline() == "done\n"
     process.kill()
     process.wait()

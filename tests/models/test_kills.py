@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from leakcap.ledger import Ledger
+from warmed import done_warmed
 
 # Where the process dies: before the entry is marked, between a note and its file, half way through a file.
 RUN = """
@@ -72,10 +72,7 @@ QUICK = {"after it left"}
 
 
 def run(moment: str, mode: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-c", RUN, moment, mode, str(folder)]
-    return subprocess.run(
-        words, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False, timeout=120
-    )
+    return done_warmed(RUN, moment, mode, str(folder), seconds=120)
 
 
 @pytest.mark.parametrize(
