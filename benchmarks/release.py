@@ -2,7 +2,7 @@
 
 Every statistic there is, by every kind of key and with filters, beside the SQL that a person would write
 (`measuring/by_hand.py`, `measuring/walk.py`): medians of five runs that take turns in one process, three
-where a line is long and clearly kept. Ratios are to the SQL by hand, in wall and in CPU time; the target is
+where a long line's verdict is clear. Ratios are to the SQL by hand, in wall and in CPU time; the target is
 for all of a release, in CPU time. Then count + sum by many groups, with memory, as the least of fifteen runs;
 one row; and Spark. `--walk` stops before these, `--only mean,sum --keys none,text,filters` walks a part,
 `--json` writes what was measured and `--table` prints that as Markdown. `release.py 1000000` is a quick look,

@@ -40,13 +40,14 @@ def test_a_verdict_is_by_cpu_time_of_the_whole_release(measuring: Any) -> None:
     assert "| – | – | 1.10, **1.26** |" in measuring.table_of([replace(line, release=(1.0, 1.26))])
 
 
-def test_one_clearly_kept_and_long_line_is_measured_three_times(
+def test_a_long_line_with_a_clear_verdict_is_measured_three_times(
     measuring: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = [(1.0, 1.0), (0.5, 0.5), (1.0, 1.0)]
     monkeypatch.setattr(measuring, "turns", lambda actions: given)
     assert len(measuring._turns({}, 1.25)) == 3
     assert len(measuring._turns({}, 1.1)) == 5  # kept, but not clearly
+    assert len(measuring._turns({}, 0.8)) == 3  # clearly missed
     given[:] = [(seconds / 10, used / 10) for seconds, used in given]
     assert len(measuring._turns({}, 1.25)) == 5  # short
 

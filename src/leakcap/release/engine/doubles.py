@@ -17,10 +17,11 @@ from leakcap.release.columns.typed import ExactSum
 from leakcap.release.engine.base import Columns, Statement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
 
-__all__ = ["DoubleSums", "quick_or_sure", "written"]
+__all__ = ["ROUNDED", "DoubleSums", "quick_or_sure", "written"]
 
 _EXACT = 2**53
-_ROUNDS = 2**50
+ROUNDED = 2**50
+"""The size up to which adding and taking off a large double rounds to an integer."""
 
 
 class DoubleSums(Lowering):
@@ -39,7 +40,7 @@ class DoubleSums(Lowering):
     def limit(self, node: ExactSum) -> int | None:
         """Up to how many rows of a cell a total is exact; 0 where rounding is not, None for any number."""
         largest = int(node.args["largest"])
-        return _EXACT // max(largest, 1) if largest <= _ROUNDS else 0
+        return _EXACT // max(largest, 1) if largest <= ROUNDED else 0
 
 
 def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statement:

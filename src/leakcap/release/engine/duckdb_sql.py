@@ -14,7 +14,7 @@ from sqlglot import exp
 from leakcap.release.columns.typed import Bin, ExactSum, column, data_type
 from leakcap.release.engine import objects
 from leakcap.release.engine.bins import Even, even
-from leakcap.release.engine.doubles import DoubleSums
+from leakcap.release.engine.doubles import ROUNDED, DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, signed
 
 __all__ = ["Doubles", "Integers"]
@@ -131,6 +131,14 @@ class Integers(Lowering):
         """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""
         return cast(value, "BIGINT")
 
+    def placed(self, value: exp.Expression, centre: int, reach: int) -> exp.Expression:
+        """The centre is taken off in doubles where these hold all that occurs: a difference of integers is
+        checked for an overflow row by row, which costs as much as all that is done to a row before.
+        """
+        if centre == 0 or reach > ROUNDED:
+            return super().placed(value, centre, reach)
+        return cast(_less(self, value, centre), "BIGINT")
+
     def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
         """HASH of HASH: of several columns it is a chain of exclusive ors, whose order the second breaks."""
         seed = cast(exp.Parameter(this=exp.Var(this="seed")), "BIGINT")
@@ -159,12 +167,19 @@ class Doubles(DoubleSums, Integers):
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """(value + 1.5·2⁵²) − 1.5·2⁵²."""
-        return self.placed(value, 0)
+        return _less(self, value, 0)
 
-    def placed(self, value: exp.Expression, centre: int) -> exp.Expression:
-        """(value + 1.5·2⁵²) − (1.5·2⁵² + centre): both are integers, and so is what is between them."""
-        raised = exp.Paren(this=exp.Add(this=value, expression=self.number(_MAGIC)))
-        return exp.Paren(this=exp.Sub(this=raised, expression=self.number(_MAGIC + centre)))
+    def placed(self, value: exp.Expression, centre: int, reach: int) -> exp.Expression:
+        """A double; beyond what doubles round `limit` leaves the sum to integers."""
+        return _less(self, value, centre)
+
+
+def _less(lowering: Lowering, value: exp.Expression, centre: int) -> exp.Expression:
+    """(value + 1.5·2⁵²) − (1.5·2⁵² + centre), of sizes up to 2⁵⁰: both are integers of [2⁵², 2⁵³), which are
+    all doubles, so that the sum rounds to the nearest one, halves to even, and what is between both is exact.
+    """
+    raised = exp.Paren(this=exp.Add(this=value, expression=lowering.number(_MAGIC)))
+    return exp.Paren(this=exp.Sub(this=raised, expression=lowering.number(_MAGIC + centre)))
 
 
 def _tried(name: str, type_: str) -> exp.TryCast:

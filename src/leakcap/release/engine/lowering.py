@@ -130,7 +130,8 @@ class Lowering(ABC):
             ],
             default=self.constant(given["least"] - centre),
         )
-        within = self.placed(self.scaled(value, given["exponent"]), centre)
+        reach = max(abs(given["least"]), abs(given["most"]))
+        within = self.placed(self.scaled(value, given["exponent"]), centre, reach)
         return exp.Case(ifs=[exp.If(this=beyond, true=ends)], default=within)
 
     def bin(self, node: Bin) -> exp.Expression:
@@ -166,8 +167,8 @@ class Lowering(ABC):
             return value.copy()
         return exp.Mul(this=value.copy(), expression=self.number(2.0**exponent))
 
-    def placed(self, value: exp.Expression, centre: int) -> exp.Expression:
-        """The integer nearest to a double, less `centre`."""
+    def placed(self, value: exp.Expression, centre: int, reach: int) -> exp.Expression:
+        """The integer nearest to a double, less `centre`; neither is beyond ±`reach`."""
         return self.shifted(self.rounded(value), -centre)
 
     def shifted(self, tree: exp.Expression, by: int) -> exp.Expression:

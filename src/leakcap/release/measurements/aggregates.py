@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -18,7 +19,13 @@ __all__ = ["Aggregate", "Joint", "Known", "People", "Rows", "Squares", "Sum"]
 
 
 class Aggregate(ABC):
-    """One integer for each cell, from the columns that hold the rows' values: integers, an id, or NULL."""
+    """One integer for each cell, from the columns that hold the rows' values: integers, an id, or NULL.
+
+    `together` says that a row counts only with all of its values: the statement makes the others NULL where
+    one is.
+    """
+
+    together: ClassVar[bool] = False
 
     @abstractmethod
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
@@ -81,31 +88,24 @@ class Squares(Aggregate):
 
 @dataclass(frozen=True)
 class Joint(Aggregate):
-    """Over rows that have all of the first `width` values: Σ (`less` + `sign`·Π v_i), i in `places`.
+    """Over rows that have all of their values: Σ (`less` + `sign`·Π v_i), i in `places`.
 
     Without places the rows are counted. Nothing that is added up is beyond `largest`, nor the product itself.
     """
 
-    width: int
     places: tuple[int, ...]
     largest: int = 1
     less: int = 0
     sign: int = 1
+    together: ClassVar[bool] = True
 
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
-        """SUM(CASE WHEN the others are known THEN … END), exact: a product is NULL where a factor is."""
-        others = [value for place, value in enumerate(values[: self.width]) if place not in self.places]
-        known = [
-            exp.Not(this=exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null()))) for value in others
-        ]
+        """SUM of the product, exact: NULL where one value is, as all are then."""
         if not self.places:
-            one = exp.If(this=exp.and_(*known, copy=False), true=exp.Literal.number(1))
-            return exp.Count(this=exp.Case(ifs=[one]))
+            return exp.Count(this=values[0].copy())
         term: exp.Expression = values[self.places[0]].copy()
         for place in self.places[1:]:
             term = exp.Mul(this=term, expression=values[place].copy())
         if self.sign < 0:
             term = exp.Sub(this=exp.Literal.number(self.less), expression=exp.Paren(this=term))
-        if known:
-            term = exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=term)], default=exp.Null())
         return ExactSum(this=exp.Paren(this=term), largest=self.largest)

@@ -51,6 +51,7 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
         seed,
     )
     codes = [column(f"k{index}") for index in range(len(axes))]
+    inner = _together(inner, codes, plans)
     totals: list[exp.Expression] = []
     for plan in plans:
         mine, names = names[: len(plan.values)], names[len(plan.values) :]
@@ -62,6 +63,33 @@ def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     for axis, code in zip(axes, codes, strict=True):
         outer = outer.having(KeyFilter(this=axis.listed(code.copy())), copy=False)
     return outer.group_by(*codes, copy=False) if codes else outer
+
+
+def _together(rows: exp.Select, codes: Sequence[exp.Column], plans: Sequence[Plan]) -> exp.Select:
+    """The rows, in which all values of a plan that takes them together are NULL where one of them is.
+
+    In a reading of its own, so that each value is made once, and asked once whether it is there.
+    """
+    chosen: list[exp.Expression] = [code.copy() for code in codes]
+    before = 0
+    for plan in plans:
+        mine = [column(f"v{before + place}") for place in range(len(plan.values))]
+        before += len(mine)
+        together = any(part.aggregate.together for part in plan.parts)
+        chosen += [_beside(mine, place) if together else one.copy() for place, one in enumerate(mine)]
+    if all(isinstance(one, exp.Column) for one in chosen):
+        return rows
+    return exp.Select(expressions=chosen).from_(rows.subquery("known", copy=False), copy=False)
+
+
+def _beside(values: Sequence[exp.Column], place: int) -> exp.Expression:
+    """The value at `place`, NULL where another one is."""
+    others = [value for other, value in enumerate(values) if other != place]
+    if not others:
+        return values[place].copy()
+    known = [exp.Not(this=exp.Paren(this=exp.Is(this=one.copy(), expression=exp.Null()))) for one in others]
+    one = exp.If(this=exp.and_(*known, copy=False), true=values[place].copy())
+    return aliased(exp.Case(ifs=[one], default=exp.Null()), values[place].name)
 
 
 def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:

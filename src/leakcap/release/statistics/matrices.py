@@ -149,7 +149,7 @@ class Covariance(Statistic):
         joint: _Joint,
     ) -> JointMeasurement:
         """The noise of one number: its own unit times what all together move, in units, over ε."""
-        d, policy = len(grids), asked.policy
+        policy = asked.policy
         unit, step = 1, Fraction(1)
         for place in places:
             unit, step = unit * halves[place], step * grids[place].step
@@ -162,9 +162,9 @@ class Covariance(Statistic):
             else 1
         )
         aggregate: Aggregate = (
-            Joint(d, places, max(unit, raw), less=unit, sign=-1)
+            Joint(places, max(unit, raw), less=unit, sign=-1)
             if square
-            else Joint(d, places, max(unit, raw), less=0 if places else 1)
+            else Joint(places, max(unit, raw), less=0 if places else 1)
         )
         low = 0 if square else -unit if places else 1
         contribution = Contribution(low, unit, policy.rows_per_unit, asked.cells.size)

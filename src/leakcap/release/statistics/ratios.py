@@ -90,7 +90,7 @@ class Ratio(Statistic):
             largest = max(abs(grid.low), abs(grid.high))
             part = measured(
                 ("numerator", "denominator")[place],
-                Joint(2, (place,), largest),
+                Joint((place,), largest),
                 Contribution(grid.low, grid.high, policy.rows_per_unit, asked.cells.size),
                 asked.offer / 2,
                 unit=grid.step,
