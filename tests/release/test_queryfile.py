@@ -70,7 +70,7 @@ def test_a_budget_for_errors_and_for_the_least_total(folder: Path) -> None:
         ("budget = { epsilon = 1.0 }\n" + COUNT + "weight = 1\nerror = 3\n", "not both"),
         ("budget = { epsilon = 1.0, luck = 1 }\n" + COUNT, "not a known field"),
         ('budget = { epsilon = 1.0, for = "luck" }\n' + COUNT, "`budget.for`"),
-        ("budget = {}\n" + COUNT, "`epsilon` of the budget is missing"),
+        ("budget = {}\n" + COUNT, "`epsilon`, or `rho`, of the budget is missing"),
         (
             "budget = { epsilon = 1.0 }\n" + COUNT + "weigth = 2\n",
             "`weigth` of `query n` is not a known field",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,14 +16,25 @@ from leakcap.cli.targets import require_durable
 
 if TYPE_CHECKING:
     from leakcap.release import Policy, Query, Release
-    from leakcap.release.asking.budget import Objective
 
 __all__ = ["sql"]
 
 
 def sql(
     text: Annotated[str, typer.Argument(metavar="SELECT", help="The statement.", show_default=False)],
-    epsilon: Annotated[float, typer.Option(help="The ε that the statement's aggregates share.")],
+    epsilon: Annotated[
+        float | None, typer.Option(help="The ε that the statement's aggregates share.", show_default=False)
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option(help="The ρ that they share, in place of ε.", show_default=False)
+    ] = None,
+    error: Annotated[
+        str | None,
+        typer.Option(
+            help="The errors wanted of 95 % of the answers, e.g. 30 or 30,2; they say the price.",
+            show_default=False,
+        ),
+    ] = None,
     file: Annotated[
         Path,
         typer.Option("--in", help="The query file (TOML) whose policy, data and ledger are used."),
@@ -62,7 +73,11 @@ def sql(
     Example: leakcap sql "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis" --epsilon 0.5
     --in examples/hospital/release.toml --preview
     """
-    asked = _asked(text, epsilon, file, weights, delta, (aim, noise))
+    errors = _numbers(error, "--error")
+    one = errors[0] if errors is not None and len(errors) == 1 else errors
+    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "error": one}
+    price |= {"weights": _numbers(weights, "--weights"), "delta": delta, "aim": aim, "noise": noise}
+    asked = _asked(text, file, price)
     if preview:
         from leakcap.release import preview as preview_queries
 
@@ -89,9 +104,7 @@ class _Asked:
     ledger: str
 
 
-def _asked(
-    text: str, epsilon: float, file: Path, weights: str | None, delta: float | None, how: tuple[str, str]
-) -> _Asked:
+def _asked(text: str, file: Path, price: Mapping[str, Any]) -> _Asked:
     from leakcap.release import load_policy, load_queries
     from leakcap.release.sql.select import sql_queries
 
@@ -100,28 +113,19 @@ def _asked(
     # A table goes by the policy's name for the data, and by its own name in its database or folder.
     named = [place.table.rpartition(".")[2]] if place.table is not None else []
     tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
-    queries = sql_queries(
-        text,
-        policy,
-        epsilon,
-        tables=tables,
-        weights=_numbers(weights),
-        delta=delta,
-        aim=cast("Objective", how[0]),
-        noise=how[1],
-    )
+    queries = sql_queries(text, policy, tables=tables, **price)
     return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger)
 
 
-def _numbers(weights: str | None) -> list[float] | None:
+def _numbers(text: str | None, option: str) -> list[float] | None:
     from leakcap.errors import InvalidQuery
 
-    if weights is None:
+    if text is None:
         return None
     try:
-        return [float(part) for part in weights.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InvalidQuery(f"`--weights` must be numbers with commas between. Got {weights!r}.") from None
+        raise InvalidQuery(f"`{option}` must be numbers with commas between. Got {text!r}.") from None
 
 
 def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:

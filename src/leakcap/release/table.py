@@ -168,14 +168,17 @@ class PrivateTable(Asking):
         self,
         text: str,
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        error: float | Sequence[float] | None = None,
         delta: float | None = None,
         weights: Sequence[float] | None = None,
         aim: Objective = "shares by weight",
         noise: str = "laplace",
         fresh: bool = False,
     ) -> list[Release]:
-        """What a SELECT statement asks for, a release for each aggregate; they share ε equally or by weights.
+        """What a SELECT statement asks for, a release for each aggregate; they share ε, or `rho`, equally or
+        by weights, or cost what keeps an `error`, one for all or one for each.
 
         `FROM` names the policy's data set, or the `table` that was given. What is supported: `docs/sql.md`.
         """
@@ -183,6 +186,8 @@ class PrivateTable(Asking):
             text,
             self.policy,
             epsilon,
+            rho=rho,
+            error=error,
             tables=self._tables,
             weights=weights,
             delta=delta,

@@ -22,7 +22,7 @@ __all__ = ["Batch"]
 
 @dataclass(frozen=True)
 class Batch:
-    """Questions, and the budget that they share. `add` returns a new batch.
+    """Questions, and the budget of ε, or of `rho`, that they share. `add` returns a new batch.
 
     `release` pays for all of them in one entry of the ledger's, all or none, and reads the table once for
     those over the same rows and groups.
@@ -33,6 +33,7 @@ class Batch:
     delta: float | None = None
     aim: Objective = "shares by weight"
     drafts: tuple[QueryTemplate, ...] = ()
+    rho: float | None = None
 
     def add(
         self,
@@ -47,9 +48,11 @@ class Batch:
         return replace(self, drafts=(*self.drafts, question.draft(weight=weight, error=error, noise=noise)))
 
     def queries(self) -> list[Query]:
-        """The questions with their ε. Raises `InvalidQuery`; touches neither data nor ledger."""
+        """The questions with their prices. Raises `InvalidQuery`; touches neither data nor ledger."""
         policy = self.table.policy
-        return divided(self.drafts, policy, epsilon=self.epsilon, delta=self.delta, aim=self.aim)
+        return divided(
+            self.drafts, policy, epsilon=self.epsilon, rho=self.rho, delta=self.delta, aim=self.aim
+        )
 
     def preview(self) -> list[Preview]:
         """Accuracy and price of each at its share. Touches neither data nor ledger."""

@@ -11,6 +11,9 @@ so the least total is the sum of the least parts.
 
 **For equal errors**: w_i c_i/ε_i are equal
 where ε_i ∝ w_i c_i, and no other division has a smaller maximum, for it would give some ε_i less.
+
+**A budget in ρ** is divided the same way. Errors are c_i/√ρ_i there, of Gaussian noise exactly, so that the
+least total error has ρ_i ∝ (w_i c_i²)^½, and equal errors ρ_i ∝ (w_i c_i)².
 """
 
 from __future__ import annotations
@@ -39,6 +42,14 @@ _TICKS, _SLACK, _DIGITS = 12, 30, 15
 # The largest ε that is tried for a wanted error where no budget says so.
 _MOST = 1_000
 _FINE = 20
+_SIGNS = {"epsilon": "ε", "rho": "ρ"}
+# Which powers of the weight, and of c, a share is in proportion to: see above.
+_POWERS = {
+    ("least total error", "epsilon"): (1 / 3, 2 / 3),
+    ("equal errors", "epsilon"): (1.0, 1.0),
+    ("least total error", "rho"): (0.5, 1.0),
+    ("equal errors", "rho"): (2.0, 2.0),
+}
 # The 95 % error of one Laplace variable of scale 1.
 _LN_20 = math.log(20.0)
 
@@ -92,11 +103,13 @@ def divided(
     epsilon: float | None = None,
     delta: float | None = None,
     aim: Objective = "shares by weight",
+    rho: float | None = None,
 ) -> list[Query]:
-    """The drafts as queries whose ε add up to no more than `epsilon`. Touches neither data nor ledger.
+    """The drafts as queries whose ε add up to no more than `epsilon`, or whose ρ to no more than `rho`.
+    Touches neither data nor ledger.
 
-    What has an `error` gets the least ε that keeps it, the others share what is left. `epsilon` may be left
-    out where every draft has an `error`. `delta` goes in equal parts to the queries with private keys.
+    What has an `error` gets the least price that keeps it, the others share what is left. The budget may be
+    left out where every draft has an `error`. `delta` goes in equal parts to the queries with private keys.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -112,31 +125,39 @@ def divided(
         raise InvalidQuery("A batch must hold at least one query.")
     if aim not in AIMS:
         raise InvalidQuery(f"A budget is divided for one of {', '.join(AIMS)}. Got {aim!r}."[:200])
-    if epsilon is not None:
-        _check_budget(epsilon)
+    if epsilon is not None and rho is not None:
+        raise InvalidQuery("`rho` of the budget must be left out beside `epsilon`: give one of them.")
+    money, budget = ("epsilon", epsilon) if rho is None else ("rho", rho)
+    if budget is not None:
+        _check_budget(budget, money)
     slacks = _slacks(drafts, policy, delta)
     found = {
-        place: _least(draft, policy, slacks[place], epsilon)
+        place: _least(_Search(draft, policy, slacks[place], money), budget)
         for place, draft in enumerate(drafts)
         if draft.error is not None
     }
     rest = [place for place in range(len(drafts)) if place not in found]
-    found |= _shared(rest, drafts, policy, slacks, _left(epsilon, found, rest), aim)
-    return [draft.at(found[place], slacks[place]) for place, draft in enumerate(drafts)]
+    found |= _shared(rest, drafts, policy, slacks, _left(budget, found, rest, money), aim, money)
+    return [_at(draft, found[place], slacks[place], money) for place, draft in enumerate(drafts)]
 
 
-def _left(epsilon: float | None, found: Mapping[int, float], rest: Sequence[int]) -> Fraction:
+def _at(draft: QueryTemplate, price: float, delta: float | None, money: str) -> Query:
+    """The query at this ε or ρ."""
+    return draft.at(price, delta) if money == "epsilon" else draft.at(None, delta, rho=price)
+
+
+def _left(budget: float | None, found: Mapping[int, float], rest: Sequence[int], money: str) -> Fraction:
     """What the wanted errors leave of the budget. Raises `InvalidQuery` where that is nothing."""
     spent = sum(map(as_printed, found.values()), Fraction(0))
-    if epsilon is None:
+    if budget is None:
         if rest:
-            raise InvalidQuery("`epsilon` of the budget is missing: weights share it out.")
+            raise InvalidQuery("`epsilon`, or `rho`, of the budget is missing: weights share it out.")
         return Fraction(0)
-    left = as_printed(epsilon) - spent
+    left = as_printed(budget) - spent
     if left < 0 or (rest and left == 0):
         raise InvalidQuery(
-            f"The wanted errors need ε = {float(spent)!r} together, of a budget of {epsilon!r}. "
-            "Allow larger errors, or more ε."
+            f"The wanted errors need {_SIGNS[money]} = {float(spent)!r} together, of a budget of {budget!r}. "
+            f"Allow larger errors, or more {_SIGNS[money]}."
         )
     return left
 
@@ -148,27 +169,29 @@ def _shared(
     slacks: Sequence[float | None],
     left: Fraction,
     aim: Objective,
+    money: str,
 ) -> dict[int, float]:
-    """The ε of the drafts that have no wanted error."""
+    """The ε, or ρ, of the drafts that have no wanted error."""
     if not places:
         return {}
     weights = [1.0 if drafts[place].weight is None else float(drafts[place].weight or 0) for place in places]
     if aim != "shares by weight":
         each = float(left / len(places))
-        needs = [_constant(plan_query(drafts[place].at(each, slacks[place]), policy)) for place in places]
-        weights = _claims(aim, weights, needs)
-    return dict(zip(places, budget_shares(left, weights), strict=True))
+        plans = [plan_query(_at(drafts[place], each, slacks[place], money), policy) for place in places]
+        needs = [_constant(plan, each if money == "epsilon" else math.sqrt(each)) for plan in plans]
+        weights = _claims(aim, weights, needs, money)
+    return dict(zip(places, budget_shares(left, weights, name=money), strict=True))
 
 
-def _claims(aim: Objective, weights: Sequence[float], needs: Sequence[float]) -> list[float]:
+def _claims(aim: Objective, weights: Sequence[float], needs: Sequence[float], money: str) -> list[float]:
     """How much more than the least of them each gets, to nine digits: the last ones are others on another
     processor, where the same batch shall ask the same.
 
     In logarithms, because squares of large bounds are no doubles.
     """
-    square = aim == "least total error"
+    of_weight, of_need = _POWERS[aim, money]
     logs = [
-        (math.log(weight) + 2.0 * math.log(need)) / 3.0 if square else math.log(weight) + math.log(need)
+        of_weight * math.log(weight) + of_need * math.log(need)
         for weight, need in zip(weights, needs, strict=True)
     ]
     least = min(logs)
@@ -179,16 +202,19 @@ def _claims(aim: Objective, weights: Sequence[float], needs: Sequence[float]) ->
     return [float(f"{math.exp(log - least):.9g}") for log in logs]
 
 
-def _constant(plan: Plan) -> float:
-    """c where the 95 % error is c/ε: exact for one noisy sum or count, else from what a preview says."""
-    epsilon, expected = float(plan.query_epsilon or 0), plan.statistic.expected(plan).error
+def _constant(plan: Plan, divisor: float) -> float:
+    """c where the 95 % error is c/ε, or c/√ρ: exact for one noisy sum or count, else from what a preview
+    says."""
+    expected = plan.statistic.expected(plan).error
     if len(plan.parts) == 1 and plan.parts[0].mechanism == "discrete Laplace":
         expected = plan.parts[0].noise_scale * _LN_20
-    return max(expected * epsilon, 5e-324)
+    return max(expected * divisor, 5e-324)
 
 
-def budget_shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _TICKS) -> list[float]:
-    """`epsilon` by weights, each share rounded down to 10^−ticks, or to fifteen digits where it is large.
+def budget_shares(
+    budget: Fraction, weights: Sequence[float], *, ticks: int = _TICKS, name: str = "epsilon"
+) -> list[float]:
+    """A budget by weights, each share rounded down to 10^−ticks, or to fifteen digits where it is large.
 
     >>> budget_shares(Fraction(1), [1.0, 1.0, 1.0]), budget_shares(Fraction(9, 10), [0.1, 0.2])
     ([0.333333333333, 0.333333333333, 0.333333333333], [0.3, 0.6])
@@ -196,9 +222,9 @@ def budget_shares(epsilon: Fraction, weights: Sequence[float], *, ticks: int = _
     if not all(map(_positive, weights)):
         raise InvalidQuery("`weights` must be positive finite numbers.")
     if len(weights) == 1:
-        return [_floor(epsilon, ticks)]
+        return [_floor(budget, ticks, name)]
     exact = [as_printed(weight) for weight in weights]
-    return [_floor(epsilon * weight / sum(exact), ticks) for weight in exact]
+    return [_floor(budget * weight / sum(exact), ticks, name) for weight in exact]
 
 
 def _floor(share: Fraction, ticks: int, name: str = "epsilon") -> float:
@@ -227,54 +253,61 @@ def _has_private_keys(draft: QueryTemplate, policy: Policy) -> bool:
     return cells_of(query.kind.with_defaults(query), joined_policy(policy, query.join)).open
 
 
-def _least(draft: QueryTemplate, policy: Policy, delta: float | None, most: float | None) -> float:
-    """The least ε at which the answer stays within the wanted error, to six digits, rounded up."""
+@dataclass(frozen=True)
+class _Search:
+    """A query whose price is looked for."""
+
+    draft: QueryTemplate
+    policy: Policy
+    delta: float | None
+    money: str
+
+    def within(self, ticks: int, *, checked: bool = False) -> bool:
+        """Whether so many ticks keep the error. Too little to draw noise for does not."""
+        try:
+            plan = plan_query(_at(self.draft, _as_float(ticks), self.delta, self.money), self.policy)
+        except InvalidQuery:
+            if checked:
+                raise
+            return False
+        assert self.draft.error is not None
+        return plan.statistic.expected(plan).error <= self.draft.error
+
+
+def _least(search: _Search, most: float | None) -> float:
+    """The least price at which the answer stays within the wanted error, to six digits, rounded up."""
     limit = Fraction(_MOST) if most is None else as_printed(most)
     high = math.floor(limit * 10**_TICKS)
-    if not _within(draft, policy, delta, high, checked=True):
-        name, error = draft.content.get("name"), draft.error
+    if not search.within(high, checked=True):
+        name, error, sign = search.draft.content.get("name"), search.draft.error, _SIGNS[search.money]
         raise InvalidQuery(
-            f"Query `{name}` cannot stay within {error!r} with 95 % at ε = {float(limit)!r}. "
-            "Allow a larger error, or more ε."
+            f"Query `{name}` cannot stay within {error!r} with 95 % at {sign} = {float(limit)!r}. "
+            f"Allow a larger error, or more {sign}."
         )
-    while high > 1 and _within(draft, policy, delta, high // 2):
+    while high > 1 and search.within(high // 2):
         high //= 2
     low = high // 2
     while high - low > max(1, high >> _FINE):
         middle = (low + high) // 2
-        low, high = (low, middle) if _within(draft, policy, delta, middle) else (middle, high)
-    return _as_float(_short(draft, policy, delta, high, limit))
+        low, high = (low, middle) if search.within(middle) else (middle, high)
+    return _as_float(_short(search, high, limit))
 
 
-def _short(draft: QueryTemplate, policy: Policy, delta: float | None, ticks: int, limit: Fraction) -> int:
+def _short(search: _Search, ticks: int, limit: Fraction) -> int:
     """Rounded up to six digits, where that keeps the error and the limit."""
     unit = 10 ** max(0, len(str(ticks)) - 6)
     rounded = -(-ticks // unit) * unit
-    fits = Fraction(rounded, 10**_TICKS) <= limit and _within(draft, policy, delta, rounded)
+    fits = Fraction(rounded, 10**_TICKS) <= limit and search.within(rounded)
     return rounded if fits else ticks
-
-
-def _within(
-    draft: QueryTemplate, policy: Policy, delta: float | None, ticks: int, *, checked: bool = False
-) -> bool:
-    """Whether so many ticks of ε keep the error. Too little ε to draw noise for does not."""
-    try:
-        plan = plan_query(draft.at(_as_float(ticks), delta), policy)
-    except InvalidQuery:
-        if checked:
-            raise
-        return False
-    assert draft.error is not None
-    return plan.statistic.expected(plan).error <= draft.error
 
 
 def _as_float(ticks: int) -> float:
     return float(Fraction(ticks, 10**_TICKS))
 
 
-def _check_budget(epsilon: float) -> None:
-    if not _positive(epsilon):
-        raise InvalidQuery(f"`epsilon` must be a positive finite number. Got {epsilon!r}."[:100])
+def _check_budget(budget: float, name: str) -> None:
+    if not _positive(budget):
+        raise InvalidQuery(f"`{name}` must be a positive finite number. Got {budget!r}."[:100])
 
 
 def _positive(number: object) -> bool:

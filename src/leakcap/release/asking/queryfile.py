@@ -42,6 +42,7 @@ class _Budget(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     epsilon: float | None = None
+    rho: float | None = None
     delta: float | None = None
     aim: Objective = Field(default="shares by weight", alias="for")
 
@@ -153,7 +154,8 @@ def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
         content = {name: value for name, value in entry.items() if name not in ("weight", "error")}
         query_from({**content, "epsilon": 1.0}, owner=owner)
         drafts.append(QueryTemplate(content, weight=entry.get("weight"), error=entry.get("error")))
-    return divided(drafts, load_policy(policy), epsilon=budget.epsilon, delta=budget.delta, aim=budget.aim)
+    known = load_policy(policy)
+    return divided(drafts, known, epsilon=budget.epsilon, rho=budget.rho, delta=budget.delta, aim=budget.aim)
 
 
 def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:

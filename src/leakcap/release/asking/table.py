@@ -63,10 +63,15 @@ class Asking(Answering):
         return Selection(self)
 
     def batch(
-        self, *, epsilon: float | None = None, delta: float | None = None, aim: Objective = "shares by weight"
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        aim: Objective = "shares by weight",
+        rho: float | None = None,
     ) -> Batch:
         """An empty batch, whose questions share this budget by weights or wanted errors."""
-        return Batch(self, epsilon, delta, aim)
+        return Batch(self, epsilon, delta, aim, rho=rho)
 
     def count(self, **terms: Unpack[Terms]) -> Release:
         """How many rows, those with missing values included, each group for itself."""

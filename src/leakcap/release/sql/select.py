@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp, parse_one
 
@@ -74,16 +74,19 @@ class _Item:
 def sql_queries(
     text: str,
     policy: Policy,
-    epsilon: float,
+    epsilon: float | None = None,
     *,
     tables: Collection[str] = (),
     weights: Sequence[float] | None = None,
     delta: float | None = None,
     aim: Objective = "shares by weight",
     noise: str = "laplace",
+    rho: float | None = None,
+    error: float | Sequence[float] | None = None,
 ) -> list[Query]:
-    """The queries of a SELECT statement, which share `epsilon` equally or by `weights`, and `delta` equally;
-    all with this law of `noise`.
+    """The queries of a SELECT statement, which share `epsilon` or `rho` equally or by `weights`, and `delta`
+    equally; all with this law of `noise`. With an `error`, one for all or one for each aggregate, each costs
+    what keeps 95 % of its answers within it, of the budget where one is given.
 
     `FROM` names the policy's data set, or one of `tables`. A name that is not an SQL word of its own may
     stand as it is, any other in double quotes; names are matched exactly, words of SQL in either case.
@@ -117,18 +120,41 @@ def sql_queries(
     asked = [item for item in items if item.statistic is not None]
     if not asked:
         raise words.refusal("nothing is counted, added up or averaged", items[0].start, _allowed())
-    weights = [1.0] * len(asked) if weights is None else list(weights)
-    if len(weights) != len(asked):
-        raise InvalidQuery(f"`weights` must be one for each aggregate. Got {len(weights)} for {len(asked)}.")
-    if not all(isinstance(weight, int | float) and 0.0 < weight < float("inf") for weight in weights):
-        raise InvalidQuery("`weights` must be positive finite numbers.")
+    chosen_by = {"where": condition, "by": by, "join": scope.tables, "noise": noise}
+    claims = _claims_of(len(asked), weights, error)
     drafts = [
-        _draft(item, name, weight, {"where": condition, "by": by, "join": scope.tables, "noise": noise})
-        for item, name, weight in zip(asked, _query_names(asked), weights, strict=True)
+        _draft(item, name, claim, chosen_by)
+        for item, name, claim in zip(asked, _query_names(asked), claims, strict=True)
     ]
     for item, draft in zip(asked, drafts, strict=True):
-        _plan(words, draft.at(epsilon, delta), policy, item.start)
-    return divided(drafts, policy, epsilon=epsilon, delta=delta, aim=aim)
+        offered = 1.0 if epsilon is None else epsilon
+        query = draft.at(offered, delta) if rho is None else draft.at(None, delta, rho=rho)
+        _plan(words, query, policy, item.start)
+    return divided(drafts, policy, epsilon=epsilon, rho=rho, delta=delta, aim=aim)
+
+
+_Claim: TypeAlias = tuple[float | None, float | None]
+
+
+def _claims_of(
+    count: int, weights: Sequence[float] | None, error: float | Sequence[float] | None
+) -> list[_Claim]:
+    """For each aggregate its weight or its wanted error. Raises `InvalidQuery`."""
+    if error is not None:
+        if weights is not None:
+            raise InvalidQuery("`weights` must be left out beside `error`, which says what each costs.")
+        errors = [error] * count if isinstance(error, int | float) else list(error)
+        if len(errors) != count:
+            raise InvalidQuery(
+                f"`error` must be one for all or for each aggregate. Got {len(errors)} for {count}."
+            )
+        return [(None, one) for one in errors]
+    weights = [1.0] * count if weights is None else list(weights)
+    if len(weights) != count:
+        raise InvalidQuery(f"`weights` must be one for each aggregate. Got {len(weights)} for {count}.")
+    if not all(isinstance(weight, int | float) and 0.0 < weight < float("inf") for weight in weights):
+        raise InvalidQuery("`weights` must be positive finite numbers.")
+    return [(one, None) for one in weights]
 
 
 def _joined(lists: Sequence[Sequence[Spelled]]) -> list[Spelled]:
@@ -316,7 +342,7 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
-def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> QueryTemplate:
+def _draft(item: _Item, name: str, claim: _Claim, chosen: Mapping[str, Any]) -> QueryTemplate:
     column, condition = item.column, chosen["where"]
     if item.statistic == "count" and column is not None:
         quoted = '"' + column.replace('"', '""') + '"'
@@ -325,7 +351,8 @@ def _draft(item: _Item, name: str, weight: float, chosen: Mapping[str, Any]) -> 
     content = {"name": name, "statistic": item.statistic, "column": column, **chosen, "where": condition}
     if len(item.columns) == 2:
         content |= {"column": None, "columns": item.columns}
-    return QueryTemplate(content, weight=weight)
+    weight, error = claim
+    return QueryTemplate(content, weight=weight, error=error)
 
 
 def _plan(words: Words, query: Query, policy: Policy, start: int) -> None:
