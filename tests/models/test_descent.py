@@ -36,7 +36,7 @@ from seeded import SeededSource, discrete_gaussian_chi_square
 @pytest.mark.parametrize("shift", [(3,), (1, 2), (2, -2)])
 @pytest.mark.parametrize("order", [2, 3, 7])
 def test_the_curve_against_sums_over_the_lattice(order: int, shift: tuple[int, ...]) -> None:
-    """σ² = 5, q = 1/5: one direction is the formula, the other below it; in one and two dimensions."""
+    """σ² = 5, q = 1/5: the curve is above both directions, and above the larger by what the grid costs."""
     variance, q, reach = 5, mpmath.mpf(1) / 5, 45
     with mpmath.workdps(30):
         line = {z: mpmath.exp(-mpmath.mpf(z * z) / (2 * variance)) for z in range(-reach - 5, reach + 6)}
@@ -51,40 +51,49 @@ def test_the_curve_against_sums_over_the_lattice(order: int, shift: tuple[int, .
         there, back = (float(mpmath.log(v) / (order - 1)) for v in (there, back))
     length = math.sqrt(sum(s * s for s in shift))
     curve = RenyiCurve(math.sqrt(variance) / length, Fraction(1, 5), 1, replace=False)
-    assert curve.presence(order) == pytest.approx(there, rel=1e-9)
-    assert back <= there
+    assert back <= there <= curve.presence(order) <= there * (1 + 1e-7)
 
 
-def test_the_other_direction_is_never_worse() -> None:
-    """a^α − a^{1−α} + r(c^α − c^{1−α}) ≥ 0 with a = 1−q+qr, c = 1−q+q/r, for any r, q and α ≥ 1."""
-    r = np.exp(np.linspace(-8, 8, 401))
-    for q in (1e-3, 0.1, 0.5, 0.9):
-        for alpha in (1.0, 1.3, 2.0, 5.5, 20.0):
-            a, c = 1 - q + q * r, 1 - q + q / r
-            terms = np.array([a**alpha, -(a ** (1 - alpha)), r * c**alpha, -r * c ** (1 - alpha)])
-            assert (terms.sum(axis=0) >= -1e-13 * np.abs(terms).sum(axis=0)).all()
-
-
-def test_the_curve_is_the_accountants_and_its_epsilon_is_above_the_exact_one() -> None:
-    """The continuous Gaussian's Rényi divergence agrees; its exact ε is below ours, by less than a fifth."""
+def test_the_curve_and_its_epsilon_are_those_of_continuous_noise() -> None:
+    """Above them by what the grid and rounding to so many digits cost."""
     rate, steps, delta = Fraction(1, 50), 300, 1e-5
     curve = RenyiCurve(1.2, rate, steps, replace=False)
     loss = PrivacyLoss.of_mechanism(Gaussian(1.2)).sampled(float(rate)) ** steps
-    for order in (2.0, 5.0, 16.0):
-        assert curve.presence(order) == pytest.approx(loss.renyi(order).upper, rel=1e-6)
-    assert curve.presence(2.5) >= loss.renyi(2.5).upper * (1 - 1e-9)
-    exact = max(loss.epsilon(delta).upper, loss.reverse.epsilon(delta).upper)
-    assert exact <= curve.epsilon(delta) <= 1.2 * exact
+    for order in (1.0, 1.1, 2.0, 2.5, 16.0, 256.0):
+        truth = max(loss.renyi(order).lower, loss.reverse.renyi(order).lower)
+        assert truth <= curve.presence(order) <= truth * (1 + 1e-6)
+    assert (
+        loss.epsilon_both(delta).lower <= curve.epsilon(delta) <= loss.epsilon_both(delta).upper * (1 + 1e-4)
+    )
+
+
+def test_a_thousand_steps_are_charged_exactly() -> None:
+    """1.828236667 is the exact figure of σ = 1, q = 1/100, 1,000 steps at δ = 10⁻⁵."""
+    assert 1.828236667 <= RenyiCurve(1.0, Fraction(1, 100), 1000, replace=False).epsilon(1e-5) <= 1.8283
+    full = RenyiCurve(30.0, Fraction(1), 200, replace=True)
+    with mpmath.workdps(30):
+        mu, epsilon = 2 * mpmath.sqrt(200) / 30, mpmath.mpf(repr(full.epsilon(1e-6)))
+        tail = mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * mpmath.ncdf(-epsilon / mu - mu / 2)
+        assert 0.9999 * 1e-6 <= tail <= 1e-6
+
+
+def test_noise_that_hides_nothing_is_charged_as_if_everybody_were_in() -> None:
+    """Below an eighth of the clip, where a sample hides next to nothing; nothing overflows."""
+    for noise in (0.01, 0.12, 0.13):
+        curve = RenyiCurve(noise, Fraction(1, 2), 3, replace=False)
+        assert curve.presence(256.0) <= RenyiCurve(noise, Fraction(1), 3, replace=False).presence(256.0)
+        assert 0.0 < curve.epsilon(1e-6) < math.inf
+    assert RenyiCurve(0.01, Fraction(1, 2), 3, replace=True).epsilon(1e-6) > 1e4
 
 
 def test_levels_and_contents() -> None:
     """A full step between two contents is a Gaussian at twice the distance; by way of absence costs more."""
     full = RenyiCurve(2.0, Fraction(1), 1, replace=True)
-    assert full.at(3.0).epsilon == pytest.approx(3 * 2**2 / (2 * 2.0**2), rel=1e-9)
-    assert full.level(3.0).nats == pytest.approx(3 / (2 * 2.0**2), rel=1e-9)
+    assert 3 * 2**2 / (2 * 2.0**2) < full.at(3.0).epsilon < 3 * 2**2 / (2 * 2.0**2) * (1 + 2e-8)
+    assert 3 / (2 * 2.0**2) < full.level(3.0).nats < 3 / (2 * 2.0**2) * (1 + 2e-8)
     sampled = RenyiCurve(2.0, Fraction(1, 10), 10, replace=True)
     assert sampled.contents(4.0) > sampled.presence(4.0)
-    assert math.isinf(sampled.presence(5000.0))
+    assert sampled.presence(5000.0) <= 10 * 5000 / (2 * 2.0**2)
     assert noise_multiplier_for(epsilon=1.0, delta=1e-5, rate=Fraction(1, 10), steps=10) < 2.0
 
 
@@ -96,7 +105,7 @@ def test_the_capacity_at_order_one_is_the_divergence_from_absence(
     """Sums over the lattice, in one and two dimensions: what a person's presence adds to the absent's answer.
 
     The capacity of a step is the least divergence of all contents from any one law (Topsøe 1967), so at most
-    that; the curve is above it, by less than 5 % where a person is seldom in.
+    that; the curve is it, but for the digits that are kept.
     """
     length = math.sqrt(sum(s * s for s in shift))
     deviation = 5.0 * length
@@ -111,11 +120,10 @@ def test_the_capacity_at_order_one_is_the_divergence_from_absence(
     exact = float((mixed * np.log(mixed / absent)).sum())
     for replace in (False, True):
         assert exact * (1 - 1e-9) <= RenyiCurve(5.0, rate, 1, replace).level(1.0).nats
-    assert curve.presence(1.0) <= exact * (1.05 if rate <= Fraction(1, 10) or rate == 1 else 1.3)
+    assert curve.presence(1.0) <= exact * (1 + 2e-8)
     assert curve.presence(1.0) <= curve.presence(2.0)
-    assert RenyiCurve(5.0, rate, 7, replace=False).presence(1.0) == pytest.approx(
-        7 * curve.presence(1.0), rel=1e-9
-    )
+    seven = RenyiCurve(5.0, rate, 7, replace=False).presence(1.0)
+    assert 7 * exact * (1 - 1e-9) <= seven <= 7 * curve.presence(1.0) * (1 + 2e-8)
 
 
 def _product(lines: list[Any]) -> Any:
@@ -149,8 +157,8 @@ def test_page_terminal_ledger_and_curve_say_one_number_at_order_one() -> None:
         (entry,) = ledger.entries()
     first = summary.orders[0]
     assert first.alpha == 1.0
-    assert first.level == pytest.approx(float(Fraction(200, 2 * 30**2)), rel=1e-12)
-    assert first.renyi == pytest.approx(float(Fraction(4 * 200, 2 * 30**2)), rel=1e-12)
+    assert 200 / (2 * 30**2) <= first.level <= 200 / (2 * 30**2) * (1 + 2e-8)
+    assert 4 * 200 / (2 * 30**2) <= first.renyi <= 4 * 200 / (2 * 30**2) * (1 + 2e-8)
     assert summary.spend.nats_person == first.level
     assert entry.spend.nats_person == pytest.approx(first.level, abs=1e-12)
     assert all(order.level < order.renyi for order in summary.orders)

@@ -17,6 +17,7 @@ from leakcap.accounting.partition import Partition, group, parallel
 from leakcap.accounting.personal import Filter, Odometer, PersonalBudgets
 from leakcap.accounting.price import InformationPrice, information_price, information_total
 from leakcap.accounting.profile import Profile, Values
+from leakcap.accounting.sampled_steps import SampledSteps
 from leakcap.accounting.table import LossTable, from_pld, loss_table, to_pld
 from leakcap.accounting.telling import guess_among, most_telling
 
@@ -31,6 +32,7 @@ __all__ = [
     "PersonalBudgets",
     "PrivacyLoss",
     "Profile",
+    "SampledSteps",
     "Values",
     "balls_in_bins",
     "best_orders",

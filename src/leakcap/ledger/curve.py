@@ -33,8 +33,9 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 from leakcap.errors import LedgerError
-from leakcap.ledger.implied import renyi_of_pure
+from leakcap.ledger.implied import renyi_of_pure, rho_of_pure
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Curve, spend_ticks
+from leakcap.numeric import up
 
 __all__ = [
     "FILTER_ORDERS",
@@ -45,6 +46,7 @@ __all__ = [
     "curve_ticks",
     "least_epsilon",
     "odometer_surcharges",
+    "rho_beside_delta",
     "surcharges",
     "two_steps",
 ]
@@ -68,6 +70,24 @@ def curve_of_pure(epsilon: float) -> tuple[float, ...]:
     0.735326
     """
     return tuple(renyi_of_pure(epsilon, order) for order in ORDERS)
+
+
+def rho_beside_delta(curve: Sequence[float], rho: Fraction, epsilon: float) -> Fraction:
+    """The ρ of an answer with this ε and a δ, but for the δ: the least of its own, of what ε allows, and of
+    the supremum over α > 1 of the smaller of curve and ε, divided by α.
+
+    A curve grows with α, so that between two orders the quotient is at most the right end by the left order.
+
+    >>> gaussian = tuple(order / 10 for order in ORDERS)
+    >>> rho_beside_delta(gaussian, Fraction(1, 10), 1.0) == Fraction(1, 10)
+    True
+    >>> sampled = tuple(order / 100 if order < 8 else 9.0 for order in ORDERS)
+    >>> round(float(rho_beside_delta(sampled, Fraction(10), 0.5)), 9) == round(0.5 / 7, 9)
+    True
+    """
+    ends = (*curve[1:], math.inf)
+    most = max(min(nats, epsilon) / order for order, nats in zip(ORDERS, ends, strict=True))
+    return min(rho, Fraction(rho_of_pure(epsilon)), Fraction(up(most)))
 
 
 @lru_cache(maxsize=4096)

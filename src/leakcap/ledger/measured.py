@@ -4,7 +4,7 @@
 
 Names and fields are those of dp-accounting's `DpEvent`s where it has one. Numbers that are not whole stand as
 exact fractions. Of an event follow its ε, its δ, its ρ, and its Rényi curve between neighbours, in both
-directions.
+directions; and of noise that has no ε without a δ, the ε at a charge's δ.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
 from leakcap.errors import InvalidParameter
-from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.curve import ORDERS, curve_of_pure, rho_beside_delta
 from leakcap.ledger.implied import rho_of_pure
-from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks
+from leakcap.ledger.steps import form_of, proven_epsilon, steps_of
+from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, units
 from leakcap.numeric import float_up, up
 
 __all__ = [
@@ -34,6 +36,8 @@ __all__ = [
 ]
 
 _LARGEST = Fraction(10**6)
+_NEARLY = 1e-5
+"""Of an ε that was searched for: how near to it the search ends."""
 _DEEPEST = 4
 
 
@@ -111,16 +115,42 @@ def covered(text: str, charged: Ticks) -> bool:
     found = guarantee(text)
     if charged.delta is not None and found.delta * TICKS_PER_UNIT > charged.delta + 1:
         return False
-    pure = charged.epsilon is not None and not charged.delta
-    if pure and (found.epsilon is None or found.epsilon * TICKS_PER_UNIT > (charged.epsilon or 0) + 1):
-        return False
-    if charged.rho is not None and found.rho * TICKS_PER_UNIT * (1 - Fraction(1, 10**9)) > charged.rho + 1:
-        return False
+    if charged.epsilon is not None:
+        least = _least_epsilon(text, charged.delta or 0)
+        if least is None or least * TICKS_PER_UNIT > charged.epsilon + 1:
+            return False
+    if charged.rho is not None:
+        rho = found.rho
+        if charged.delta and charged.epsilon is not None:
+            rho = rho_beside_delta(found.curve, rho, units(charged.epsilon))
+        if rho * TICKS_PER_UNIT * (1 - Fraction(1, 10**9)) > charged.rho + 1:
+            return False
     most = math.inf if charged.epsilon is None else charged.epsilon
     return all(
         ticks is None or ticks + 1 >= min(nats * TICKS_PER_UNIT, most) * (1 - 1e-9)
         for ticks, nats in zip(charged.curve, found.curve, strict=False)
     )
+
+
+@lru_cache(maxsize=4096)
+def _least_epsilon(text: str, delta: int) -> Fraction | None:
+    """The least ε that a charge of this event with so many ticks of δ may state; None where there is none."""
+    found = guarantee(text)
+    if found.epsilon is not None or not delta:
+        return found.epsilon
+    event, at = _read(text), delta / TICKS_PER_UNIT
+    form = form_of(event)
+    if form is not None:
+        bound = steps_of(form).epsilon(at)
+        if bound.lower:
+            return Fraction(bound.lower)
+        proven = bound.upper  # no least ε is known: what the curve of the steps proves
+    elif event["name"] == "ZCDpEvent":
+        rho = float_up(_fraction(event, "rho"))
+        proven = convert(ZeroConcentratedDP(rho), ApproxDP, delta=at).epsilon
+    else:
+        proven = proven_epsilon(found.curve, at)
+    return Fraction(proven * (1 - _NEARLY))
 
 
 def laplace_distance(text: str) -> Fraction | None:
@@ -182,8 +212,12 @@ def _checked(event: Any, deep: int) -> None:
             whole = isinstance(event[field], int) and not isinstance(event[field], bool)
             if not whole or not 0 <= event[field] <= 10**30:
                 raise InvalidParameter(f"`{field}` of `{name}` must be a whole number.")
-        elif _fraction(event, field) == 0 and field in ("noise_multiplier",):
+        elif _fraction(event, field) == 0 and field in ("noise_multiplier", "sampling_probability"):
             raise InvalidParameter(f"`{field}` of `{name}` must be above 0.")
+        elif field == "sampling_probability" and _fraction(event, field) > 1:
+            raise InvalidParameter(f"`{field}` of `{name}` must be at most 1.")
+    if name in ("PoissonSampledDpEvent", "ReplacedDpEvent") and form_of(event) is None:
+        raise InvalidParameter(f"`event` of `{name}` must be steps of Gaussian noise.")
 
 
 def _fraction(event: Mapping[str, Any], field: str) -> Fraction:
@@ -280,6 +314,20 @@ def _linear(rho: Fraction) -> Guarantee:
     return Guarantee(Fraction(0) if rho == 0 else None, Fraction(0), curve, rho)
 
 
+def _of_steps(event: Mapping[str, Any]) -> Guarantee:
+    form = form_of(event)
+    assert form is not None  # checked when it was read
+    return Guarantee(None, Fraction(0), tuple(map(steps_of(form).renyi, ORDERS)), _rho(event))
+
+
+def _rho_of_steps(event: Mapping[str, Any]) -> Fraction:
+    """A sample hides nothing at high orders: the ρ of steps in which everybody is; four times it by way of
+    absence, for at order α that is no more than two contents at twice the distance."""
+    form = form_of(event)
+    assert form is not None
+    return (4 if form.replaced else 1) * form.steps / (2 * form.noise**2)
+
+
 def _all(event: Mapping[str, Any]) -> Guarantee:
     return _together([(_computed(one), 1) for one in event["events"]])
 
@@ -319,6 +367,8 @@ _KINDS: Mapping[str, _Kind] = {
     "LaplaceDpEvent": _Kind(("noise_multiplier",), _laplace, _laplace_rho),
     "GaussianDpEvent": _Kind(("noise_multiplier",), _gaussian, _gaussian_rho),
     "ZCDpEvent": _Kind(("rho",), _concentrated, lambda event: _fraction(event, "rho")),
+    "PoissonSampledDpEvent": _Kind(("sampling_probability", "event"), _of_steps, _rho_of_steps),
+    "ReplacedDpEvent": _Kind(("event",), _of_steps, _rho_of_steps),
     "BoundedDpEvent": _Kind(("event", "epsilon"), _bounded, _bounded_rho),
     "SelfComposedDpEvent": _Kind(
         ("event", "count"), _repeated, lambda event: int(event["count"]) * _rho(event["event"])

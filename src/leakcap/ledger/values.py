@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
-from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
+from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
 from leakcap.ledger.details import FROM, people_from
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
 from leakcap.ledger.measured import event_text, pure_event, required, rho_of
@@ -103,7 +103,12 @@ class Spend:
 
     def _implied_rho(self) -> float:
         """What the event or ε says: of an answer with a δ what it is but for that."""
-        return float_up(rho_of(self.event)) if self.event else rho_of_pure(self.epsilon)
+        if not self.event:
+            return rho_of_pure(self.epsilon)
+        own = rho_of(self.event)
+        if self.delta > 0.0 and not math.isinf(self.epsilon):
+            own = rho_beside_delta(self.curve or (math.inf,) * len(ORDERS), own, self.epsilon)
+        return float_up(own)
 
     def ticks(self, alpha: float | None) -> Ticks:
         """The spend of one query in ticks, each rounded up, in a ledger whose level is `alpha`."""

@@ -226,7 +226,7 @@ class PrivateGradientDescent(PrivateModel):
         # Under replace-one a step in which everybody takes part moves by twice the length: the curve says so.
         steps = _STEPS // most
         unit = self.learning_rate * (self.clip / most) / (steps * batch)
-        variance = Fraction(float(self.noise_multiplier) * steps * most) ** 2
+        variance = (Fraction(float(self.noise_multiplier)) * steps * most) ** 2
         chosen = np.flatnonzero(coins(self._rate, data.people, self.source)[data.person])
         total = self._total(theta, data.X[chosen], data.y[chosen], most)
         noise = discrete_gaussian(variance, theta.size, self.source)
@@ -270,6 +270,7 @@ class PrivateGradientDescent(PrivateModel):
             nats_table=float("inf"),
             nats_level=level if level <= 1e6 else float("inf"),
             curve=tuple(map(curve.between_neighbours, ORDERS)),
+            event=curve.event,
         )
 
     def _keep(self, theta: Floats, examples: Examples) -> None:

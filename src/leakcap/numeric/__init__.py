@@ -14,6 +14,7 @@ from leakcap.numeric.rounding import (
     hypot_up,
     product_up,
     short_down,
+    short_up,
     sum_up,
     up,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "product_up",
     "safe_log",
     "short_down",
+    "short_up",
     "sum_up",
     "up",
     "xlogx",

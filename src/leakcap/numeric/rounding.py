@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 _UNIT = 2.0**-53
@@ -49,6 +49,17 @@ def short_down(value: float) -> float:
     if not math.isfinite(value):
         return value
     return float(Context(prec=9, rounding=ROUND_FLOOR).create_decimal(repr(value)))
+
+
+def short_up(value: float, digits: int = 9) -> float:
+    """The first digits of a number from 0, rounded up: the same where processors differ in the last of all.
+
+    >>> short_up(0.011124691134915566), short_up(0.3), short_up(1.8282366665, 6)
+    (0.0111246912, 0.3, 1.82824)
+    """
+    if not math.isfinite(value):
+        return value
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value)))
 
 
 def float_up(value: Fraction | int) -> float:
