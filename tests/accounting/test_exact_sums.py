@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from families import import_all
 from leakcap.accounting import Filter, Odometer, compose, group
 from leakcap.accounting.personal import cost
 from leakcap.definition import (
@@ -29,6 +30,7 @@ from leakcap.definition import (
 from leakcap.errors import BudgetExceeded, LeakcapError, NoRoute
 
 ADD_UP = "the sum"
+import_all("leakcap.definition")
 KINDS = tuple(sorted(Definition.__subclasses__(), key=lambda kind: kind.__name__))
 
 

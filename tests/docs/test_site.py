@@ -6,7 +6,6 @@ import ast
 import importlib
 import inspect
 import json
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import leakcap
+from families import import_all
 from leakcap.definition import Definition, edges
 from leakcap.mechanism import Mechanism
 from leakcap.release.statistics import statistics
@@ -142,9 +142,8 @@ def written(thing: type) -> Iterator[tuple[str, str, int]]:
 
 def leaves(kind: type) -> list[type]:
     """Public classes of leakcap below this one that nothing extends."""
-    for module in pkgutil.walk_packages(leakcap.__path__, "leakcap."):
-        if module.name.startswith(("leakcap.definition", "leakcap.mechanism")):
-            importlib.import_module(module.name)
+    import_all("leakcap.definition")
+    import_all("leakcap.mechanism")
     found = [leaf for child in kind.__subclasses__() for leaf in leaves(child)]
     mine = kind.__module__.startswith("leakcap.") and not kind.__name__.startswith("_")
     return found or ([kind] if mine else [])

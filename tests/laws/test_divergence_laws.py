@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import leakcap.divergence as module
+from families import leaves
 from leakcap.divergence import Divergence
 
 CHANNELS = 150
-
-
-def leaves(base: type[Divergence]) -> list[type[Divergence]]:
-    below = base.__subclasses__()
-    return [leaf for child in below for leaf in leaves(child)] if below else [base]
 
 
 RULERS = [

@@ -19,6 +19,7 @@ import pytest
 from scipy.stats import chi2
 
 import leakcap.mechanism
+from families import import_all, leaves
 from laws import continuous_references as references
 from leakcap.adversary import Adversary, AllPriors, GivenPrior, Neighbours
 from leakcap.bound import Bound
@@ -34,12 +35,8 @@ SAMPLES = 4_000
 NOISE_FIELDS = ("epsilon", "scale", "sigma", "erasure", "crossover", "delta")
 
 
-def leaves(root: type[Mechanism] = Mechanism) -> list[type[Mechanism]]:
-    below = root.__subclasses__()
-    return [leaf for child in below for leaf in leaves(child)] if below else [root]
-
-
-LEAVES = leaves()
+import_all("leakcap.mechanism")
+LEAVES = leaves(Mechanism)
 EXAMPLES = [example for leaf in LEAVES for example in leaf.examples()]
 
 

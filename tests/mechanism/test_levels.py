@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from families import import_all, leaves
 from leakcap.adversary import AllPriors, AllPriorsJoint, Neighbours
 from leakcap.capacities import capacity
 from leakcap.divergence import Renyi, TotalVariation
@@ -19,11 +20,6 @@ from leakcap.mechanism.levels import gaussian_ranges, laplace_ranges
 JOINT = AllPriorsJoint()
 ORDERS = (0.3, 0.999, 1.0, 1.001, 1.5, 2.0, 3.0, 8.0, math.inf)
 NOISES = [Laplace(2.0), Laplace(1.0), Laplace(0.2), Gaussian(2.0), Gaussian(1.0), Gaussian(0.2)]
-
-
-def leaves(kind):
-    below = kind.__subclasses__()
-    return itertools.chain.from_iterable(map(leaves, below)) if below else [kind]
 
 
 def density(noise):
@@ -140,6 +136,7 @@ def test_the_ranges_bound_is_what_it_says():
 def test_every_mechanism_answers_at_every_order():
     """The catalogue: one without a finite channel answers by itself, the others through the solver."""
     asked = alone = 0
+    import_all("leakcap.mechanism")
     for leaf in leaves(Mechanism):
         for example in leaf.examples():
             try:

@@ -107,6 +107,7 @@ def exact_prior(prior: list[float]) -> Row:
     "leakcap.capacities.diameter.diameter",
     "leakcap.capacities.verb.capacity",
     "leakcap.capacities.verb.solve",
+    "leakcap.capacities.verb.solver",
     "leakcap.capacities.verb.HasExact.exact",
 )
 def diameters(full: bool) -> Iterator[Case]:

@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from families import import_all
 from leakcap.errors import InvalidParameter
 from leakcap.report.records import Record
 from leakcap.report.render.html import render_html
@@ -31,6 +32,7 @@ REPORTED = {"release", "preview", "budget", "channel", "dalenius", "audit", "att
 def kinds() -> dict[str, type[Record]]:
     """The records by the name and version that they print; the schema of a schema has none."""
     found: dict[str, type[Record]] = {}
+    import_all("leakcap.report.records")
     for kind in Record.__subclasses__():
         if "schema_" in kind.model_fields:
             (name,) = (TypeAdapter(kind.model_fields["schema_"].annotation).json_schema()["const"],)

@@ -18,7 +18,7 @@ from leakcap.capacities.solvers.certificate import ShannonCertificate
 from leakcap.capacities.solvers.newton import Iterate, Search
 from leakcap.capacities.solvers.rows import DenseRows
 from leakcap.capacities.solvers.shannon import _Shannon, shannon_capacity
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -32,7 +32,7 @@ _ROUNDS = 80
 _UNIT = 2.0**-53
 
 
-@solve.register
+@solver.register
 def input_cost(adversary: InputCost, channel: Channel, divergence: Divergence) -> Bound:
     """sup I(X; Y) over priors of expected cost at most c, in nats; the witness is such a prior.
 

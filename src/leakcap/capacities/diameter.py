@@ -14,7 +14,7 @@ from leakcap.adversary import Neighbours
 from leakcap.bound import Bound
 from leakcap.capacities.solvers import rational
 from leakcap.capacities.solvers.columns import row_residue, widest_column
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidParameter
@@ -41,7 +41,7 @@ Pair = tuple[int, int]
 Ends = tuple[float, float]
 
 
-@solve.register
+@solver.register
 def diameter(adversary: Neighbours, channel: Channel, divergence: Divergence) -> Bound:
     """max over neighbouring pairs, both directions, of D(row_x ‖ row_x'); the witness is the pair.
 

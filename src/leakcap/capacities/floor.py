@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from leakcap.adversary import EntropyFloor
 from leakcap.bound import Bound
 from leakcap.capacities.solvers.columns import column_extremes, log_quotient, row_residue
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -38,7 +38,7 @@ _WHOLE = 8 * _UNIT
 """A floor this close to ln n, relatively, is taken as ln n: only the uniform prior is left."""
 
 
-@solve.register
+@solver.register
 def entropy_floor(adversary: EntropyFloor, channel: Channel, divergence: Divergence) -> Bound:
     """sup of the log-lift (the information at α = ∞) over priors of entropy ≥ b, certified at both ends.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leakcap.adversary import GivenPrior
 from leakcap.bound import Bound
 from leakcap.capacities.solvers.columns import row_residue
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -28,7 +28,7 @@ _SMALLEST = 1e-290
 """Products of prior and output below this are on their way to zero: logarithms instead."""
 
 
-@solve.register
+@solver.register
 def given_prior(adversary: GivenPrior, channel: Channel, divergence: Divergence) -> Bound:
     """min_Q D_α(P_XY ‖ P_X × Q) under the prior; mutual information at α = 1."""
     if not isinstance(divergence, Renyi):

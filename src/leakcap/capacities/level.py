@@ -20,7 +20,7 @@ from leakcap.capacities.solvers.level_prior import LevelObjective
 from leakcap.capacities.solvers.level_simplex import MOST_SECRETS, simplex_ceiling
 from leakcap.capacities.solvers.shannon import shannon_capacity
 from leakcap.capacities.solvers.sibson import sibson_capacity
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -37,7 +37,7 @@ _WORK = 2e7
 """Matrix entries that one ascent may touch."""
 
 
-@solve.register
+@solver.register
 def level(adversary: AllPriorsJoint, channel: Channel, divergence: Divergence) -> Bound:
     """sup over priors of D_α(P_XY ‖ P_X × P_Y), for α in (0, ∞], in nats.
 

@@ -19,7 +19,7 @@ import numpy as np
 from leakcap.adversary import InputCost, PowerConstraint
 from leakcap.bound import Bound
 from leakcap.capacities.cost import input_cost
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter, require
@@ -96,7 +96,7 @@ def require_order(divergence: Divergence, *orders: float) -> float:
     return divergence.alpha
 
 
-@solve.register
+@solver.register
 def power_constraint(adversary: PowerConstraint, channel: Channel, divergence: Divergence) -> Bound:
     """A finite channel whose inputs are numbers: mutual information with their squares as costs.
 

@@ -14,7 +14,7 @@ from leakcap.capacities.solvers.shannon import shannon_capacity
 from leakcap.capacities.solvers.sibson import sibson_capacity
 from leakcap.capacities.solvers.sparse_rows import SparseRows
 from leakcap.capacities.solvers.sparse_shannon import large_shannon_capacity
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -29,7 +29,7 @@ _DENSE = 1 << 22
 """Entries up to which a sparse channel is solved as a dense one, to 1e-9 nats instead of 1e-6."""
 
 
-@solve.register
+@solver.register
 def radius(adversary: AllPriors, channel: Channel, divergence: Divergence) -> Bound:
     """min over Q of max over secrets of D_α(row ‖ Q), with the prior that attains the lower end.
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+import importlib
+import pkgutil
+from functools import cache, singledispatch
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from leakcap.adversary import Adversary, Neighbours
@@ -11,7 +14,7 @@ from leakcap.channel import Channel
 from leakcap.divergence import Divergence
 from leakcap.errors import InvalidParameter
 
-__all__ = ["HasExact", "capacity", "solve"]
+__all__ = ["HasExact", "capacity", "solve", "solver"]
 
 
 @runtime_checkable
@@ -61,9 +64,24 @@ def capacity(
     return channel.exact(divergence, adversary) or solve(adversary, channel.channel(), divergence)
 
 
-@singledispatch
 def solve(adversary: Adversary, channel: Channel, divergence: Divergence) -> Bound:
-    """The solver for one class of adversaries; each solver file registers its own."""
+    """What the solver for this class of adversaries finds, without a closed form."""
+    _import_solvers()
+    return solver(adversary, channel, divergence)
+
+
+@singledispatch
+def solver(adversary: Adversary, channel: Channel, divergence: Divergence) -> Bound:
+    """One solver a file, which registers itself when it is imported."""
     raise InvalidParameter(
         f"`adversary` must be one that leakcap has a solver for. Got {adversary!r}. See `leakcap.adversary`."
     )
+
+
+@cache
+def _import_solvers() -> None:
+    """All of them, when the first capacity is asked for: a preview asks for none and need not wait."""
+    for folder in (Path(__file__).parent, Path(__file__).parent / "records"):
+        package = "leakcap.capacities" if folder.name == "capacities" else "leakcap.capacities.records"
+        for module in pkgutil.iter_modules([str(folder)]):
+            importlib.import_module(f"{package}.{module.name}")

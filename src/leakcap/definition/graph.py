@@ -10,9 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from leakcap.definition.base import Definition
-from leakcap.errors import InvalidParameter
 
-__all__ = ["FACTS", "Implication", "edges", "implications", "implies"]
+__all__ = ["FACTS", "Implication", "enrolled", "implies"]
 
 Rule = Callable[..., Definition | None]
 
@@ -115,33 +114,11 @@ def implies(
     return enrol
 
 
-def edges() -> tuple[Implication, ...]:
-    """All edges of the graph.
-
-    >>> from leakcap.definition import edges
-    >>> len(edges()) > 70
-    True
-    """
-    return tuple(_EDGES)
-
-
-def implications(source: type[Definition], target: type[Definition] | None = None) -> tuple[Implication, ...]:
-    """All edges from `source`, or those from `source` to `target`; looser published ones come last.
-
-    >>> from leakcap.definition import MIDP, PureDP, implications
-    >>> for edge in implications(PureDP, MIDP):
-    ...     print(round(edge(PureDP(1.0), values=2).nats, 4), edge.citation.split(",")[0])
-    0.1233 Dong
-    0.1109 Kairouz
-    0.4621 Cuff & Yu 2016
-    """
-    for kind in (source, target):
-        if kind is not None and not (isinstance(kind, type) and issubclass(kind, Definition)):
-            raise InvalidParameter(f"`implications` must be asked between definitions. Got {kind!r}.")
-    found = [e for e in _EDGES if e.source is source and target in (None, e.target)]
-    return tuple(sorted(found, key=lambda e: e.loose))
-
-
 def target_fields(target: type[Definition]) -> frozenset[str]:
     """Names of the target's own fields, which a caller may fix by keyword."""
     return frozenset(f.name for f in fields(target)) - {"neighbours"}
+
+
+def enrolled() -> tuple[Implication, ...]:
+    """The edges of the files that were imported so far; all of them are `leakcap.definition.edges()`."""
+    return tuple(_EDGES)

@@ -8,7 +8,8 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from leakcap.definition.base import Definition, Relation
-from leakcap.definition.graph import FACTS, Implication, edges, target_fields
+from leakcap.definition.catalogue import edges
+from leakcap.definition.graph import FACTS, Implication, target_fields
 from leakcap.definition.keywords import check_ranges
 from leakcap.definition.refusals import counterexample, refusal
 from leakcap.definition.steps import Route, Step

@@ -15,25 +15,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leakcap.lazily import lazily
-from leakcap.policy.caps import PolicyCaps
-from leakcap.policy.declared import Column
-from leakcap.policy.document import IdUnit, Policy, load_policy
-from leakcap.release.asking.accuracy import Preview, preview
-from leakcap.release.asking.batch import Batch
-from leakcap.release.asking.queryfile import QueryFile, load_queries
-from leakcap.release.asking.selection import Question, Selection
-from leakcap.release.engine.base import Engine
-from leakcap.release.planning.price import Price
-from leakcap.release.planning.queries import Query, query_from
-from leakcap.release.results.comparing import Comparison, difference, ratio_of
-from leakcap.release.results.consistent import agreeing, consistent
-from leakcap.release.results.exposure import exposure_of, exposure_so_far
-from leakcap.release.results.noisy_totals import Covariances
-from leakcap.release.results.result import Release, Row, Rows
 
 if TYPE_CHECKING:
+    from leakcap.policy.caps import PolicyCaps
+    from leakcap.policy.declared import Column
+    from leakcap.policy.document import IdUnit, Policy, load_policy
     from leakcap.release.amending import amend, amendment
+    from leakcap.release.asking.accuracy import Preview, preview
+    from leakcap.release.asking.batch import Batch
+    from leakcap.release.asking.queryfile import QueryFile, load_queries
+    from leakcap.release.asking.selection import Question, Selection
     from leakcap.release.engine import DuckDB, attach
+    from leakcap.release.engine.base import Engine
+    from leakcap.release.planning.price import Price
+    from leakcap.release.planning.queries import Query, query_from
+    from leakcap.release.results.comparing import Comparison, difference, ratio_of
+    from leakcap.release.results.consistent import agreeing, consistent
+    from leakcap.release.results.exposure import exposure_of, exposure_so_far
+    from leakcap.release.results.noisy_totals import Covariances
+    from leakcap.release.results.result import Release, Row, Rows
     from leakcap.release.sql.select import sql_queries
     from leakcap.release.table import PrivateTable, dry_run, open_ledger
 
@@ -78,9 +78,23 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "leakcap.policy.caps": ("PolicyCaps",),
+        "leakcap.policy.declared": ("Column",),
+        "leakcap.policy.document": ("IdUnit", "Policy", "load_policy"),
+        "leakcap.release.asking.accuracy": ("Preview", "preview"),
+        "leakcap.release.asking.batch": ("Batch",),
+        "leakcap.release.asking.queryfile": ("QueryFile", "load_queries"),
+        "leakcap.release.asking.selection": ("Question", "Selection"),
+        "leakcap.release.engine.base": ("Engine",),
+        "leakcap.release.planning.price": ("Price",),
+        "leakcap.release.planning.queries": ("Query", "query_from"),
+        "leakcap.release.results.comparing": ("Comparison", "difference", "ratio_of"),
+        "leakcap.release.results.consistent": ("agreeing", "consistent"),
+        "leakcap.release.results.exposure": ("exposure_of", "exposure_so_far"),
+        "leakcap.release.results.noisy_totals": ("Covariances",),
+        "leakcap.release.results.result": ("Release", "Row", "Rows"),
         "leakcap.release.amending": ("amend", "amendment"),
-        "leakcap.release.engine.attaching": ("attach",),
-        "leakcap.release.engine.duck": ("DuckDB",),
+        "leakcap.release.engine": ("DuckDB", "attach"),
         "leakcap.release.sql.select": ("sql_queries",),
         "leakcap.release.table": ("PrivateTable", "dry_run", "open_ledger"),
     },

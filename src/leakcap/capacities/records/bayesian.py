@@ -22,7 +22,7 @@ from leakcap.capacities.diameter import diameter
 from leakcap.capacities.given import information_ends
 from leakcap.capacities.records.databases import Known, over_beliefs, record_codes, restricted
 from leakcap.capacities.solvers.columns import row_residue
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solve, solver
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidChannel, InvalidParameter
@@ -40,7 +40,7 @@ _CHOICES = 1 << 12
 """Channels with one database for each value of a record that are solved."""
 
 
-@solve.register
+@solver.register
 def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergence: Divergence) -> Bound:
     """max over records i and known subsets S of the information of order α that Y has of X_i given X_S.
 
@@ -121,7 +121,7 @@ def _finite(alpha: float, masses: Floats, values: Floats) -> float:
     return float(logsumexp(np.log(masses[live]) + (alpha - 1.0) * values[live])) / (alpha - 1.0)
 
 
-@solve.register
+@solver.register
 def bayesian_neighbours(adversary: BayesianNeighbours, channel: Channel, divergence: Divergence) -> Bound:
     """max over records i, known subsets S and values of D(P_{Y|x_i,x_S} ‖ P_{Y|x_i',x_S}); witness (i, S)."""
     prior = as_prior(adversary.prior, channel.shape[0])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import AllPriors, AllPriorsJoint, Centre, Neighbours, StrongAdversary
 from leakcap.bound import Bound
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solve, solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidChannel, InvalidParameter
@@ -83,7 +83,7 @@ def hamming_neighbours(channel: Channel, distance: int = 1) -> Neighbours:
     return Neighbours(tuple(pairs))
 
 
-@solve.register
+@solver.register
 def strong_adversary(adversary: StrongAdversary, channel: Channel, divergence: Divergence) -> Bound:
     """sup over groups of unknown records and contexts of the capacity of what remains; witness: `Known`.
 

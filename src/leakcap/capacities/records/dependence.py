@@ -22,7 +22,7 @@ from leakcap.adversary import DependentRecords
 from leakcap.bound import Bound
 from leakcap.capacities.records.databases import record_codes
 from leakcap.capacities.solvers.columns import log_quotient, row_residue
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -32,7 +32,7 @@ from leakcap.numeric.rounding import down, up
 __all__ = ["dependent_records"]
 
 
-@solve.register
+@solver.register
 def dependent_records(adversary: DependentRecords, channel: Channel, divergence: Divergence) -> Bound:
     """sup of ln p(x_i|y)/p(x_i) over records and beliefs with limited dependence.
 

@@ -23,7 +23,7 @@ from leakcap.capacities.records.dependence import dependent_records
 from leakcap.capacities.records.dual import Limits, RecordDual
 from leakcap.capacities.records.questions import Question, above, below, cases, whole
 from leakcap.capacities.records.search import Answer, best_under_floor, best_under_limits
-from leakcap.capacities.verb import solve
+from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidChannel, InvalidParameter
@@ -51,7 +51,7 @@ class Suspicion:
     prior: Floats
 
 
-@solve.register
+@solver.register
 def limited_knowledge(adversary: LimitedKnowledge, channel: Channel, divergence: Divergence) -> Bound:
     """sup over the class, records, values and outputs of ln p(x_i|y)/p(x_i), certified at both ends.
 

@@ -6,44 +6,46 @@ within a version; a field that goes or changes its meaning makes a new one. ∞,
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import ConfigDict, Field
+from leakcap.lazily import lazily
 
-from leakcap.release.asking.planned import PlannedRecord
-from leakcap.release.results.record import PriceRecord, ReleasedRecord, RowRecord
-from leakcap.report.records.base import CapRecord, Record
-from leakcap.report.records.ledger import (
-    AmendmentRecord,
-    AmendRecord,
-    BudgetRecord,
-    ChangeRecord,
-    EntryRecord,
-    ExportRecord,
-    RepairRecord,
-    SlotRecord,
-    ToldRecord,
-    VerifyRecord,
-)
-from leakcap.report.records.releases import (
-    CoefficientRecord,
-    DryRunRecord,
-    FitRecord,
-    FittedRecord,
-    PlanRecord,
-    ReleaseRecord,
-)
-from leakcap.report.records.theory import (
-    AttackRecord,
-    AuditRecord,
-    ChannelRecord,
-    ClaimRecord,
-    ConvertRecord,
-    DaleniusRecord,
-    FindingRecord,
-    MeasureRecord,
-)
-from leakcap.statement.record import StatementRecord
+if TYPE_CHECKING:
+    from leakcap.release.asking.planned import PlannedRecord
+    from leakcap.release.results.record import PriceRecord, ReleasedRecord, RowRecord
+    from leakcap.report.records.base import CapRecord, Record
+    from leakcap.report.records.commands import ReportRecord, SchemaRecord, records
+    from leakcap.report.records.ledger import (
+        AmendmentRecord,
+        AmendRecord,
+        BudgetRecord,
+        ChangeRecord,
+        EntryRecord,
+        ExportRecord,
+        RepairRecord,
+        SlotRecord,
+        ToldRecord,
+        VerifyRecord,
+    )
+    from leakcap.report.records.releases import (
+        CoefficientRecord,
+        DryRunRecord,
+        FitRecord,
+        FittedRecord,
+        PlanRecord,
+        ReleaseRecord,
+    )
+    from leakcap.report.records.theory import (
+        AttackRecord,
+        AuditRecord,
+        ChannelRecord,
+        ClaimRecord,
+        ConvertRecord,
+        DaleniusRecord,
+        FindingRecord,
+        MeasureRecord,
+    )
+    from leakcap.statement.record import StatementRecord
 
 __all__ = [
     "AmendRecord",
@@ -82,30 +84,43 @@ __all__ = [
     "records",
 ]
 
-
-class ReportRecord(Record):
-    """Which files a report was written to."""
-
-    commands: ClassVar = ("report",)
-
-    schema_: Literal["leakcap/report/1"] = Field(alias="schema")
-    kind: str
-    audience: Literal["board", "reviewer"]
-    files: tuple[str, ...]
-
-
-class SchemaRecord(Record):
-    """A JSON Schema, of draft 2020-12."""
-
-    model_config = ConfigDict(extra="allow")
-
-    commands: ClassVar = ("schema",)
-
-
-def records(command: str) -> tuple[type[Record], ...]:
-    """The records that a command may print: several for one that has several jobs.
-
-    >>> [record.__name__ for record in records("sql")]
-    ['ReleaseRecord', 'PlanRecord', 'DryRunRecord']
-    """
-    return tuple(record for record in Record.__subclasses__() if command in record.commands)
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "leakcap.release.asking.planned": ("PlannedRecord",),
+        "leakcap.release.results.record": ("PriceRecord", "ReleasedRecord", "RowRecord"),
+        "leakcap.report.records.base": ("CapRecord", "Record"),
+        "leakcap.report.records.commands": ("ReportRecord", "SchemaRecord", "records"),
+        "leakcap.report.records.ledger": (
+            "AmendmentRecord",
+            "AmendRecord",
+            "BudgetRecord",
+            "ChangeRecord",
+            "EntryRecord",
+            "ExportRecord",
+            "RepairRecord",
+            "SlotRecord",
+            "ToldRecord",
+            "VerifyRecord",
+        ),
+        "leakcap.report.records.releases": (
+            "CoefficientRecord",
+            "DryRunRecord",
+            "FitRecord",
+            "FittedRecord",
+            "PlanRecord",
+            "ReleaseRecord",
+        ),
+        "leakcap.report.records.theory": (
+            "AttackRecord",
+            "AuditRecord",
+            "ChannelRecord",
+            "ClaimRecord",
+            "ConvertRecord",
+            "DaleniusRecord",
+            "FindingRecord",
+            "MeasureRecord",
+        ),
+        "leakcap.statement.record": ("StatementRecord",),
+    },
+)

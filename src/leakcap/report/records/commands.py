@@ -1,0 +1,40 @@
+"""Which command prints which record; and the two records that belong to no room of their own."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from leakcap.report.records import ledger, releases, theory  # noqa: F401 (records are found by existing)
+from leakcap.report.records.base import Record
+
+__all__ = ["ReportRecord", "SchemaRecord", "records"]
+
+
+class ReportRecord(Record):
+    """Which files a report was written to."""
+
+    commands: ClassVar = ("report",)
+
+    schema_: Literal["leakcap/report/1"] = Field(alias="schema")
+    kind: str
+    audience: Literal["board", "reviewer"]
+    files: tuple[str, ...]
+
+
+class SchemaRecord(Record):
+    """A JSON Schema, of draft 2020-12."""
+
+    model_config = ConfigDict(extra="allow")
+
+    commands: ClassVar = ("schema",)
+
+
+def records(command: str) -> tuple[type[Record], ...]:
+    """The records that a command may print: several for one that has several jobs.
+
+    >>> [record.__name__ for record in records("sql")]
+    ['ReleaseRecord', 'PlanRecord', 'DryRunRecord']
+    """
+    return tuple(record for record in Record.__subclasses__() if command in record.commands)
