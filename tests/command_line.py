@@ -33,7 +33,9 @@ def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, obj
         yield from walk(child, (*path, name))
 
 
-COMMANDS = {name: command for name, command in walk(typer.main.get_command(app)) if name not in ENDLESS}
+WHOLE = typer.main.get_command(app)
+"""Built once: a command line does it for each of its runs, and a process has only one."""
+COMMANDS = {name: command for name, command in walk(WHOLE) if name not in ENDLESS}
 
 
 def example(name: str) -> list[str]:
@@ -61,6 +63,7 @@ def leakcap(*args: str | Path, cwd: Path | None = None) -> Done:
     code = 0
     try:
         with (
+            mock.patch.object(typer.main, "get_command", return_value=WHOLE),
             mock.patch.object(sys, "argv", ["leakcap", *map(str, args)]),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),

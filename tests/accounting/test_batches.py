@@ -152,7 +152,7 @@ def test_transform_and_orders_of_a_fixed_sample(sigma: float, rate: float) -> No
 
         top = mu * (abs(z.real) + 2)
         cuts = [mu / 2 + mpf(k) / 2 for k in range(2 * math.ceil(top) + 24)]
-        return (1 - r) * apart + mp.quad(term, cuts)
+        return (1 - r) * apart + mp.quad(term, cuts, method="gauss-legendre")  # analytic, so few places do
 
     for z in (0.7 + 3.0j, 2.0 - 11.0j, -1.6 + 0.5j, 12.0 + 0.0j):
         truth = complex(mp.log(moment(mp.mpc(z))))

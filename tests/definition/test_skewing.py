@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from leakcap.adversary import AllPriorsJoint
+from leakcap.bound import Bound
 from leakcap.capacities import capacity
 from leakcap.channel import Channel
+from leakcap.definition import skewing
 from leakcap.definition.skewing import outcome_skew
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter
@@ -60,6 +63,24 @@ def test_the_channel_keeps_the_cap_and_a_little_more_breaks_it(
             tested += 1
         assert found.width <= 1e-6 + 1e-2 * (found.upper - 0.5) * (nats < 1e-5)
     assert tested >= min(len(alphas), 2)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "nats"), [(0.5, 0.01), (1.0, 0.1), (2.0, 0.2), (3.0, 1.0), (math.inf, 0.5)]
+)
+def test_few_channels_are_asked(alpha: float, nats: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By halves alone it takes 38 to 51, and those next to the cap take longest."""
+    asked: list[float] = []
+
+    def counted(channel: Channel, *others: Any) -> Bound:
+        asked.append(float(channel.matrix[0, 0]))
+        return capacity(channel, *others)
+
+    monkeypatch.setattr(skewing, "capacity", counted)
+    found = outcome_skew(alpha, nats)
+    assert 5 < len(asked) < 25
+    assert found.lower in asked
+    assert found.upper in asked
 
 
 @pytest.mark.parametrize(("alpha", "nats", "p"), [(8.0, 0.5, 0.7376), (math.inf, 0.5, 0.622459)])

@@ -44,14 +44,33 @@ def outcome_skew(alpha: float, nats: float) -> Bound:
             known[p] = capacity(Channel([[p, 1.0 - p], [1.0 - p, p]]), Renyi(alpha), AllPriorsJoint())
         return known[p]
 
-    within = _edge(lambda p: tilted(p).upper <= nats)[0]
-    beyond = _edge(lambda p: tilted(p).lower <= nats)[1]
+    within = _edge(lambda p: tilted(p).upper - nats, (0.5, -nats), (1.0, math.inf))[0]
+    # What is known by now of the lower ends says where to begin.
+    seen = [(0.5, -nats), *((p, known[p].lower - nats) for p in sorted(known)), (1.0, math.inf)]
+    place = next(i for i, (_, excess) in enumerate(seen) if excess > 0.0)
+    beyond = _edge(lambda p: tilted(p).lower - nats, seen[place - 1], seen[place])[1]
     return Bound(within, beyond, method, _SOURCE, unit="probability")
 
 
-def _edge(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """The last p from ½ that was seen to hold, and the first that was not, or 1."""
-    low, high = 0.5, 1.0
-    while high - low > _CLOSE * (low - 0.5) and low < (middle := 0.5 * (low + high)) < high:
-        low, high = (middle, high) if holds(middle) else (low, middle)
+def _edge(
+    excess: Callable[[float], float], inside: tuple[float, float], outside: tuple[float, float]
+) -> tuple[float, float]:
+    """The last p that was seen not to exceed 0, and the first that was, from two such p and their values.
+
+    By false position with the weight of an end that stays halved, and by halves in between.
+    Source: Dowell & Jarratt 1971.
+    """
+    (low, at_low), (high, at_high) = inside, outside
+    turn, moved_low = 0, False
+    while high - low > _CLOSE * (low - 0.5):
+        even = turn % 4 == 3 or math.isinf(at_high)
+        middle = low + (high - low) * (0.5 if even else at_low / (at_low - at_high))
+        if not low < middle < high and not low < (middle := 0.5 * (low + high)) < high:
+            break
+        value, turn = excess(middle), turn + 1
+        again, moved_low = (value <= 0.0) == moved_low, value <= 0.0
+        if moved_low:
+            low, at_low, at_high = middle, value, at_high / 2.0 if again else at_high
+        else:
+            high, at_high, at_low = middle, value, at_low / 2.0 if again else at_low
     return low, high
