@@ -20,6 +20,7 @@ from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
 from leakcap.errors import InvalidParameter
 from leakcap.ledger.curve import ORDERS, curve_of_pure, rho_beside_delta
 from leakcap.ledger.implied import rho_of_pure
+from leakcap.ledger.lattice_gaussian import narrowed
 from leakcap.ledger.steps import form_of, proven_epsilon, steps_of
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, units
 from leakcap.numeric import float_up, up
@@ -28,6 +29,7 @@ __all__ = [
     "composed",
     "covered",
     "event_text",
+    "gaussian_distance",
     "guarantee",
     "laplace_distance",
     "pure_event",
@@ -35,10 +37,11 @@ __all__ = [
     "rho_of",
 ]
 
-_LARGEST = Fraction(10**6)
+_LARGEST, _FARTHEST = Fraction(10**6), Fraction(10**60)
 _NEARLY = 1e-5
 """Of an ε that was searched for: how near to it the search ends."""
 _DEEPEST = 4
+_ABOVE_ZERO = ("noise_multiplier", "sampling_probability", "variance")
 
 
 class Guarantee(NamedTuple):
@@ -165,6 +168,29 @@ def laplace_distance(text: str) -> Fraction | None:
     return _distance(_read(text))
 
 
+def gaussian_distance(text: str) -> Fraction | None:
+    """The ρ of Gaussian noise of which the event's answer is a function, but for next to nothing; None for
+    one that is no discrete Gaussian noise, or too narrow. See `leakcap.ledger.lattice_gaussian`.
+
+    >>> gaussian_distance('{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"254"}')
+    Fraction(1, 500)
+    """
+    return _narrowed(_read(text))
+
+
+def _narrowed(event: Mapping[str, Any]) -> Fraction | None:
+    if event["name"] == "ComposedDpEvent":
+        each = [_narrowed(one) for one in event["events"]]
+        known = [one for one in each if one is not None]
+        return sum(known, Fraction(0)) if len(known) == len(each) else None
+    if event["name"] == "SelfComposedDpEvent":
+        alone = _narrowed(event["event"])
+        return None if alone is None else int(event["count"]) * alone
+    if event["name"] != "DiscreteGaussianDpEvent":
+        return None
+    return narrowed(_fraction(event, "variance"), _fraction(event, "squared_sensitivity"))
+
+
 def _distance(event: Mapping[str, Any]) -> Fraction | None:
     if event["name"] == "ComposedDpEvent":
         each = [_distance(one) for one in event["events"]]
@@ -212,7 +238,7 @@ def _checked(event: Any, deep: int) -> None:
             whole = isinstance(event[field], int) and not isinstance(event[field], bool)
             if not whole or not 0 <= event[field] <= 10**30:
                 raise InvalidParameter(f"`{field}` of `{name}` must be a whole number.")
-        elif _fraction(event, field) == 0 and field in ("noise_multiplier", "sampling_probability"):
+        elif _fraction(event, field) == 0 and field in _ABOVE_ZERO:
             raise InvalidParameter(f"`{field}` of `{name}` must be above 0.")
         elif field == "sampling_probability" and _fraction(event, field) > 1:
             raise InvalidParameter(f"`{field}` of `{name}` must be at most 1.")
@@ -225,9 +251,10 @@ def _fraction(event: Mapping[str, Any], field: str) -> Fraction:
         found = Fraction(event[field]) if isinstance(event[field], str) else Fraction(str(event[field]))
     except (ValueError, ZeroDivisionError, TypeError):
         found = Fraction(-1)
-    if not 0 <= found <= _LARGEST:
+    largest = _FARTHEST if field in ("variance", "squared_sensitivity") else _LARGEST
+    if not 0 <= found <= largest:
         name = event["name"]
-        raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(_LARGEST):,}.")
+        raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(largest):,}.")
     return found
 
 
@@ -328,6 +355,10 @@ def _rho_of_steps(event: Mapping[str, Any]) -> Fraction:
     return (4 if form.replaced else 1) * form.steps / (2 * form.noise**2)
 
 
+def _discrete_gaussian_rho(event: Mapping[str, Any]) -> Fraction:
+    return _fraction(event, "squared_sensitivity") / (2 * _fraction(event, "variance"))
+
+
 def _all(event: Mapping[str, Any]) -> Guarantee:
     return _together([(_computed(one), 1) for one in event["events"]])
 
@@ -366,6 +397,9 @@ _KINDS: Mapping[str, _Kind] = {
     ),
     "LaplaceDpEvent": _Kind(("noise_multiplier",), _laplace, _laplace_rho),
     "GaussianDpEvent": _Kind(("noise_multiplier",), _gaussian, _gaussian_rho),
+    "DiscreteGaussianDpEvent": _Kind(
+        ("variance", "squared_sensitivity"), lambda event: _linear(_rho(event)), _discrete_gaussian_rho
+    ),
     "ZCDpEvent": _Kind(("rho",), _concentrated, lambda event: _fraction(event, "rho")),
     "PoissonSampledDpEvent": _Kind(("sampling_probability", "event"), _of_steps, _rho_of_steps),
     "ReplacedDpEvent": _Kind(("event",), _of_steps, _rho_of_steps),

@@ -3,7 +3,8 @@
 A plan has slots: a name, how many answers it may give, and the ε that each has at most. Whatever an ε-DP
 answer is, it is a function of randomised response with odds e^ε and of nothing else about the unit (Kairouz,
 Oh & Viswanath 2015, theorem 3.4). So all answers from slots, in whatever order and about whatever they are
-asked, are a function of one draw of all the plan's randomised responses, made when the plan was paid for. To
+asked, are a function of one draw of all the plan's randomised responses, made when the plan was paid for (or
+of Laplace or Gaussian noise, where slots say so). To
 what comes after, the plan is one answer that was given then: it may be charged with the (ε, δ) of all slots
 together, which the accountant computes to many digits, and with the sum of their curves, and every theorem
 about charges one after the other holds for it. Slots that are never used tell nothing.
@@ -25,10 +26,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.implied import implied_person, renyi_of_pure
-from leakcap.ledger.measured import composed, event_text, laplace_distance, pure_event, rho_of
+from leakcap.ledger.lattice_gaussian import narrowed
+from leakcap.ledger.measured import (
+    composed,
+    event_text,
+    gaussian_distance,
+    laplace_distance,
+    pure_event,
+    rho_of,
+)
 from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Curve, Ticks, decimal, spend_ticks, units
-from leakcap.numeric import float_up, up
+from leakcap.numeric import down, float_up, up
 
 if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss
@@ -48,6 +57,9 @@ __all__ = [
 _LARGEST_EPSILON = 100.0
 _MOST_ANSWERS = 10**6
 _MOST_SLOTS = 100
+_LEAST_DELTA = 1e-11
+# Gaussian noise of σ² = 8 at the least, where discrete noise is a function of one of half that.
+_NARROWEST = 16
 # The accountant's last digits are another's on another processor: its ε is rounded up so far.
 _ROUNDED = TICKS_PER_UNIT // 10**8
 
@@ -61,55 +73,116 @@ class Slot:
     neighbours are farthest apart, as sums are. That costs less, since whole-number noise at a few steps is
     told apart more often. A count is one step.
 
+    With `rho` in place of `epsilon` they are discrete Gaussian noise of at most this ρ each, at `steps` or
+    more (one where nothing is said), or answers of so small an ε that such noise tells no less.
+
     >>> Slot("monthly", count=12, epsilon=0.1).text
     '12 answers of ε 0.1 at most'
     """
 
     name: str
     count: int
-    epsilon: float
+    epsilon: float = math.inf
     nats_table: float = math.inf
-    noise: Literal["laplace"] | None = None
-    steps: int = 1000
+    noise: Literal["laplace", "gaussian"] | None = None
+    steps: int | None = None
+    rho: float | None = None
 
     def __post_init__(self) -> None:
         _require_name(self.name, "Slot")
-        require(self.noise in (None, "laplace"), "noise", "Slot", 'be "laplace" or left out', self.noise)
+        if self.rho is not None and self.noise is None:
+            object.__setattr__(self, "noise", "gaussian")
+        known = self.noise in (None, "laplace", "gaussian")
+        require(known, "noise", "Slot", 'be "laplace", "gaussian" or left out', self.noise)
+        if self.steps is None:
+            object.__setattr__(self, "steps", 1 if self.noise == "gaussian" else 1000)
         steps = isinstance(self.steps, int) and not isinstance(self.steps, bool)
-        require(steps and 1 <= self.steps <= 10**15, "steps", "Slot", "be from 1 to 10¹⁵", self.steps)
+        require(steps and 1 <= (self.steps or 0) <= 10**15, "steps", "Slot", "be from 1 to 10¹⁵", self.steps)
         whole = isinstance(self.count, int) and not isinstance(self.count, bool)
         rule = f"be a whole number from 1 to {_MOST_ANSWERS:,}"
         require(whole and 1 <= self.count <= _MOST_ANSWERS, "count", "Slot", rule, self.count)
-        good = _number(self.epsilon) and 0 < self.epsilon <= _LARGEST_EPSILON
-        require(good, "epsilon", "Slot", f"be above 0 and at most {_LARGEST_EPSILON:g} nats", self.epsilon)
+        if self.noise == "gaussian":
+            self._check_rho()
+        else:
+            require(self.rho is None, "rho", "Slot", "be left out of a slot without Gaussian noise", self.rho)
+            good = _number(self.epsilon) and 0 < self.epsilon <= _LARGEST_EPSILON
+            rule = f"be above 0 and at most {_LARGEST_EPSILON:g} nats"
+            require(good, "epsilon", "Slot", rule, self.epsilon)
         nats = _number(self.nats_table) and (0 <= self.nats_table <= LARGEST or self.nats_table == math.inf)
         require(nats, "nats_table", "Slot", f"be from 0 to {LARGEST:,} nats", self.nats_table)
         for name in ("epsilon", "nats_table"):
             object.__setattr__(self, name, float(getattr(self, name)))
 
+    def _check_rho(self) -> None:
+        alone = _number(self.epsilon) and math.isinf(self.epsilon)
+        rule = "be left out of a slot of Gaussian noise, whose price is `rho`"
+        require(alone, "epsilon", "Slot", rule, self.epsilon)
+        most = (self.steps or 1) ** 2 / _NARROWEST
+        good = _number(self.rho) and 0 < (self.rho or 0.0) <= min(most, _LARGEST_EPSILON)
+        remedy = "Give more `steps`, the distance of neighbours in L2, where every answer has them."
+        rule = f"be above 0 and at most {min(most, _LARGEST_EPSILON):g}"
+        require(good, "rho", "Slot", rule, self.rho, remedy)
+        object.__setattr__(self, "rho", float(self.rho or 0.0))
+
+    @property
+    def offered(self) -> str:
+        """What each answer has at most."""
+        return f"ε {self.epsilon:g}" if self.rho is None else f"ρ {self.rho:g}"
+
     @property
     def text(self) -> str:
         """What it holds, as a phrase."""
         table = "" if math.isinf(self.nats_table) else f", {self.nats_table:g} nats about the table"
-        noise = f" with Laplace noise of {self.steps:,} steps" if self.noise else ""
-        return f"{self.count:,} answer{'s' * (self.count > 1)} of ε {self.epsilon:g} at most{noise}{table}"
+        law = {"laplace": "Laplace", "gaussian": "Gaussian"}.get(self.noise or "")
+        steps = f"{self.steps:,} step{'s' * (self.steps != 1)}"
+        noise = f" with {law} noise of {steps}" if law else ""
+        return f"{self.count:,} answer{'s' * (self.count > 1)} of {self.offered} at most{noise}{table}"
 
     @property
     def distance(self) -> Fraction:
         """With Laplace noise that of the law which dominates an answer, in scales: ε + ε²/4·steps."""
         epsilon = Fraction(repr(self.epsilon))
-        return epsilon + epsilon**2 / (4 * self.steps)
+        return epsilon + epsilon**2 / (4 * (self.steps or 1))
+
+    @property
+    def gaussian(self) -> Fraction:
+        """The ρ of the Gaussian noise of which every answer of a slot with `rho` is a function."""
+        steps = Fraction(self.steps or 1) ** 2
+        found = narrowed(steps / (2 * Fraction(repr(self.rho))), steps)
+        assert found is not None
+        return found
 
     def admits(self, own: Ticks, event: str) -> bool:
         """Whether an answer of this price is dominated: ε alone, no δ, and no more about the table; with
-        Laplace noise by its event."""
+        Laplace or Gaussian noise by its event."""
         table = spend_ticks(self.nats_table)
+        if own.delta != 0:
+            return False
+        if table is not None and (own.nats_table is None or own.nats_table > table):
+            return False
+        if self.rho is not None:
+            most = spend_ticks(self.rho)
+            fits = own.rho is not None and most is not None and own.rho <= most
+            return fits and (self._hides(own.epsilon) or self._below(event))
         epsilon = spend_ticks(self.epsilon)
-        fits = own.epsilon is not None and epsilon is not None and own.epsilon <= epsilon and own.delta == 0
+        fits = own.epsilon is not None and epsilon is not None and own.epsilon <= epsilon
         if self.noise is not None:
             far = laplace_distance(event) if event else None
             fits = fits and far is not None and far <= self.distance
-        return fits and (table is None or (own.nats_table is not None and own.nats_table <= table))
+        return fits
+
+    def _below(self, event: str) -> bool:
+        """Whether the event is discrete Gaussian noise that hides as much."""
+        found = gaussian_distance(event) if event else None
+        return found is not None and found <= self.gaussian
+
+    def _hides(self, epsilon: int | None) -> bool:
+        """Whether Gaussian noise hides no more than any answer of this ε: a coin flip about randomised
+        response, whose trade-off curve has one corner, is guessed no more often."""
+        if epsilon is None:
+            return False
+        mu = down(math.sqrt(2 * float(self.gaussian)), 4)
+        return up(math.tanh(units(epsilon) / 2), 8) <= down(math.erf(mu / math.sqrt(8)), 8)
 
 
 @dataclass(frozen=True)
@@ -136,6 +209,9 @@ class SlotPlan:
         require(len(set(names)) == len(names), "slots", "SlotPlan", "have a name of its own each", names)
         small = _number(self.delta) and (self.delta == 0 or 1e-12 <= self.delta < 1)
         require(small, "delta", "SlotPlan", "be 0, or from 10⁻¹² to below 1", self.delta)
+        enough = self.delta >= _LEAST_DELTA or not any(one.rho is not None for one in self.slots)
+        rule = "be from 10⁻¹¹ where a slot has Gaussian noise, which has no ε without one"
+        require(enough, "delta", "SlotPlan", rule, self.delta)
         object.__setattr__(self, "delta", float(self.delta))
 
     @property
@@ -183,6 +259,8 @@ def _repeated(slot: Slot) -> dict[str, Any]:
 
 def _event(slot: Slot) -> dict[str, Any]:
     """What dominates an answer."""
+    if slot.rho is not None:
+        return {"name": "ZCDpEvent", "rho": Fraction(repr(slot.rho))}
     if slot.noise is not None:
         return {"name": "LaplaceDpEvent", "noise_multiplier": 1 / slot.distance}
     return pure_event(Fraction(repr(slot.epsilon)))
@@ -204,10 +282,11 @@ def charge_of(plan: SlotPlan, alpha: float | None) -> Ticks:
     """
     added = _added(plan, alpha)
     together = _composed(plan, lambda ends: ends[1]) if plan.delta else None
-    if together is None or added.epsilon is None or together >= added.epsilon:
+    if together is None:
         return added
-    rounded = -(-together // _ROUNDED) * _ROUNDED
-    if rounded >= added.epsilon:
+    # The last tick is for discrete noise, which is a function of Gaussian noise but for next to nothing.
+    rounded = -(-(together + 1) // _ROUNDED) * _ROUNDED
+    if added.epsilon is not None and rounded >= added.epsilon:
         return added
     return added._replace(epsilon=rounded, delta=spend_ticks(plan.delta), curve=_cut(added.curve, rounded))
 
@@ -278,13 +357,15 @@ def taken(
 
 def _limits(slot: Slot) -> str:
     table = "" if math.isinf(slot.nats_table) else f", and {slot.nats_table:g} nats about the table"
-    noise = "discrete Laplace noise that" if slot.noise else "what"
+    law = {"laplace": "discrete Laplace noise that", "gaussian": "discrete Gaussian noise that"}
     steps = f", over {slot.steps:,} steps or more" if slot.noise else ""
-    return f"{noise} has ε {slot.epsilon:g} at most and no δ{steps}{table}"
+    return f"{law.get(slot.noise or '', 'what')} has {slot.offered} at most and no δ{steps}{table}"
 
 
 def _asks(own: Ticks, slot: Slot) -> str:
     said = "what has no ε" if own.epsilon is None else f"ε {decimal(own.epsilon)}"
+    if slot.rho is not None:
+        said += " and no ρ" if own.rho is None else f" and ρ {decimal(own.rho)}"
     said += f" and δ {units(own.delta):g}" if own.delta else ""
     if math.isinf(slot.nats_table):
         return said
@@ -303,6 +384,7 @@ def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
         each = [(one.count, spend_ticks(nats(one))) for one in plan.slots]
         return None if any(t is None for _, t in each) else sum(n * (t or 0) for n, t in each)
 
+    lattice = int(any(one.rho is not None for one in plan.slots))
     curves = [(one.count, curve_ticks(_curve(one))) for one in plan.slots]
     columns = zip(*([count * (t or 0) for t in curve] for count, curve in curves), strict=True)
     return Ticks(
@@ -310,11 +392,18 @@ def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
         0,
         sum_of(lambda one: min(implied_person(one.epsilon, 0.0), _curve(one)[0])),
         sum_of(lambda one: one.nats_table),
-        None if alpha is None else sum_of(lambda one: renyi_of_pure(2 * one.epsilon, alpha)),
+        None if alpha is None else sum_of(lambda one: _level(one, alpha)),
         sum_of(lambda one: float_up(rho_of(event_text(_event(one))))),
         0,
-        tuple(map(sum, columns)),
+        tuple(one + lattice for one in map(sum, columns)),
     )
+
+
+def _level(slot: Slot, alpha: float) -> float:
+    """Between any two contents of a unit, which may be two steps apart."""
+    if slot.rho is not None:
+        return up(4 * alpha * float_up(slot.gaussian), 4)
+    return renyi_of_pure(2 * slot.epsilon, alpha)
 
 
 def _composed(plan: SlotPlan, end: Callable[[tuple[float, float]], float]) -> int | None:
@@ -325,17 +414,21 @@ def _composed(plan: SlotPlan, end: Callable[[tuple[float, float]], float]) -> in
     for one in plan.slots:
         loss = _dominating(one)
         counts[loss] = counts.get(loss, 0) + one.count
-    found = PrivacyLoss.of(counts).epsilon_both(plan.delta)
+    lattice = any(one.rho is not None for one in plan.slots)
+    found = PrivacyLoss.of(counts).epsilon_both(plan.delta - 1 / TICKS_PER_UNIT if lattice else plan.delta)
     nats = end((found.lower, found.upper))
     return math.ceil(Fraction(nats) * TICKS_PER_UNIT) if math.isfinite(nats) else None
 
 
 def _dominating(slot: Slot) -> PrivacyLoss:
-    """The pair that every answer of a slot is a function of: randomised response, or Laplace noise."""
+    """The pair that every answer of a slot is a function of: randomised response, Laplace or Gaussian
+    noise."""
     from leakcap.accounting import PrivacyLoss, dominating_loss
     from leakcap.definition import PureDP
-    from leakcap.mechanism import Laplace
+    from leakcap.mechanism import Gaussian, Laplace
 
+    if slot.rho is not None:
+        return PrivacyLoss.of_mechanism(Gaussian(down(1 / math.sqrt(2 * float(slot.gaussian)), 8)))
     if slot.noise is None:
         return dominating_loss(PureDP(up(slot.epsilon, 4)))
     return PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(slot.distance), 2)))
@@ -343,6 +436,8 @@ def _dominating(slot: Slot) -> PrivacyLoss:
 
 @lru_cache(maxsize=256)
 def _curve(slot: Slot) -> tuple[float, ...]:
+    if slot.rho is not None:
+        return tuple(float_up(Fraction(str(order)) * slot.gaussian) for order in ORDERS)
     pure = curve_of_pure(slot.epsilon)
     if slot.noise is None:
         return pure
@@ -356,7 +451,8 @@ def _cut(curve: Curve, epsilon: int) -> Curve:
 
 
 def _content(slot: Slot) -> dict[str, Any]:
-    content: dict[str, Any] = {"name": slot.name, "count": slot.count, "epsilon": slot.epsilon}
+    price = {"epsilon": slot.epsilon} if slot.rho is None else {"rho": slot.rho}
+    content: dict[str, Any] = {"name": slot.name, "count": slot.count, **price}
     content |= {"noise": slot.noise, "steps": slot.steps} if slot.noise else {}
     return content if math.isinf(slot.nats_table) else content | {"nats_table": slot.nats_table}
 

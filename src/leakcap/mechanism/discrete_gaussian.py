@@ -256,8 +256,12 @@ class DiscreteGaussian(AdditiveNoise):
         return float_up(Fraction(order) * squared / (2 * self.width**2))
 
     def event(self, *, steps: int, squared: Fraction, most: int | None = None) -> dict[str, Any]:
-        """ρ = Δ₂²/(2σ²) of zero-concentrated privacy."""
-        return {"name": "ZCDpEvent", "rho": squared / (2 * self.width**2)}
+        """Its σ² and the squared distance: ρ = Δ₂²/(2σ²) of zero-concentrated privacy."""
+        return {
+            "name": "DiscreteGaussianDpEvent",
+            "variance": self.width**2,
+            "squared_sensitivity": Fraction(squared),
+        }
 
     def tells(self, reach: int) -> Bound:
         """Solved for few secrets; else below the divergence from noise about the middle, and ln(1 +

@@ -14,26 +14,27 @@ from leakcap.policy.declared import Strict
 
 __all__ = ["PolicyPlan", "PolicySlot", "check_plans"]
 
-_OF_A_SLOT = ("count", "epsilon", "nats_table", "noise", "steps")
+_OF_A_SLOT = ("count", "epsilon", "nats_table", "noise", "steps", "rho")
 
 
 class PolicySlot(Strict):
     """So many answers, each of this ε at most; `nats_table` is what each may tell about the table;
-    `noise` and `steps` ask for Laplace noise on a fine grid."""
+    `noise` and `steps` ask for Laplace noise on a fine grid. `rho` in place of ε asks for Gaussian noise."""
 
     name: str = Field(min_length=1)
     count: int
-    epsilon: float
+    epsilon: float | None = None
     nats_table: float | None = None
-    noise: Literal["laplace"] | None = None
+    noise: Literal["laplace", "gaussian"] | None = None
     steps: int | None = None
+    rho: float | None = None
 
     @property
     def slot(self) -> Slot:
         """As the ledger takes it."""
         table = math.inf if self.nats_table is None else self.nats_table
-        steps = 1000 if self.steps is None else self.steps
-        return Slot(self.name, self.count, self.epsilon, table, self.noise, steps)
+        epsilon = math.inf if self.epsilon is None else self.epsilon
+        return Slot(self.name, self.count, epsilon, table, self.noise, self.steps, self.rho)
 
 
 class PolicyPlan(Strict):

@@ -301,7 +301,8 @@ def _check_noise(query: Query, policy: Policy, *, open_: bool) -> None:
         )
     if open_:
         raise InvalidQuery(f"{owner} must be laplace, or left out, where groups have private keys.")
-    if not policy.caps.ledger_caps().delta_together:
+    # From a slot it is paid for already, at the plan's own δ.
+    if not (policy.caps.ledger_caps().delta_together or (query.slot and policy.caps.delta)):
         raise InvalidQuery(
             f"{owner} must be laplace, or left out: Gaussian noise needs a δ for all answers together, and "
             "the policy's `caps` leave none (`delta`). Only the owner can allow one."

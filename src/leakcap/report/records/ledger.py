@@ -139,7 +139,8 @@ class SlotRecord(Part):
     plan: str
     count: int
     used: int
-    epsilon: Epsilon
+    epsilon: Epsilon | None
+    rho: Rho = None
     nats_table: Nats
 
     @classmethod
@@ -151,7 +152,8 @@ class SlotRecord(Part):
             plan=use.plan,
             count=slot.count,
             used=use.used,
-            epsilon=slot.epsilon,
+            epsilon=slot.epsilon if slot.rho is None else None,
+            rho=slot.rho,
             nats_table=slot.nats_table,
         )
 

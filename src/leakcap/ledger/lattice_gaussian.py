@@ -1,0 +1,38 @@
+"""How far discrete Gaussian noise is from a function of Gaussian noise: next to nothing, at a smaller σ.
+
+Integers plus discrete Gaussian noise of σ are told apart a little better than reals plus Gaussian noise of
+that σ: one step apart, a coin flip is guessed with advantage 1/(σ√2π) rather than with ∫φ over one step. But
+let τ² = σ² − s². Add Gaussian noise of τ, then move from there, y, to an integer z with odds
+e^(−(z−y)²/2s²). By Poisson's summation these odds add up to s√2π·(1 ± η) whatever y is, η = 2.01·e^(−2π²s²),
+and a Gaussian density of τ with one of s makes one of σ. So what comes out has, at every integer, the
+probability of discrete Gaussian noise of σ within a factor of e^(±3η): a function of Gaussian noise of τ, but
+for that.
+
+With s² = 4 η is below 10⁻³³, and below 10⁻⁶⁷ with s² = 8, which is for integers that lie very far apart. A
+neighbour moves at most Δ² integers by whole steps, Δ the distance in L2, so that all answers of a plan
+together are within e^(±10⁻¹³) of functions of Gaussian noise. See `docs/theory/accounting.md`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+__all__ = ["FARTHEST", "narrowed"]
+
+FARTHEST = 10**40
+"""The largest squared distance for which the factor is known to be next to nothing."""
+
+_FAR, _WIDTH, _WIDTH_FAR = 10**12, 4, 8
+
+
+def narrowed(variance: Fraction, squared: Fraction) -> Fraction | None:
+    """Δ₂²/(2τ²): the ρ of the Gaussian noise of which discrete Gaussian noise of this variance is a function,
+    at this squared distance. None where the noise is too narrow, or the distance too far, for that.
+
+    >>> narrowed(Fraction(254), Fraction(1)), narrowed(Fraction(3), Fraction(1))
+    (Fraction(1, 500), None)
+    """
+    width = _WIDTH if squared <= _FAR else _WIDTH_FAR
+    if variance <= width or squared > FARTHEST:
+        return None
+    return squared / (2 * (variance - width))
