@@ -31,7 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("statement",),
     ("release",),
     ("models", "audit"),
-    ("attack",),
+    ("attack", "choosing"),
     ("report",),
     ("web",),
     ("cli",),

@@ -99,9 +99,9 @@ ELSEWHERE = {
     "leakcap.utility.synthesis.least_epsilon": (
         "tests/utility/test_synthesis.py::test_least_epsilon_inverts_the_optimum"
     ),
-    "leakcap.web.choosing.epsilon.Meaning.guess": _NOISE,
-    "leakcap.web.choosing.epsilon.Meaning.orders": _NOISE,
-    "leakcap.web.choosing.epsilon.of_so_many_values": _NOISE,
-    "leakcap.web.choosing.epsilon_gaussian.GaussianMeaning.beyond": _NOISE,
-    "leakcap.web.choosing.epsilon_gaussian.GaussianMeaning.orders": _NOISE,
+    "leakcap.choosing.meaning.Meaning.guess": _NOISE,
+    "leakcap.choosing.meaning.Meaning.orders": _NOISE,
+    "leakcap.choosing.meaning.of_so_many_values": _NOISE,
+    "leakcap.choosing.gaussian.GaussianMeaning.beyond": _NOISE,
+    "leakcap.choosing.gaussian.GaussianMeaning.orders": _NOISE,
 }

@@ -225,4 +225,4 @@ def test_a_report_can_be_drawn_on_another_processor(request: Any) -> None:
         update={"sentence": re.sub(r"[\d.]+ ?%", "12.5 %", lines[place].sentence)}
     )
     with pytest.raises(InvalidParameter, match="do not follow from its numbers"):
-        records[0].model_copy(update={"lines": tuple(lines)}).statement()
+        restated(records[0].model_copy(update={"lines": tuple(lines)}))

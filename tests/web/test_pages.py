@@ -14,13 +14,13 @@ import altair
 import pytest
 from starlette.testclient import TestClient
 
+from leakcap.choosing import Choice, Meaning, Need, choice, meaning_of
+from leakcap.choosing.meaning import count_error
 from leakcap.web import Settings, create_app
 from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Pasted, compare
 from leakcap.web.choosing import choose_epsilon as needs
 from leakcap.web.choosing import epsilon_plots, needs_plots
-from leakcap.web.choosing.choose_epsilon import Need, choice
-from leakcap.web.choosing.epsilon import MECHANISMS, Meaning, asked, count_error
-from leakcap.web.choosing.epsilon_gaussian import meaning_of
+from leakcap.web.choosing.epsilon import MECHANISMS, asked
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
 from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, promised
@@ -178,7 +178,7 @@ def test_the_choice_knows_how_much_one_person_is(
 def test_the_figure_of_ten_rows_a_person() -> None:
     """A count at ε = 0.1 is off by 300, not by 30."""
     ten = Need("accuracy", 30.0, 1, 5, rows=10)
-    assert (needs.Choice(replace(ten, rows=1), 0.1).error, needs.Choice(ten, 0.1).error) == (30, 300)
+    assert (Choice(replace(ten, rows=1), 0.1).error, Choice(ten, 0.1).error) == (30, 300)
 
 
 def test_it_starts_with_the_policys_people(tmp_path: Path) -> None:

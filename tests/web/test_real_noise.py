@@ -14,10 +14,10 @@ import mpmath
 import pytest
 
 from leakcap.accounting import PrivacyLoss, guess_success
+from leakcap.choosing import GaussianMeaning, Meaning, meaning_of
 from leakcap.mechanism import Laplace
 from leakcap.web.choosing import epsilon_plots
-from leakcap.web.choosing.epsilon import Meaning, asked
-from leakcap.web.choosing.epsilon_gaussian import GaussianMeaning, meaning_of
+from leakcap.web.choosing.epsilon import asked
 
 mp = mpmath.mp.clone()
 mp.dps = 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,6 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
+from leakcap.choosing import Scenario, choice, meaning_of
 from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
 from leakcap.release.statistics import statistics
 from leakcap.web.channels.comparing import GAINS, compare, given
@@ -21,7 +23,6 @@ from leakcap.web.channels.matrices import EXAMPLES, as_text
 from leakcap.web.choosing import choose_epsilon as needs
 from leakcap.web.choosing import epsilon, needs_plots
 from leakcap.web.choosing.deployments import DEPLOYMENTS
-from leakcap.web.choosing.epsilon_gaussian import meaning_of
 from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
 from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
@@ -119,7 +120,7 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
                 "figures": epsilon_figures(m),
                 "lines": [line for line in m.statement.lines if line.key not in ("table", "more")],
             }
-            return pages.show(request, "epsilon", content, state=asked.query)
+            return pages.show(request, "epsilon", content, state=epsilon.query_of(asked))
 
     @app.get("/epsilon.json")
     def numbers(request: Request) -> Response:
@@ -127,10 +128,12 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
         with _turn():
             m = meaning_of(asked)
             specs = {f.key: themed(f.spec, LIGHT) for f in epsilon_figures(m)}
-            return JSONResponse({"asked": asked.query, "statement": m.statement.to_dict(), "pictures": specs})
+            return JSONResponse(
+                {"asked": epsilon.query_of(asked), "statement": m.statement.to_dict(), "pictures": specs}
+            )
 
 
-def _values(asked: epsilon.EpsilonForm) -> tuple[float, ...]:
+def _values(asked: Scenario) -> tuple[float, ...]:
     prior = round(asked.prior * 100)
     return asked.epsilon, asked.delta, asked.queries, asked.family, prior, asked.values
 
@@ -146,7 +149,7 @@ def _choosing(app: FastAPI, pages: Pages, settings: Settings) -> None:
         moved = [needs.SLIDERS[need.kind], needs.QUERIES, needs.PEOPLE, needs.ROWS, needs.GROUPS]
         values = (need.amount, need.queries, need.people, need.rows, need.groups)
         with _turn():
-            choice = needs.choice(need)
+            found = choice(need)
             content = {
                 "complaints": [
                     *complaints(given, moved, "need", list(needs.NEEDS)),
@@ -154,15 +157,16 @@ def _choosing(app: FastAPI, pages: Pages, settings: Settings) -> None:
                     *complaints(given, [], "neighbours", list(needs.NEIGHBOURS)),
                 ],
                 "need": need,
+                "address": partial(needs.address, need),
                 "counts": needs.COUNTS,
                 "neighbours": needs.NEIGHBOURS,
                 "needs": needs.NEEDS,
                 "sliders": [slider.shown(value) for slider, value in zip(moved, values, strict=True)],
-                "c": choice,
-                "figures": needs_plots.figures(choice),
+                "c": found,
+                "figures": needs_plots.figures(found),
                 "deployments": DEPLOYMENTS,
             }
-            return pages.show(request, "choose", content, state=need.query)
+            return pages.show(request, "choose", content, state=needs.query_of(need))
 
 
 async def _form(request: Request) -> tuple[dict[str, str], dict[str, bytes]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from leakcap.choosing.meaning import BITS, Meaning
 from leakcap.statement.wording import at_most, percent
-from leakcap.web.choosing.epsilon import BITS, Meaning
 from leakcap.web.figures import Figure, Spec, chart, lines
 from leakcap.web.reading import short_number
 

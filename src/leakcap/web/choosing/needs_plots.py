@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from leakcap.choosing import Choice
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import percent
-from leakcap.web.choosing.choose_epsilon import Choice
 from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.reading import plain_number

@@ -11,6 +11,7 @@ from leakcap.accounting import PrivacyLoss, calibrate, guess_among, guess_succes
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
+from leakcap.choosing.meaning import BITS, ORDERS, Meaning, Scenario, of_so_many_values
 from leakcap.definition import MIDP, ApproxDP, GaussianDP, convert
 from leakcap.definition.meaning import posterior_bound, posterior_floor
 from leakcap.definition.normal import quantile_of_tail, tail
@@ -20,7 +21,6 @@ from leakcap.numeric import down, up
 from leakcap.statement import Exposure, Statement, statement_of
 from leakcap.statement.reading import Reading
 from leakcap.statement.wording import at_most, percent
-from leakcap.web.choosing.epsilon import BITS, ORDERS, EpsilonForm, Meaning, of_so_many_values
 
 __all__ = ["SHARE", "GaussianMeaning", "meaning_of"]
 
@@ -31,7 +31,7 @@ _ROUNDINGS = 64
 _SOURCE = "Dong, Roth & Su 2022"
 
 
-def meaning_of(asked: EpsilonForm) -> Meaning:
+def meaning_of(asked: Scenario) -> Meaning:
     """Everything that the page shows about one setting."""
     return GaussianMeaning(asked) if asked.mechanism == "gaussian" else Meaning(asked)
 
