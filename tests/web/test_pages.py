@@ -170,7 +170,7 @@ def test_the_choice_knows_how_much_one_person_is(
     contents = 3 * found.epsilon * apart
     assert found.guess == pytest.approx(sigmoid(contents), rel=1e-9)
     assert found.shared == pytest.approx(sigmoid(5 * contents), rel=1e-9)
-    page = web.get(need.address()).text
+    page = web.get(needs.address(need)).text
     assert f"ε = {found.epsilon:g}" in page
     assert f"± {found.error}" in page
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from leakcap.release.results.consistent import agreeing, consistent
     from leakcap.release.results.exposure import exposure_of, exposure_so_far
     from leakcap.release.results.noisy_totals import Covariances
+    from leakcap.release.results.record import ReleasedRecord
     from leakcap.release.results.result import Release, Row, Rows
     from leakcap.release.sql.select import sql_queries
     from leakcap.release.table import PrivateTable, dry_run, open_ledger
@@ -54,6 +55,7 @@ __all__ = [
     "QueryFile",
     "Question",
     "Release",
+    "ReleasedRecord",
     "Row",
     "Rows",
     "Selection",
@@ -92,6 +94,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.release.results.consistent": ("agreeing", "consistent"),
         "leakcap.release.results.exposure": ("exposure_of", "exposure_so_far"),
         "leakcap.release.results.noisy_totals": ("Covariances",),
+        "leakcap.release.results.record": ("ReleasedRecord",),
         "leakcap.release.results.result": ("Release", "Row", "Rows"),
         "leakcap.release.amending": ("amend", "amendment"),
         "leakcap.release.engine": ("DuckDB", "attach"),

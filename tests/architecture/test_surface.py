@@ -1,0 +1,132 @@
+"""What may be relied on: the public names of each room, which `docs/stable.md` lists.
+
+A name that goes or changes its meaning is a breaking change, and this file is where it shows. What stands
+here in no room is private, wherever it lives.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOMS: dict[str, str] = {
+    "leakcap.accounting": """
+        Calibrated Filter InformationPrice LossBracket LossTable Odometer Partition PersonalBudgets
+        PrivacyLoss Profile SampledSteps Values balls_in_bins best_orders calibrate compose
+        compose_approximate dominating_loss from_event from_pld group guess_among guess_success
+        information_price information_total loss_table most_telling odds_quantile parallel
+        shannon_capacity shuffled to_event to_pld trade_off whole_table
+    """,
+    "leakcap.attack": """
+        Correlated Decoded Exposed FieldRead Finding Floored Guess Linked Matched Misjudged Pedigree
+        Played Reconstructed Sampled Skew Span Sums Surprise Timed Transmission Unsure Use
+        all_at_once averaging class_channel copies_curve correlated_record cousins decode_parities
+        differencing equal_copies finite_length_rate floor_curve games generalise genomes
+        guessing_game households key_exists knowledge_curve least_uses lecture_regression linkage
+        low_bits markov_chain match_posterior membership parities parity play published_timing
+        random_subsets read_everybody read_field reconstruct reconstruction reused_noise
+        ridge_regression row_by_row sampled_joint sampled_record search_field siblings skew_curve
+        surprise surprise_curve textbook_reachable textbook_timing timing transmit
+        transmit_adaptively under_entropy_floor unsure_of use_of_capacity walsh
+    """,
+    "leakcap.audit": """
+        Audit Batch CanaryAudit Command CurvePoint Evidence Judgement Raised Verdict answer_patterns
+        audit audit_canaries audit_pairs audit_samples canary_p_value
+    """,
+    "leakcap.capacities": """
+        BatchBound HasExact batch_capacity capacity gaussian_power_capacity geometric_capacity
+        hamming_neighbours personal_capacities solve
+    """,
+    "leakcap.channel": """
+        Channel ChannelBatch as_prior
+    """,
+    "leakcap.definition": """
+        ApproxDP Centre Definition DeltaDP GaussianDP Implication InformationPrivacy KLDP
+        LevelCapacity LocalInformationPrivacy MIDP MaximalLeakage Neighbourhood PureDP Relation
+        RenyiDP Route Step ZeroConcentratedDP convert edges implications implies meaning route
+        theorems to_replace_one
+    """,
+    "leakcap.gain": """
+        Classes Diagonal Gain Table TopGuesses distance distribution_reciprocal identity k_guesses
+        matrix negative_distance property_of within
+    """,
+    "leakcap.leakage": """
+        Hyper Privacies additive_bayes_capacity additive_gain_capacity arimoto bayes_capacity
+        bayes_risk bayes_vulnerability belief_change csiszar dalenius dalenius_capacity
+        dalenius_g_leakage dalenius_lift each_individual factorise g_capacity g_leakage
+        g_vulnerability gain_capacity guessing_entropy individual inferential_privacy
+        information_privacy joining_change joint_renyi lift lift_capacity local_information_privacy
+        log_lift mutual_information mutual_information_privacy pointwise_maximal_leakage
+        posterior_guessing_entropy posterior_vulnerability privacies relative_entropy_privacy sibson
+        worst_individual
+    """,
+    "leakcap.ledger": """
+        Account Amendment Answer Balance Caps Change Charge Entry Head Ledger Limits MOST_LEVELS
+        OdometerReading Paid Planned Proposed Slot SlotPlan SlotUse Spend Step Totals answer_once
+        export
+    """,
+    "leakcap.mechanism": """
+        BinaryErasure BinarySymmetric BitVector CuffYuExample51 DIFFERENT DiscreteGaussian ERASED
+        Exponential Gaussian HadamardResponse Laplace Mechanism OneTimePadPair PermuteAndFlip
+        PlanarGeometric PlanarLaplace RandomisedResponse RowPair Staircase SubsetSelection
+        TruncatedGeometric TwoSidedGeometric ZChannel
+    """,
+    "leakcap.models": """
+        CustomLoss LinearRegression LinearSVC LogisticLoss LogisticRegression Loss
+        PrivateDecisionTree PrivateGradientDescent RenyiCurve RidgeRegression SoftmaxLoss
+        SquaredLoss lecture noise_multiplier_for
+    """,
+    "leakcap.policy": """
+        Column Policy Table load_policy
+    """,
+    "leakcap.release": """
+        Batch Column Comparison Covariances DuckDB Engine IdUnit Policy PolicyCaps Preview Price
+        PrivateTable Query QueryFile Question Release ReleasedRecord Row Rows Selection agreeing
+        amend amendment attach consistent difference dry_run exposure_of exposure_so_far load_policy
+        load_queries open_ledger preview query_from ratio_of sql_queries
+    """,
+    "leakcap.report": """
+        ReleaseRecord page_of read_record write_report
+    """,
+    "leakcap.statement": """
+        Exposure Reading Statement compose statement_of
+    """,
+    "leakcap.utility": """
+        TradeoffPoint expected_distortion information least_bayes_capacity least_bayes_vulnerability
+        least_distortion least_epsilon least_mutual_information optimal_mechanism synthesis
+        tradeoff_curve
+    """,
+}
+PAGE = Path(__file__).parents[2] / "docs" / "stable.md"
+
+
+def difference(room: ModuleType, pinned: str) -> set[str]:
+    """Names that are public and not pinned, or pinned and not public."""
+    return set(room.__all__) ^ set(pinned.split())
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_exactly_these_names_are_public(name: str) -> None:
+    room = importlib.import_module(name)
+    assert difference(room, ROOMS[name]) == set()
+    assert len(room.__all__) == len(set(room.__all__)) > 0
+    for public in room.__all__:
+        value = getattr(room, public)
+        assert not public.startswith("_")
+        assert not callable(value) or inspect.getdoc(value), public
+
+
+def test_a_name_too_many_or_too_few_is_found() -> None:
+    room = ModuleType("room")
+    room.__all__ = ["kept", "new"]  # type: ignore[attr-defined]
+    assert difference(room, "kept gone") == {"new", "gone"}
+
+
+def test_the_page_lists_these_rooms() -> None:
+    listed = re.findall(r"^\| `(leakcap[.\w]*)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(["leakcap", *ROOMS])
