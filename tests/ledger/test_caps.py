@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,13 @@ import pytest
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
 from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.limits import UNITS
 from leakcap.ledger.rules import rules_of, rules_read
+from leakcap.ledger.ticks import AMOUNTS
+from leakcap.policy.caps import PolicyLimits
+from leakcap.report.records.ledger import EntryRecord, TrailRow
+from leakcap.report.words.publication import CAPS
+from ledger.test_crowd import CURRENCIES
 
 
 def asks(analyst: str = "", **spend: float) -> list[Charge]:
@@ -99,6 +106,18 @@ def test_a_clock_that_lags_opens_no_period_again() -> None:
         now[0] -= timedelta(days=1)
         with pytest.raises(LedgerError, match="clock stands before"):
             ledger.reserve(asks())
+
+
+def test_every_currency_has_a_cap_a_unit_a_name_a_record_and_a_race() -> None:
+    """A currency that is added to a charge is in all of them, or this fails."""
+    currencies = {*AMOUNTS, "queries"}
+    assert len(currencies) == 7
+    assert currencies <= {field.name for field in fields(Limits)}
+    assert currencies == UNITS.keys() == CAPS.keys()
+    assert currencies - {"nats_person"} <= PolicyLimits.model_fields.keys()
+    for record in (EntryRecord, TrailRow):
+        assert set(AMOUNTS) <= record.model_fields.keys()
+    assert currencies <= CURRENCIES.keys()
 
 
 @pytest.mark.parametrize("scope", ["whole", "analyst", "period"])

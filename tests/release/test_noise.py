@@ -236,7 +236,6 @@ POSITIVE = "must be a positive finite number"
         ({"rho": 1e300, "noise": "gaussian"}, "`rho` of query `count` is out of the range"),
         ({"rho": 1e300}, "`rho` of query `count` is out of the range"),
         ({"rho": 1e-30}, "`rho` of query `count` is out of the range"),
-        ({"epsilon": 1e-300, "noise": "gaussian"}, "`epsilon` of query `count` is out of the range"),
         ({"error": 0}, f"`error` of query `count` {POSITIVE}"),
         ({"error": math.nan}, f"`error` of query `count` {POSITIVE}"),
         ({"error": 30, "epsilon": 0.5}, "`error` of query `count` must be left out beside `epsilon`"),
@@ -251,6 +250,13 @@ def test_bad_input_is_one_clear_line_and_nothing_is_spent(asked: dict[str, Any],
     assert words in str(error.value)
     assert "\n" not in str(error.value)
     assert table.ledger.entries() == []
+
+
+def test_next_to_no_epsilon_buys_what_delta_alone_allows() -> None:
+    """Noise so wide that a coin flip about two tables is guessed no better than δ says needs no ε."""
+    asked = opened().all.count().preview(epsilon=1e-300, noise="gaussian").price
+    assert asked.epsilon <= 1e-300
+    assert 0 < math.erf(math.sqrt(asked.rho) / 2) <= asked.delta == 1e-6
 
 
 @pytest.mark.parametrize("caps", [{"epsilon": 5.0}, CAPS | {"delta_of_answers": 1e-6}])
