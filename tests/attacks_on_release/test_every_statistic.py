@@ -67,8 +67,11 @@ def worst(plan: Plan, found: list[Totals], pairs: Any) -> float:
     """The largest loss of all parts together; asserts each part's own claim on the way."""
     laws: dict[Any, Any] = {}
     most, seen = 0.0, set()
+    written = [tuple(sorted(totals.items(), key=repr)) for totals in found]
+    numbers = {totals: number for number, totals in enumerate(written)}
+    same = [numbers[totals] for totals in written]
     for i, j in pairs:
-        key = (tuple(sorted(found[i].items(), key=repr)), tuple(sorted(found[j].items(), key=repr)))
+        key = (same[i], same[j])
         if key in seen:
             continue
         seen.add(key)
