@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attack.density_evolution import Nodes, evolve, from_ensemble, weak_use
 from leakcap.attack import transmit, use_of_capacity
 from leakcap.attack.codes import belief as belief_module
 from leakcap.attack.codes import multi_edge_graph as graph_module
 from leakcap.attack.codes.belief import propagate
-from leakcap.attack.codes.belief_evolution import Nodes, evolve, from_ensemble, weak_use
 from leakcap.attack.codes.multi_edge import ENSEMBLE, MultiEdgeCode, multi_edge_code
 from leakcap.attack.codes.multi_edge_graph import Graph, Layer, random_graph
 from leakcap.attack.codes.use import Use

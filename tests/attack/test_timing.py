@@ -9,16 +9,33 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from leakcap.attack import published_timing, textbook_timing, timing
-from leakcap.attack.games.timing import Work, coin_flip_work, sampled_work, sampler_work, series_work
+from leakcap.attack.games.timing import Work, coin_flip_work, sampler_work, series_work
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable
-from leakcap.sampling import ByteSource, laplace, uniform_below
+from leakcap.sampling import ByteSource, discrete_laplace, laplace, uniform_below
 from seeded import SeededSource
 
 DRAWS = 12_000
+
+
+def sampled_work(scale: Fraction, draws: int, source: ByteSource) -> NDArray[np.float64]:
+    """Rows (noise, random bytes) of so many single draws of leakcap's sampler, counted at its byte source."""
+    used = 0
+
+    def counting(n: int, /) -> bytes:
+        nonlocal used
+        used += n
+        return source(n)
+
+    rows = np.zeros((draws, 2))
+    for i in range(draws):
+        used = 0
+        rows[i] = int(discrete_laplace(scale, 1, counting)[0]), used
+    return rows
 
 
 def fit(law: Work, rows: np.ndarray) -> float:

@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
-from leakcap.mechanism import TwoSidedGeometric
-from leakcap.release.numbers.tails import noise_reach, noise_tail
+from leakcap.release.numbers.tails import noise_tail
 
 Floats = NDArray[np.float64]
 
@@ -141,15 +140,6 @@ def test_many_at_once_are_each_alone_and_nothing_warns() -> None:
             alone = noise_tail([(weights[place], scales[0]), (1.0, scales[1])], at[place])
             assert found[place] == pytest.approx(float(alone), rel=1e-12)
     assert noise_tail([(1.0, 1.0), (1.0, 0.0)], [0.0, -3.0]).tolist() == [1.0, 1.0]
-
-
-def test_how_far_noise_goes_is_the_least_whole_number() -> None:
-    for noises in ([(1.0, 0.4), (1.0, 2.5)], [(1.0, 3.0), (1.0, 3.0)]):
-        found = noise_reach(noises, 0.05)
-        assert enumerated(noises, found + 1) <= 0.05 < enumerated(noises, found)
-
-    assert noise_reach([(1.0, 3.0), (1.0, 3.0)], 0.05) == TwoSidedGeometric(3.0).error_of_sum(2, 0.05)
-    assert noise_reach([(1.0, 100.0)], 0.01) == TwoSidedGeometric(100.0).error(0.01)
 
 
 def test_noise_is_about_half_a_step_from_continuous() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -17,14 +16,13 @@ from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
 from leakcap.numeric import xlogx
 from leakcap.numeric.logspace import Floats
-from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
+from leakcap.sampling import rational_scale
 
 __all__ = [
     "Timed",
     "Work",
     "coin_flip_work",
     "published_timing",
-    "sampled_work",
     "sampler_work",
     "series_work",
     "textbook_timing",
@@ -290,23 +288,3 @@ def _entropy(law: Floats) -> float:
 def _between(zero: Floats, one: Floats) -> float:
     """I(bit; seen) at even odds."""
     return math.log(2.0) + float((xlogx(zero) + xlogx(one) - xlogx(zero + one)).sum()) / 2.0
-
-
-def sampled_work(scale: Fraction, draws: int, source: ByteSource = system_bytes) -> Floats:
-    """Rows (noise, random bytes) of so many single draws of leakcap's sampler, counted at its byte source.
-
-    >>> sampled_work(Fraction(2), 3).shape
-    (3, 2)
-    """
-    used = 0
-
-    def counting(n: int, /) -> bytes:
-        nonlocal used
-        used += n
-        return source(n)
-
-    rows = np.zeros((draws, 2))
-    for i in range(draws):
-        used = 0
-        rows[i] = int(discrete_laplace(scale, 1, counting)[0]), used
-    return rows

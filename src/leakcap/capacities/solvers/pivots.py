@@ -2,7 +2,8 @@
 
 For a hundred secrets the interpreter costs more than the arithmetic. Here a change of face is one update of
 a small table instead of a new solve, and nothing is certified on the way: the answer is a prior, and the
-caller's certificate says what it is worth.
+caller's certificate says what it is worth. It earns its place where channels are small and many: 3 to 50
+secrets take .24 to .58 ms with it, .87 to 1.58 ms without.
 """
 
 from __future__ import annotations

