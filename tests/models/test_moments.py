@@ -119,10 +119,11 @@ def test_every_total_has_noise_of_the_claimed_law(delta: float) -> None:
     plan = Moments.plan([(-1.0, 1.0), (-3.0, 3.0)], policy_of(), epsilon=1.0, delta=delta)
     drawn = plan.releases([0] * 6, 3000, SeededSource(2))
     for i, j in plan.pairs:
-        size = plan.largest[i] * plan.largest[j]
+        size = plan.largest[i] * plan.largest[j] * plan._finer(i, j)
         steps = np.rint(drawn[:, i, j] * size).astype(np.int64)
         if delta:
-            variance = Fraction(size**2 * 6) / (2 * Fraction(plan.rho or 0.0))
+            variance = Fraction(size**2 * 6) / (2 * Fraction(plan.rho or 0.0)) + 16
+            assert variance >= 2**30
             assert discrete_gaussian_chi_square(steps, variance) > ALARM
         else:
             assert discrete_laplace_chi_square(steps, 6 * size) > ALARM

@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _LARGEST, _FARTHEST = Fraction(10**6), Fraction(10**60)
+_QUIETEST = Fraction(10**12)
 _NEARLY = 1e-5
 """Of an ε that was searched for: how near to it the search ends."""
 _DEEPEST = 4
@@ -251,7 +252,8 @@ def _fraction(event: Mapping[str, Any], field: str) -> Fraction:
         found = Fraction(event[field]) if isinstance(event[field], str) else Fraction(str(event[field]))
     except (ValueError, ZeroDivisionError, TypeError):
         found = Fraction(-1)
-    largest = _FARTHEST if field in ("variance", "squared_sensitivity") else _LARGEST
+    apart = field in ("variance", "squared_sensitivity")
+    largest = _FARTHEST if apart else _QUIETEST if field == "noise_multiplier" else _LARGEST
     if not 0 <= found <= largest:
         name = event["name"]
         raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(largest):,}.")

@@ -63,9 +63,16 @@ def pure_spend(epsilon: float, policy: Policy, *, nats_table: float = math.inf) 
 
 
 def gaussian_spend(
-    epsilon: float, delta: float, rho: float, policy: Policy, *, nats_table: float = math.inf
+    epsilon: float,
+    delta: float,
+    rho: float,
+    policy: Policy,
+    *,
+    nats_table: float = math.inf,
+    exact: bool = False,
 ) -> Spend:
-    """The spend of ρ-zCDP kept as (ε, δ): about one person ρ nats, the divergence from any one content's
+    """The spend of ρ-zCDP kept as (ε, δ); with `exact` it is Gaussian noise, whose μ²/2 is ρ, of which (ε, δ)
+    is less than all that ρ allows. About one person it is ρ nats, the divergence from any one content's
     answer; at level α αρ, and 4αρ between two contents that are two steps apart; n²ρ about a table of n. Its
     curve is αρ.
 
@@ -77,8 +84,12 @@ def gaussian_spend(
     alpha = policy.caps.alpha
     level = math.inf if alpha is None else up((1 if replace else 4) * alpha * rho, 4)
     curve = tuple(up(order * rho) for order in ORDERS)
-    event = event_text({"name": "ZCDpEvent", "rho": Fraction(repr(float(rho)))})
-    return _spend(epsilon, delta, rho, nats_table, level, curve, event)
+    event: dict[str, Any] = {"name": "ZCDpEvent", "rho": Fraction(repr(float(rho)))}
+    if exact:
+        # 1/μ, rounded down to fifteen decimals.
+        noise = Fraction(math.isqrt(math.floor(10**30 / (2 * Fraction(rho)))), 10**15)
+        event = {"name": "GaussianDpEvent", "noise_multiplier": noise}
+    return _spend(epsilon, delta, rho, nats_table, level, curve, event_text(event))
 
 
 def _spend(

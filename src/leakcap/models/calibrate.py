@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
-from leakcap.numeric import up
+from leakcap.accounting.normal import GaussianLoss
+from leakcap.errors import require
+from leakcap.numeric import down
 
-__all__ = ["gaussian_tail", "gaussian_variance"]
+__all__ = ["ROUNDED", "exact_rho", "gaussian_delta", "gaussian_variance"]
+
+_FARTHEST = 1e3
+ROUNDED = 16
+"""Steps² of variance: with so many more, noise on a grid is rounded continuous noise, but for 10⁻¹³⁵."""
 
 
 def gaussian_variance(sensitivity_squared: int | Fraction, rho: float) -> Fraction:
@@ -23,10 +30,37 @@ def gaussian_variance(sensitivity_squared: int | Fraction, rho: float) -> Fracti
     return Fraction(math.ceil(exact * (1 << 20)), 1 << 20)
 
 
-def gaussian_tail(t: float) -> float:
-    """P(N(0,1) > t), rounded up.
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """δ at ε of Gaussian noise, the two laws μ standard deviations apart, rounded up.
 
-    >>> gaussian_tail(0.0) >= 0.5
-    True
+    Source: Balle & Wang 2018, theorem 8.
+
+    >>> round(gaussian_delta(1.0, 1.0), 12)
+    0.126936737507
     """
-    return min(1.0, up(0.5 * math.erfc(t / math.sqrt(2.0) * (1 - 2.0**-50 if t > 0 else 1 + 2.0**-50)), 16))
+    return GaussianLoss(mu).hockey_stick(epsilon)[1]
+
+
+@lru_cache(maxsize=1024)
+def exact_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ = μ²/2 for which Gaussian noise is (ε, δ)-DP: more than all ρ-zCDP is, so less noise.
+
+    For discrete Gaussian noise of variance Δ₂²/(2ρ) + 16 too: see `docs/theory/accounting.md`, "Noise on a
+    grid". Raises `InvalidParameter` where no noise of doubles keeps (ε, δ).
+
+    >>> round(exact_rho(1.0, 1e-6), 5)
+    0.02801
+    """
+    owner = "exact_rho"
+    require(0.0 < epsilon < math.inf, "epsilon", owner, "be positive and finite", epsilon)
+    require(0.0 < delta < 1.0, "delta", owner, "lie in (0, 1)", delta)
+    # What the grid may take, 10⁻¹⁰⁰, is far less than is kept back here.
+    at, room = down(epsilon, 4), down(delta, 4)
+    low, high = 0.0, 1e-3
+    while gaussian_delta(high, at) <= room and high < _FARTHEST:
+        low, high = high, 2.0 * high
+    while high - low > 1e-9 * high and high > 1e-12:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if gaussian_delta(middle, at) <= room else (low, middle)
+    require(low > 0.0, "epsilon", owner, "be large enough for any noise", epsilon)
+    return down(0.5 * low * low * (1.0 - 1e-9), 4)

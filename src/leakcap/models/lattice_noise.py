@@ -15,9 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.models.calibrate import gaussian_variance
+from leakcap.models.calibrate import ROUNDED, exact_rho, gaussian_variance
 from leakcap.models.values import Floats
-from leakcap.release.measurements.offer import largest_rho
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["LatticeNoise"]
@@ -47,11 +46,12 @@ class LatticeNoise:
     ) -> LatticeNoise:
         """For a vector of `size` numbers, (ε, 0) by Laplace noise or (ε, δ) by Gaussian noise.
 
-        The grid has 2²⁰ steps to the sensitivity; `sensitivity` becomes its square for the Gaussian.
+        The grid has 2²⁰ steps to the sensitivity; `sensitivity` becomes its square for the Gaussian. On so
+        fine a grid Gaussian noise is what (ε, δ) asks of continuous noise (Balle & Wang 2018).
         """
         reach = Fraction(sensitivity) + 2 * Fraction(allowance)
         exponent = _FINE - math.floor(math.log2(sensitivity))
-        rho = largest_rho(float(epsilon), float(delta)) if delta > 0 else None
+        rho = exact_rho(float(epsilon), float(delta)) if delta > 0 else None
         steps = reach * Fraction(2) ** exponent
         if rho is None:
             whole = math.ceil(steps * _root_up(size)) + size
@@ -67,7 +67,7 @@ class LatticeNoise:
     def _parameter(self) -> Fraction:
         if self.rho is None:
             return rational_scale(self.sensitivity, Fraction(Decimal(repr(float(self.epsilon)))))
-        return gaussian_variance(self.sensitivity, self.rho)
+        return gaussian_variance(self.sensitivity, self.rho) + ROUNDED
 
     @property
     def scale(self) -> float:

@@ -11,7 +11,8 @@ bounds. A unit of at most m rows adds Σ vᵢvⱼ, i ≤ j, to K(K+1)/2 totals, 
 - **L2²**, replace-one: with bᵢ = 2aᵢ−1 one row's is Σ_{i<j}(1−bᵢbⱼ)² + Σ(1−bᵢ²)² =
   K(K+1)/2 − (Σb)² − Σb² + ½(Σb²)² + ½Σb⁴ ≤ max(K(K+1)/2, K²) = K², attained where K is even; m²·K² in all.
 
-Each total has noise in proportion to LᵢLⱼ, so that it is the same for all of them in these units.
+Each total has noise in proportion to LᵢLⱼ, so that it is the same for all of them in these units. Gaussian
+noise is drawn on a grid of 2¹⁸ steps to its deviation or more, where it is rounded continuous noise.
 """
 
 from __future__ import annotations
@@ -29,12 +30,11 @@ from leakcap.capacities import geometric_capacity
 from leakcap.errors import InvalidParameter
 from leakcap.ledger import Spend
 from leakcap.models.budget import gaussian_spend, pure_spend
-from leakcap.models.calibrate import gaussian_variance
+from leakcap.models.calibrate import ROUNDED, exact_rho, gaussian_variance
 from leakcap.models.integers import Axis
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy
-from leakcap.release.measurements.offer import largest_rho
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 
 __all__ = ["Moments", "sensitivity_l1", "sensitivity_l2_squared"]
@@ -43,6 +43,7 @@ _MOST_BITS = 20
 _FINE_BITS = 12
 _LEAST_BITS = 6
 _LAPLACE_LOG2, _GAUSSIAN_LOG2 = 44, 43
+_FINEST_LOG2 = 20
 
 
 def sensitivity_l1(factors: int, rows: int) -> int:
@@ -86,7 +87,7 @@ class Moments:
         cls, bounds: Sequence[tuple[float, float]], policy: Policy, *, epsilon: float, delta: float
     ) -> Moments:
         """Grids as fine as the samplers allow at this budget. Touches no data."""
-        rho = largest_rho(float(epsilon), float(delta)) if delta > 0 else None
+        rho = exact_rho(float(epsilon), float(delta)) if delta > 0 else None
         factors, rows = len(bounds) + 1, policy.rows_per_unit
         replace = policy.neighbours == "replace-one"
         if rho is None:
@@ -124,20 +125,28 @@ class Moments:
         """i ≤ j in the order of the totals."""
         return tuple((i, j) for i in range(self.factors) for j in range(i, self.factors))
 
+    def _finer(self, i: int, j: int) -> int:
+        """Steps of the noise's grid to one of a total: so many that `ROUNDED` is next to nothing."""
+        if self.rho is None:
+            return 1
+        squared = sensitivity_l2_squared(self.factors, self.policy.rows_per_unit, replace=self.replace)
+        wide = max(0, math.floor(math.log2(squared / (2 * self.rho)) / 2))
+        return 1 << max(0, _FINEST_LOG2 - wide - (self.largest[i] * self.largest[j]).bit_length())
+
     def _scale(self, i: int, j: int) -> Fraction:
-        """Laplace scale, or Gaussian variance, of one total in integers."""
-        size, rows = self.largest[i] * self.largest[j], self.policy.rows_per_unit
+        """Laplace scale, or Gaussian variance, of one total in steps of the noise's grid."""
+        size, rows = self.largest[i] * self.largest[j] * self._finer(i, j), self.policy.rows_per_unit
         if self.rho is None:
             epsilon = Fraction(Decimal(repr(float(self.epsilon))))
             return rational_scale(size * sensitivity_l1(self.factors, rows), epsilon)
         squared = sensitivity_l2_squared(self.factors, rows, replace=self.replace)
-        return gaussian_variance(size**2 * squared, self.rho)
+        return gaussian_variance(size**2 * squared, self.rho) + ROUNDED
 
     @property
     def relative_scale(self) -> float:
         """The noise's scale (Laplace) or standard deviation (Gaussian) in units of LᵢLⱼ, the same for all."""
         scale = self._scale(0, 0)
-        return float(scale) if self.rho is None else math.sqrt(scale)
+        return float(scale) if self.rho is None else math.sqrt(scale) / self._finer(0, 0)
 
     @property
     def mechanism(self) -> str:
@@ -162,7 +171,7 @@ class Moments:
         table = self._table()
         if self.rho is None:
             return pure_spend(self.epsilon, self.policy, nats_table=table)
-        return gaussian_spend(self.epsilon, self.delta, self.rho, self.policy, nats_table=table)
+        return gaussian_spend(self.epsilon, self.delta, self.rho, self.policy, nats_table=table, exact=True)
 
     def _table(self) -> float:
         """Totals are clamped to public ranges before noise; capacities of noisy numbers add up."""
@@ -171,7 +180,7 @@ class Moments:
             reach = self._range(i, j)
             if reach is None:
                 return math.inf
-            width, scale = reach[1] - reach[0], self._scale(i, j)
+            width, scale = (reach[1] - reach[0]) * self._finer(i, j), self._scale(i, j)
             if self.rho is None:
                 total = up(total + geometric_capacity(width, up(float(1 / scale))).upper)
             else:
@@ -194,9 +203,10 @@ class Moments:
         """So many independent releases, each of which costs as much as one: (count, K, K)."""
         matrices = np.zeros((count, self.factors, self.factors))
         for (i, j), total in zip(self.pairs, self.clamped(totals), strict=True):
-            scale, size = self._scale(i, j), self.largest[i] * self.largest[j]
+            scale, finer = self._scale(i, j), self._finer(i, j)
+            size = self.largest[i] * self.largest[j] * finer
             draw = discrete_laplace if self.rho is None else discrete_gaussian
-            released = [(total + int(z)) / size for z in draw(scale, count, source)]
+            released = [(total * finer + int(z)) / size for z in draw(scale, count, source)]
             matrices[:, i, j] = matrices[:, j, i] = released
         return matrices
 

@@ -9,9 +9,10 @@ the density ν(b(θ))·det(∇²Σℓ + ΛI), b(θ) = −∇Σℓ(θ) − Λθ, 
 - b(θ) moves by wv, or wv − w'v': in L2 at most sB, s = 1 (add/remove-one) or 2 (replace-one).
 
 **(ε, 0)**: independent Laplace noise of scale c: √k·sB/c + ln(1+β/Λ) bounds the log-ratio.
-**(ε, δ)**: Gaussian noise: the log-ratio of ν is (2⟨b,Δ⟩ + ‖Δ‖²)/(2σ²). Δ = wv has a fixed direction, so that
-it exceeds ε₃ with probability at most Q(T/(σB)), T = ε₃σ² − B²/2; with Δ = wv − w'v' one of ⟨b,v⟩, −⟨b,v'⟩ or
-their sum exceeds T = ε₃σ² − 2B²: at most Q(T/(2σB)) + 2Q(T/(σB)).
+**(ε, δ)**: Gaussian noise: the log-ratio of ν is (2⟨b,Δ⟩ + ‖Δ‖²)/(2σ²), convex in w and w', so at most the
+largest of its values at w, w' ∈ {0, 1}: 0, and those of v, −v' and v − v', each the privacy loss of Gaussian
+noise with μ = B/σ, or 2B/σ for the last. With ε₃ left of ε, δ = E[(1 − e^(ε₃ − log-ratio))₊] is at most the
+δ(ε₃) of Balle & Wang (2018) at B/σ where a row comes or goes, and the sum of three where it is replaced.
 
 *No solver is exact and no noise continuous.* If the point θ̂ that is found has ‖∇J(θ̂)‖ ≤ γ, it is within γ/Λ
 of θ*, on any table; as a function of θ* it moves by at most 2γ/Λ between neighbours, which a little noise of
@@ -21,7 +22,7 @@ within k/(8s²) of the discrete Gaussian's in total variation, s its deviation i
 The rounding is part of γ.
 
 Source: Chaudhuri, Monteleoni & Sarwate 2011, theorem 9; Kifer, Smith & Thakurta 2012; Iyengar, Near, Song,
-Thakkar, Thakurta & Wang 2019 (approximate minima). The tails are derived anew here for linear models.
+Thakkar, Thakurta & Wang 2019 (approximate minima). The (ε, δ) part is derived anew here for linear models.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter
-from leakcap.models.calibrate import gaussian_tail
+from leakcap.models.calibrate import gaussian_delta
 from leakcap.models.lattice_noise import LatticeNoise
 from leakcap.models.values import Floats
 from leakcap.numeric import down, up
@@ -148,7 +149,7 @@ def laplace_towards_zero(scale: Fraction, size: int, source: ByteSource) -> NDAr
 def _deviation(
     left: float, delta: float, norm: float, *, replace: bool, epsilon: float, size: int, owner: str
 ) -> float:
-    """The least σ whose tail keeps δ, less what the grid takes of it, found from above."""
+    """The least σ that keeps δ, less what the grid takes of it, found from above."""
     grid = size / 8.0 * 4.0 ** -(_GAUSSIAN_STEPS - 1) * (1.0 + math.exp(min(epsilon, 700.0)))
     room = down(delta - grid, 8, delta)
     if room <= 0.0:
@@ -157,17 +158,15 @@ def _deviation(
             "alone takes as much."
         )
 
-    def tail(sigma: float) -> float:
-        if replace:
-            t = down(left * sigma * sigma - 2.0 * norm * norm, 8, left * sigma * sigma) / (sigma * norm)
-            return gaussian_tail(t / 2.0) + 2.0 * gaussian_tail(t) if t > 0 else 1.0
-        t = down(left * sigma * sigma - 0.5 * norm * norm, 8, left * sigma * sigma) / (sigma * norm)
-        return gaussian_tail(t) if t > 0 else 1.0
+    def told(sigma: float) -> float:
+        mu = up(norm / sigma, 2)
+        one = gaussian_delta(mu, left)
+        return up(2.0 * one + gaussian_delta(2.0 * mu, left), 4) if replace else one
 
     low, high = 0.0, norm / left
-    while up(tail(high), 4) > room:
+    while told(high) > room:
         low, high = high, 2.0 * high
     while high - low > 1e-9 * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if up(tail(middle), 4) <= room else (middle, high)
+        low, high = (low, middle) if told(middle) <= room else (middle, high)
     return high

@@ -224,4 +224,4 @@ def _allowance(move: float) -> float:
 def _spend(noise: LatticeNoise, policy: Policy) -> Spend:
     if noise.rho is None:
         return pure_spend(noise.epsilon, policy)
-    return gaussian_spend(noise.epsilon, noise.delta, noise.rho, policy)
+    return gaussian_spend(noise.epsilon, noise.delta, noise.rho, policy, exact=True)
