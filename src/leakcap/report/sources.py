@@ -74,10 +74,17 @@ def record_of(told: Mapping[str, Any], owner: str = "the record") -> Record:
         raise InvalidParameter(f"`{owner}` is not a sound record: {_first(error)}.") from None
 
 
-def read_record(path: Path) -> Record:
-    """The record in a result file. Nothing but the file is needed to draw a page of it."""
+def read_record(path: str | Path) -> Record:
+    """The record in a result file; `InvalidParameter` where it is none. No table and no ledger is needed.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    ...     read_record(file.name)
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `...` is not JSON as the commands print it with --json.
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        found = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise InvalidParameter(f"`{path}` is not JSON as the commands print it with --json.") from None
     if not isinstance(found, dict):
