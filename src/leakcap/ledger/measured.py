@@ -16,7 +16,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
 from leakcap.errors import InvalidParameter
 from leakcap.ledger.curve import ORDERS, curve_of_pure, rho_beside_delta
 from leakcap.ledger.implied import rho_of_pure
@@ -150,6 +149,8 @@ def _least_epsilon(text: str, delta: int) -> Fraction | None:
             return Fraction(bound.lower)
         proven = bound.upper  # no least ε is known: what the curve of the steps proves
     elif event["name"] == "ZCDpEvent":
+        from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
+
         rho = float_up(_fraction(event, "rho"))
         proven = convert(ZeroConcentratedDP(rho), ApproxDP, delta=at).epsilon
     else:
