@@ -12,6 +12,7 @@ import functools
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 
@@ -64,18 +65,29 @@ def admitted(
         return done, spent, each
 
 
-SLOTS: list[tuple[str, str, dict[str, object], float, str]] = [
-    ("1,000 counts, ε 0.1, as a plan", "count", {}, 19.35, "19.3447, randomised response's"),
-    ("1,000 sums, ε 0.1, as a plan", "sum", {"noise": "laplace"}, 19.0, "19; Laplace noise alone 18.9502874"),
+PURE, ROUGH = {"epsilon": 0.1}, {"rho": 0.00213}
+SLOTS: list[tuple[str, str, int, dict[str, Any], dict[str, Any], float, str]] = [
+    ("1,000 counts, ε 0.1, as a plan", "count", 1000, PURE, PURE, 19.35, "19.3447, randomised response's"),
+    (
+        "1,000 sums, ε 0.1, as a plan",
+        *("sum", 1000, PURE | {"noise": "laplace"}, PURE, 19.0),
+        "19; Laplace noise alone 18.9502874",
+    ),
+    (
+        "100 Gaussian counts of ±30, as a plan",
+        *("count", 100, ROUGH, ROUGH | {"noise": "gaussian"}, 3.06),
+        "3.65 by the filter; Gaussian noise alone 3.0288",
+    ),
 ]
-"""A count's noise at sensitivity 1 is randomised response, which is what a slot of this ε admits at most."""
+"""What a slot holds, and what is asked of it. A count's noise at sensitivity 1 is randomised response, which
+is what a slot of this ε admits at most."""
 
 
 def planned(
-    kind: str, noise: dict[str, object], cap: float, counts: int = 1000, epsilon: float = 0.1
+    kind: str, counts: int, held: dict[str, Any], asked: dict[str, Any], cap: float
 ) -> tuple[int, float, float]:
     """The same for answers from a plan of so many slots."""
-    plan = {"name": "counts", "count": counts, "epsilon": epsilon, "delta": DELTA} | noise
+    plan = {"name": "counts", "count": counts, "delta": DELTA} | held
     caps = {"epsilon": cap, "delta": DELTA, "delta_of_answers": DELTA}
     with tempfile.TemporaryDirectory() as folder:
         policy = {**POLICY, "caps": caps, "plan": [plan]}
@@ -85,7 +97,7 @@ def planned(
         done = 0
         try:
             while done < counts + 50:
-                ask(epsilon=epsilon, fresh=True, slot="counts")
+                ask(**asked, fresh=True, slot="counts")
                 done += 1
         except BudgetExceeded:
             pass
@@ -95,12 +107,12 @@ def planned(
 
 
 def main() -> None:
-    for what, kind, noise, cap, target in SLOTS:
-        done, spent, each = planned(kind, noise, cap)
-        said = "refused after that" if done == 1000 else "WRONG"
+    for what, kind, counts, held, asked, cap, target in SLOTS:
+        done, spent, each = planned(kind, counts, held, asked, cap)
+        said = "refused after that" if done == counts else "WRONG"
         print(
-            f"{what}: cap {cap:g} (target {target}), {done} pass, {said}; {spent:.7f} for all of them, "
-            f"100 added up; {1e3 * each:.1f} ms each"
+            f"{what}: cap {cap:g} (target {target}), {done} pass, {said}; {spent:.7f} for all of them; "
+            f"{1e3 * each:.1f} ms each"
         )
     for what, kind, counts, epsilon, cap, order, target in PLANS:
         done, spent, each = admitted(kind, counts, epsilon, cap, order)
