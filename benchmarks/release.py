@@ -33,7 +33,7 @@ from measuring.beside_duckdb import (
 )
 from measuring.by_hand import KEYS
 from measuring.process import Action, answer_of, in_turn
-from measuring.walk import kept_file, read, table_of, walk, written
+from measuring.walk import kept_file, read, table_of, walk
 
 from leakcap.release import PrivateTable, Query, preview
 from leakcap.release.planning.plan import plan_query
@@ -125,9 +125,7 @@ def main() -> None:
     if given.table:
         return print(table_of(read(given.table)))
     only, keys = ([word for word in text.split(",") if word] for text in (given.only, given.keys))
-    lines = walk(kept_file(given.data, given.rows), given.rows, only, keys)
-    if given.json:
-        written(lines, given.json)
+    walk(kept_file(given.data, given.rows), given.rows, only, keys, json=given.json)
     if given.walk or only or keys:
         return
     with parquet(PEOPLE.format(rows=given.rows, groups=GROUPS), given.rows) as path:

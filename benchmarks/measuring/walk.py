@@ -7,12 +7,12 @@ hang on what else the machine does. A long line whose verdict is clear is measur
 
 from __future__ import annotations
 
-import json
 import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from json import dumps, loads
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +100,21 @@ def lines_of(only: Sequence[str] = (), keys: Sequence[str] = ()) -> Iterator[tup
                 yield name, known[name], "integer", filter_
 
 
-def walk(path: Path, rows: int, only: Sequence[str] = (), keys: Sequence[str] = ()) -> list[Line]:
-    """Measure each line and print it; then how many were kept, and which were missed."""
+def walk(
+    path: Path, rows: int, only: Sequence[str] = (), keys: Sequence[str] = (), *, json: Path | None = None
+) -> list[Line]:
+    """Measure each line and print it; then how many were kept, and which were missed.
+
+    What was measured so far is in `json` after every line, so that a walk may be stopped.
+    """
     todo = list(lines_of(only, keys))
     start, found = time.perf_counter(), list[Line]()
     print(HEAD)
     for place, (name, case, kind, filter_) in enumerate(todo, 1):
         line = _measured(str(path), rows, name, case, kind, filter_)
         found.append(line)
+        if json is not None:
+            written(found, json)
         spent = time.perf_counter() - start
         print(f"{line.text():108} {place:>3}/{len(todo)} {spent:5.0f} s", flush=True)
     missed = [line for line in found if not line.kept]
@@ -188,13 +195,13 @@ def written(lines: Sequence[Line], path: Path) -> None:
         for name in ("by_hand", "statement", "release"):
             fields[name] = [round(seconds, 4) for seconds in fields[name]]
         rounded.append(fields)
-    path.write_text("[\n" + ",\n".join(json.dumps(one) for one in rounded) + "\n]\n")
+    path.write_text("[\n" + ",\n".join(dumps(one) for one in rounded) + "\n]\n")
 
 
 def read(path: Path) -> list[Line]:
     """What was written."""
     found = []
-    for one in json.loads(path.read_text()):
+    for one in loads(path.read_text()):
         times = {name: tuple(one.pop(name)) for name in ("by_hand", "statement", "release")}
         found.append(Line(**one, **times))
     return found
