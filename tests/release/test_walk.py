@@ -1,4 +1,4 @@
-"""The walk of the benchmark: it leaves nothing out and judges by CPU time."""
+"""The walk of the benchmark: it leaves nothing out, judges by CPU time, and is quoted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from leakcap.release.statistics import statistics
 
 ROOT = Path(__file__).parents[2]
+MEASURED = ROOT / "benchmarks" / "measured" / "release.json"
 
 
 @pytest.fixture
@@ -60,3 +61,13 @@ def test_a_line_is_measured_written_and_read(measuring: Any, tmp_path: Path) -> 
     (again,) = measuring.read(tmp_path / "found.json")
     assert (again.title, again.rows, again.runs) == ("count", 300, measuring.RUNS)
     assert all(min(times) >= 0.0 for times in (again.by_hand, again.statement, again.release))
+
+
+def test_the_manual_quotes_the_walk(measuring: Any) -> None:
+    lines = measuring.read(MEASURED)
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert {line.statistic for line in lines} == set(statistics())
+    for row in measuring.table_of(lines).splitlines():
+        assert row in page
+    kept = sum(line.kept for line in lines)
+    assert f"{kept} of {len(lines)} lines keep their target" in page
