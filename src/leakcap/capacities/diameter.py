@@ -28,6 +28,9 @@ __all__ = ["diameter"]
 _SPARSE_SECRETS = 5000
 """Up to here all pairs of a sparse channel's secrets are compared (2.5·10⁷ divergences)."""
 
+_AT_ONCE = 1 << 14
+"""Masses of both rows of dense pairs compared at once."""
+
 _CHUNK = 1 << 14
 """Pairs of sparse rows compared at once."""
 
@@ -142,8 +145,12 @@ class _Largest:
 def _every_pair(rows: Floats, divergence: Divergence) -> tuple[Ends, Pair]:
     # An output that no secret has would only widen the error.
     rows, best = rows[:, rows.any(axis=0)], _Largest(divergence)
-    for x, row in enumerate(tracked(rows, "all pairs of secrets")):
-        best.see(x, np.arange(len(rows)), row[None, :], rows)
+    others = np.arange(len(rows))
+    some = max(1, _AT_ONCE // max(rows.size, 1))  # of a small channel all at once: NumPy is slow to start
+    for start in tracked(range(0, len(rows), some), "all pairs of secrets"):
+        left = np.repeat(others[start : start + some], len(rows))
+        right = np.resize(others, left.shape)
+        best.see(left, right, rows[left], rows[right])
     return best.told()
 
 
