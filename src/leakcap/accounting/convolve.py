@@ -16,9 +16,10 @@ from leakcap.accounting.gridsum import Bracket, GridSum
 from leakcap.accounting.lattice import common_lattice
 from leakcap.accounting.part import UNIT, LossComponent
 from leakcap.accounting.window import Means, of_one, of_sum, outside
+from leakcap.errors import LeakcapError
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["bracket_around", "convolved"]
+__all__ = ["OffTheGrid", "bracket_around", "convolved"]
 
 Parts = Sequence[tuple[LossComponent, int]]
 
@@ -30,6 +31,15 @@ _NEAR = 0.2
 """Of the window: so much more is cheap."""
 _WIDTH = 2e-4
 _SLACK = 2.0**-45
+_MOST_LOSS = 700.0
+"""e to this is still a double: the grid works with odds."""
+_OFF = (
+    "Losses above 700 nats do not fit on a grid. Ask `PrivacyLoss.epsilon` or `delta`, which go another way."
+)
+
+
+class OffTheGrid(LeakcapError):
+    """Losses so large that a double cannot hold the odds that they stand for."""
 
 
 def bracket_around(
@@ -42,7 +52,7 @@ def bracket_around(
     points: int = _MOST_POINTS,
     negligible: float = _NEGLIGIBLE,
 ) -> Bracket:
-    """A bracket that is good near one ε, or near the ε of one δ, and valid everywhere.
+    """A bracket that is good near one ε, or near the ε of one δ, and valid everywhere. Raises `OffTheGrid`.
 
     `width` is the width in ε that the step is chosen for, `points` the most points of the grid, `negligible`
     the share of δ that may be left out. The tilt is `c`, or what suits ε or δ, or 0 for P's own masses. With
@@ -67,6 +77,8 @@ def bracket_around(
     step = _fit(parts, _step(parts, c, total, width, right - left, points))
     widths = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in _dense(parts)]
     step = max(step, 2.0 * sum(widths) / points, (high - low) / points)
+    if high + 2.0 * step > _MOST_LOSS:
+        raise OffTheGrid(_OFF)
     slack = 0.0
     if common_lattice(parts) is None:
         grouped = [item for part, count in parts for item in blocks(part, count)]

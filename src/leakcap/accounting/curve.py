@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from leakcap.accounting.contour import MOST_WORK, make_contour, saddle_for_epsilon
-from leakcap.accounting.convolve import bracket_around
+from leakcap.accounting.convolve import OffTheGrid, bracket_around
 from leakcap.accounting.exact import Enumeration, enumerate_losses
 from leakcap.accounting.finite import FiniteLoss
 from leakcap.accounting.lattice import Lattice, common_lattice
@@ -182,16 +182,20 @@ def on_contour(parts: Parts, epsilon: float, most_work: float = MOST_WORK) -> Cu
 def on_grid(
     parts: Parts, points: int, negligible: float, *, epsilon: float | None = None, delta: float | None = None
 ) -> Curve:
-    """The finest grid of so many points around one ε or δ, `negligible` of δ left out.
+    """The finest grid of so many points around one ε or δ, `negligible` of δ left out. Where no grid can hold
+    the losses it says nothing.
 
     >>> from leakcap.accounting.normal import GaussianLoss
     >>> low, high = on_grid(((GaussianLoss(0.5), 4),), 1 << 12, 1e-9, epsilon=1.0).delta(1.0)
     >>> low <= 0.12693673750664397 <= high < 0.127
     True
     """
-    found = bracket_around(
-        parts, epsilon=epsilon, delta=delta, width=0.0, points=points, negligible=negligible
-    )
+    try:
+        found = bracket_around(
+            parts, epsilon=epsilon, delta=delta, width=0.0, points=points, negligible=negligible
+        )
+    except OffTheGrid:
+        return Curve(_Above(math.inf), GRID)
     return Curve(found, GRID)
 
 
@@ -209,7 +213,10 @@ def curve_near(parts: Parts, epsilon: float) -> Curve:
     low, high = curve.delta(epsilon)
     if high - low <= _ROUGH * high:
         return curve
-    grid = Curve(bracket_around(parts, epsilon=epsilon, width=_FINE, points=_FALLBACK), GRID)
+    try:
+        grid = Curve(bracket_around(parts, epsilon=epsilon, width=_FINE, points=_FALLBACK), GRID)
+    except OffTheGrid:
+        return curve
     grid_low, grid_high = grid.delta(epsilon)
     return curve if grid_high - grid_low > high - low else grid
 
