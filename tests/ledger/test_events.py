@@ -16,8 +16,9 @@ import pytest
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, export
 from leakcap.ledger.curve import ORDERS, curve_of_pure
-from leakcap.ledger.measured import covered, event_text, guarantee, laplace_distance, pure_event
+from leakcap.ledger.measured import covered, event_text, guarantee, laplace_distance, pure_event, rho_of
 from leakcap.ledger.slots import charge_of
+from leakcap.numeric import float_up, up
 from leakcap.release import PrivateTable
 from leakcap.release.planning.eventful import event_of
 from leakcap.release.planning.price import price_of
@@ -120,6 +121,9 @@ BAD = [
     ('{"name":"ComposedDpEvent","events":[{"name":"NoDpEvent"}]}', "Event `NoDpEvent`"),
     ('{"name":"SelfComposedDpEvent","event":{"name":"NoDpEvent"},"count":1}', "Event `NoDpEvent`"),
     ('{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1.5}', "whole number"),
+    # To write out 10^(10⁹) takes hours, and a row of a forger's may say it.
+    ('{"name":"ZCDpEvent","rho":"1e-99999"}', "`rho` of `ZCDpEvent` must be a number"),
+    ("[" * 100_000, "must be JSON"),
 ]
 
 
@@ -255,3 +259,44 @@ def test_what_a_slot_of_laplace_noise_admits(tmp_path: Path) -> None:
     assert table.ledger.slots()[0].used == 1
     table.ledger.verify()
     assert math.isfinite(table.budget()[0].spent)
+
+
+@pytest.mark.parametrize("kept", ["", COUNT, '{"name":"ZCDpEvent","rho":"0"}'])
+def test_a_charge_without_a_curve_does_not_verify(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
+    """Sums take a curve that is left out for nothing told, however much ε is charged."""
+    ticks = Spend.ticks
+    with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(3.0, delta=1e-6)) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(Spend, "ticks", lambda spend, alpha: ticks(spend, alpha)._replace(curve=()))
+            with pytest.raises(LedgerError, match="was edited"):  # nor is such a row read as an entry
+                ledger.reserve([Charge("n", "count", Spend(0.1, event=kept))])
+        assert ledger.head().rows == 2
+        with pytest.raises(LedgerError, match=r"Row 2 of ledger .* was charged less than its event"):
+            ledger.verify()
+
+
+def test_the_delta_of_a_part_is_not_used_again_for_what_has_no_epsilon() -> None:
+    """All of δ is spent by the part that has one: the Gaussian part has no ε with what is left."""
+    slack = Fraction(1, 10**6)
+    parts = [pure_event(Fraction(1, 10), slack), {"name": "GaussianDpEvent", "noise_multiplier": Fraction(5)}]
+    event = event_text({"name": "ComposedDpEvent", "events": parts})
+    curve = tuple(up(nats) for nats in guarantee(event).curve)
+    rho = float_up(rho_of(event))
+    for epsilon in (1.0, 2.0, 100.0):
+        assert not covered(event, Spend(epsilon, 1e-6, rho=rho, curve=curve).ticks(None))
+    # With as much again for it there is one.
+    least = next(
+        step / 1000
+        for step in range(1, 2000)
+        if covered(event, Spend(step / 1000, 2e-6, rho=rho, curve=curve).ticks(None))
+    )
+    # E[δ(ε ∓ 1/10)] over a coin of these odds, beside the δ: by the closed form of Gaussian noise.
+    with mpmath.workdps(30):
+        mu, p = mpmath.mpf(1) / 5, 1 / (1 + mpmath.exp(-mpmath.mpf(1) / 10))
+
+        def told(epsilon: Any) -> Any:
+            far = epsilon / mu
+            return mpmath.ncdf(mu / 2 - far) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - far)
+
+        tenth = mpmath.mpf(1) / 10
+        assert p * told(least - tenth) + (1 - p) * told(least + tenth) <= mpmath.mpf(10) ** -6

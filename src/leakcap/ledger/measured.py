@@ -42,6 +42,8 @@ _NEARLY = 1e-5
 """Of an ε that was searched for: how near to it the search ends."""
 _DEEPEST = 4
 _ABOVE_ZERO = ("noise_multiplier", "sampling_probability", "variance")
+_LONGEST_EXPONENT = 4
+"""Digits of a power of ten: what is written out of a longer one takes hours."""
 
 
 class Guarantee(NamedTuple):
@@ -116,6 +118,8 @@ def covered(text: str, charged: Ticks) -> bool:
     (True, False)
     """
     found = guarantee(text)
+    if len(charged.curve) != len(found.curve):
+        return False  # sums take no curve for nothing told
     if charged.delta is not None and found.delta * TICKS_PER_UNIT > charged.delta + 1:
         return False
     if charged.epsilon is not None:
@@ -131,17 +135,21 @@ def covered(text: str, charged: Ticks) -> bool:
     most = math.inf if charged.epsilon is None else charged.epsilon
     return all(
         ticks is None or ticks + 1 >= min(nats * TICKS_PER_UNIT, most) * (1 - 1e-9)
-        for ticks, nats in zip(charged.curve, found.curve, strict=False)
+        for ticks, nats in zip(charged.curve, found.curve, strict=True)
     )
 
 
 @lru_cache(maxsize=4096)
 def _least_epsilon(text: str, delta: int) -> Fraction | None:
-    """The least ε that a charge of this event with so many ticks of δ may state; None where there is none."""
+    """The least ε that a charge of this event with so many ticks of δ may state; None where there is none.
+
+    What a part of the event has of δ is spent: the curve has what is left.
+    """
     found = guarantee(text)
-    if found.epsilon is not None or not delta:
+    left = Fraction(delta, TICKS_PER_UNIT) - found.delta
+    if found.epsilon is not None or left <= 0:
         return found.epsilon
-    event, at = _read(text), delta / TICKS_PER_UNIT
+    event, at = _read(text), float(left)
     form = form_of(event)
     if form is not None:
         bound = steps_of(form).epsilon(at)
@@ -211,7 +219,7 @@ def _distance(event: Mapping[str, Any]) -> Fraction | None:
 def _read(text: str) -> dict[str, Any]:
     try:
         event = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidParameter("`event` of `Charge` must be JSON.") from None
     _checked(event, 0)
     return dict(event)
@@ -249,9 +257,11 @@ def _checked(event: Any, deep: int) -> None:
 
 
 def _fraction(event: Mapping[str, Any], field: str) -> Fraction:
+    text = str(event[field])
+    exponent = text.lower().partition("e")[2]
     try:
-        found = Fraction(event[field]) if isinstance(event[field], str) else Fraction(str(event[field]))
-    except (ValueError, ZeroDivisionError, TypeError):
+        found = Fraction(text if len(exponent) <= _LONGEST_EXPONENT else "")
+    except (ValueError, ZeroDivisionError):
         found = Fraction(-1)
     apart = field in ("variance", "squared_sensitivity")
     largest = _FARTHEST if apart else _QUIETEST if field == "noise_multiplier" else _LARGEST
