@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from leakcap.report.sections import policy_section
 from leakcap.report.words import promises
 from release.world import answers, planned, policy_of, table
 
@@ -38,6 +39,9 @@ def test_what_is_protected_is_what_the_engine_uses(
     odd = table([{"id": 1, "k": 9}, {"id": 2, "k": 3}, {"id": 3, "k": None}])
     assert answers(planned(policy, statistic="count", by=("k",)), odd) == [[0, 0, 0, 1]]
     assert ("one row of each joined table" in told) == tables
+    public_facts = str(policy_section(policy))
+    assert ("1 row'" in public_facts) == (id_ and rows == 1)
+    assert "1 rows" not in public_facts
     data = [{"id": 7, "k": place % 4} for place in range(16)] + [{"id": None, "k": 0}]
     found = {by: answers(planned(policy, statistic="count", by=by), table(data))[0] for by in ((), ("k",))}
     if not id_:

@@ -75,8 +75,8 @@ def headline(statement: Statement) -> Cards:
             ),
             Card(
                 Figure(bits, note_of(own)),
-                "are learned about one person on average, at most, by who knows everybody else; a yes or no "
-                "holds 1 bit"
+                "are learned about one person on average, at most, by somebody who knows everybody else; "
+                "a yes or no holds 1 bit"
                 if math.isfinite(own.upper)
                 else "on what is learned on average: the slack δ may tell everything",
             ),
@@ -209,12 +209,10 @@ def _small(text: str) -> str:
 def policy_section(policy: Policy) -> Section:
     """The owner's public facts, and the caps."""
     caps = policy.caps.limits
+    rows = "1 row" if policy.rows_per_unit == 1 else f"{policy.rows_per_unit:,} rows"
     facts: list[tuple[Text, ...]] = [
         ("neighbours", policy.neighbours),
-        (
-            "unit",
-            "a row" if policy.id_column is None else f"{policy.id_column}, {policy.rows_per_unit:,} rows",
-        ),
+        ("unit", "a row" if policy.id_column is None else f"{policy.id_column}, {rows}"),
         ("people", "no public number" if policy.units is None else f"{policy.units:,}"),
     ]
     facts += [
