@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_in", "rows_of", "statement_of", "units_statement"]
 
-_ROWS, _GROUPS = 1, 2
+_ROWS, _GROUPS, _COPIES = 1, 2, 3
 
 
 def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
@@ -93,11 +93,15 @@ def _beside(values: Sequence[exp.Column], place: int) -> exp.Expression:
 
 
 def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
-    """`values` of the rows that count: so many of each unit at most, and of these the condition's."""
+    """`values` of the rows that count: of the condition's rows so many of each unit at most."""
     rows = exp.Select(expressions=list(values))
-    if plan.condition is not None:
-        rows = rows.where(to_tree(plan.condition, plan.policy), copy=False)
-    return rows.from_(_base(plan, columns_in([rows], plan.policy), seed), copy=False)
+    condition = None if plan.condition is None else to_tree(plan.condition, plan.policy)
+    if plan.policy.id_column is not None and plan.bounded:
+        return rows.from_(_bounded(plan, columns_in([rows], plan.policy), condition, seed), copy=False)
+    if condition is not None:
+        rows = rows.where(condition, copy=False)
+    read = columns_in([rows], plan.policy)
+    return rows.from_(joined_tree(plan.policy, plan.query.join, read, plan.people_from), copy=False)
 
 
 def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
@@ -106,36 +110,47 @@ def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ..
     return tuple(name for name in policy.columns if name in read)
 
 
-def _base(plan: Plan, read: Sequence[str], seed: str) -> exp.Expression:
-    """The table; where an id is the unit, at most `max_rows` rows of each id and none without an id.
+def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, seed: str) -> exp.Expression:
+    """Of the rows that meet the condition at most `max_rows` of each id, and none without an id.
 
-    Rows without an id are left out because strangers would share one quota. Which rows are kept follows from
-    the unit's own rows and the seed alone. They are ordered by a hash of the columns that the statement
-    reads, so that neither small nor large values are preferred, and where two hashes meet by the columns
-    themselves: rows that still tie are alike in all that is read, and interchangeable. Where groups are
-    bounded too they are ordered by a hash of their own before the rows in them: one order serves both bounds.
+    The condition comes first: rows that a query does not ask about take no place of those that it does. Any
+    map from a unit's own rows and the seed to so many of them keeps the price. Rows without an id are left
+    out because strangers would share one quota.
+
+    Rows are ordered by a hash of the columns that are read and of which of the unit's equal rows each is, so
+    that neither small nor large values are preferred, and equal rows are not kept or dropped together; where
+    two hashes meet, by the columns themselves: rows that still tie are alike in all that is read, and
+    interchangeable. Where groups are bounded too they are ordered by a hash of their own before the rows in
+    them: one order serves both bounds.
     """
     policy = plan.policy
-    source = joined_tree(policy, plan.query.join, read, plan.people_from)
-    if policy.id_column is None or not plan.bounded:
-        return source
-    unit = ReadColumn(this=column(policy.id_column), kind="id")
+    unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
     groups = _groups(plan)
     seen = [_content(name, policy) for name in read]
+    carried = tuple(dict.fromkeys((policy.id_column or "", *read)))
+    asked = columns_in([] if condition is None else [condition], policy)
+    source = joined_tree(policy, plan.query.join, tuple(dict.fromkeys((*read, *asked))), plan.people_from)
+    # By name: under a star, a column of the table could bear the name of a number and replace it.
+    copy, place, rank = (free_name(f"leakcap_{name}_number", carried) for name in ("copy", "row", "group"))
+    chosen: list[exp.Expression] = [*map(column, carried)]
+    if seen:
+        # Equal numbers may have different hashes: −0.0 and 0.0. In the order of these hashes nothing hangs on
+        # the order of the rows.
+        numbered = _window(exp.RowNumber(), [unit, *seen], _hashed_order(unit, seen, _COPIES, seed)[:1])
+        chosen.append(aliased(numbered, copy))
+    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
+    rows = exp.Select(expressions=chosen).from_(source, copy=False).where(known, copy=False)
+    if condition is not None:
+        rows = rows.where(condition, copy=False)
     by_group = _hashed_order(unit, groups, _GROUPS, seed)
-    number = _window(exp.RowNumber(), unit, [*by_group, *_hashed_order(unit, seen, _ROWS, seed)])
-    # By name: under a star, a column of the table could bear the name of the row number and replace it.
-    names = tuple(dict.fromkeys((policy.id_column, *read)))
-    place, rank = (free_name(name, names) for name in ("leakcap_row_number", "leakcap_group_number"))
-    chosen = [*map(column, names), aliased(number, place)]
+    by_row = _hashed_order(unit, [*seen, column(copy)], _ROWS, seed) if seen else []
+    chosen = [*map(column, carried), aliased(_window(exp.RowNumber(), [unit], [*by_group, *by_row]), place)]
     kept: exp.Expression = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
     if groups:
-        number = _window(exp.Anonymous(this="DENSE_RANK"), unit, by_group)
-        chosen.append(aliased(number, rank))
+        chosen.append(aliased(_window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank))
         few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
         kept = exp.And(this=few, expression=kept)
-    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
-    ranked = exp.Select(expressions=chosen).from_(source, copy=False).where(known, copy=False)
+    ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
     units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
     return units.where(kept, copy=False).subquery("units", copy=False)
 
@@ -154,11 +169,13 @@ def _groups(plan: Plan) -> list[exp.Expression]:
     return [axis.tree for axis in plan.cells.axes[: len(plan.query.by)]]
 
 
-def _window(function: exp.Expression, unit: exp.Expression, order: Sequence[exp.Expression]) -> exp.Window:
+def _window(
+    function: exp.Expression, within: Sequence[exp.Expression], order: Sequence[exp.Expression]
+) -> exp.Window:
     ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
-    # Rows of which nothing is read are all alike, but Spark numbers none without an order.
-    sorted_ = exp.Order(expressions=ordered or [exp.Ordered(this=unit.copy(), nulls_first=False)])
-    return exp.Window(this=function, partition_by=[unit.copy()], order=sorted_)
+    # Rows that need no order are all alike, but Spark numbers none without one.
+    sorted_ = exp.Order(expressions=ordered or [exp.Ordered(this=within[0].copy(), nulls_first=False)])
+    return exp.Window(this=function, partition_by=[one.copy() for one in within], order=sorted_)
 
 
 def _hashed_order(
