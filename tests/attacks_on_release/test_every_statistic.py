@@ -44,7 +44,7 @@ from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
 
 
-def _unbounded(plan: Plan, read: Any, seed: str) -> Any:
+def _unbounded(plan: Plan, read: Any, condition: Any, seed: str) -> Any:
     return joins_room.joined_tree(plan.policy, plan.query.join, read)
 
 
@@ -160,7 +160,7 @@ def without_levels(contribution: Contribution, bins: int, branching: int, offer:
 BUGS: dict[str, tuple[str, World, dict[str, Any], tuple[Any, str, Any]]] = {
     "rows": ("count", World("replace-one", 2), {"by": ("k",)}, _halved(Contribution, "sensitivity")),
     "people": ("distinct", World("replace-one", 2), {"by": ("k",)}, _halved(Presence, "sensitivity")),
-    "unbounded": ("sum", World("add-remove-one", 2), {}, (statements_room, "_base", _unbounded)),
+    "unbounded": ("sum", World("add-remove-one", 2), {}, (statements_room, "_bounded", _unbounded)),
     "groups": (
         "distinct",
         World("add-remove-one", 2, 1),

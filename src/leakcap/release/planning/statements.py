@@ -23,6 +23,7 @@ from leakcap.release.columns.typed import (
     typed_column,
 )
 from leakcap.release.conditions.condition import to_tree
+from leakcap.release.measurements.aggregates import People
 
 if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan
@@ -75,21 +76,26 @@ def _together(rows: exp.Select, codes: Sequence[exp.Column], plans: Sequence[Pla
     for plan in plans:
         mine = [column(f"v{before + place}") for place in range(len(plan.values))]
         before += len(mine)
-        together = any(part.aggregate.together for part in plan.parts)
-        chosen += [_beside(mine, place) if together else one.copy() for place, one in enumerate(mine)]
+        if any(part.aggregate.together for part in plan.parts):
+            # An id is counted whether its row has the values or not.
+            ids = {part.aggregate.place for part in plan.parts if isinstance(part.aggregate, People)}
+            taken = [one for place, one in enumerate(mine) if place not in ids]
+            chosen += [_beside(taken, one) if one in taken else one.copy() for one in mine]
+        else:
+            chosen += [one.copy() for one in mine]
     if all(isinstance(one, exp.Column) for one in chosen):
         return rows
     return exp.Select(expressions=chosen).from_(rows.subquery("known", copy=False), copy=False)
 
 
-def _beside(values: Sequence[exp.Column], place: int) -> exp.Expression:
-    """The value at `place`, NULL where another one is."""
-    others = [value for other, value in enumerate(values) if other != place]
+def _beside(values: Sequence[exp.Column], value: exp.Column) -> exp.Expression:
+    """The value, NULL where another one is."""
+    others = [other for other in values if other is not value]
     if not others:
-        return values[place].copy()
+        return value.copy()
     known = [exp.Not(this=exp.Paren(this=exp.Is(this=one.copy(), expression=exp.Null()))) for one in others]
-    one = exp.If(this=exp.and_(*known, copy=False), true=values[place].copy())
-    return aliased(exp.Case(ifs=[one], default=exp.Null()), values[place].name)
+    one = exp.If(this=exp.and_(*known, copy=False), true=value.copy())
+    return aliased(exp.Case(ifs=[one], default=exp.Null()), value.name)
 
 
 def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
