@@ -70,7 +70,7 @@ def below(found: Played) -> bool:
 
 
 class TestAveraging:
-    """Guard: the ledger, by its memo and its caps."""
+    """Guard: the ledger, by its repeated answers and its caps."""
 
     def test_without_a_ledger_it_wins(self) -> None:
         draw = fresh(Fraction(10), 1)
@@ -78,7 +78,7 @@ class TestAveraging:
         assert above(found)
         assert found.got > 0.95
 
-    def test_the_memo_repeats_one_answer(self) -> None:
+    def test_the_ledger_repeats_one_answer(self) -> None:
         victim = table(1)
         answers = [victim.count(where="ill = 1 AND id = 0", epsilon=0.1).value for _ in range(10)]
         assert len(set(answers)) == 1

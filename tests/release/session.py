@@ -22,7 +22,7 @@ from leakcap.ledger import Ledger
 from leakcap.ledger.schema import EVENT
 from leakcap.models import LinearRegression, LogisticRegression, PrivateGradientDescent, RidgeRegression
 from leakcap.release import PrivateTable, Query, load_policy
-from leakcap.release.asking.budget import AIMS
+from leakcap.release.asking.budget import OBJECTIVES
 from leakcap.release.planning.plan import plan_query
 from release.asked import contents
 from release.world import COLUMNS, table
@@ -73,8 +73,8 @@ def released(private: PrivateTable) -> list[bool]:
     """Whether each answer of the day was repeated."""
     epsilon = 0.3 if private.policy.caps.coin_flip is None else 1e-3
     releases = private.release(questions(private.policy, epsilon))
-    for aim in AIMS:
-        batch = private.batch(epsilon=10 * epsilon, aim=aim)
+    for objective in OBJECTIVES:
+        batch = private.batch(epsilon=10 * epsilon, objective=objective)
         for weight, question in ((1.0, private.all.count()), (2.0, private.by("d").sum("x"))):
             batch = batch.add(question, weight=weight)
         releases += batch.add(private.all.mean("y"), weight=0.7).release()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leakcap.errors import BudgetExceeded, InvalidQuery
 from leakcap.release import PrivateTable, Question, load_policy
-from leakcap.release.asking.budget import AIMS, QueryTemplate, divided
+from leakcap.release.asking.budget import OBJECTIVES, QueryTemplate, divided
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.statistics import statistics
 from release.world import COLUMNS, policy_of, table
@@ -80,13 +80,13 @@ def test_every_statistic_can_be_asked_lazily(statistic: str) -> None:
 @given(
     st.lists(POSITIVE, min_size=1, max_size=6),
     st.floats(min_value=1e-2, max_value=1e4),
-    st.sampled_from(AIMS),
+    st.sampled_from(OBJECTIVES),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_shares_never_exceed_the_budget(weights: list[float], epsilon: float, aim: Any) -> None:
+def test_shares_never_exceed_the_budget(weights: list[float], epsilon: float, objective: Any) -> None:
     policy = policy_of()
-    drafts = [QueryTemplate([COUNT, SUM][i % 2], weight=weight) for i, weight in enumerate(weights)]
-    queries = divided(drafts, policy, epsilon=epsilon, aim=aim)
+    templates = [QueryTemplate([COUNT, SUM][i % 2], weight=weight) for i, weight in enumerate(weights)]
+    queries = divided(templates, policy, epsilon=epsilon, objective=objective)
     total = sum(Decimal(repr(query.epsilon)) for query in queries)
     assert total <= Decimal(repr(epsilon))
     assert total > Decimal(repr(epsilon)) * (1 - Decimal("1e-9")) - len(weights) * Decimal("1e-12")
@@ -101,8 +101,8 @@ def test_delta_is_shared_to_fifteen_digits_however_many_ticks_it_has(takers: int
     policy = policy_of(
         caps={"epsilon": 100.0, "delta": 0.5}, columns=COLUMNS | {"w": {"keys": "private", "type": "text"}}
     )
-    drafts = [QueryTemplate({**COUNT, "by": "w"})] * takers
-    found = {query.delta for query in divided(drafts, policy, epsilon=1.0, delta=delta)}
+    templates = [QueryTemplate({**COUNT, "by": "w"})] * takers
+    found = {query.delta for query in divided(templates, policy, epsilon=1.0, delta=delta)}
     # A second route: decimals, rounded down to a tick and then to fifteen digits.
     with localcontext(Context(prec=60, rounding=ROUND_FLOOR)):
         tick = (Decimal(repr(delta)) / takers).quantize(Decimal("1e-30"))
@@ -113,11 +113,11 @@ def test_a_share_below_a_tick_is_refused_by_its_name() -> None:
     policy = policy_of(
         caps={"epsilon": 100.0, "delta": 0.5}, columns=COLUMNS | {"w": {"keys": "private", "type": "text"}}
     )
-    draft = QueryTemplate({**COUNT, "by": "w"})
+    template = QueryTemplate({**COUNT, "by": "w"})
     with pytest.raises(InvalidQuery, match=r"`delta` is too small to be shared out\. Ask for more, or for"):
-        divided([draft, draft], policy, epsilon=1.0, delta=1e-30)
+        divided([template, template], policy, epsilon=1.0, delta=1e-30)
     with pytest.raises(InvalidQuery, match=r"`epsilon` is too small to be shared out\."):
-        divided([draft, draft], policy, epsilon=1e-12, delta=1e-6)
+        divided([template, template], policy, epsilon=1e-12, delta=1e-6)
 
 
 def test_the_batch_is_paid_at_once_or_not_at_all() -> None:
@@ -161,12 +161,12 @@ def test_a_count_gets_the_least_epsilon_for_its_error(error: float) -> None:
 
 
 def test_wanted_errors_come_first_and_weights_share_the_rest() -> None:
-    drafts = [
+    templates = [
         QueryTemplate(COUNT, error=30.0),
         QueryTemplate(SUM, weight=3.0),
         QueryTemplate({**SUM, "column": "y"}),
     ]
-    first, second, third = divided(drafts, policy_of(), epsilon=0.5)
+    first, second, third = divided(templates, policy_of(), epsilon=0.5)
     assert plan_query(first, policy_of()).errors[0] <= 30
     rest = Decimal("0.5") - Decimal(repr(first.epsilon))
     assert Decimal(repr(second.epsilon)) + Decimal(repr(third.epsilon)) <= rest
@@ -176,8 +176,8 @@ def test_wanted_errors_come_first_and_weights_share_the_rest() -> None:
 @pytest.mark.parametrize("weights", [[1.0, 1.0], [3.0, 0.5]])
 def test_the_least_total_error_is_the_least(weights: list[float]) -> None:
     policy = policy_of()
-    drafts = [QueryTemplate(COUNT, weight=weights[0]), QueryTemplate(SUM, weight=weights[1])]
-    best = [query.epsilon for query in divided(drafts, policy, epsilon=1.0, aim="least total error")]
+    templates = [QueryTemplate(COUNT, weight=weights[0]), QueryTemplate(SUM, weight=weights[1])]
+    best = [query.epsilon for query in divided(templates, policy, epsilon=1.0, objective="least total error")]
 
     # A count moves by 1 and the sum by 10: variances 2(Δ/ε)².
     def cost(first: float) -> float:
@@ -185,18 +185,18 @@ def test_the_least_total_error_is_the_least(weights: list[float]) -> None:
 
     grid = [i / 1000 for i in range(1, 1000)]
     assert cost(best[0]) <= min(map(cost, grid)) * (1 + 1e-9)
-    equal = [query.epsilon for query in divided(drafts, policy, epsilon=1.0, aim="equal errors")]
+    equal = [query.epsilon for query in divided(templates, policy, epsilon=1.0, objective="equal errors")]
     assert weights[0] / equal[0] == pytest.approx(weights[1] * 10 / equal[1], rel=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("drafts", "options", "message"),
+    ("templates", "options", "message"),
     [
         ([], {"epsilon": 1.0}, "at least one query"),
         ([QueryTemplate(COUNT)], {}, "weights share it out"),
         ([QueryTemplate(COUNT)], {"epsilon": 0.0}, "`epsilon` must be a positive"),
         ([QueryTemplate(COUNT)], {"epsilon": float("nan")}, "`epsilon` must be a positive"),
-        ([QueryTemplate(COUNT)], {"epsilon": 1.0, "aim": "luck"}, "divided for one of"),
+        ([QueryTemplate(COUNT)], {"epsilon": 1.0, "objective": "luck"}, "divided for one of"),
         ([QueryTemplate(COUNT, error=3.0)], {"epsilon": 0.1}, "cannot stay within 3.0"),
         ([QueryTemplate(COUNT, error=30.0)] * 2, {"epsilon": 0.15}, "need ε = 0.19"),
         (
@@ -208,10 +208,10 @@ def test_the_least_total_error_is_the_least(weights: list[float]) -> None:
     ],
 )
 def test_what_can_not_be_solved_is_refused(
-    drafts: list[QueryTemplate], options: dict[str, Any], message: str
+    templates: list[QueryTemplate], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidQuery, match=message):
-        divided(drafts, policy_of(), **options)
+        divided(templates, policy_of(), **options)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_delta_goes_to_what_has_private_keys() -> None:
             "columns": {"c": {"keys": "private"}},
         }
     )
-    drafts = [
+    templates = [
         QueryTemplate(COUNT),
         QueryTemplate({**COUNT, "by": "c"}),
         QueryTemplate({**COUNT, "by": ("c",), "name": "m"}),
@@ -241,4 +241,4 @@ def test_delta_goes_to_what_has_private_keys() -> None:
     (refused,) = divided([QueryTemplate(COUNT)], policy, epsilon=1.0, delta=1e-6)
     with pytest.raises(InvalidQuery, match="only groups with private keys"):
         plan_query(refused, policy)
-    assert [q.delta for q in divided(drafts, policy, epsilon=3.0, delta=1e-6)] == [None, 5e-7, 5e-7]
+    assert [q.delta for q in divided(templates, policy, epsilon=3.0, delta=1e-6)] == [None, 5e-7, 5e-7]

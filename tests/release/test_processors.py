@@ -198,10 +198,10 @@ def test_a_batch_is_divided_the_same_on_every_processor(change: bool, request: A
         request.getfixturevalue("other_processor")
     policy = load_policy(POLICIES["present"])
     for tenth in range(1, 60):
-        drafts = [QueryTemplate({"name": "n", "statistic": "count"}, weight=float(w)) for w in (1, 8, 27)]
-        for aim, parts in (("least total error", (1, 2, 3)), ("equal errors", (1, 8, 27))):
+        templates = [QueryTemplate({"name": "n", "statistic": "count"}, weight=float(w)) for w in (1, 8, 27)]
+        for objective, parts in (("least total error", (1, 2, 3)), ("equal errors", (1, 8, 27))):
             budget = tenth * sum(parts)
-            found = divided(drafts, policy, epsilon=budget / 1000, aim=cast(Objective, aim))
+            found = divided(templates, policy, epsilon=budget / 1000, objective=cast(Objective, objective))
             assert [query.epsilon for query in found] == [tenth * part / 1000 for part in parts]
 
 

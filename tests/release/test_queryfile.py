@@ -93,9 +93,9 @@ def test_the_commands(folder: Path) -> None:
     assert released.exit_code == 0, released.output
     assert len(json.loads(released.output)["releases"]) == 2
     text = "SELECT p.sex, COUNT(*), SUM(stay) FROM visits v JOIN people p ON v.person = p.pid GROUP BY p.sex"
-    aims = ["--epsilon", "0.5", "--in", str(path), "--json", "--for"]
-    for aim, code in (("least total error", 0), ("luck", 2)):
-        found = run.invoke(app, ["sql", text, *aims, aim])
+    objectives = ["--epsilon", "0.5", "--in", str(path), "--json", "--for"]
+    for objective, code in (("least total error", 0), ("luck", 2)):
+        found = run.invoke(app, ["sql", text, *objectives, objective])
         assert (found.exit_code == 0) == (code == 0), found.output
 
 

@@ -100,11 +100,11 @@ def test_a_batch_and_a_file_share_rho_too(tmp_path: Path) -> None:
     assert (query.epsilon, query.rho) == (None, 0.03)
 
 
-@pytest.mark.parametrize("aim", ["least total error", "equal errors"])
-def test_no_other_division_of_rho_is_better(tmp_path: Path, aim: Any) -> None:
+@pytest.mark.parametrize("objective", ["least total error", "equal errors"])
+def test_no_other_division_of_rho_is_better(tmp_path: Path, objective: Any) -> None:
     """Against nearby divisions, errors as a preview says them."""
     asking = table(tmp_path)
-    batch = asking.batch(rho=0.05, aim=aim)
+    batch = asking.batch(rho=0.05, objective=objective)
     for question in (asking.where("stay > 1").count(), asking.where("stay > 1").sum("stay")):
         batch = batch.add(question, noise="gaussian")
     found = batch.queries()
@@ -114,11 +114,11 @@ def test_no_other_division_of_rho_is_better(tmp_path: Path, aim: Any) -> None:
         for query, sign in zip(found, (1, -1), strict=True):
             plan = plan_query(type(query)(**vars(query) | {"rho": (query.rho or 0) + sign * moved}), WARDS)
             errors.append(plan.statistic.expected(plan).error)
-        return max(errors) if aim == "equal errors" else sum(one**2 for one in errors)
+        return max(errors) if objective == "equal errors" else sum(one**2 for one in errors)
 
     step = 0.3 * min(query.rho or 0 for query in found)
     assert worth(0.0) <= 1.01 * min(worth(step), worth(-step))
-    if aim == "equal errors":
+    if objective == "equal errors":
         one, two = (plan_query(query, WARDS) for query in found)
         assert one.statistic.expected(one).error == pytest.approx(two.statistic.expected(two).error, rel=0.05)
 

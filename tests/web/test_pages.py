@@ -18,8 +18,7 @@ from leakcap.choosing import Choice, Meaning, Need, choice, meaning_of
 from leakcap.choosing.meaning import count_error
 from leakcap.web import Settings, create_app
 from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Pasted, compare
-from leakcap.web.choosing import choose_epsilon as needs
-from leakcap.web.choosing import epsilon_plots, needs_plots
+from leakcap.web.choosing import choose_epsilon, epsilon_plots, needs_plots
 from leakcap.web.choosing.epsilon import MECHANISMS, asked
 from leakcap.web.figures import DARK, LIGHT, Figure, themed
 from leakcap.web.serving.guard import Keys
@@ -116,7 +115,7 @@ def test_ten_coins_by_counting() -> None:
 def test_the_choice_meets_the_need_and_its_neighbour_does_not(
     query: dict[str, str], holds: Any, beyond: int
 ) -> None:
-    found = choice(needs.needed(query))
+    found = choice(choose_epsilon.needed(query))
     assert found.met
     assert holds(found.epsilon)
     step = 10.0 ** (math.floor(math.log10(found.epsilon)) - 3)
@@ -159,7 +158,7 @@ def test_the_choice_knows_how_much_one_person_is(
     counts: str, neighbours: str, rows: int, groups: int, web: TestClient
 ) -> None:
     """Noise for so many rows is noise for one row at a smaller ε; contents of a person may be 2ε apart."""
-    assert {(one, other) for one in needs.COUNTS for other in needs.NEIGHBOURS} == set(LAWS)
+    assert {(one, other) for one in choose_epsilon.COUNTS for other in choose_epsilon.NEIGHBOURS} == set(LAWS)
     moved, apart = LAWS[counts, neighbours][0](rows, groups), LAWS[counts, neighbours][1]
     need = Need("accuracy", 300.0, 3, 5, rows, groups, counts, neighbours)
     found = choice(need)
@@ -170,7 +169,7 @@ def test_the_choice_knows_how_much_one_person_is(
     contents = 3 * found.epsilon * apart
     assert found.guess == pytest.approx(sigmoid(contents), rel=1e-9)
     assert found.shared == pytest.approx(sigmoid(5 * contents), rel=1e-9)
-    page = web.get(needs.address(need)).text
+    page = web.get(choose_epsilon.address(need)).text
     assert f"ε = {found.epsilon:g}" in page
     assert f"± {found.error}" in page
 
@@ -251,8 +250,8 @@ def pictures() -> list[tuple[str, Figure]]:
             found += [(f"{mechanism}-{f.key}", f) for f in epsilon_plots.figures(m)]
     found += [
         (f"{kind}-{f.key}", f)
-        for kind in needs.NEEDS
-        for f in needs_plots.figures(choice(needs.needed({"need": kind})))
+        for kind in choose_epsilon.NEEDS
+        for f in needs_plots.figures(choice(choose_epsilon.needed({"need": kind})))
     ]
     survey = Pasted(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
     return found + [(f"mechanism-{f.key}", f) for f in compare(survey).figures]

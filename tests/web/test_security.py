@@ -18,8 +18,7 @@ import leakcap.web.app
 import leakcap.web.serving.guard
 from leakcap.errors import InvalidParameter
 from leakcap.web import Settings, create_app
-from leakcap.web.choosing import choose_epsilon as needs
-from leakcap.web.choosing import epsilon
+from leakcap.web.choosing import choose_epsilon, epsilon
 from leakcap.web.server import address
 from leakcap.web.serving import bounded
 from leakcap.web.serving.guard import MOST_BODY, Keys
@@ -301,8 +300,8 @@ def worst(path: str) -> list[str]:
     if path.startswith("/epsilon"):
         sliders, kinds, name = epsilon.SLIDERS, [*epsilon.MECHANISMS], "mechanism"
     elif path == "/choose":
-        further = (needs.QUERIES, needs.PEOPLE, needs.ROWS, needs.GROUPS)
-        sliders, kinds, name = (*needs.SLIDERS.values(), *further), [*needs.NEEDS], "need"
+        further = (choose_epsilon.QUERIES, choose_epsilon.PEOPLE, choose_epsilon.ROWS, choose_epsilon.GROUPS)
+        sliders, kinds, name = (*choose_epsilon.SLIDERS.values(), *further), [*choose_epsilon.NEEDS], "need"
     else:
         return [f"{path}?x={'9' * 4000}"]
     ends = ["&".join(f"{s.name}={end(s.least, s.most)}" for s in sliders) for end in (min, max)]

@@ -43,7 +43,7 @@ def sql(
         str | None,
         typer.Option(help="How ε is shared, e.g. 2,1,1. Equally by default.", show_default=False),
     ] = None,
-    aim: Annotated[
+    objective: Annotated[
         str,
         typer.Option(
             "--for", help="What ε is divided for: shares by weight, least total error, equal errors."
@@ -76,7 +76,12 @@ def sql(
     errors = _numbers(error, "--error")
     one = errors[0] if errors is not None and len(errors) == 1 else errors
     price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "error": one}
-    price |= {"weights": _numbers(weights, "--weights"), "delta": delta, "aim": aim, "noise": noise}
+    price |= {
+        "weights": _numbers(weights, "--weights"),
+        "delta": delta,
+        "objective": objective,
+        "noise": noise,
+    }
     asked = _asked(text, file, price)
     if preview:
         from leakcap.release import preview as preview_queries

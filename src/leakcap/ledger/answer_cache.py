@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, select
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import row_hash
 from leakcap.ledger.details import people_from
-from leakcap.ledger.sameness import agree, memo_key
+from leakcap.ledger.sameness import agree, cache_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.values import Answer, Charge, Step
@@ -89,7 +89,7 @@ def _candidates(
 ) -> Iterator[dict[str, Any]]:
     """What was asked in the same words and answered, latest first."""
     for meaning in meanings:
-        key = memo_key(charge, data, state.rules, meaning)
+        key = cache_key(charge, data, state.rules, meaning)
         yield from map(dict, connection.execute(_BY_KEY, {"key": key}).mappings().all())
 
 

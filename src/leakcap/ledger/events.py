@@ -17,7 +17,7 @@ from leakcap.ledger.chain import START, link
 from leakcap.ledger.curve import ORDERS, curve_read, curve_text
 from leakcap.ledger.details import FROM
 from leakcap.ledger.rules import CapsInTicks, rules_read
-from leakcap.ledger.sameness import memo_key
+from leakcap.ledger.sameness import cache_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
 from leakcap.ledger.state import State
@@ -122,7 +122,7 @@ def reserve_rows(
             "details": _details(charge, floors[step - 1] if floors else None),
             "data": data[0],
             "data_version": data[1],
-            "memo": memo_key(charge, data[0], state.rules, meaning),
+            "memo": cache_key(charge, data[0], state.rules, meaning),
             "slot": charge.slot,
             "event": charge.spend.event_text,
             "slot_use": uses[step - 1] if uses else 0,

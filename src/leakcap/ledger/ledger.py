@@ -14,8 +14,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, select
 
 from leakcap.errors import BudgetExceeded, LedgerError, require
-from leakcap.ledger import amending, events, planning
-from leakcap.ledger import answer_cache as memo
+from leakcap.ledger import amending, answer_cache, events, planning
 from leakcap.ledger.accounts import book
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
@@ -234,7 +233,7 @@ class Ledger(LedgerReader):
             asked = _asked(batch, state)
             uses = planning.uses_of(connection, batch, asked, self.url)
             booked = book(connection, state, batch, asked, time, self.url)
-            version = memo.version_of(connection, state, data)
+            version = answer_cache.version_of(connection, state, data)
             meaning = self._tags(connection, state)[0]
             table = (data, version)
             rows = events.reserve_rows(
@@ -258,7 +257,7 @@ class Ledger(LedgerReader):
         for an entry that is not there, was released before or was acknowledged as lost, and
         `InvalidParameter` for an answer to none of them.
         """
-        wanted, texts = tuple(ids), memo.texts_of(answers or {})
+        wanted, texts = tuple(ids), answer_cache.texts_of(answers or {})
         for id_ in wanted:
             require(wanted.count(id_) == 1, "ids", "mark_released", "name each entry once", id_)
         for id_ in texts:
@@ -281,12 +280,12 @@ class Ledger(LedgerReader):
         is not there, was released or was acknowledged as lost.
         """
         require_text(analyst, "analyst", "mark_progress")
-        (answer,) = memo.texts_of({entry: values}).values()
+        (answer,) = answer_cache.texts_of({entry: values}).values()
         self._require_writable()
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)
             (paid,) = self._entries(connection, (entry,))
-            if step[0] in memo.steps_of(connection, entry, self.url):
+            if step[0] in answer_cache.steps_of(connection, entry, self.url):
                 raise LedgerError(
                     f"Entry {entry} went on from step {step[0]} in another run. This one may not be seen; "
                     "resume it to go on from there."
@@ -307,7 +306,7 @@ class Ledger(LedgerReader):
         with self._database.reading() as connection:
             state = self._governed(connection)
             tags = self._tags(connection, state)
-            return [memo.find(connection, state, charge, data, self.url, tags) for charge in charges]
+            return [answer_cache.find(connection, state, charge, data, self.url, tags) for charge in charges]
 
     def version_asked(self, charges: Iterable[Charge], *, data: str) -> int | None:
         """The latest version of the table, other than `data`, about which all of these have recorded
@@ -317,8 +316,10 @@ class Ledger(LedgerReader):
         with self._database.reading() as connection:
             state = self._governed(connection)
             tags = self._tags(connection, state)
-            for version, name in memo.versions(connection):
-                known = (memo.find(connection, state, charge, name, self.url, tags) for charge in batch)
+            for version, name in answer_cache.versions(connection):
+                known = (
+                    answer_cache.find(connection, state, charge, name, self.url, tags) for charge in batch
+                )
                 if name != data and all(answer is not None for answer in known):
                     return version
         return None

@@ -11,8 +11,7 @@ from typing import Self
 from sqlalchemy import Connection, select
 
 from leakcap.cards import bar, card
-from leakcap.ledger import amending, planning
-from leakcap.ledger import answer_cache as memo
+from leakcap.ledger import amending, answer_cache, planning
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
@@ -103,17 +102,17 @@ class LedgerReader:
     def answer(self, entry: int) -> Answer | None:
         """What was recorded when this entry's answer left; None where it has not, or nothing was recorded."""
         with self._database.reading() as connection:
-            return memo.of_entry(connection, entry, self.url)
+            return answer_cache.of_entry(connection, entry, self.url)
 
     def steps(self, entry: int) -> dict[int, Step]:
         """What `mark_progress` recorded of this entry's run, by the step that it went on from."""
         with self._database.reading() as connection:
-            return memo.steps_of(connection, entry, self.url)
+            return answer_cache.steps_of(connection, entry, self.url)
 
     def state_of(self, version: int) -> str:
         """The name that the table's state had in this version. Raises `LedgerError` where there is none."""
         with self._database.reading() as connection:
-            return memo.name_of(connection, version, self.url)
+            return answer_cache.name_of(connection, version, self.url)
 
     def totals(self) -> Totals:
         """All that was ever committed."""

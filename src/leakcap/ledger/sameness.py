@@ -19,12 +19,12 @@ from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.values import Charge
 
-__all__ = ["agree", "memo_key"]
+__all__ = ["agree", "cache_key"]
 
 _NEAR = 1e-6
 
 
-def memo_key(charge: Charge, data: str, rules: CapsInTicks, meaning: str = "") -> str:
+def cache_key(charge: Charge, data: str, rules: CapsInTicks, meaning: str = "") -> str:
     """What two queries share when the answer to one answers the other; empty where the table is not known.
 
     `meaning` tells policies apart under which the same text means something else: see `policies`. Where

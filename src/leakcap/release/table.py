@@ -173,7 +173,7 @@ class PrivateTable(Asking):
         error: float | Sequence[float] | None = None,
         delta: float | None = None,
         weights: Sequence[float] | None = None,
-        aim: Objective = "shares by weight",
+        objective: Objective = "shares by weight",
         noise: str = "laplace",
         fresh: bool = False,
     ) -> list[Release]:
@@ -191,7 +191,7 @@ class PrivateTable(Asking):
             tables=self._tables,
             weights=weights,
             delta=delta,
-            aim=aim,
+            objective=objective,
             noise=noise,
         )
         return self.release(queries, fresh=fresh)

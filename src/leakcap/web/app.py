@@ -20,8 +20,7 @@ from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
 from leakcap.release.statistics import statistics
 from leakcap.web.channels.comparing import GAINS, compare, given
 from leakcap.web.channels.matrices import EXAMPLES, as_text
-from leakcap.web.choosing import choose_epsilon as needs
-from leakcap.web.choosing import epsilon, needs_plots
+from leakcap.web.choosing import choose_epsilon, epsilon, needs_plots
 from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
 from leakcap.web.figures import LIGHT, themed
@@ -144,29 +143,35 @@ def _choosing(app: FastAPI, pages: Pages, settings: Settings) -> None:
         given = dict(request.query_params)
         with suppress(LeakcapError):
             # Without a sound policy the page starts with one row a person.
-            given = needs.of_policy(policy_of(settings)) | given
-        need = needs.needed(given)
-        moved = [needs.SLIDERS[need.kind], needs.QUERIES, needs.PEOPLE, needs.ROWS, needs.GROUPS]
+            given = choose_epsilon.of_policy(policy_of(settings)) | given
+        need = choose_epsilon.needed(given)
+        moved = [
+            choose_epsilon.SLIDERS[need.kind],
+            choose_epsilon.QUERIES,
+            choose_epsilon.PEOPLE,
+            choose_epsilon.ROWS,
+            choose_epsilon.GROUPS,
+        ]
         values = (need.amount, need.queries, need.people, need.rows, need.groups)
         with _turn():
             found = choice(need)
             content = {
                 "complaints": [
-                    *complaints(given, moved, "need", list(needs.NEEDS)),
-                    *complaints(given, [], "counts", list(needs.COUNTS)),
-                    *complaints(given, [], "neighbours", list(needs.NEIGHBOURS)),
+                    *complaints(given, moved, "need", list(choose_epsilon.NEEDS)),
+                    *complaints(given, [], "counts", list(choose_epsilon.COUNTS)),
+                    *complaints(given, [], "neighbours", list(choose_epsilon.NEIGHBOURS)),
                 ],
                 "need": need,
-                "address": partial(needs.address, need),
-                "counts": needs.COUNTS,
-                "neighbours": needs.NEIGHBOURS,
-                "needs": needs.NEEDS,
+                "address": partial(choose_epsilon.address, need),
+                "counts": choose_epsilon.COUNTS,
+                "neighbours": choose_epsilon.NEIGHBOURS,
+                "needs": choose_epsilon.NEEDS,
                 "sliders": [slider.shown(value) for slider, value in zip(moved, values, strict=True)],
                 "c": found,
                 "figures": needs_plots.figures(found),
                 "deployments": DEPLOYMENTS,
             }
-            return pages.show(request, "choose", content, state=needs.query_of(need))
+            return pages.show(request, "choose", content, state=choose_epsilon.query_of(need))
 
 
 async def _form(request: Request) -> tuple[dict[str, str], dict[str, bytes]]:

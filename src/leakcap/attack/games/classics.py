@@ -44,7 +44,7 @@ def averaging(
         rounds=rounds,
         generator=generator,
         attack="averaging repeated queries",
-        stopped_by="the ledger's memo, which repeats the old answer; for fresh noise, the cap on ε",
+        stopped_by="the ledger, which repeats the old answer; for fresh noise, the cap on ε",
     )
 
 

@@ -108,7 +108,7 @@ def search_field(
 ) -> FieldRead:
     """Read a field of one person by posterior matching: each BETWEEN depends on the answers so far.
 
-    Every answer is drawn afresh and paid for, also where a question comes again: the ledger's memo would
+    Every answer is drawn afresh and paid for, also where a question comes again: the ledger would
     repeat an old answer, which tells nothing new. What was asked before a cap stops it stays spent.
     """
     start = _spent(table)

@@ -31,8 +31,8 @@ class Batch:
     table: Answering = field(repr=False)
     epsilon: float | None = None
     delta: float | None = None
-    aim: Objective = "shares by weight"
-    drafts: tuple[QueryTemplate, ...] = ()
+    objective: Objective = "shares by weight"
+    templates: tuple[QueryTemplate, ...] = ()
     rho: float | None = None
 
     def add(
@@ -45,13 +45,20 @@ class Batch:
     ) -> Batch:
         """With one more question: by `weight` (1 where nothing is said), or to stay within `error`; with this
         law of `noise`."""
-        return replace(self, drafts=(*self.drafts, question.draft(weight=weight, error=error, noise=noise)))
+        return replace(
+            self, templates=(*self.templates, question.template(weight=weight, error=error, noise=noise))
+        )
 
     def queries(self) -> list[Query]:
         """The questions with their prices. Raises `InvalidQuery`; touches neither data nor ledger."""
         policy = self.table.policy
         return divided(
-            self.drafts, policy, epsilon=self.epsilon, rho=self.rho, delta=self.delta, aim=self.aim
+            self.templates,
+            policy,
+            epsilon=self.epsilon,
+            rho=self.rho,
+            delta=self.delta,
+            objective=self.objective,
         )
 
     def preview(self) -> list[Preview]:

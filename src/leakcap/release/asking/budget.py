@@ -32,10 +32,10 @@ from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.release.planning.queries import Query, query_from
 
-__all__ = ["AIMS", "Objective", "QueryTemplate", "budget_shares", "divided"]
+__all__ = ["OBJECTIVES", "Objective", "QueryTemplate", "budget_shares", "divided"]
 
 Objective: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
-AIMS: tuple[str, ...] = get_args(Objective)
+OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
 # Shares of ε are whole ticks of the ledger, 10⁻¹², those of δ 10⁻³⁰; any fifteen digits are a double's own.
 _TICKS, _SLACK, _DIGITS = 12, 30, 15
@@ -97,19 +97,20 @@ class QueryTemplate:
 
 
 def divided(
-    drafts: Sequence[QueryTemplate],
+    templates: Sequence[QueryTemplate],
     policy: Policy,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    aim: Objective = "shares by weight",
+    objective: Objective = "shares by weight",
     rho: float | None = None,
 ) -> list[Query]:
-    """The drafts as queries whose ε add up to no more than `epsilon`, or whose ρ to no more than `rho`.
+    """The templates as queries whose ε add up to no more than `epsilon`, or whose ρ to no more than `rho`.
     Touches neither data nor ledger.
 
     What has an `error` gets the least price that keeps it, the others share what is left. The budget may be
-    left out where every draft has an `error`. `delta` goes in equal parts to the queries with private keys.
+    left out where every template has an `error`. `delta` goes in equal parts to the queries with
+    private keys.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -121,29 +122,31 @@ def divided(
     >>> divided([QueryTemplate(count, error=30.0)], policy)[0].epsilon < 0.1
     True
     """
-    if not drafts:
+    if not templates:
         raise InvalidQuery("A batch must hold at least one query.")
-    if aim not in AIMS:
-        raise InvalidQuery(f"A budget is divided for one of {', '.join(AIMS)}. Got {aim!r}."[:200])
+    if objective not in OBJECTIVES:
+        raise InvalidQuery(
+            f"A budget is divided for one of {', '.join(OBJECTIVES)}. Got {objective!r}."[:200]
+        )
     if epsilon is not None and rho is not None:
         raise InvalidQuery("`rho` of the budget must be left out beside `epsilon`: give one of them.")
     money, budget = ("epsilon", epsilon) if rho is None else ("rho", rho)
     if budget is not None:
         _check_budget(budget, money)
-    slacks = _slacks(drafts, policy, delta)
+    slacks = _slacks(templates, policy, delta)
     found = {
-        place: _least(_Search(draft, policy, slacks[place], money), budget)
-        for place, draft in enumerate(drafts)
-        if draft.error is not None
+        place: _least(_Search(template, policy, slacks[place], money), budget)
+        for place, template in enumerate(templates)
+        if template.error is not None
     }
-    rest = [place for place in range(len(drafts)) if place not in found]
-    found |= _shared(rest, drafts, policy, slacks, _left(budget, found, rest, money), aim, money)
-    return [_at(draft, found[place], slacks[place], money) for place, draft in enumerate(drafts)]
+    rest = [place for place in range(len(templates)) if place not in found]
+    found |= _shared(rest, templates, policy, slacks, _left(budget, found, rest, money), objective, money)
+    return [_at(template, found[place], slacks[place], money) for place, template in enumerate(templates)]
 
 
-def _at(draft: QueryTemplate, price: float, delta: float | None, money: str) -> Query:
+def _at(template: QueryTemplate, price: float, delta: float | None, money: str) -> Query:
     """The query at this ε or ρ."""
-    return draft.at(price, delta) if money == "epsilon" else draft.at(None, delta, rho=price)
+    return template.at(price, delta) if money == "epsilon" else template.at(None, delta, rho=price)
 
 
 def _left(budget: float | None, found: Mapping[int, float], rest: Sequence[int], money: str) -> Fraction:
@@ -164,35 +167,39 @@ def _left(budget: float | None, found: Mapping[int, float], rest: Sequence[int],
 
 def _shared(
     places: Sequence[int],
-    drafts: Sequence[QueryTemplate],
+    templates: Sequence[QueryTemplate],
     policy: Policy,
     slacks: Sequence[float | None],
     left: Fraction,
-    aim: Objective,
+    objective: Objective,
     money: str,
 ) -> dict[int, float]:
-    """The ε, or ρ, of the drafts that have no wanted error."""
+    """The ε, or ρ, of the templates that have no wanted error."""
     if not places:
         return {}
-    weights = [1.0 if drafts[place].weight is None else float(drafts[place].weight or 0) for place in places]
-    if aim != "shares by weight":
+    weights = [
+        1.0 if templates[place].weight is None else float(templates[place].weight or 0) for place in places
+    ]
+    if objective != "shares by weight":
         each = float(left / len(places))
-        plans = [plan_query(_at(drafts[place], each, slacks[place], money), policy) for place in places]
-        needs = [_constant(plan, each if money == "epsilon" else math.sqrt(each)) for plan in plans]
-        weights = _claims(aim, weights, needs, money)
+        plans = [plan_query(_at(templates[place], each, slacks[place], money), policy) for place in places]
+        constants = [_constant(plan, each if money == "epsilon" else math.sqrt(each)) for plan in plans]
+        weights = _claims(objective, weights, constants, money)
     return dict(zip(places, budget_shares(left, weights, name=money), strict=True))
 
 
-def _claims(aim: Objective, weights: Sequence[float], needs: Sequence[float], money: str) -> list[float]:
+def _claims(
+    objective: Objective, weights: Sequence[float], constants: Sequence[float], money: str
+) -> list[float]:
     """How much more than the least of them each gets, to nine digits: the last ones are others on another
     processor, where the same batch shall ask the same.
 
     In logarithms, because squares of large bounds are no doubles.
     """
-    of_weight, of_need = _POWERS[aim, money]
+    of_weight, of_constant = _POWERS[objective, money]
     logs = [
-        of_weight * math.log(weight) + of_need * math.log(need)
-        for weight, need in zip(weights, needs, strict=True)
+        of_weight * math.log(weight) + of_constant * math.log(constant)
+        for weight, constant in zip(weights, constants, strict=True)
     ]
     least = min(logs)
     if max(logs) - least > 700.0:
@@ -236,20 +243,20 @@ def _floor(share: Fraction, ticks: int, name: str = "epsilon") -> float:
     return float(Fraction(number, 10**ticks))
 
 
-def _slacks(drafts: Sequence[QueryTemplate], policy: Policy, delta: float | None) -> list[float | None]:
+def _slacks(templates: Sequence[QueryTemplate], policy: Policy, delta: float | None) -> list[float | None]:
     """δ in equal parts for what has private keys; where nothing has, all get it, and are refused for it."""
     if delta is None:
-        return [None] * len(drafts)
+        return [None] * len(templates)
     if not (_positive(delta) and delta < 0.5):
         raise InvalidQuery("`delta` of the budget must be a number above 0 and below 0.5.")
-    open_ = [_has_private_keys(draft, policy) for draft in drafts]
-    takers = open_ if any(open_) else [True] * len(drafts)
+    open_ = [_has_private_keys(template, policy) for template in templates]
+    takers = open_ if any(open_) else [True] * len(templates)
     each = _floor(as_printed(delta) / sum(takers), _SLACK, "delta")
     return [each if taker else None for taker in takers]
 
 
-def _has_private_keys(draft: QueryTemplate, policy: Policy) -> bool:
-    query = draft.at(1.0)
+def _has_private_keys(template: QueryTemplate, policy: Policy) -> bool:
+    query = template.at(1.0)
     return cells_of(query.kind.with_defaults(query), joined_policy(policy, query.join)).open
 
 
@@ -257,7 +264,7 @@ def _has_private_keys(draft: QueryTemplate, policy: Policy) -> bool:
 class _Search:
     """A query whose price is looked for."""
 
-    draft: QueryTemplate
+    template: QueryTemplate
     policy: Policy
     delta: float | None
     money: str
@@ -265,13 +272,13 @@ class _Search:
     def within(self, ticks: int, *, checked: bool = False) -> bool:
         """Whether so many ticks keep the error. Too little to draw noise for does not."""
         try:
-            plan = plan_query(_at(self.draft, _as_float(ticks), self.delta, self.money), self.policy)
+            plan = plan_query(_at(self.template, _as_float(ticks), self.delta, self.money), self.policy)
         except InvalidQuery:
             if checked:
                 raise
             return False
-        assert self.draft.error is not None
-        return plan.statistic.expected(plan).error <= self.draft.error
+        assert self.template.error is not None
+        return plan.statistic.expected(plan).error <= self.template.error
 
 
 def _least(search: _Search, most: float | None) -> float:
@@ -279,7 +286,7 @@ def _least(search: _Search, most: float | None) -> float:
     limit = Fraction(_MOST) if most is None else as_printed(most)
     high = math.floor(limit * 10**_TICKS)
     if not search.within(high, checked=True):
-        name, error, sign = search.draft.content.get("name"), search.draft.error, _SIGNS[search.money]
+        name, error, sign = search.template.content.get("name"), search.template.error, _SIGNS[search.money]
         raise InvalidQuery(
             f"Query `{name}` cannot stay within {error!r} with 95 % at {sign} = {float(limit)!r}. "
             f"Allow a larger error, or more {sign}."

@@ -44,7 +44,7 @@ class _Budget(BaseModel):
     epsilon: float | None = None
     rho: float | None = None
     delta: float | None = None
-    aim: Objective = Field(default="shares by weight", alias="for")
+    objective: Objective = Field(default="shares by weight", alias="for")
 
 
 class _Contents(BaseModel):
@@ -142,7 +142,7 @@ def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
     budget = contents.budget
     if budget is None:
         return [_priced(entry, f"{path}: query {index}", policy) for index, entry in entries]
-    drafts = []
+    templates = []
     for index, entry in entries:
         owner = f"{path}: query {index}"
         _refuse(
@@ -153,9 +153,16 @@ def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
         )
         content = {name: value for name, value in entry.items() if name not in ("weight", "error")}
         query_from({**content, "epsilon": 1.0}, owner=owner)
-        drafts.append(QueryTemplate(content, weight=entry.get("weight"), error=entry.get("error")))
+        templates.append(QueryTemplate(content, weight=entry.get("weight"), error=entry.get("error")))
     known = load_policy(policy)
-    return divided(drafts, known, epsilon=budget.epsilon, rho=budget.rho, delta=budget.delta, aim=budget.aim)
+    return divided(
+        templates,
+        known,
+        epsilon=budget.epsilon,
+        rho=budget.rho,
+        delta=budget.delta,
+        objective=budget.objective,
+    )
 
 
 def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
@@ -166,8 +173,8 @@ def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
     priced = ("epsilon", "rho", "delta", "error")
     content = {name: value for name, value in entry.items() if name not in priced}
     query_from({**content, "epsilon": 1.0}, owner=owner)
-    draft = QueryTemplate(content, error=entry["error"])
-    return draft.kept(load_policy(policy), entry.get("epsilon"), entry.get("delta"), rho=entry.get("rho"))
+    template = QueryTemplate(content, error=entry["error"])
+    return template.kept(load_policy(policy), entry.get("epsilon"), entry.get("delta"), rho=entry.get("rho"))
 
 
 def _refuse(entry: Mapping[str, Any], fields: Sequence[str], owner: str, remedy: str) -> None:

@@ -201,7 +201,7 @@ class Question:
             "of the answer, which costs nothing."
         )
 
-    def draft(
+    def template(
         self, *, weight: float | None = None, error: float | None = None, noise: str = "laplace"
     ) -> QueryTemplate:
         """The question as a part of a batch."""
@@ -212,10 +212,10 @@ class Question:
     def at(self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]) -> Query:
         """The query at this price: ε, or `rho`, or what keeps a wanted `error`. Raises `InvalidQuery`."""
         rho, error = paid.get("rho"), paid.get("error")
-        draft = self.draft(error=error, noise=paid.get("noise", "laplace"))
+        template = self.template(error=error, noise=paid.get("noise", "laplace"))
         if error is None:
-            return draft.at(epsilon, delta, rho=rho)
-        return draft.kept(self.selection.table.policy, epsilon, delta, rho=rho)
+            return template.at(epsilon, delta, rho=rho)
+        return template.kept(self.selection.table.policy, epsilon, delta, rho=rho)
 
     def preview(
         self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]

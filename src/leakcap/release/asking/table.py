@@ -67,11 +67,11 @@ class Asking(Answering):
         *,
         epsilon: float | None = None,
         delta: float | None = None,
-        aim: Objective = "shares by weight",
+        objective: Objective = "shares by weight",
         rho: float | None = None,
     ) -> Batch:
         """An empty batch, whose questions share this budget by weights or wanted errors."""
-        return Batch(self, epsilon, delta, aim, rho=rho)
+        return Batch(self, epsilon, delta, objective, rho=rho)
 
     def count(self, **terms: Unpack[Terms]) -> Release:
         """How many rows, those with missing values included, each group for itself."""

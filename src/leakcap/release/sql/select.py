@@ -79,7 +79,7 @@ def sql_queries(
     tables: Collection[str] = (),
     weights: Sequence[float] | None = None,
     delta: float | None = None,
-    aim: Objective = "shares by weight",
+    objective: Objective = "shares by weight",
     noise: str = "laplace",
     rho: float | None = None,
     error: float | Sequence[float] | None = None,
@@ -122,15 +122,15 @@ def sql_queries(
         raise words.refusal("nothing is counted, added up or averaged", items[0].start, _allowed())
     chosen_by = {"where": condition, "by": by, "join": scope.tables, "noise": noise}
     claims = _claims_of(len(asked), weights, error)
-    drafts = [
-        _draft(item, name, claim, chosen_by)
+    templates = [
+        _template(item, name, claim, chosen_by)
         for item, name, claim in zip(asked, _query_names(asked), claims, strict=True)
     ]
-    for item, draft in zip(asked, drafts, strict=True):
+    for item, template in zip(asked, templates, strict=True):
         offered = 1.0 if epsilon is None else epsilon
-        query = draft.at(offered, delta) if rho is None else draft.at(None, delta, rho=rho)
+        query = template.at(offered, delta) if rho is None else template.at(None, delta, rho=rho)
         _plan(words, query, policy, item.start)
-    return divided(drafts, policy, epsilon=epsilon, rho=rho, delta=delta, aim=aim)
+    return divided(templates, policy, epsilon=epsilon, rho=rho, delta=delta, objective=objective)
 
 
 _Claim: TypeAlias = tuple[float | None, float | None]
@@ -342,7 +342,7 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
-def _draft(item: _Item, name: str, claim: _Claim, chosen: Mapping[str, Any]) -> QueryTemplate:
+def _template(item: _Item, name: str, claim: _Claim, chosen: Mapping[str, Any]) -> QueryTemplate:
     column, condition = item.column, chosen["where"]
     if item.statistic == "count" and column is not None:
         quoted = '"' + column.replace('"', '""') + '"'
