@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from leakcap.errors import BudgetExceeded, InvalidQuery
 from leakcap.release import PrivateTable, Question, load_policy
-from leakcap.release.asking.budget import OBJECTIVES, QueryTemplate, divided
+from leakcap.release.asking.budget import OBJECTIVES, divided
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.statistics import statistics
 from release.world import COLUMNS, policy_of, table

@@ -25,7 +25,9 @@ from leakcap.errors import InvalidParameter
 from leakcap.policy.caps import coin_flip_epsilon
 from leakcap.policy.document import load_policy
 from leakcap.release import Query
-from leakcap.release.asking.budget import Objective, QueryTemplate, divided
+from leakcap.release.asking.budget import divided
+from leakcap.release.asking.currency import Objective
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
 from leakcap.release.results.exposure import exposure_of

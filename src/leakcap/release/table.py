@@ -20,7 +20,7 @@ from leakcap.ledger.chain import text_hash
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
-from leakcap.release.asking.budget import Objective
+from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.table import Asking
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server

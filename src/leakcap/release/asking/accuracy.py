@@ -14,8 +14,9 @@ from typing import Any
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy, load_policy
-from leakcap.release.asking.budget import QueryTemplate, divided
+from leakcap.release.asking.budget import divided
 from leakcap.release.asking.planned import PlannedRecord, useless
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.planning.better import Way, ways_of
 from leakcap.release.planning.plan import LEVEL, Plan, plan_query
 from leakcap.release.planning.price import Price, price_of

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from leakcap.release.asking.budget import Objective, QueryTemplate, divided
+from leakcap.release.asking.budget import divided
+from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.selection import Question
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.planning.queries import Query
 
 if TYPE_CHECKING:

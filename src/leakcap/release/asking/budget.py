@@ -20,80 +20,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import get_args
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
+from leakcap.release.asking.currency import EPSILON, RHO, Currency, Objective
+from leakcap.release.asking.least_price import PriceSearch
+from leakcap.release.asking.templates import QueryTemplate, is_price
 from leakcap.release.columns.cells import cells_of
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import Plan, plan_query
-from leakcap.release.planning.queries import Query, query_from
+from leakcap.release.planning.queries import Query
 
-__all__ = ["OBJECTIVES", "Objective", "QueryTemplate", "budget_shares", "divided"]
+__all__ = ["OBJECTIVES", "budget_shares", "divided", "within_error"]
 
-Objective: TypeAlias = Literal["shares by weight", "least total error", "equal errors"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
 # Shares of ε are whole ticks of the ledger, 10⁻¹², those of δ 10⁻³⁰; any fifteen digits are a double's own.
 _TICKS, _SLACK, _DIGITS = 12, 30, 15
-# The largest ε that is tried for a wanted error where no budget says so.
-_MOST = 1_000
-_FINE = 20
-_SIGNS = {"epsilon": "ε", "rho": "ρ"}
-# Which powers of the weight, and of c, a share is in proportion to: see above.
-_POWERS = {
-    ("least total error", "epsilon"): (1 / 3, 2 / 3),
-    ("equal errors", "epsilon"): (1.0, 1.0),
-    ("least total error", "rho"): (0.5, 1.0),
-    ("equal errors", "rho"): (2.0, 2.0),
-}
 # The 95 % error of one Laplace variable of scale 1.
 _LN_20 = math.log(20.0)
-
-
-@dataclass(frozen=True)
-class QueryTemplate:
-    """A query without its ε, and its claim on a budget: a `weight`, or the `error` it must stay within.
-
-    >>> QueryTemplate({"name": "n", "statistic": "count"}, weight=2.0).at(0.5).epsilon
-    0.5
-    """
-
-    content: Mapping[str, Any]
-    weight: float | None = None
-    error: float | None = None
-
-    def __post_init__(self) -> None:
-        name = self.content.get("name")
-        for field, value in (("weight", self.weight), ("error", self.error)):
-            if value is not None and not _positive(value):
-                raise InvalidQuery(f"`{field}` of query `{name}` must be a positive finite number.")
-        if self.weight is not None and self.error is not None:
-            raise InvalidQuery(f"Query `{name}` may have a `weight` or an `error`, not both.")
-
-    def at(self, epsilon: float | None, delta: float | None = None, *, rho: float | None = None) -> Query:
-        """The query with this ε, or this ρ. Raises `InvalidQuery`."""
-        given = {"epsilon": epsilon, "rho": rho, "delta": delta}
-        return query_from({**self.content, **{name: one for name, one in given.items() if one is not None}})
-
-    def kept(
-        self,
-        policy: Policy,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        *,
-        rho: float | None = None,
-    ) -> Query:
-        """The query at the least ε that keeps its error, which is its price. Raises `InvalidQuery`."""
-        if epsilon is not None or rho is not None:
-            raise InvalidQuery(
-                f"`error` of query `{self.content.get('name')}` must be left out beside `epsilon` or `rho`: "
-                "one of them is the price."
-            )
-        return divided([self], policy, delta=delta)[0]
 
 
 def divided(
@@ -109,8 +57,8 @@ def divided(
     Touches neither data nor ledger.
 
     What has an `error` gets the least price that keeps it, the others share what is left. The budget may be
-    left out where every template has an `error`. `delta` goes in equal parts to the queries with
-    private keys.
+    left out where every template has an `error`. `delta` goes in equal parts to the queries with private
+    keys.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -130,26 +78,45 @@ def divided(
         )
     if epsilon is not None and rho is not None:
         raise InvalidQuery("`rho` of the budget must be left out beside `epsilon`: give one of them.")
-    money, budget = ("epsilon", epsilon) if rho is None else ("rho", rho)
+    currency, budget = (EPSILON, epsilon) if rho is None else (RHO, rho)
     if budget is not None:
-        _check_budget(budget, money)
+        _check_budget(budget, currency.name)
     slacks = _slacks(templates, policy, delta)
     found = {
-        place: _least(_Search(template, policy, slacks[place], money), budget)
+        place: PriceSearch(template, policy, slacks[place], currency).least(budget)
         for place, template in enumerate(templates)
         if template.error is not None
     }
     rest = [place for place in range(len(templates)) if place not in found]
-    found |= _shared(rest, templates, policy, slacks, _left(budget, found, rest, money), objective, money)
-    return [_at(template, found[place], slacks[place], money) for place, template in enumerate(templates)]
+    found |= _shared(
+        rest, templates, policy, slacks, _left(budget, found, rest, currency), objective, currency
+    )
+    return [
+        template.at(delta=slacks[place], **currency.priced(found[place]))
+        for place, template in enumerate(templates)
+    ]
 
 
-def _at(template: QueryTemplate, price: float, delta: float | None, money: str) -> Query:
-    """The query at this ε or ρ."""
-    return template.at(price, delta) if money == "epsilon" else template.at(None, delta, rho=price)
+def within_error(
+    template: QueryTemplate,
+    policy: Policy,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+) -> Query:
+    """The query at the least ε that keeps its error, which is its price. Raises `InvalidQuery`."""
+    if epsilon is not None or rho is not None:
+        raise InvalidQuery(
+            f"`error` of query `{template.content.get('name')}` must be left out beside `epsilon` or `rho`: "
+            "one of them is the price."
+        )
+    return divided([template], policy, delta=delta)[0]
 
 
-def _left(budget: float | None, found: Mapping[int, float], rest: Sequence[int], money: str) -> Fraction:
+def _left(
+    budget: float | None, found: Mapping[int, float], rest: Sequence[int], currency: Currency
+) -> Fraction:
     """What the wanted errors leave of the budget. Raises `InvalidQuery` where that is nothing."""
     spent = sum(map(as_printed, found.values()), Fraction(0))
     if budget is None:
@@ -159,8 +126,8 @@ def _left(budget: float | None, found: Mapping[int, float], rest: Sequence[int],
     left = as_printed(budget) - spent
     if left < 0 or (rest and left == 0):
         raise InvalidQuery(
-            f"The wanted errors need {_SIGNS[money]} = {float(spent)!r} together, of a budget of {budget!r}. "
-            f"Allow larger errors, or more {_SIGNS[money]}."
+            f"The wanted errors need {currency.sign} = {float(spent)!r} together, of a budget of {budget!r}. "
+            f"Allow larger errors, or more {currency.sign}."
         )
     return left
 
@@ -172,7 +139,7 @@ def _shared(
     slacks: Sequence[float | None],
     left: Fraction,
     objective: Objective,
-    money: str,
+    currency: Currency,
 ) -> dict[int, float]:
     """The ε, or ρ, of the templates that have no wanted error."""
     if not places:
@@ -182,21 +149,22 @@ def _shared(
     ]
     if objective != "shares by weight":
         each = float(left / len(places))
-        plans = [plan_query(_at(templates[place], each, slacks[place], money), policy) for place in places]
-        constants = [_constant(plan, each if money == "epsilon" else math.sqrt(each)) for plan in plans]
-        weights = _claims(objective, weights, constants, money)
-    return dict(zip(places, budget_shares(left, weights, name=money), strict=True))
+        plans = [
+            plan_query(templates[place].at(delta=slacks[place], **currency.priced(each)), policy)
+            for place in places
+        ]
+        constants = [_constant(plan, currency.of_error(each)) for plan in plans]
+        weights = _claims(weights, constants, currency.powers[objective])
+    return dict(zip(places, budget_shares(left, weights, name=currency.name), strict=True))
 
 
-def _claims(
-    objective: Objective, weights: Sequence[float], constants: Sequence[float], money: str
-) -> list[float]:
+def _claims(weights: Sequence[float], constants: Sequence[float], powers: tuple[float, float]) -> list[float]:
     """How much more than the least of them each gets, to nine digits: the last ones are others on another
     processor, where the same batch shall ask the same.
 
     In logarithms, because squares of large bounds are no doubles.
     """
-    of_weight, of_constant = _POWERS[objective, money]
+    of_weight, of_constant = powers
     logs = [
         of_weight * math.log(weight) + of_constant * math.log(constant)
         for weight, constant in zip(weights, constants, strict=True)
@@ -226,7 +194,7 @@ def budget_shares(
     >>> budget_shares(Fraction(1), [1.0, 1.0, 1.0]), budget_shares(Fraction(9, 10), [0.1, 0.2])
     ([0.333333333333, 0.333333333333, 0.333333333333], [0.3, 0.6])
     """
-    if not all(map(_positive, weights)):
+    if not all(map(is_price, weights)):
         raise InvalidQuery("`weights` must be positive finite numbers.")
     if len(weights) == 1:
         return [_floor(budget, ticks, name)]
@@ -247,7 +215,7 @@ def _slacks(templates: Sequence[QueryTemplate], policy: Policy, delta: float | N
     """δ in equal parts for what has private keys; where nothing has, all get it, and are refused for it."""
     if delta is None:
         return [None] * len(templates)
-    if not (_positive(delta) and delta < 0.5):
+    if not (is_price(delta) and delta < 0.5):
         raise InvalidQuery("`delta` of the budget must be a number above 0 and below 0.5.")
     open_ = [_has_private_keys(template, policy) for template in templates]
     takers = open_ if any(open_) else [True] * len(templates)
@@ -260,64 +228,6 @@ def _has_private_keys(template: QueryTemplate, policy: Policy) -> bool:
     return cells_of(query.kind.with_defaults(query), joined_policy(policy, query.join)).open
 
 
-@dataclass(frozen=True)
-class _Search:
-    """A query whose price is looked for."""
-
-    template: QueryTemplate
-    policy: Policy
-    delta: float | None
-    money: str
-
-    def within(self, ticks: int, *, checked: bool = False) -> bool:
-        """Whether so many ticks keep the error. Too little to draw noise for does not."""
-        try:
-            plan = plan_query(_at(self.template, _as_float(ticks), self.delta, self.money), self.policy)
-        except InvalidQuery:
-            if checked:
-                raise
-            return False
-        assert self.template.error is not None
-        return plan.statistic.expected(plan).error <= self.template.error
-
-
-def _least(search: _Search, most: float | None) -> float:
-    """The least price at which the answer stays within the wanted error, to six digits, rounded up."""
-    limit = Fraction(_MOST) if most is None else as_printed(most)
-    high = math.floor(limit * 10**_TICKS)
-    if not search.within(high, checked=True):
-        name, error, sign = search.template.content.get("name"), search.template.error, _SIGNS[search.money]
-        raise InvalidQuery(
-            f"Query `{name}` cannot stay within {error!r} with 95 % at {sign} = {float(limit)!r}. "
-            f"Allow a larger error, or more {sign}."
-        )
-    while high > 1 and search.within(high // 2):
-        high //= 2
-    low = high // 2
-    while high - low > max(1, high >> _FINE):
-        middle = (low + high) // 2
-        low, high = (low, middle) if search.within(middle) else (middle, high)
-    return _as_float(_short(search, high, limit))
-
-
-def _short(search: _Search, ticks: int, limit: Fraction) -> int:
-    """Rounded up to six digits, where that keeps the error and the limit."""
-    unit = 10 ** max(0, len(str(ticks)) - 6)
-    rounded = -(-ticks // unit) * unit
-    fits = Fraction(rounded, 10**_TICKS) <= limit and search.within(rounded)
-    return rounded if fits else ticks
-
-
-def _as_float(ticks: int) -> float:
-    return float(Fraction(ticks, 10**_TICKS))
-
-
 def _check_budget(budget: float, name: str) -> None:
-    if not _positive(budget):
+    if not is_price(budget):
         raise InvalidQuery(f"`{name}` must be a positive finite number. Got {budget!r}."[:100])
-
-
-def _positive(number: object) -> bool:
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return False
-    return 0.0 < number <= 1e300

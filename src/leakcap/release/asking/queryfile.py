@@ -30,7 +30,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import read_checked
-from leakcap.release.asking.budget import Objective, QueryTemplate, divided
+from leakcap.release.asking.budget import divided, within_error
+from leakcap.release.asking.currency import Objective
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.engine.locations import is_database
 from leakcap.release.planning.queries import Query, locations, query_from
 from leakcap.release.statistics.base import require
@@ -174,7 +176,13 @@ def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
     content = {name: value for name, value in entry.items() if name not in priced}
     query_from({**content, "epsilon": 1.0}, owner=owner)
     template = QueryTemplate(content, error=entry["error"])
-    return template.kept(load_policy(policy), entry.get("epsilon"), entry.get("delta"), rho=entry.get("rho"))
+    return within_error(
+        template,
+        load_policy(policy),
+        epsilon=entry.get("epsilon"),
+        delta=entry.get("delta"),
+        rho=entry.get("rho"),
+    )
 
 
 def _refuse(entry: Mapping[str, Any], fields: Sequence[str], owner: str, remedy: str) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.asking.budget import QueryTemplate
+from leakcap.release.asking.budget import within_error
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.planning.queries import Query
@@ -215,7 +216,7 @@ class Question:
         template = self.template(error=error, noise=paid.get("noise", "laplace"))
         if error is None:
             return template.at(epsilon, delta, rho=rho)
-        return template.kept(self.selection.table.policy, epsilon, delta, rho=rho)
+        return within_error(template, self.selection.table.policy, epsilon=epsilon, delta=delta, rho=rho)
 
     def preview(
         self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]

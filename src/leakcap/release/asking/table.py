@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from leakcap.errors import InvalidQuery
 from leakcap.release.asking.answering import Answering
 from leakcap.release.asking.batch import Batch
-from leakcap.release.asking.budget import Objective
+from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.selection import Question, Selection
 
 if TYPE_CHECKING:

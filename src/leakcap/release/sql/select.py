@@ -25,7 +25,9 @@ from sqlglot import exp, parse_one
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
-from leakcap.release.asking.budget import Objective, QueryTemplate, divided
+from leakcap.release.asking.budget import divided
+from leakcap.release.asking.currency import Objective
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.condition import to_text
 from leakcap.release.conditions.where import check_words
