@@ -44,13 +44,18 @@ def crossed(call: Callable[[], object]) -> set[str]:
     return found
 
 
-def main() -> None:
+def cases() -> dict[str, tuple[int, Callable[[], object]]]:
+    """Each call by its name, with the number of files that it should stay within."""
     table = PrivateTable(pyarrow.table({"age": [31.0, 45.0, 72.0]}), policy=POLICY, ledger="sqlite://")
     channel = lc.Channel([[0.75, 0.25], [0.25, 0.75]])
-    for name, target, call in (
-        ("PrivateTable.count", 30, lambda: table.count(where="age >= 65", epsilon=0.5, fresh=True)),
-        ("capacity of a matrix", 8, lambda: lc.capacity(channel, lc.Renyi(1.0), lc.AllPriors())),
-    ):
+    return {
+        "PrivateTable.count": (30, lambda: table.count(where="age >= 65", epsilon=0.5, fresh=True)),
+        "capacity of a matrix": (8, lambda: lc.capacity(channel, lc.Renyi(1.0), lc.AllPriors())),
+    }
+
+
+def main() -> None:
+    for name, (target, call) in cases().items():
         found = crossed(call)
         rooms = Counter(file.partition("/")[0] for file in found)
         words = ", ".join(f"{room} {count}" for room, count in rooms.most_common())

@@ -38,11 +38,12 @@ class Bound:
     witness: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        require(not math.isnan(self.lower), "lower", "Bound", "be a number", self.lower)
-        require(not math.isnan(self.upper), "upper", "Bound", "be a number", self.upper)
-        require(
-            self.lower <= self.upper, "lower", "Bound", f"not exceed `upper` = {self.upper!r}", self.lower
-        )
+        if self.lower <= self.upper:  # NaN is not
+            return
+        for name in ("lower", "upper"):
+            end = getattr(self, name)
+            require(not math.isnan(end), name, "Bound", "be a number", end)
+        require(False, "lower", "Bound", f"not exceed `upper` = {self.upper!r}", self.lower)
 
     @classmethod
     def exact(

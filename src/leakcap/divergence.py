@@ -76,6 +76,8 @@ class Renyi(Divergence):
 
     def __post_init__(self) -> None:
         alpha = self.alpha
+        if type(alpha) is float and alpha > 0.0:  # the usual, and asked a million times in a search
+            return
         require_number("alpha", "Renyi", alpha)
         require(alpha > 0 and not math.isnan(alpha), "alpha", "Renyi", "be positive, ∞ allowed", alpha)
 

@@ -10,11 +10,11 @@ import pytest
 from leakcap.adversary import Neighbours
 from leakcap.capacities import capacity
 from leakcap.capacities.solvers import columns, shannon
-from leakcap.capacities.solvers.certificate import ShannonCertificate
 from leakcap.capacities.solvers.columns import widest_column
-from leakcap.capacities.solvers.mirror import folded, unfolded
+from leakcap.capacities.solvers.mirror import unfolded
 from leakcap.capacities.solvers.pivots import exchange, shannon_prior
 from leakcap.capacities.solvers.rows import DenseRows
+from leakcap.capacities.solvers.shannon import ShannonProblem
 from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 
@@ -73,7 +73,7 @@ def test_a_table_that_fails_is_said_to_fail(rows):
 @pytest.mark.parametrize(("count", "width"), [(2, 2), (5, 4), (4, 5), (7, 7), (30, 41), (301, 260)])
 def test_half_of_a_symmetric_channel_is_the_same_problem(count, width):
     rows = mirrored(count, width, count + width)
-    half = folded(ShannonCertificate.of(DenseRows(rows)))
+    half = ShannonProblem.of(DenseRows(rows)).half()
     assert half is not None
     rng = np.random.default_rng(1)
     part = rng.dirichlet(np.ones((count + 1) // 2))
@@ -93,7 +93,7 @@ def test_half_of_a_symmetric_channel_is_the_same_problem(count, width):
 
 def test_other_channels_are_not_folded():
     rows = np.random.default_rng(2).dirichlet(np.ones(8), size=8)
-    assert folded(ShannonCertificate.of(DenseRows(rows))) is None
+    assert ShannonProblem.of(DenseRows(rows)).half() is None
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -20,8 +20,7 @@ from leakcap.ledger.measured import covered, event_text, guarantee, laplace_dist
 from leakcap.ledger.slots import charge_of
 from leakcap.numeric import float_up, up
 from leakcap.release import PrivateTable
-from leakcap.release.planning.eventful import event_of
-from leakcap.release.planning.price import price_of
+from leakcap.release.planning.price import event_of, price_of
 from leakcap.release.statistics import statistics
 from release.test_coverage import CASES
 from release.world import planned, policy_of

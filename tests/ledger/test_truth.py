@@ -24,8 +24,7 @@ from leakcap import AllPriors, Channel, Renyi, capacity
 from leakcap.accounting.personal import PersonalBudgets
 from leakcap.definition import PureDP
 from leakcap.ledger import Caps, Charge, Ledger, Spend
-from leakcap.ledger.implied import renyi_of_pure
-from leakcap.release.planning.price import tight_mutual_information
+from leakcap.ledger.implied import renyi_of_pure, tight_mutual_information
 
 Rows = np.ndarray[Any, Any]
 VALUES = 3

@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from leakcap.mechanism.coins import accept, coin, exp_coins, logistic_coins, printed
+from leakcap.mechanism.coins import accept, coin, exp_coins, logistic_coins
 from leakcap.mechanism.planar_geometric import _Excess
 from leakcap.sampling import uniform_below
+from leakcap.sampling.rational import printed
 from seeded import SeededSource
 
 SIZE = 100_000

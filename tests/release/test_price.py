@@ -11,10 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 
+from leakcap.ledger.implied import tight_mutual_information
 from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release.asking.accuracy import preview_of
 from leakcap.release.measurements.one_hot import one_hot_capacity
-from leakcap.release.planning.price import Price, price_of, tight_mutual_information
+from leakcap.release.planning.price import Price, price_of
 from release.world import planned, policy_of
 
 

@@ -19,12 +19,12 @@ from leakcap import AllPriors, Channel, Renyi, capacity
 from leakcap.errors import BudgetExceeded, InvalidPolicy, InvalidQuery
 from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import PrivateTable, Query, attach, load_policy, preview
-from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.measurements.thresholds import ThresholdMeasurement, delta_of, threshold_for
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
 from leakcap.release.planning.scan import scans_of
 from leakcap.release.sql.select import sql_queries
+from leakcap.sampling.rational import printed
 from seeded import SeededSource
 
 COLUMNS: dict[str, Any] = {
@@ -219,7 +219,7 @@ def test_what_is_no_key_never_appears(key: Any) -> None:
 def test_no_person_tells_more_than_the_nats_that_are_charged() -> None:
     """The Shannon capacity from a person's keys to the answer, others fixed, by Blahut and Arimoto."""
     keys, decay = "abcd", math.log(3.0)
-    s, scale = Fraction(1, 3), Fraction(1) / as_printed(decay)
+    s, scale = Fraction(1, 3), Fraction(1) / printed(decay)
     for others, groups, threshold in itertools.product(
         [[], [(8, "a")], [(8, "a"), (9, "b")]], [1, 2], [2, 3]
     ):

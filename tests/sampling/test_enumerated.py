@@ -25,13 +25,13 @@ from leakcap.sampling import (
     discrete_gaussian,
     discrete_laplace,
     laplace,
-    nats,
-    uniform,
 )
+from leakcap.sampling import (
+    source as sources,
+)
+from leakcap.sampling.bernoulli import whole_nats
 from leakcap.sampling.exponentials import HEAD, MARGIN, exp_minus_digits, exp_minus_heads
-from leakcap.sampling.nats import whole_nats
-from leakcap.sampling.source import ByteSource
-from leakcap.sampling.uniform import uniform_below
+from leakcap.sampling.source import ByteSource, uniform_below
 from seeded import SeededSource
 
 Law = dict[Hashable, Fraction]
@@ -62,11 +62,10 @@ def small_words(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
     def fair_bits(count: int, source: ByteSource) -> NDArray[np.bool_]:
         return words(count, source) >> np.uint64(bits - 1) == 1
 
-    for module in (uniform, nats, bernoulli):
+    for module in (sources, bernoulli):
         monkeypatch.setattr(module, "words", words)
-    monkeypatch.setattr(uniform, "_TOP", np.uint64((1 << bits) - 1))
-    monkeypatch.setattr(nats, "_WORD", bits)
-    monkeypatch.setattr(nats, "_table", nats._table.__wrapped__)
+    monkeypatch.setattr(sources, "_TOP", np.uint64((1 << bits) - 1))
+    monkeypatch.setattr(bernoulli, "_powers", bernoulli._powers.__wrapped__)
     monkeypatch.setattr(bernoulli, "_WORD", bits)
     monkeypatch.setattr(bernoulli, "_sift", lambda draws, *rest: (draws > 0, np.arange(draws.size)))
     monkeypatch.setattr(laplace, "fair_bits", fair_bits)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from leakcap.sampling import bernoulli_exp, discrete_gaussian, discrete_laplace, uniform_below
-from leakcap.sampling.nats import whole_nats
+from leakcap.sampling.bernoulli import whole_nats
 from seeded import ALARM, SeededSource, discrete_gaussian_chi_square, discrete_laplace_chi_square
 
 COUNT = 200_000

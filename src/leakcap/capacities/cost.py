@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from leakcap.adversary import InputCost
 from leakcap.bound import Bound
-from leakcap.capacities.solvers.certificate import ShannonCertificate
 from leakcap.capacities.solvers.newton import Iterate, Search
 from leakcap.capacities.solvers.rows import DenseRows
-from leakcap.capacities.solvers.shannon import _Shannon, shannon_capacity
+from leakcap.capacities.solvers.shannon import ShannonProblem, shannon_capacity
 from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
@@ -60,7 +59,7 @@ def input_cost(adversary: InputCost, channel: Channel, divergence: Divergence) -
     rows = channel.matrix[:, channel.matrix.any(axis=0)]
     if excess.min() == 0.0:
         return _cheapest(rows, excess == 0.0)
-    return _Lagrangian(ShannonCertificate.of(DenseRows(rows)), excess).solve()
+    return _Lagrangian(ShannonProblem.of(DenseRows(rows)), excess).solve()
 
 
 def _cheapest(rows: Floats, cheapest: NDArray[np.bool_]) -> Bound:
@@ -75,7 +74,7 @@ def _cheapest(rows: Floats, cheapest: NDArray[np.bool_]) -> Bound:
 class _Lagrangian:
     """The search for the price λ of the cost."""
 
-    certificate: ShannonCertificate
+    problem: ShannonProblem
     excess: Floats
     gap: float = 1e-9
 
@@ -111,9 +110,9 @@ class _Lagrangian:
 
     def _at(self, price: float) -> tuple[Floats, float, float]:
         """The best prior at a price, the bound that it proves, and its excess cost."""
-        certified = Search(_Priced(self.certificate, price * self.excess)).run(
-            0.2 * self.gap, _METHOD, _SOURCE
-        )
+        plain = self.problem
+        priced = _Priced(plain.rows, plain.negentropy, plain.residue, plain.average, price * self.excess)
+        certified = Search(priced).run(0.2 * self.gap, _METHOD, _SOURCE)
         prior = certified.prior / certified.prior.sum()
         return prior, certified.bound.upper, float(prior @ self.excess)
 
@@ -127,16 +126,15 @@ class _Lagrangian:
         return np.asarray(share * dear + (1.0 - share) * cheap)
 
     def _bound(self, prior: Floats, upper: float) -> Bound:
-        lower = self.certificate.lower(prior, self.certificate.rows.mix(prior))
+        lower = self.problem.lower(prior, self.problem.rows.mix(prior))
         return Bound(lower, max(upper, lower), _METHOD, _SOURCE, witness=prior)
 
 
-class _Priced(_Shannon):
+@dataclass(frozen=True)
+class _Priced(ShannonProblem):
     """Mutual information less the price of its cost: the same problem with distances shifted."""
 
-    def __init__(self, certificate: ShannonCertificate, price: Floats) -> None:
-        super().__init__(certificate)
-        self.price = price
+    price: Floats
 
     def place(self, prior: Floats, image: Floats) -> Iterate:
         plain = super().place(prior, image)
@@ -148,7 +146,7 @@ class _Priced(_Shannon):
 
     def _margin(self, plain: Iterate) -> float:
         """What rounding can have taken from any row: as in the certificate, at the largest row's size."""
-        base = self.certificate.negentropy
+        base = self.negentropy
         size = float(np.max(np.abs(base)) + np.max(np.abs(base - plain.distance))) + 1.0
-        slack = 1.02 * (self.certificate.rows.longest + 24) * _UNIT + 2.0 * self.certificate.residue_bound
+        slack = 1.02 * (self.rows.longest + 24) * _UNIT + 2.0 * self.residue_bound
         return max(plain.upper - float(np.max(plain.distance)), slack * size)

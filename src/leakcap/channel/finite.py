@@ -138,7 +138,7 @@ class Channel:
         rows.setflags(write=False)
         return rows
 
-    @property
+    @cached_property
     def exact(self) -> NDArray[Any] | None:
         """P(y | x) as `fractions.Fraction`s (an object array), or None for a channel of doubles.
 
@@ -147,7 +147,7 @@ class Channel:
         """
         return self._held if is_exact(self._held) else None
 
-    @property
+    @cached_property
     def sparse(self) -> Any | None:
         """P(y | x) as a SciPy CSR array (not to be changed), or None for a dense channel."""
         return self._held if is_sparse(self._held) else None

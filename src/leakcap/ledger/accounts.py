@@ -11,7 +11,6 @@ from leakcap.errors import Passed
 from leakcap.ledger.limits import excess, refuse
 from leakcap.ledger.people import SCOPE, Levels, require_room_asked
 from leakcap.ledger.state import State, load_account, save_account
-from leakcap.ledger.sums import on_everything, places
 from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge
 
@@ -51,11 +50,11 @@ def book(
     label: str,
 ) -> Batch:
     """The batch, nothing of it written yet; `BudgetExceeded` naming every cap that any would pass."""
-    whole = total(on_everything(t, c.slot) for c, t in zip(charges, asked, strict=True))
+    whole = total(t.on_everything(c.slot) for c, t in zip(charges, asked, strict=True))
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
     for charge, ticks in zip(charges, asked, strict=True):
-        for place in places(state.rules, charge.analyst, time):
+        for place in state.rules.places(charge.analyst, time):
             parts.setdefault(place, []).append(ticks)
     booked = []
     for (scope, name), amounts in parts.items():

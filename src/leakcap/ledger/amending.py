@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.caps import Caps
-from leakcap.ledger.chain import text_hash
+from leakcap.ledger.chain import require_text, text_hash
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.differences import carried_words, differences
 from leakcap.ledger.events import amend_row, regime_of, stamp
@@ -24,7 +24,6 @@ from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, replace_state, save_account
 from leakcap.ledger.sums import Regime, Sums, documents_of, terms_of_all
-from leakcap.ledger.text import require_text
 from leakcap.ledger.values import Amendment, Balance
 from leakcap.ledger.verification import proven_sums
 

@@ -9,8 +9,8 @@ from numbers import Real
 from typing import Literal, TypeAlias
 
 from leakcap.errors import require
+from leakcap.ledger.chain import require_text
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import LARGEST, cap_ticks
 
 __all__ = ["MOST_LEVELS", "Caps", "Limits", "Period"]

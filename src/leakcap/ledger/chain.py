@@ -3,17 +3,30 @@
     hash = SHA-256(canonical JSON of every column but `hash`; `previous` is one of them)
 
 Canonical JSON: keys sorted, no spaces, ASCII. The first row of a ledger, of kind ``open``, binds the data
-set, the policy and the caps; its `previous` is 64 zeros.
+set, the policy and the caps; its `previous` is 64 zeros. What stands in a row is text that every database
+stores as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["FORMAT", "START", "fingerprint", "link", "row_hash", "text_hash"]
+from leakcap.errors import require
+
+__all__ = [
+    "FORMAT",
+    "START",
+    "fingerprint",
+    "link",
+    "require_detail",
+    "require_text",
+    "row_hash",
+    "text_hash",
+]
 
 FORMAT = 5
 """Of the rows that this leakcap writes."""
@@ -59,3 +72,28 @@ def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:
     """
     fields = {**row, "format": FORMAT, "previous": previous}
     return {**fields, "hash": row_hash(fields)}
+
+
+def require_text(value: object, name: str, owner: str) -> None:
+    """Refuse what a database cannot store as text.
+
+    >>> require_text("a\\0b", "query", "Charge")
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `query` of `Charge` must be text without null characters. Got 'a\\x00b'.
+    """
+    storable = (
+        isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
+    )
+    require(storable, name, owner, "be text without null characters", value)
+
+
+def require_detail(key: str, value: object) -> None:
+    """Refuse a detail that is neither text nor a finite number.
+
+    >>> require_detail("scale", 10.0)
+    """
+    if isinstance(value, str):
+        require_text(value, f"details[{key!r}]", "Charge")
+        return
+    finite = isinstance(value, int | float) and math.isfinite(value)
+    require(finite, f"details[{key!r}]", "Charge", "be text or a finite number", value)

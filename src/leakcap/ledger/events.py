@@ -13,11 +13,11 @@ from typing import Any
 from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
+from leakcap.ledger.answer_cache import cache_key
 from leakcap.ledger.chain import START, link
 from leakcap.ledger.curve import ORDERS, curve_read, curve_text
 from leakcap.ledger.details import FROM
 from leakcap.ledger.rules import CapsInTicks, rules_read
-from leakcap.ledger.sameness import cache_key
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
 from leakcap.ledger.state import State

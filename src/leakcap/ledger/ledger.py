@@ -18,6 +18,7 @@ from leakcap.ledger import amending, answer_cache, events, planning
 from leakcap.ledger.accounts import book
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
+from leakcap.ledger.chain import require_text
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
@@ -26,7 +27,6 @@ from leakcap.ledger.rules import CapsInTicks, rules_of
 from leakcap.ledger.schema import EVENT, POLICY, SECRET, STATE, create, require_version
 from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, insert_state, load_state, replace_state
-from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import NOTHING, Ticks
 from leakcap.ledger.values import Answer, Charge, Entry
 
@@ -187,7 +187,7 @@ class Ledger(LedgerReader):
             state = self._governed(connection)
             time = events.stamp(self._clock, state.time, self.url)
             asked = _asked(batch, state)
-            planning.uses_of(connection, batch, asked, self.url)
+            self._uses(connection, batch, asked)
             book(connection, state, batch, asked, time, self.url)
 
     def plan(self, plan: SlotPlan) -> None:
@@ -231,18 +231,20 @@ class Ledger(LedgerReader):
             state = self._governed(connection, lock=True)
             time = events.stamp(self._clock, state.time, self.url)
             asked = _asked(batch, state)
-            uses = planning.uses_of(connection, batch, asked, self.url)
+            uses = self._uses(connection, batch, asked)
             booked = book(connection, state, batch, asked, time, self.url)
             version = answer_cache.version_of(connection, state, data)
-            meaning = self._tags(connection, state)[0]
+            tags = self._tags(connection, state)
             table = (data, version)
             rows = events.reserve_rows(
-                batch, asked, state, time, table, meaning=meaning, floors=booked.floors, uses=uses
+                batch, asked, state, time, table, meaning=tags[0], floors=booked.floors, uses=uses
             )
             for account in booked.accounts:
                 account.save(connection)
             versions = max(version, state.data_versions)
             _append(connection, state, rows, time, spent=booked.spent, data_versions=versions)
+        # With a spend in the ledger no other policy can be its first any more.
+        self._meanings = tags
         entries = [events.entry_of(row) for row in rows]
         for entry in entries:
             _log.info("charged: entry %d, %a, epsilon %r", entry.id, entry.query, entry.spend.epsilon)
@@ -365,8 +367,17 @@ class Ledger(LedgerReader):
     def _governed(self, connection: Connection, *, lock: bool = False) -> State:
         """The state, provided that the policy governs under which this object was opened."""
         state = load_state(connection, self.url, lock=lock)
-        require_governing(connection, state, self._own, self.url)
+        if state.policy != self._own:
+            require_governing(connection, state, self._own, self.url)
         return state
+
+    def _uses(
+        self, connection: Connection, charges: Sequence[Charge], asked: Sequence[Ticks]
+    ) -> Sequence[int]:
+        """Which use of its slot each charge is; nothing is read where none names a slot."""
+        if not any(charge.slot for charge in charges):
+            return ()
+        return planning.uses_of(connection, charges, asked, self.url)
 
     def _tags(self, connection: Connection, state: State) -> tuple[str, ...]:
         """What this object's policy remembers answers under. They stay the same as long as it governs, once

@@ -41,9 +41,7 @@ def slots_of(connection: Connection) -> dict[str, SlotUse]:
 def uses_of(
     connection: Connection, charges: Sequence[Charge], asked: Sequence[Ticks], label: str
 ) -> list[int]:
-    """Which use of its slot each charge is; nothing is read where none names a slot."""
-    if not any(charge.slot for charge in charges):
-        return []
+    """Which use of its slot each charge is, 0 where it names none."""
     wanted = [
         (charge.slot, charge.query, own, charge.spend.event_text)
         for charge, own in zip(charges, asked, strict=True)

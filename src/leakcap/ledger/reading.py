@@ -46,6 +46,8 @@ class LedgerReader:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
+        self.url = database.label
+        """Where the ledger is, without a password."""
 
     def __enter__(self) -> Self:
         return self
@@ -58,11 +60,6 @@ class LedgerReader:
     def close(self) -> None:
         """Let go of the database. A ledger in memory is gone."""
         self._database.close()
-
-    @property
-    def url(self) -> str:
-        """Where the ledger is, without a password."""
-        return self._database.label
 
     @property
     def dataset(self) -> str:

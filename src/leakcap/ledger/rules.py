@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 from leakcap.ledger.caps import Caps, Limits, Period
@@ -39,7 +40,7 @@ class CapsInTicks:
         """Whether analysts have accounts of their own."""
         return self.each_analyst is not None or bool(self.analysts)
 
-    @property
+    @cached_property
     def whole(self) -> Ticks:
         """The caps on everything."""
         return _held(self.everything)
@@ -54,7 +55,19 @@ class CapsInTicks:
         caps = self.analysts.get(name, self.each_analyst)
         return None if caps is None else _held(caps)
 
-    @property
+    def places(self, analyst: str, time: str) -> list[tuple[str, str]]:
+        """The accounts, beside the one of everything, that a spend is booked on: scope and name.
+
+        >>> rules = rules_read('{"each_period":{"epsilon":1},"period":"month"}')
+        >>> rules.places("ng", "2026-03-01T12:00:00+00:00")
+        [('month', '2026-03')]
+        """
+        found = [("analyst", analyst)] if self.of_analyst(analyst) is not None else []
+        if self.period is not None:
+            found.append((self.period, period_label(self.period, datetime.fromisoformat(time))))
+        return found
+
+    @cached_property
     def text(self) -> str:
         """Canonical JSON, without what is not capped."""
         content: dict[str, Any] = dict(self.everything)
@@ -88,6 +101,7 @@ def rules_of(caps: Caps) -> CapsInTicks:
     )
 
 
+@lru_cache(maxsize=64)
 def rules_read(text: str) -> CapsInTicks:
     """The rules that `CapsInTicks.text` wrote, in this version or an older one.
 

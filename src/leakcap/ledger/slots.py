@@ -24,6 +24,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
+from leakcap.ledger.chain import require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
 from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.lattice_gaussian import narrowed
@@ -35,7 +36,6 @@ from leakcap.ledger.measured import (
     pure_event,
     rho_of,
 )
-from leakcap.ledger.text import require_text
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Curve, Ticks, decimal, spend_ticks, units
 from leakcap.numeric import down, float_up, up
 

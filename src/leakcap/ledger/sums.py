@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.continuing import Terms, counted, document_of, require_continuing, terms_of
 from leakcap.ledger.people import SCOPE, Levels
-from leakcap.ledger.rules import CapsInTicks, period_label
+from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
-__all__ = ["Regime", "Sums", "documents_of", "on_everything", "places", "terms_of_all"]
+__all__ = ["Regime", "Sums", "documents_of", "terms_of_all"]
 
 _COLUMN = 2**63 - 1
 
@@ -100,8 +99,8 @@ class Sums:
 
     def _book(self, analyst: str, time: str, ticks: Ticks, floor: int | None, slot: str) -> None:
         rules = self.regimes[-1].rules
-        self.spent = total([self.spent, on_everything(ticks, slot)])
-        for place in places(rules, analyst, time):
+        self.spent = total([self.spent, ticks.on_everything(slot)])
+        for place in rules.places(analyst, time):
             self._add(place, ticks)
         for level in rules.each_person:
             counted_here = floor is not None and level >= floor
@@ -109,15 +108,6 @@ class Sums:
 
     def _add(self, place: tuple[str, str], ticks: Ticks) -> None:
         self.accounts[place] = total([self.accounts.get(place, NOTHING), ticks])
-
-
-def on_everything(ticks: Ticks, slot: str) -> Ticks:
-    """What an answer is charged on the account of everything: from a slot nothing, but that it was asked.
-
-    >>> on_everything(Ticks(5, 0, 5, 5, 5, 5, 1), "monthly").numbers
-    (0, 0, 0, 0, 0, 0, 1)
-    """
-    return NOTHING._replace(queries=ticks.queries) if slot else ticks
 
 
 def documents_of(policies: Sequence[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -138,17 +128,3 @@ def terms_of_all(regimes: Sequence[Regime], texts: Mapping[str, str]) -> list[Te
     """The terms of each regime."""
     documents = documents_of([regime.policy for regime in regimes], texts)
     return [terms_of(d, regime.rules.alpha) for d, regime in zip(documents, regimes, strict=True)]
-
-
-def places(rules: CapsInTicks, analyst: str, time: str) -> list[tuple[str, str]]:
-    """The accounts, beside the one of everything, that a spend is booked on: scope and name.
-
-    >>> from leakcap.ledger.rules import rules_read
-    >>> rules = rules_read('{"each_period":{"epsilon":1},"period":"month"}')
-    >>> places(rules, "ng", "2026-03-01T12:00:00+00:00")
-    [('month', '2026-03')]
-    """
-    found = [("analyst", analyst)] if rules.of_analyst(analyst) is not None else []
-    if rules.period is not None:
-        found.append((rules.period, period_label(rules.period, datetime.fromisoformat(time))))
-    return found

@@ -56,6 +56,14 @@ class Ticks(NamedTuple):
         """All but the curve."""
         return self[:-1]
 
+    def on_everything(self, slot: str) -> Ticks:
+        """What an answer is charged on the account of everything: from a slot nothing, but that it was asked.
+
+        >>> Ticks(5, 0, 5, 5, 5, 5, 1).on_everything("monthly").numbers
+        (0, 0, 0, 0, 0, 0, 1)
+        """
+        return NOTHING._replace(queries=self.queries) if slot else self
+
     @classmethod
     def of(cls, numbers: Iterable[int | None], curve: Curve = ()) -> Ticks:
         """From the numbers in their order, and the curve."""

@@ -12,11 +12,11 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
+from leakcap.ledger.chain import require_detail, require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
 from leakcap.ledger.details import FROM, people_from
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
 from leakcap.ledger.measured import event_text, pure_event, required, rho_of
-from leakcap.ledger.text import require_detail, require_text
 from leakcap.ledger.ticks import LARGEST, Ticks, countable, spend_ticks, units_spent
 from leakcap.numeric import float_up
 
@@ -220,7 +220,7 @@ class Entry:
     @property
     def people_from(self) -> float | None:
         """From which cap of their own on people were counted; None where people have none."""
-        return people_from(self.details)
+        return people_from(self.details) if FROM in self.details else None
 
 
 @dataclass(frozen=True)

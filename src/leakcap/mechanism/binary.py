@@ -14,10 +14,11 @@ from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets
-from leakcap.mechanism.coins import coin, printed
+from leakcap.mechanism.coins import coin
 from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling import ByteSource, system_bytes
+from leakcap.sampling.rational import printed
 
 __all__ = ["ERASED", "BinaryErasure", "BinarySymmetric", "ZChannel", "erasure_laws"]
 

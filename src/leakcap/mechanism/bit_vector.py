@@ -17,9 +17,10 @@ from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_epsilon
-from leakcap.mechanism.coins import logistic_coins, printed
+from leakcap.mechanism.coins import logistic_coins
 from leakcap.numeric.enclosure import Digits, Interval
 from leakcap.sampling import ByteSource, system_bytes
+from leakcap.sampling.rational import printed
 
 __all__ = ["BitVector"]
 

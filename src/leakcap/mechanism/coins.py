@@ -7,7 +7,6 @@ for the decimal number that it prints as. Source: Canonne, Kamath & Steinke 2020
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,22 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
-from leakcap.sampling.source import fair_bits
-from leakcap.sampling.uniform import MAX_BOUND
+from leakcap.sampling.source import MAX_BOUND, fair_bits
 
-__all__ = ["accept", "coin", "exp_coins", "logistic_coins", "printed"]
+__all__ = ["accept", "coin", "exp_coins", "logistic_coins"]
 
 Integers = NDArray[np.int64]
 Coins = NDArray[np.bool_]
-
-
-def printed(number: float | Fraction) -> Fraction:
-    """The decimal number that a float prints as, exactly: 0.1 is 1/10.
-
-    >>> printed(0.1)
-    Fraction(1, 10)
-    """
-    return Fraction(number) if isinstance(number, (int, Fraction)) else Fraction(Decimal(repr(float(number))))
 
 
 def exp_coins(multiples: NDArray[Any], unit: Fraction, source: ByteSource) -> Coins:

@@ -17,9 +17,10 @@ from leakcap.divergence import Renyi
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_entries
 from leakcap.mechanism.binary import ERASED, erasure_laws
-from leakcap.mechanism.coins import coin, printed
+from leakcap.mechanism.coins import coin
 from leakcap.numeric.enclosure import Digits
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
+from leakcap.sampling.rational import printed
 
 __all__ = ["DIFFERENT", "CuffYuExample51", "OneTimePadPair"]
 

@@ -20,7 +20,6 @@ from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import require
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.mechanism.base import Laws, Outputs, as_secrets
-from leakcap.mechanism.coins import printed
 from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.noise_sums import gaussian_sum_error
 from leakcap.mechanism.orders import bracket, two_point_capacity
@@ -28,6 +27,7 @@ from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.rounding import down, float_up, up
 from leakcap.numeric.special import cosine, normal_tail, pi
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
+from leakcap.sampling.rational import printed
 
 __all__ = ["DiscreteGaussian"]
 

@@ -30,7 +30,6 @@ from leakcap.mechanism.base import (
     require_entries,
     require_epsilon,
 )
-from leakcap.mechanism.coins import printed
 from leakcap.mechanism.geometric_sums import geometric_divergence
 from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.noise_sums import laplace_error, laplace_sum_error, laplace_variance
@@ -39,7 +38,7 @@ from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import float_up, up
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
-from leakcap.sampling.rational import MIN_SCALE
+from leakcap.sampling.rational import MIN_SCALE, printed
 
 __all__ = ["TruncatedGeometric", "TwoSidedGeometric"]
 

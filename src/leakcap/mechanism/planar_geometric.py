@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.base import MAX_EPSILON, Mechanism, Outputs, as_secrets
-from leakcap.mechanism.coins import printed
 from leakcap.sampling import ByteSource, discrete_laplace, system_bytes, uniform_below
-from leakcap.sampling.nats import whole_nats
+from leakcap.sampling.bernoulli import whole_nats
+from leakcap.sampling.rational import printed
 from leakcap.sampling.source import words
 
 __all__ = ["PlanarGeometric"]

@@ -13,9 +13,10 @@ from leakcap.channel import Channel
 from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_secrets, require_entries, require_epsilon
-from leakcap.mechanism.coins import accept, printed
+from leakcap.mechanism.coins import accept
 from leakcap.numeric.enclosure import Digits
 from leakcap.sampling import ByteSource, system_bytes, uniform_below
+from leakcap.sampling.rational import printed
 
 __all__ = ["RandomisedResponse"]
 

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.base import Mechanism, Outputs, as_secrets, require_epsilon
-from leakcap.mechanism.coins import accept, printed
+from leakcap.mechanism.coins import accept
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling import ByteSource, bernoulli_exp, system_bytes, uniform_below
+from leakcap.sampling.rational import printed
 
 __all__ = ["Exponential", "PermuteAndFlip", "nats_off", "permute_and_flip"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.implied import implied_person, renyi_of_pure
+from leakcap.ledger.implied import implied_person, renyi_of_pure, tight_mutual_information
 from leakcap.ledger.measured import event_text
 from leakcap.ledger.ticks import countable
 from leakcap.models.values import Floats
@@ -23,10 +23,9 @@ from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
 from leakcap.release.engine.schema import wrong_number
-from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import units_statement
-from leakcap.release.planning.price import tight_mutual_information
 from leakcap.release.table import open_ledger
+from leakcap.sampling.rational import printed
 
 __all__ = [
     "Account",
@@ -116,7 +115,7 @@ def asked_of(epsilon: float | None, delta: float) -> str:
     >>> asked_of(0.5, 1e-6)
     'ε 1/2, δ 1/1000000'
     """
-    return f"{'' if epsilon is None else f'ε {as_printed(epsilon)}, '}δ {as_printed(delta)}"
+    return f"{'' if epsilon is None else f'ε {printed(epsilon)}, '}δ {printed(delta)}"
 
 
 def check_epsilon(epsilon: object, delta: object, owner: str) -> None:

@@ -19,7 +19,7 @@ from leakcap.models.growing import Growth, Integers, Split
 from leakcap.models.private_model import PrivateModel
 from leakcap.models.scores import accuracy
 from leakcap.models.values import Floats, label_codes
-from leakcap.release.measurements.measurement import as_printed
+from leakcap.sampling.rational import printed
 
 __all__ = ["PrivateDecisionTree"]
 
@@ -78,7 +78,7 @@ class PrivateDecisionTree(PrivateModel):
             bins=self.bins,
             classes=len(self.classes),
             depth=self.depth,
-            epsilon=as_printed(self.epsilon),
+            epsilon=printed(self.epsilon),
             moves=(2 if replace else 1) * most,
         )
         if growth.cells > _MOST_CELLS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -76,7 +77,7 @@ class Column(Strict):
                 raise ValueError("`fill` goes with `bounds` only")
         return self
 
-    @property
+    @cached_property
     def kind(self) -> Literal["number", "text", "integer", "boolean"]:
         """How the engine reads the column."""
         if self.private is not None:

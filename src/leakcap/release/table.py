@@ -27,7 +27,6 @@ from leakcap.release.engine import Engine, attach, is_database, is_server
 from leakcap.release.engine.identity import Identity, together
 from leakcap.release.engine.portable import portable, portable_tables
 from leakcap.release.engine.schema import check_schema, wrong_number
-from leakcap.release.planning.eventful import event_of
 from leakcap.release.planning.plan import Plan, plan_query, units_statement
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
@@ -312,7 +311,7 @@ class PrivateTable(Asking):
         return Charge(
             plan.query.name,
             plan.text,
-            replace(price.spend, event=event_of(plan)),
+            price.spend,
             self._analyst,
             details,
             plan.asked,

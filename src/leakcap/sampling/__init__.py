@@ -9,8 +9,7 @@ from leakcap.sampling.bernoulli import bernoulli_exp
 from leakcap.sampling.gaussian import discrete_gaussian
 from leakcap.sampling.laplace import discrete_laplace
 from leakcap.sampling.rational import rational_scale
-from leakcap.sampling.source import ByteSource, system_bytes
-from leakcap.sampling.uniform import uniform_below
+from leakcap.sampling.source import ByteSource, system_bytes, uniform_below
 
 __all__ = [
     "ByteSource",

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from leakcap.errors import require
 from leakcap.sampling.bernoulli import bernoulli_exp
 from leakcap.sampling.laplace import discrete_laplace
-from leakcap.sampling.source import ByteSource, system_bytes
-from leakcap.sampling.uniform import MAX_BOUND
+from leakcap.sampling.source import MAX_BOUND, ByteSource, system_bytes
 
 __all__ = ["discrete_gaussian"]
 

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import require
-from leakcap.sampling.bernoulli import bernoulli_exp
-from leakcap.sampling.nats import whole_nats
+from leakcap.sampling.bernoulli import bernoulli_exp, whole_nats
 from leakcap.sampling.rational import require_scale
-from leakcap.sampling.source import ByteSource, fair_bits, system_bytes
-from leakcap.sampling.uniform import uniform_below
+from leakcap.sampling.source import ByteSource, fair_bits, system_bytes, uniform_below
 
 __all__ = ["discrete_laplace"]
 

@@ -8,7 +8,15 @@ from fractions import Fraction
 
 from leakcap.errors import require
 
-__all__ = ["MAX_DENOMINATOR", "MAX_NUMERATOR", "MAX_SCALE", "MIN_SCALE", "rational_scale", "require_scale"]
+__all__ = [
+    "MAX_DENOMINATOR",
+    "MAX_NUMERATOR",
+    "MAX_SCALE",
+    "MIN_SCALE",
+    "printed",
+    "rational_scale",
+    "require_scale",
+]
 
 MIN_SCALE = Fraction(1, 1 << 30)
 MAX_SCALE = Fraction(1 << 45)
@@ -44,7 +52,7 @@ def rational_scale(sensitivity: int, epsilon: float | Fraction) -> Fraction:
         "be positive and finite",
         epsilon,
     )
-    exact = Fraction(sensitivity) / _as_printed(epsilon)
+    exact = Fraction(sensitivity) / printed(epsilon)
     require(
         MIN_SCALE <= exact <= MAX_SCALE,
         "sensitivity/epsilon",
@@ -65,10 +73,13 @@ def _is_number(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _as_printed(number: float | Fraction) -> Fraction:
-    if isinstance(number, (int, Fraction)):
-        return Fraction(number)
-    return Fraction(Decimal(repr(float(number))))
+def printed(number: float | Fraction) -> Fraction:
+    """The decimal number that a float prints as, exactly: 0.1 is 1/10.
+
+    >>> printed(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(number) if isinstance(number, (int, Fraction)) else Fraction(Decimal(repr(float(number))))
 
 
 def require_scale(scale: Fraction, owner: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.capacities.solvers.certificate import FLOOR
+from leakcap.capacities.solvers.rows import FLOOR
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["exchange", "shannon_prior"]

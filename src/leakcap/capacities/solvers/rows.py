@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["DenseRows", "RowOperator"]
+__all__ = ["FLOOR", "DenseRows", "RowOperator"]
 
 _BLOCK = 1 << 15
 """Entries a block: the logarithms of one block stay in the cache."""
-_LEAST = 1e-300
+FLOOR = 1e-300
+"""The least mass of a column in an output distribution: it keeps every logarithm finite."""
 
 
 class RowOperator(Protocol):
@@ -70,7 +71,7 @@ class DenseRows:
             energies = _energies(self.matrix, 0.0)
         zeros = np.flatnonzero(np.isnan(energies))  # 0·ln 0 is 0, which the logarithm does not know
         if zeros.size:
-            energies[zeros] = _energies(self.matrix if zeros.size == count else self.matrix[zeros], _LEAST)
+            energies[zeros] = _energies(self.matrix if zeros.size == count else self.matrix[zeros], FLOOR)
         residue = float(np.max(np.abs(self.matrix @ np.ones(width) - 1.0)))
         return energies, residue, np.full(count, 1.0 / count) @ self.matrix
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.capacities.solvers.certificate import ShannonCertificate
+from leakcap.capacities.solvers.shannon import ShannonProblem
 from leakcap.capacities.solvers.sparse_rows import SparseRows
 from leakcap.numeric.logspace import Floats
 from leakcap.progress import Progress, progress
@@ -47,7 +47,7 @@ class _Descent:
 
     def __init__(self, rows: SparseRows) -> None:
         self.rows = rows
-        self.certificate = ShannonCertificate.of(rows)
+        self.problem = ShannonProblem.of(rows)
         count = rows.shape[0]
         self.lower, self.upper, self.ridge = 0.0, np.inf, 0.0
         self.best = np.full(count, 1.0 / count)
@@ -90,12 +90,12 @@ class _Descent:
         total = float(weight.sum())
         prior = weight / total
         centre = self.rows.mix(prior)
-        smooth = self.certificate.smooth(centre)
-        plain = self.certificate.divergences(np.log(smooth))
-        lower = self.certificate.lower(prior, centre)
+        smooth = self.problem.smooth(centre)
+        plain = self.problem.divergences(np.log(smooth))
+        lower = self.problem.lower(prior, centre)
         if lower > self.lower:
             self.lower, self.best = lower, prior
-        self.upper = max(min(self.upper, self.certificate.upper(smooth, plain)), self.lower)
+        self.upper = max(min(self.upper, self.problem.upper(smooth, plain)), self.lower)
         self.weight, self.centre = weight, total * smooth
         self.distance = plain - np.log(total)
         self.level = float(prior @ plain)

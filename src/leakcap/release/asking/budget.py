@@ -30,9 +30,9 @@ from leakcap.release.asking.least_price import PriceSearch
 from leakcap.release.asking.templates import QueryTemplate, is_price
 from leakcap.release.columns.cells import cells_of
 from leakcap.release.columns.joins import joined_policy
-from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.release.planning.queries import Query
+from leakcap.sampling.rational import printed
 
 __all__ = ["OBJECTIVES", "budget_shares", "divided", "within_error"]
 
@@ -118,12 +118,12 @@ def _left(
     budget: float | None, found: Mapping[int, float], rest: Sequence[int], currency: Currency
 ) -> Fraction:
     """What the wanted errors leave of the budget. Raises `InvalidQuery` where that is nothing."""
-    spent = sum(map(as_printed, found.values()), Fraction(0))
+    spent = sum(map(printed, found.values()), Fraction(0))
     if budget is None:
         if rest:
             raise InvalidQuery("`epsilon`, or `rho`, of the budget is missing: weights share it out.")
         return Fraction(0)
-    left = as_printed(budget) - spent
+    left = printed(budget) - spent
     if left < 0 or (rest and left == 0):
         raise InvalidQuery(
             f"The wanted errors need {currency.sign} = {float(spent)!r} together, of a budget of {budget!r}. "
@@ -198,7 +198,7 @@ def budget_shares(
         raise InvalidQuery("`weights` must be positive finite numbers.")
     if len(weights) == 1:
         return [_floor(budget, ticks, name)]
-    exact = [as_printed(weight) for weight in weights]
+    exact = [printed(weight) for weight in weights]
     return [_floor(budget * weight / sum(exact), ticks, name) for weight in exact]
 
 
@@ -219,7 +219,7 @@ def _slacks(templates: Sequence[QueryTemplate], policy: Policy, delta: float | N
         raise InvalidQuery("`delta` of the budget must be a number above 0 and below 0.5.")
     open_ = [_has_private_keys(template, policy) for template in templates]
     takers = open_ if any(open_) else [True] * len(templates)
-    each = _floor(as_printed(delta) / sum(takers), _SLACK, "delta")
+    each = _floor(printed(delta) / sum(takers), _SLACK, "delta")
     return [each if taker else None for taker in takers]
 
 

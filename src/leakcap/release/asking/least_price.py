@@ -11,8 +11,8 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.asking.currency import Currency
 from leakcap.release.asking.templates import QueryTemplate
-from leakcap.release.measurements.measurement import as_printed
 from leakcap.release.planning.plan import plan_query
+from leakcap.sampling.rational import printed
 
 __all__ = ["PriceSearch"]
 
@@ -37,7 +37,7 @@ class PriceSearch:
 
         Raises `InvalidQuery` where the budget does not reach.
         """
-        limit = Fraction(_MOST) if budget is None else as_printed(budget)
+        limit = Fraction(_MOST) if budget is None else printed(budget)
         high = math.floor(limit * 10**_TICKS)
         if not self._within(high, checked=True):
             name, sign = self.template.content.get("name"), self.currency.sign

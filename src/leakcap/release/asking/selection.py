@@ -14,7 +14,7 @@ from leakcap.release.asking.budget import within_error
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.where import parse_where
-from leakcap.release.planning.queries import Query
+from leakcap.release.planning.queries import Query, query_from
 
 if TYPE_CHECKING:
     from leakcap.release.asking.accuracy import Preview
@@ -206,16 +206,20 @@ class Question:
         self, *, weight: float | None = None, error: float | None = None, noise: str = "laplace"
     ) -> QueryTemplate:
         """The question as a part of a batch."""
+        return QueryTemplate(self._content(noise), weight=weight, error=error)
+
+    def _content(self, noise: str) -> dict[str, Any]:
+        """All that the query says but its price."""
         selected = self.selection
         chosen = {"where": selected.condition, "by": selected.groups, "join": selected.joined}
-        return QueryTemplate({**self.fields, **chosen, "noise": noise}, weight=weight, error=error)
+        return {**self.fields, **chosen, "noise": noise}
 
     def at(self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]) -> Query:
         """The query at this price: ε, or `rho`, or what keeps a wanted `error`. Raises `InvalidQuery`."""
-        rho, error = paid.get("rho"), paid.get("error")
-        template = self.template(error=error, noise=paid.get("noise", "laplace"))
+        rho, error, noise = paid.get("rho"), paid.get("error"), paid.get("noise", "laplace")
         if error is None:
-            return template.at(epsilon, delta, rho=rho)
+            return query_from(self._content(noise), epsilon=epsilon, rho=rho, delta=delta)
+        template = self.template(error=error, noise=noise)
         return within_error(template, self.selection.table.policy, epsilon=epsilon, delta=delta, rho=rho)
 
     def preview(

@@ -36,8 +36,7 @@ class QueryTemplate:
         self, epsilon: float | None = None, delta: float | None = None, *, rho: float | None = None
     ) -> Query:
         """The query with this ε, or this ρ. Raises `InvalidQuery`."""
-        given = {"epsilon": epsilon, "rho": rho, "delta": delta}
-        return query_from({**self.content, **{name: one for name, one in given.items() if one is not None}})
+        return query_from(self.content, epsilon=epsilon, rho=rho, delta=delta)
 
 
 def is_price(number: object) -> bool:

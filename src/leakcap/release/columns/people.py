@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
-from leakcap.release.columns.typed import SOURCE, ReadColumn, aliased, column, free_name, identifier, literal
+from leakcap.release.columns.typed import ReadColumn, aliased, column, free_name, literal, source_table
 
 __all__ = ["counted_people", "counted_words", "require_no_delta"]
 
@@ -24,7 +24,7 @@ def counted_people(policy: Policy, read: Sequence[str], people_from: float | Non
     A person whose rows disagree has the least of their caps. One with a cap that is missing, is no number or
     lies below every level in any row is left out; so are rows without an id.
     """
-    source = exp.Table(this=identifier(SOURCE))
+    source = source_table()
     if people_from is None or policy.caps_column is None:
         return source
     enough = exp.GTE(
@@ -53,9 +53,9 @@ def _id(policy: Policy) -> list[str]:
     return [] if policy.id_column is None else [policy.id_column]
 
 
-def require_no_delta(policy: Policy, name: str, delta: float | None) -> None:
-    """Raise `InvalidQuery` for a query with a δ where people have caps of their own."""
-    if policy.caps_column is not None and delta is not None:
+def require_no_delta(policy: Policy, name: str) -> None:
+    """Raise `InvalidQuery` for a query, which has a δ, where people have caps of their own."""
+    if policy.caps_column is not None:
         raise InvalidQuery(
             f"Query `{name}` has a `delta`, and people's own caps (`unit.caps`) are caps on ε alone. Ask for "
             "what needs no `delta`: groups with public keys."

@@ -36,6 +36,7 @@ __all__ = [
     "joined_source",
     "literal",
     "number_column",
+    "source_table",
     "typed_column",
 ]
 
@@ -131,6 +132,11 @@ def identifier(name: str) -> exp.Identifier:
 def column(name: str) -> exp.Column:
     """The raw column of the table."""
     return exp.Column(this=identifier(name))
+
+
+def source_table() -> exp.Table:
+    """The one table."""
+    return exp.Table(this=identifier(SOURCE))
 
 
 def aliased(tree: exp.Expression, name: str) -> exp.Alias:

@@ -40,7 +40,7 @@ def check_schema(
     Traceback (most recent call last):
     leakcap.errors.DataError: Column `age` has type DATE, which cannot be read as number.
     """
-    for name, kind in check_joins(columns, tables, policy):
+    for name, kind in check_joins(columns, tables, policy) if tables else ():
         _check(columns, name, kind, _IDS if kind == "an id" else _READABLE[kind])
     for name in used:
         _check(columns, name, policy.columns[name].kind, _READABLE[policy.columns[name].kind])

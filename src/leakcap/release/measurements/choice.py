@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leakcap.bound import Bound
+from leakcap.ledger.implied import tight_mutual_information
 from leakcap.mechanism.selection import PermuteAndFlip
 from leakcap.numeric import float_up
 from leakcap.release.measurements.measurement import Measurement
-from leakcap.release.measurements.tight import tight_mutual_information
 
 __all__ = ["ChoiceMeasurement"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS, curve_of_pure
-from leakcap.ledger.implied import rho_of_pure
+from leakcap.ledger.implied import rho_of_pure, tight_mutual_information
 from leakcap.ledger.measured import event_text, rho_of
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.numeric import float_up, up
@@ -26,7 +25,6 @@ from leakcap.policy.document import Policy
 from leakcap.release.measurements.aggregates import Aggregate
 from leakcap.release.measurements.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.measurements.sensitivity import Contribution
-from leakcap.release.measurements.tight import tight_mutual_information
 from leakcap.release.numbers.exact_integers import ExactIntegers, plus
 from leakcap.sampling import ByteSource
 
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from leakcap.release.measurements.offer import Offer
     from leakcap.release.planning.plan import Plan
 
-__all__ = ["Measurement", "NoisyMeasurement", "as_printed", "measured", "noisy_of", "total_range"]
+__all__ = ["Measurement", "NoisyMeasurement", "measured", "noisy_of", "total_range"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,12 +264,3 @@ def noisy_of(plan: Plan) -> list[NoisyMeasurement]:
 def total_range(contribution: Contribution, policy: Policy) -> tuple[int, int] | None:
     """The public range of one cell's total; None where the number of units has no public bound."""
     return None if policy.units is None else contribution.total(policy.units)
-
-
-def as_printed(number: float) -> Fraction:
-    """The decimal that was asked for: 0.3 is 3/10, and its halves add up to it.
-
-    >>> as_printed(0.3)
-    Fraction(3, 10)
-    """
-    return Fraction(Decimal(repr(float(number))))

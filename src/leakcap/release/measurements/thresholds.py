@@ -38,13 +38,13 @@ from numpy.typing import NDArray
 
 from leakcap.bound import Bound
 from leakcap.errors import InvalidQuery
+from leakcap.ledger.implied import tight_mutual_information
 from leakcap.numeric import float_up, up
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import ReadColumn, column
 from leakcap.release.measurements.aggregates import Aggregate, People, Rows
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Presence
-from leakcap.release.measurements.tight import tight_mutual_information
 from leakcap.release.numbers.exact_integers import ExactIntegers
 
 if TYPE_CHECKING:

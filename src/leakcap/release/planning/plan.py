@@ -28,13 +28,14 @@ from leakcap.release.columns.typed import typed_column
 from leakcap.release.conditions.condition import Condition, named, to_text, to_tree
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine.base import Columns
-from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, as_printed
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
 from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.measurements.thresholds import plan_with_threshold
 from leakcap.release.numbers.answers import Labels
 from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.planning.statements import columns_in, statement_of, units_statement
+from leakcap.sampling.rational import printed
 
 if TYPE_CHECKING:
     from leakcap.release.planning.queries import Query
@@ -151,14 +152,14 @@ class Plan:
     def asked(self) -> str:
         """What is offered for the answer, as the decimal that was given."""
         query = self.query
-        return f"ρ {as_printed(query.rho)}" if query.rho is not None else f"ε {self.query_epsilon}"
+        return f"ρ {printed(query.rho)}" if query.rho is not None else f"ε {self.query_epsilon}"
 
     @property
     def query_epsilon(self) -> Fraction | None:
         """The ε that was asked for, or that a ρ buys, as a decimal; None where Gaussian noise is priced by
         ρ."""
         if self.query.epsilon is not None:
-            return as_printed(self.query.epsilon)
+            return printed(self.query.epsilon)
         return self.offer.epsilon
 
     @property
@@ -236,8 +237,10 @@ def plan_at(query: Query, policy: Policy, offer: Offer | None) -> Plan:
             f"`epsilon` of query `{query.name}` must be at most {LARGEST:,}, which is no protection at all. "
             f"Got {query.epsilon!r}."[:200]
         )
-    policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
-    require_no_delta(policy, query.name, query.delta)
+    if query.join:
+        policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
+    if query.delta is not None:
+        require_no_delta(policy, query.name)
     condition = None if query.where is None else parse_where(query.where, policy)
     query = query.kind.with_defaults(query)
     cells = cells_of(query, policy)
@@ -282,12 +285,12 @@ def _offer(query: Query, policy: Policy) -> Offer:
     if query.noise == "gaussian":
         delta = policy.caps.delta or 0.0
         if query.rho is not None:
-            return Offer(policy, rho=as_printed(query.rho))
+            return Offer(policy, rho=printed(query.rho))
         assert query.epsilon is not None
         return Offer(policy, rho=Fraction(largest_rho(query.epsilon, delta)))
     epsilon = query.epsilon if query.rho is None else pure_epsilon_of_rho(query.rho)
     assert epsilon is not None
-    return Offer(policy, epsilon=as_printed(epsilon))
+    return Offer(policy, epsilon=printed(epsilon))
 
 
 def _check_noise(query: Query, policy: Policy, *, open_: bool) -> None:

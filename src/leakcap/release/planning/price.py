@@ -6,20 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from leakcap.bound import Bound
 from leakcap.ledger import Spend
 from leakcap.ledger.curve import curve_of_pure
-from leakcap.ledger.implied import renyi_of_pure, rho_of_pure
+from leakcap.ledger.implied import renyi_of_pure, rho_of_pure, tight_mutual_information
+from leakcap.ledger.measured import composed, event_text, pure_event
 from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, sum_up, up
-from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
 from leakcap.release.measurements.offer import epsilon_of_rho
-from leakcap.release.measurements.tight import tight_mutual_information
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.planning.plan import Plan
 
-__all__ = ["Price", "price_of", "tight_mutual_information"]
+__all__ = ["Price", "event_of", "price_of"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Price:
     without such a cap), `curve` that between neighbours at each order of the ledger, `rho` the least with
     D_α ≤ αρ at every order above 1 (zCDP), but for δ. Of Gaussian noise ε is that at the policy's δ, for no ε
     holds without one (`pure`); the ledger is charged ρ and the curve alone.
-    `chosen` says which noise was chosen and why, where the query left it open.
+    `chosen` says which noise was chosen and why, where the query left it open. `event` is what an auditor
+    computes the charge from.
     """
 
     epsilon: float
@@ -55,8 +58,9 @@ class Price:
     pure: bool = True
     chosen: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)
+    event: str = field(default="", repr=False)
 
-    @property
+    @cached_property
     def spend(self) -> Spend:
         """What the ledger is charged: the upper end of everything."""
         return Spend(
@@ -67,6 +71,7 @@ class Price:
             nats_level=countable(self.nats_level),
             rho=countable(self.rho),
             curve=self.curve,
+            event=self.event,
         )
 
 
@@ -111,6 +116,7 @@ def price_of(plan: Plan) -> Price:
         nats_level=_level(plan, epsilon_contents),
         rho=_rho(plan, epsilon),
         curve=_curve(plan, epsilon),
+        event=event_of(plan),
         pure=exact is not None,
         chosen=plan.chosen,
     )
@@ -203,3 +209,35 @@ def _table(plan: Plan, epsilon_contents: float) -> float:
     if plan.policy.neighbours == "replace-one" and not _slack(plan):
         bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))
     return bound
+
+
+def event_of(plan: Plan) -> str:
+    """What a query is to an auditor, as canonical JSON: the event of each of its noisy vectors.
+
+    See `leakcap.ledger.measured`.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> from leakcap.release.planning.plan import plan_query
+    >>> from leakcap.release.planning.queries import Query
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
+    >>> event_of(plan_query(Query(name="n", statistic="count", epsilon=0.1), policy))
+    '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
+    """
+    parts = composed([_event(part) for part in plan.parts])
+    noisy = noisy_of(plan)
+    losses = [part.noise.loss(steps=part.steps, squared=part.squared, most=part.most) for part in noisy]
+    alone = sum((loss or Fraction(0) for loss in losses), Fraction(0))
+    together = sum((part.loss or Fraction(0) for part in noisy), Fraction(0))
+    # A row may be unable to move all vectors as far as it can move each.
+    bounded = together < alone and len(noisy) == len(plan.parts)
+    return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
+
+
+def _event(part: Measurement) -> dict[str, Any]:
+    """That of its noise, or what its ε, with a δ, allows."""
+    known = part.event if isinstance(part, NoisyMeasurement) and part.delta == 0 else None
+    if known is not None:
+        return known
+    assert part.loss is not None  # `plan_query` refuses noise that has neither
+    return pure_event(part.loss, part.delta)

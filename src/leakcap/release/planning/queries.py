@@ -152,13 +152,15 @@ def _check_bins(query: Query) -> None:
 _QUERY: TypeAdapter[Query] = TypeAdapter(Query)
 
 
-def query_from(fields: Mapping[str, Any], *, owner: str = "query") -> Query:
-    """A query from a mapping: `by` may be one name, lists stand for tuples. Raises `InvalidQuery`.
+def query_from(fields: Mapping[str, Any], *, owner: str = "query", **price: float | None) -> Query:
+    """A query from a mapping, at the `price` where one is given beside it. Raises `InvalidQuery`.
+
+    `by` may be one name, lists stand for tuples.
 
     >>> query_from({"name": "n", "statistic": "count", "by": "ward", "epsilon": 1.0}).by
     ('ward',)
     """
-    content = dict(fields)
+    content = {**fields, **{name: one for name, one in price.items() if one is not None}}
     for field in ("by", "join"):
         if isinstance(content.get(field), str):
             content[field] = (content[field],)

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from leakcap.policy.document import Policy
 from leakcap.release.columns.joins import joined_tree
+from leakcap.release.columns.people import counted_people
 from leakcap.release.columns.typed import (
-    SOURCE,
     Bin,
     Hashed,
     KeyFilter,
@@ -20,6 +20,7 @@ from leakcap.release.columns.typed import (
     aliased,
     column,
     free_name,
+    source_table,
     typed_column,
 )
 from leakcap.release.conditions.condition import to_tree
@@ -107,7 +108,16 @@ def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp
     if condition is not None:
         rows = rows.where(condition, copy=False)
     read = columns_in([rows], plan.policy)
-    return rows.from_(joined_tree(plan.policy, plan.query.join, read, plan.people_from), copy=False)
+    return rows.from_(_source(plan, read), copy=False)
+
+
+def _source(plan: Plan, read: Sequence[str]) -> exp.Expression:
+    """The data, with the tables that it is joined with, of the people who are counted."""
+    if plan.query.join:
+        return joined_tree(plan.policy, plan.query.join, read, plan.people_from)
+    if plan.people_from is not None:
+        return counted_people(plan.policy, read, plan.people_from)
+    return source_table()
 
 
 def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
@@ -135,7 +145,7 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
     seen = [_content(name, policy) for name in read]
     carried = tuple(dict.fromkeys((policy.id_column or "", *read)))
     asked = columns_in([] if condition is None else [condition], policy)
-    source = joined_tree(policy, plan.query.join, tuple(dict.fromkeys((*read, *asked))), plan.people_from)
+    source = _source(plan, tuple(dict.fromkeys((*read, *asked))))
     # By name: under a star, a column of the table could bear the name of a number and replace it.
     copy, place, rank = (free_name(f"leakcap_{name}_number", carried) for name in ("copy", "row", "group"))
     chosen: list[exp.Expression] = [*map(column, carried)]
@@ -203,8 +213,7 @@ def _number(seed: str) -> int:
 
 def units_statement(policy: Policy) -> exp.Select:
     """The statement, in our own words, that counts the privacy units of the table."""
-    source = exp.Table(this=exp.Identifier(this=SOURCE, quoted=True))
     counted: exp.Expression = exp.Star()
     if policy.id_column is not None:
         counted = exp.Distinct(expressions=[ReadColumn(this=column(policy.id_column), kind="id")])
-    return exp.Select(expressions=[exp.Count(this=counted)]).from_(source)
+    return exp.Select(expressions=[exp.Count(this=counted)]).from_(source_table())

@@ -11,7 +11,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
 from leakcap.release.measurements.aggregates import Rows
-from leakcap.release.measurements.measurement import as_printed, total_range
+from leakcap.release.measurements.measurement import total_range
 from leakcap.release.measurements.quantiles import (
     BINS,
     MOST_BINS,
@@ -26,6 +26,7 @@ from leakcap.release.numbers.answers import Answers, Labels, listed, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
 from leakcap.sampling import rational_scale
+from leakcap.sampling.rational import printed
 
 if TYPE_CHECKING:
     from leakcap.release.planning.plan import Plan, QueryContext
@@ -77,7 +78,7 @@ class QuantileStatistic(Statistic):
             )
         beyond = 0.05 / (2 * (len(wanted) if self.together else 1))
         parts: list[QuantileMeasurement] = []
-        for rank in map(as_printed, wanted):
+        for rank in map(printed, wanted):
             share = asked.epsilon / len(wanted)
             end = rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
             shift = shift_for(end.scale, bins, beyond)
