@@ -1,7 +1,8 @@
 """How far an answer may lie from the truth: 95 % errors and intervals, from the exact law of the noise.
 
-The truth here is the statistic of the clamped values on the grid, over the rows that count; the grid itself
-adds at most half a step per row, below 2⁻³³ of the bounds' width wherever the bounds allow so fine a grid.
+The truth here is the statistic of the clamped values on the grid, over the rows that are kept; the grid
+itself adds at most half a step per row, below 2⁻³³ of the bounds' width wherever the bounds allow so fine
+a grid.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.budget import divided
 from leakcap.release.asking.planned import PlannedRecord, useless
 from leakcap.release.asking.templates import QueryTemplate
+from leakcap.release.columns.people import TABLE, Coverage
 from leakcap.release.planning.better import Way, ways_of
 from leakcap.release.planning.plan import LEVEL, Plan, plan_query
 from leakcap.release.planning.price import Price, price_of
@@ -37,7 +39,8 @@ class Preview:
     between the wanted rank and the chosen bin. `policy_error` is what a guess from the policy alone stays
     within, where that is known; where `error` is no smaller, nothing would be learned, and `useful_epsilon`
     is the ε at which the error would be a tenth of it, if there is one. `ways` are what each law of noise
-    would err by and cost at this price, where the policy allows both.
+    err by and cost at this price, where the policy allows both. `coverage` says which
+    figure an answer is so near to: the table's, or that of the rows kept.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Preview:
     policy_error: float | None = None
     useful_epsilon: float | None = None
     ways: tuple[Way, ...] = ()
+    coverage: Coverage = TABLE
 
     @property
     def useless(self) -> str | None:
@@ -68,10 +72,13 @@ class Preview:
             "error_95": self.error,
             "rows": self.rows,
             "remark": self.remark,
+            "covers": self.coverage.covers,
             "price": PriceRecord.of(self.price),
             "noise_scales": self.price.noise_scales,
             "statement": self.statement().record(),
         }
+        if self.coverage.about:
+            known["about"] = self.coverage.about
         if self.price.chosen is not None:
             known["chosen"] = self.price.chosen
         if self.ways:
@@ -107,6 +114,7 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         policy_error=known,
         useful_epsilon=useful,
         ways=() if policy is None else ways_of(plan.query, policy),
+        coverage=plan.coverage,
     )
 
 

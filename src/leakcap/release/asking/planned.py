@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from leakcap.release.columns.people import Covers
 from leakcap.release.results.record import PriceRecord
 from leakcap.statement.record import Delta, Part, StatementRecord, Unbounded
 from leakcap.statement.wording import at_most
@@ -26,13 +27,18 @@ class WayRecord(Part):
 
 
 class PlannedRecord(Part):
-    """One query before it is paid: `error_95` is what an answer stays within with probability 95 %."""
+    """One query before it is paid: `error_95` is what an answer stays within with probability 95 %.
+
+    It is within so much of the figure that `covers` names: the table's, or that of the rows kept.
+    """
 
     name: str
     query: str
     error_95: Unbounded
     rows: int | None
     remark: str = ""
+    covers: Covers | None = None
+    about: Annotated[str | None, Field(description="what a reader has to know of `covers`, in words")] = None
     price: PriceRecord
     noise_scales: dict[str, float]
     chosen: Annotated[

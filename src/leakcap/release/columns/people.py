@@ -1,5 +1,7 @@
 """The rows of those people whose own caps have room, before anything else is done with the data.
 
+Where a person has many rows, so many of them are used, and what is said of an answer is of these.
+
 The least cap that is still counted is public: it follows from the prices of earlier queries alone, and the
 ledger says it with the entry (`docs/ledger.md`). Whether a person's rows are kept follows from it and from
 these rows alone, so that a person's rows are all kept or all dropped, whatever other people have set.
@@ -8,6 +10,8 @@ these rows alone, so that a person's rows are all kept or all dropped, whatever 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -15,7 +19,26 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import ReadColumn, aliased, column, free_name, literal, source_table
 
-__all__ = ["counted_people", "counted_words", "require_no_delta"]
+__all__ = ["TABLE", "Coverage", "Covers", "counted_people", "counted_words", "require_no_delta", "rows_kept"]
+
+Covers: TypeAlias = Literal["table", "rows kept"]
+"""Whose figure an interval holds: that of all the rows asked about, or that of the rows kept."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Whose figure the intervals of an answer hold, and in words what else a reader has to know of it.
+
+    >>> Coverage().covers
+    'table'
+    """
+
+    covers: Covers = "table"
+    about: str = ""
+
+
+TABLE = Coverage()
+"""Of an answer that uses all the rows that it asks about."""
 
 
 def counted_people(policy: Policy, read: Sequence[str], people_from: float | None) -> exp.Expression:
@@ -74,3 +97,22 @@ def counted_words(people_from: float | None) -> str:
         f"Counted: people whose own cap is {people_from:.12g} or more. Of people with a smaller cap, or "
         "none, nothing is."
     )
+
+
+def rows_kept(policy: Policy, *, grouped: bool) -> Coverage:
+    """Of an answer that uses so many rows of each person: from the policy alone, for whether anybody has more
+    is private. The law of the noise says nothing of rows that were cut before it.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "unit": {"id": "person", "max_rows": 3}, "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> rows_kept(policy, grouped=False).covers
+    'rows kept'
+    """
+    rows, groups = policy.rows_per_unit, policy.groups_per_unit
+    within = f", in at most {groups:,} group{'s' * (groups > 1)}" if grouped and groups < rows else ""
+    about = (
+        f"About the rows kept, at most {rows:,} of each {policy.id_column}{within}: the 95 % are over the "
+        "noise alone, and the figure of all rows may lie further off."
+    )
+    return Coverage("rows kept", about)

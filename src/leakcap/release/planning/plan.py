@@ -23,7 +23,7 @@ from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Cells, cells_of
 from leakcap.release.columns.grid import Grid
 from leakcap.release.columns.joins import joined_policy
-from leakcap.release.columns.people import require_no_delta
+from leakcap.release.columns.people import TABLE, Coverage, require_no_delta, rows_kept
 from leakcap.release.columns.typed import typed_column
 from leakcap.release.conditions.condition import Condition, named, to_text, to_tree
 from leakcap.release.conditions.where import parse_where
@@ -183,6 +183,13 @@ class Plan:
     def groups(self) -> Cells:
         """What an answer has a row for."""
         return self.statistic.groups(self)
+
+    @property
+    def coverage(self) -> Coverage:
+        """Whose figure the intervals hold: that of the rows kept, where too many of a person may be cut."""
+        if self.policy.id_column is None or not self.bounded:
+            return TABLE
+        return rows_kept(self.policy, grouped=bool(self.query.by))
 
     def labels(self) -> Labels:
         """The keys of each row of the answer."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Field
 
+from leakcap.release.columns.people import Covers
 from leakcap.release.numbers.answers import Answers, Rows
 from leakcap.release.numbers.exact_integers import objects
 from leakcap.release.planning.price import Price
@@ -21,7 +22,7 @@ KeyValue: TypeAlias = bool | int | float | str
 
 
 class RowRecord(Part):
-    """A group's value, and the interval that holds the truth with the stated confidence."""
+    """A group's value, and the interval that holds the figure that the release `covers`."""
 
     keys: dict[str, KeyValue] | None = None
     value: Number
@@ -69,6 +70,14 @@ class ReleasedRecord(Part):
     ] = ()
     values: tuple[RowRecord, ...]
     confidence: float
+    covers: Annotated[
+        Covers | None,
+        Field(
+            description="whose figure the intervals hold: the table's, or that of the rows kept, where an "
+            "answer uses so many rows of a person; null in records of before this was said"
+        ),
+    ] = None
+    about: Annotated[str | None, Field(description="what a reader has to know of `covers`, in words")] = None
     post_processed: Annotated[
         str | None, Field(description="what was done to the noisy numbers afterwards, which costs nothing")
     ] = None

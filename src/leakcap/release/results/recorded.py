@@ -169,8 +169,10 @@ def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:
     rows = Rows(labels, Answers(numbers_of(found.values), *ends))
     scale, drawn = price.noise_scales[plan.parts[0].role], _drawn(plan, found)
     about = (plan.query.name, plan.query, plan.text)
-    counted = answer.people_from
-    return Release(*about, rows, scale, price, repeated=True, drawn=drawn, people_from=counted)
+    counted, coverage = answer.people_from, plan.coverage
+    return Release(
+        *about, rows, scale, price, repeated=True, drawn=drawn, people_from=counted, coverage=coverage
+    )
 
 
 def _fits(found: ParsedAnswer, names: Sequence[str], plan: Plan, labels: Labels, *, recorded: bool) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leakcap.cards import card
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
-from leakcap.release.columns.people import counted_words
+from leakcap.release.columns.people import TABLE, Coverage, counted_words
 from leakcap.release.measurements.thresholds import appearing
 from leakcap.release.numbers.answers import Number, Row, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers
@@ -40,7 +40,8 @@ class Release:
     many rows further from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says
     that the ledger remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made
     of, where they are kept. Where people have caps of their own, only those of `people_from` or more were
-    counted.
+    counted. Intervals hold the figure that `coverage.covers` names: the table's, or that of the rows kept
+    where the policy has an answer use so many rows of a person.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Release:
     repeated: bool = False
     drawn: NoisyTotals | None = None
     people_from: float | None = None
+    coverage: Coverage = TABLE
 
     def at(self, **keys: Key) -> Release:
         """The release of one group alone, by its keys. Raises `InvalidQuery` unless there is exactly one."""
@@ -92,7 +94,7 @@ class Release:
 
     @property
     def interval(self) -> tuple[float, float] | tuple[tuple[float, float], ...]:
-        """The 95 % interval; for a grouped statistic one for each row."""
+        """The 95 % interval of the figure that `coverage` names; for a grouped statistic one for each row."""
         return tuple(row.interval for row in self.rows) if self.grouped else self.rows[0].interval
 
     @property
@@ -121,6 +123,7 @@ class Release:
                 for row in self.rows
             ],
             "confidence": 0.95,
+            "covers": self.coverage.covers,
             "noise": {"mechanism": price.mechanism, "scales": price.noise_scales}
             | ({} if price.chosen is None else {"chosen": price.chosen}),
             "price": PriceRecord.of(price),
@@ -133,6 +136,8 @@ class Release:
             known["post_processed"] = self.post_processing
         if self.counted:
             known["counted"] = self.counted
+        if self.coverage.about:
+            known["about"] = self.coverage.about
         return ReleasedRecord.model_validate(known)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,6 +147,8 @@ class Release:
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a row for each group: the keys' columns, then `value`, `lower`, `upper`.
+
+        `lower` and `upper` are the ends of the 95 % interval of the figure that `coverage` names.
 
         A name that a column of keys bears gets an underscore. Raises `InvalidParameter` without pandas.
         """
@@ -162,7 +169,7 @@ class Release:
     def __str__(self) -> str:
         """Values with their intervals, a line each, and what was paid."""
         cost = "repeated for free" if self.repeated else f"for ε = {self.price.epsilon:.6g}"
-        cost += f". {self.counted}" if self.counted else ""
+        cost += "".join(f". {said.rstrip('.')}" for said in (self.counted, self.coverage.about) if said)
         if not self.grouped:
             return f"{self.name}: {_line(self.rows[0])}, {cost}"
         lines = [f"  {', '.join(map(str, row.keys.values()))}: {_line(row)}" for row in self.rows[:_MOST]]
@@ -176,7 +183,8 @@ class Release:
             for row in self.rows
         ]
         paid = "repeated from the ledger, for free" if self.repeated else f"ε = {self.price.epsilon:.6g}"
-        note = f"{self.text}. Noise: {self.price.mechanism}; {paid}. {self.counted}".rstrip()
+        told = (f"{self.text}. Noise: {self.price.mechanism}; {paid}.", self.counted, self.coverage.about)
+        note = " ".join(one for one in told if one)
         return card(self.name, rows, heads=("", "private value", "95 % interval"), note=note)
 
 
@@ -206,4 +214,5 @@ def release_of(
         labels = plan.statistic.labelled(plan, noisy)
     rows = Rows(labels, plan.statistic.answers(plan, noisy).steady())
     drawn = noisy_totals_of(plan, noisy) if keeps(plan) else None
-    return Release(plan.query.name, plan.query, plan.text, rows, scale, price, drawn=drawn)
+    about = (plan.query.name, plan.query, plan.text)
+    return Release(*about, rows, scale, price, drawn=drawn, coverage=plan.coverage)

@@ -25,6 +25,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
+from leakcap.report.words.publication import figure_held, shared
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
 
@@ -41,14 +42,17 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
     rows = tuple(_row(one, full) for one in record.statistics)
     if not full and len(rows) > _MOST:
         rows = (*rows[: _MOST - 1], (f"and {len(rows) - _MOST + 1:,} more, in the full report", "", ""))
+    cut = any(one.covers == "rows kept" for one in record.statistics)
     note = Paragraph(
-        "Each answer lies within its error of the figure that the table itself gives under the policy's "
-        "bounds, with probability 95 % over the noise. Nothing was read and nothing was spent.",
+        f"Each answer lies within its error of the figure that {figure_held(cut)}, with probability 95 % "
+        "over the noise. Nothing was read and nothing was spent.",
         soft=True,
     )
     below: list[Block] = [note]
     if left_out := not_counted(record.policy):
         below.append(Paragraph(left_out, soft=True))
+    if about := shared([one.name for one in record.statistics], [one.about for one in record.statistics]):
+        below.append(Items(tuple(about)))
     if warned := tuple(one.useless for one in record.statistics if one.useless is not None):
         below.append(Items(warned, caution=True))
     sections = [

@@ -13,6 +13,7 @@ from leakcap.report.render.document import (
     Document,
     Figure,
     Grid,
+    Items,
     Note,
     Paragraph,
     Plot,
@@ -30,7 +31,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import ROUNDED
+from leakcap.report.words.publication import ROUNDED, figure_held, shared
 from leakcap.report.words.wording import sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
@@ -68,7 +69,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
     )
 
 
-def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph | Plot]:
+def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Items | Paragraph | Plot]:
     rows: list[tuple[Text, ...]] = []
     for release in record.releases:
         if not release.values:
@@ -83,13 +84,17 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Paragraph |
     if not full and len(rows) > _MOST:
         rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "", "")]
     yield Grid(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
+    cut = any(release.covers == "rows kept" for release in record.releases)
     yield Paragraph(
-        "Each interval holds, with probability 95 % over the noise, the figure that the table itself gives "
-        "under the policy's bounds. Counts and sums carry noise, so a small one can come out negative. That "
-        f"is kept: clipping it would bias what is computed from it. {ROUNDED} "
+        f"Each interval holds, with probability 95 % over the noise, the figure that {figure_held(cut)}. "
+        "Counts and sums carry noise, so a small one can come out negative. That is kept: clipping it would "
+        f"bias what is computed from it. {ROUNDED} "
         f"{not_counted(record.policy)}".rstrip(),
         soft=True,
     )
+    about = shared([one.name for one in record.releases], [one.about for one in record.releases])
+    if about:
+        yield Items(tuple(about))
     changed = tuple((r.name, r.post_processed) for r in record.releases if r.post_processed is not None)
     if changed:
         yield Grid(("statistic", "post-processed, which costs nothing"), changed)

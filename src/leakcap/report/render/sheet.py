@@ -10,7 +10,7 @@ from leakcap.release.results.record import ReleasedRecord
 
 __all__ = ["values_text", "write_values"]
 
-_NUMBERS = ("value", "lower", "upper", "confidence")
+_NUMBERS = ("value", "lower", "upper", "confidence", "covers")
 
 
 def write_values(releases: Sequence[ReleasedRecord], path: Path) -> None:
@@ -22,8 +22,10 @@ def write_values(releases: Sequence[ReleasedRecord], path: Path) -> None:
 def values_text(releases: Sequence[ReleasedRecord]) -> str:
     """The releases of a record, a line a value: the statistic, its keys, the value and its interval in full.
 
+    `covers` is whose figure the interval holds: that of the table, or that of the rows kept.
+
     >>> print(values_text([]))
-    "statistic","value","lower","upper","confidence"
+    "statistic","value","lower","upper","confidence","covers"
     <BLANKLINE>
     """
     names = dict.fromkeys(name for r in releases for row in r.values for name in row.keys or {})
@@ -33,5 +35,5 @@ def values_text(releases: Sequence[ReleasedRecord]) -> str:
         for row in release.values:
             keys = row.keys or {}
             cells = (release.name, *(keys.get(name, "") for name in names), row.value)
-            lines.append((*cells, *row.interval, release.confidence))
+            lines.append((*cells, *row.interval, release.confidence, release.covers or ""))
     return csv_text(lines)

@@ -17,7 +17,7 @@ from leakcap.plain import plain
 from leakcap.report.plots.release import label
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.words.promises import not_counted, protects
-from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales
+from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales, shared
 from leakcap.report.words.wording import in_short, sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
@@ -75,10 +75,9 @@ def print_release(
 def print_values(console: Console, releases: Sequence[ReleasedRecord], *, scale: bool = False) -> None:
     """The values alone, with their intervals, and what was done to them afterwards."""
     console.print(_values(releases, scale))
-    for words in dict.fromkeys(release.counted or "" for release in releases if release.counted):
-        names = [release.name for release in releases if release.counted == words]
-        whose = "" if len(names) == len(releases) else f"{', '.join(names)}: "
-        console.print(Text(plain(f"{whose}{words}"), style=_SOFT))
+    for told in ([one.counted for one in releases], [one.about for one in releases]):
+        for words in shared([one.name for one in releases], told):
+            console.print(Text(plain(words), style=_SOFT))
     for release in releases:
         if release.post_processed is not None:
             words = f"{plain(release.name)}: {release.post_processed} (post-processing, which costs nothing)"
@@ -171,6 +170,8 @@ def print_preview(console: Console, record: PlanRecord) -> None:
             console.print(Text(plain(f"`{p.name}`: {p.chosen}."), style=_SOFT))
         elif p.ways:
             console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=_SOFT))
+    for words in shared([p.name for p in record.statistics], [p.about for p in record.statistics]):
+        console.print(Text(plain(words), style=_SOFT))
     total = record.together.exposure
     with_slack = f" with δ = {total.delta:g}" if total.delta else ""
     words = f"All together ε = {total.epsilon:g}{with_slack}. Nothing was read and nothing was spent."

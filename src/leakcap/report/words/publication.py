@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from leakcap.report.words.wording import sum_text
 from leakcap.statement import Statement
 
-__all__ = ["CAPS", "ROUNDED", "cap_name", "may_come", "number", "off_by", "scales"]
+__all__ = ["CAPS", "ROUNDED", "cap_name", "figure_held", "may_come", "number", "off_by", "scales", "shared"]
 
 CAPS = {
     "epsilon": "ε per person",
@@ -39,11 +39,23 @@ def cap_name(cap: str, unit: str) -> str:
 ROUNDED = "Values are shown to what their noise leaves of them; --csv and --json have every digit."
 """Beside rounded values."""
 
+_NAMES = 6
+"""So many statistics are named where something is said of some."""
+
 
 def may_come(statement: Statement, left: Iterable[tuple[str, float | None]]) -> bool:
     """Whether the ε that is `left` is enough for as many more of the same as the statement assumes."""
     wanted = statement.exposure.epsilon * float(statement["more"].detail["more"])
     return all(rest is None or wanted <= rest for name, rest in left if name == "epsilon")
+
+
+def figure_held(cut: bool) -> str:
+    """Which figure intervals hold, after "the figure that"; `cut` says that rows of a person may be cut.
+
+    >>> figure_held(cut=True)
+    "the rows kept give under the policy's bounds"
+    """
+    return f"the {'rows kept give' if cut else 'table itself gives'} under the policy's bounds"
 
 
 def number(value: float) -> str:
@@ -77,3 +89,17 @@ def scales(noise: Mapping[str, float]) -> str:
         if len(shown) == 1
         else ", ".join(f"{role} {s}" for role, s in shown.items())
     )
+
+
+def shared(names: Sequence[str], told: Sequence[str | None]) -> list[str]:
+    """What is said of some statistics, each sentence once: with their names, unless it is said of all.
+
+    >>> shared(["a", "b", "c"], ["One.", None, "One."]), shared(["a"], ["One."])
+    (['a, c: One.'], ['One.'])
+    """
+    found = []
+    for words in dict.fromkeys(one for one in told if one):
+        whose = [name for name, one in zip(names, told, strict=True) if one == words]
+        more = f" and {len(whose) - _NAMES:,} more" if len(whose) > _NAMES else ""
+        found.append(words if len(whose) == len(names) else f"{', '.join(whose[:_NAMES])}{more}: {words}")
+    return found
