@@ -99,3 +99,15 @@ def test_what_is_no_run_is_refused(noise: Fraction, rate: Fraction, steps: int, 
         SampledSteps(noise, rate, steps)
     with pytest.raises(InvalidParameter, match=r"must lie in \(0, 1\)"):
         SampledSteps(Fraction(1), Fraction(1), 1).epsilon(0.0)
+
+
+@pytest.mark.parametrize("rate", ["1e-150", "1e-160", "1e-170", "1e-300", "1e-330"])
+def test_the_rarest_sample_tells_something(rate: str) -> None:
+    """The squares of such rates are no doubles. The curve is above the truth: q²(e^(μ²) − 1)/2·α nearly."""
+    found = SampledSteps(Fraction(1), Fraction(rate), 3)
+    with mpmath.workdps(30):
+        q = mpmath.mpf(rate)
+        for alpha in (1.0, 2.0, 8.0):
+            nearly = 3 * alpha / 2 * q**2 * (mpmath.e - 1)
+            assert found.presence(alpha) >= nearly * (1 - mpmath.mpf(10) ** -9)
+            assert 0.0 < found.presence(alpha) < 1e-290

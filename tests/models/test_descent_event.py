@@ -11,11 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from leakcap.accounting import PrivacyLoss
+from leakcap.accounting import PrivacyLoss, SampledSteps
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.measured import covered, guarantee
+from leakcap.ledger.measured import covered, event_text, guarantee
 from leakcap.mechanism import Gaussian
 from leakcap.models import PrivateGradientDescent
 from leakcap.models.curve import RenyiCurve
@@ -181,3 +181,22 @@ def test_steps_that_cannot_be_computed_are_refused_by_name(event: str, says: str
     with pytest.raises(InvalidParameter, match=says) as refusal:
         Spend(0.1, 1e-6, curve=(1.0,) * len(ORDERS), event=event)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "steps"), [("1", "1/1000", 100), ("3", "1/20", 4), ("4/5", "1/1000", 2000)]
+)
+def test_a_charge_just_below_the_exact_loss_is_refused(noise: str, rate: str, steps: int) -> None:
+    """Of the first run the own bracket of the ledger is 10⁻⁴ wide, its lower end too little. By a finer one
+    δ is above what is stated; a thousandth less is seen in all of them."""
+    inner = {"name": "GaussianDpEvent", "noise_multiplier": noise}
+    sampled = {"name": "PoissonSampledDpEvent", "sampling_probability": rate, "event": inner}
+    event = event_text({"name": "SelfComposedDpEvent", "count": steps, "event": sampled})
+    known = SampledSteps(Fraction(noise), Fraction(rate), steps)
+    curve, enough = tuple(map(known.renyi, ORDERS)), known.epsilon(1e-5).upper
+    loss = PrivacyLoss.of_mechanism(Gaussian(float(Fraction(noise)))).sampled(float(Fraction(rate))) ** steps
+    exact = loss.epsilon_both(1e-5, 1e-7).lower
+    assert covered(event, Spend(enough, 1e-5, curve=curve, event=event).ticks(None))
+    for little in (exact * (1 - 5e-5), 0.999 * enough):
+        assert loss.delta_both(little, 1e-7).lower > 1e-5
+        assert not covered(event, Spend(little, 1e-5, curve=curve, event=event).ticks(None))

@@ -27,6 +27,8 @@ from leakcap.numeric.rounding import down, up
 
 __all__ = ["PrivacyLoss"]
 
+_FINEST = 1e-9
+
 
 @dataclass(frozen=True)
 class PrivacyLoss:
@@ -233,6 +235,21 @@ class PrivacyLoss:
         """The larger of both directions' ε(δ)."""
         mine = self.epsilon(delta, tolerance)
         return mine if self.is_symmetric else _larger(mine, self.reverse.epsilon(delta, tolerance))
+
+    def keeps(self, epsilon: float, delta: float, tolerance: float = TOLERANCE) -> bool:
+        """Whether this is surely (ε, δ)-DP, in both directions: what an auditor asks of a charge.
+
+        Between the ends of `epsilon_both` δ is computed at this very ε, as finely as can be.
+
+        >>> from leakcap.mechanism import Gaussian
+        >>> loss = PrivacyLoss.of_mechanism(Gaussian(1.0))
+        >>> loss.keeps(1.0, 0.126936738), loss.keeps(0.9999, 0.126936738)
+        (True, False)
+        """
+        found = self.epsilon_both(delta, tolerance)
+        if not found.lower <= epsilon < found.upper:
+            return epsilon >= found.upper
+        return self.delta_both(epsilon, _FINEST).upper <= delta
 
     def profile(self, both: bool = True, tolerance: float = TOLERANCE) -> Profile:
         """The loss as curves: tests, δ(ε), true positives, reconstruction; of both directions unless told.

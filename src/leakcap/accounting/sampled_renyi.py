@@ -103,7 +103,9 @@ def _of_moments(
     sizes = first + abs(t) * second if t else second
     units = _OPERATIONS + 16.0 * np.abs(power) + 4.0 * depth
     whole = math.fsum(terms)
-    error = UNIT * 1.01 * (float(sizes @ units) + scale * float(sizes.sum()))
+    # Squares of a rate below 10⁻¹⁶⁰ are no normal numbers any more.
+    lost = _OPERATIONS * terms.size * (1.0 + abs(t)) * 5e-324
+    error = UNIT * 1.01 * (float(sizes @ units) + scale * float(sizes.sum())) + lost
     low, high = whole - error, whole + error
     if t == 0.0:
         return (max(low, 0.0), high), whole

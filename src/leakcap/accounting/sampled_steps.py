@@ -19,7 +19,7 @@ from functools import cached_property
 
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.bound import Bound
-from leakcap.definition import ApproxDP, RenyiDP, convert
+from leakcap.definition.theorems.renyi import epsilon_of_curve
 from leakcap.errors import require
 from leakcap.mechanism import Gaussian
 from leakcap.numeric.rounding import float_down, float_up, up
@@ -98,23 +98,25 @@ class SampledSteps:
         return self.contents(alpha) if self.replaced else self.presence(alpha)
 
     def epsilon(self, delta: float) -> Bound:
-        """The least ε for this δ, in nats; where the curve is all that is known, no more than what it proves.
-
-        Source of the latter: Canonne, Kamath & Steinke 2020, proposition 12.
-        """
+        """The least ε for this δ, in nats; no more than the curve proves where nothing else is known."""
         require(0 < delta < 1, "delta", "SampledSteps.epsilon", "lie in (0, 1)", delta)
         if self._advantage <= delta:
             return Bound.exact(0.0, method="total variation")
         if self.loss is not None:
             return self.loss.epsilon_both(delta, _TOLERANCE)
-        levels = {alpha: self.renyi(alpha) for alpha in _ORDERS}
+        curve = {alpha: self.renyi(alpha) for alpha in _ORDERS}
+        return Bound(0.0, epsilon_of_curve(curve, delta), "Rényi curve")
 
-        def proven(alpha: float) -> float:
-            return levels[alpha] - math.log(delta * alpha) / (alpha - 1) + math.log1p(-1 / alpha)
+    def keeps(self, epsilon: float, delta: float) -> bool:
+        """Whether these steps are surely (ε, δ)-DP.
 
-        best = min(_ORDERS, key=proven)
-        found = convert(RenyiDP(best, levels[best]), ApproxDP, delta=delta).epsilon
-        return Bound(0.0, max(0.0, min(up(proven(best), 16, 1.0), up(found, 16, 1.0))), "Rényi curve")
+        >>> steps = SampledSteps(Fraction(1), Fraction(1, 100), 1000)
+        >>> steps.keeps(1.82824, 1e-5), steps.keeps(1.8282, 1e-5)
+        (True, False)
+        """
+        if self.loss is None or self._advantage <= delta:
+            return epsilon >= self.epsilon(delta).upper
+        return self.loss.keeps(epsilon, delta, _TOLERANCE)
 
 
 def _larger(loss: PrivacyLoss, alpha: float) -> float:

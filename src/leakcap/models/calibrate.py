@@ -9,10 +9,11 @@ from functools import lru_cache
 from leakcap.accounting.normal import GaussianLoss
 from leakcap.errors import require
 from leakcap.numeric import down
+from leakcap.numeric.search import doubled_until, last_where
 
 __all__ = ["ROUNDED", "exact_rho", "gaussian_delta", "gaussian_variance"]
 
-_FARTHEST = 1e3
+_CLOSEST, _FARTHEST = 1e-12, 1e3
 ROUNDED = 16
 """Steps² of variance: with so many more, noise on a grid is rounded continuous noise, but for 10⁻¹³⁵."""
 
@@ -56,11 +57,11 @@ def exact_rho(epsilon: float, delta: float) -> float:
     require(0.0 < delta < 1.0, "delta", owner, "lie in (0, 1)", delta)
     # What the grid may take, 10⁻¹⁰⁰, is far less than is kept back here.
     at, room = down(epsilon, 4), down(delta, 4)
-    low, high = 0.0, 1e-3
-    while gaussian_delta(high, at) <= room and high < _FARTHEST:
-        low, high = high, 2.0 * high
-    while high - low > 1e-9 * high and high > 1e-12:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if gaussian_delta(middle, at) <= room else (low, middle)
-    require(low > 0.0, "epsilon", owner, "be large enough for any noise", epsilon)
-    return down(0.5 * low * low * (1.0 - 1e-9), 4)
+
+    def keeps(mu: float) -> bool:
+        return mu == 0.0 or gaussian_delta(mu, at) <= room
+
+    low, high = doubled_until(lambda mu: not keeps(mu), 1e-3, _FARTHEST)
+    mu = last_where(keeps, low, high, width=1e-9)[0]
+    require(mu > _CLOSEST, "epsilon", owner, "be large enough for any noise", epsilon)
+    return down(0.5 * mu * mu * (1.0 - 1e-9), 4)

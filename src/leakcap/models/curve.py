@@ -15,7 +15,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from leakcap.accounting import SampledSteps
 from leakcap.capacities import gaussian_power_capacity
@@ -23,7 +22,9 @@ from leakcap.definition import LevelCapacity, Neighbourhood, Relation, RenyiDP
 from leakcap.definition.information import Centre
 from leakcap.errors import require
 from leakcap.ledger.measured import event_text
+from leakcap.ledger.steps import GaussianSteps
 from leakcap.numeric import short_up, up
+from leakcap.numeric.search import doubled_until, last_where
 
 __all__ = ["RenyiCurve", "noise_multiplier_for"]
 
@@ -35,6 +36,8 @@ _DECIMALS = 10**12
 _NARROWER = 1 - 2.0**-50
 """Of δ: what the factor 1 + 10⁻¹⁰⁰ may take, and far more."""
 _EPSILON_DIGITS = 6
+_LEAST, _MOST = 0.05, 5e5
+"""Among which noise multipliers one is looked for."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +80,8 @@ class RenyiCurve:
         >>> RenyiCurve(2.0, Fraction(1), 1, replace=False).event
         '{"name":"GaussianDpEvent","noise_multiplier":"499999999767/250000000000"}'
         """
-        noise, direct = self._steps.noise_multiplier, self.replace and self.rate == 1
-        event: dict[str, Any] = {
-            "name": "GaussianDpEvent",
-            "noise_multiplier": noise / 2 if direct else noise,
-        }
-        if self.rate < 1:
-            event = {"name": "PoissonSampledDpEvent", "sampling_probability": self.rate, "event": event}
-        if self.steps > 1:
-            event = {"name": "SelfComposedDpEvent", "event": event, "count": self.steps}
-        if self.replace and not direct:
-            event = {"name": "ReplacedDpEvent", "event": event}
-        return event_text(event)
+        noise = self._steps.noise_multiplier
+        return event_text(GaussianSteps(noise, self.rate, self.steps, self.replace).event)
 
     def presence(self, alpha: float) -> float:
         """D_α between a person's presence and absence, in nats; below order 1 that of order 1."""
@@ -164,11 +157,6 @@ def noise_multiplier_for(
     def keeps(noise: float) -> bool:
         return RenyiCurve(noise, rate, steps, replace).epsilon(delta) <= epsilon
 
-    low, high = 0.05, 0.1
-    while not keeps(high):
-        require(high < 5e5, "epsilon", "noise_multiplier_for", "be within reach", epsilon)
-        low, high = high, 2.0 * high
-    while high > low * 1.0001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high
+    low, high = doubled_until(keeps, 2.0 * _LEAST, _MOST)
+    require(high <= _MOST, "epsilon", "noise_multiplier_for", "be within reach", epsilon)
+    return last_where(keeps, high, max(low, _LEAST), width=1e-4)[0]

@@ -39,6 +39,7 @@ from leakcap.models.calibrate import gaussian_delta
 from leakcap.models.lattice_noise import LatticeNoise
 from leakcap.models.values import Floats
 from leakcap.numeric import down, up
+from leakcap.numeric.search import doubled_until, last_where
 from leakcap.sampling import ByteSource, discrete_gaussian, discrete_laplace, rational_scale
 from leakcap.sampling.source import fair_bits
 
@@ -163,10 +164,8 @@ def _deviation(
         one = gaussian_delta(mu, left)
         return up(2.0 * one + gaussian_delta(2.0 * mu, left), 4) if replace else one
 
-    low, high = 0.0, norm / left
-    while told(high) > room:
-        low, high = high, 2.0 * high
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if told(middle) <= room else (middle, high)
-    return high
+    def keeps(sigma: float) -> bool:
+        return sigma > 0.0 and told(sigma) <= room
+
+    low, high = doubled_until(keeps, norm / left, math.inf)
+    return last_where(keeps, high, low, width=1e-9)[0]

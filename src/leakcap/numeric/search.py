@@ -7,10 +7,14 @@ from collections.abc import Callable
 _GOLDEN = 0.6180339887498949
 
 
-def bracket(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+def bracket(
+    function: Callable[[float], float], low: float, high: float, *, width: float = 0.0
+) -> tuple[float, float]:
     """Adjacent doubles around the root of a function whose sign changes once on [low, high].
 
-    Where the function is zero at an end, that end is the root, twice.
+    Where the function is zero at an end, that end is the root, twice. With a `width` above 0 the search ends
+    sooner, at numbers no farther apart than this part of the larger one: of these, which hang on halvings
+    alone, two processors find the same where their last digits differ.
 
     >>> low, high = bracket(lambda x: x * x - 2.0, 0.0, 2.0)
     >>> low * low < 2.0 < high * high, 0.5 * (low + high) in (low, high)
@@ -25,7 +29,7 @@ def bracket(function: Callable[[float], float], low: float, high: float) -> tupl
     rising = at_high > at_low
     for _ in range(2000):
         middle = 0.5 * (low + high)
-        if middle in (low, high):
+        if middle in (low, high) or abs(high - low) <= width * max(abs(low), abs(high)):
             break
         if (function(middle) > 0.0) == rising:
             high = middle
@@ -34,17 +38,34 @@ def bracket(function: Callable[[float], float], low: float, high: float) -> tupl
     return low, high
 
 
-def last_where(holds: Callable[[float], bool], inside: float, end: float) -> tuple[float, float]:
+def last_where(
+    holds: Callable[[float], bool], inside: float, end: float, *, width: float = 0.0
+) -> tuple[float, float]:
     """Adjacent doubles: the last from `inside` towards `end` where a condition holds, the first where not.
 
-    It holds at `inside` and fails once and for all; where it holds at `end`, that is both.
+    It holds at `inside` and fails once and for all; where it holds at `end`, that is both. For `width` see
+    `bracket`.
 
     >>> last_where(lambda x: x * x <= 9.0, 0.0, 10.0), last_where(lambda x: x >= 0.0, 1.0, 0.0)
     ((3.0, 3.0000000000000004), (0.0, 0.0))
     """
     if holds(end):
         return end, end
-    return bracket(lambda x: 1.0 if holds(x) else -1.0, inside, end)
+    return bracket(lambda x: 1.0 if holds(x) else -1.0, inside, end, width=width)
+
+
+def doubled_until(holds: Callable[[float], bool], start: float, most: float) -> tuple[float, float]:
+    """`start` doubled until a condition holds, or the number passes `most`: the one before, and that one.
+
+    The one before is 0 where the condition holds at `start`.
+
+    >>> doubled_until(lambda x: x >= 5.0, 1.0, 1e9), doubled_until(lambda x: x >= 5.0, 8.0, 1e9)
+    ((4.0, 8.0), (0.0, 8.0))
+    """
+    before = 0.0
+    while start <= most and not holds(start):
+        before, start = start, 2.0 * start
+    return before, start
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 from leakcap.definition.approximate import ApproxDP, DeltaDP
@@ -148,6 +149,19 @@ def renyi_to_epsilon_at(source: RenyiDP, *, delta: float) -> ApproxDP | None:
     )
     epsilon = up(source.epsilon + less - rare - order, 8, source.epsilon - less - rare + order)
     return ApproxDP(max(epsilon, 0.0), delta) if math.isfinite(epsilon) else None
+
+
+def epsilon_of_curve(curve: Mapping[float, float], delta: float) -> float:
+    """The least ε that one order of a Rényi curve proves for this δ, in nats, rounded up.
+
+    `curve` holds D_α by its order α. ∞ where no order above 1 is bounded.
+
+    >>> round(epsilon_of_curve({order: order / 50 for order in (8, 16, 24, 32)}, 1e-6), 4)
+    0.8999
+    """
+    levels = (RenyiDP(alpha, nats) for alpha, nats in curve.items())
+    found = (renyi_to_epsilon_at(level, delta=delta) for level in levels)
+    return min((one.epsilon for one in found if isinstance(one, ApproxDP)), default=math.inf)
 
 
 @implies(formula="ε' = ε + ln(1/δ)/(α−1)", citation="Mironov 2017, Prop. 3", loose=True)

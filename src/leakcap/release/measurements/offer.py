@@ -23,7 +23,7 @@ from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
 from leakcap.mechanism.geometric import TwoSidedGeometric
 from leakcap.numeric import down, up
-from leakcap.numeric.search import bisect
+from leakcap.numeric.search import bisect, last_where
 from leakcap.policy.document import Policy
 from leakcap.sampling import rational_scale
 
@@ -160,8 +160,8 @@ def pure_epsilon_of_rho(rho: float) -> float:
     >>> round(pure_epsilon_of_rho(0.5 * 1.0986122886681098), 6) == round(1.0986122886681098, 6)
     True
     """
-    low, high = 0.0, min(rho, _MOST) + 2.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if up(middle * math.tanh(middle / 2), 4) <= rho else (low, middle)
-    return math.floor(down(low) * 1e12) / 1e12
+
+    def keeps(epsilon: float) -> bool:
+        return up(epsilon * math.tanh(epsilon / 2), 4) <= rho
+
+    return math.floor(down(last_where(keeps, 0.0, min(rho, _MOST) + 2.0)[0]) * 1e12) / 1e12

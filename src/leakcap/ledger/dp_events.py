@@ -1,0 +1,262 @@
+"""The kinds of event that a charge may have: their fields, and what follows from each.
+
+Names and fields are those of dp-accounting's `DpEvent`s where it has one. `KINDS` lists all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeAlias
+
+from leakcap.errors import InvalidParameter
+from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.implied import rho_of_pure
+from leakcap.ledger.steps import accounted, steps_in
+from leakcap.numeric import float_up, up
+
+__all__ = ["KINDS", "Event", "Guarantee", "checked", "fraction", "guaranteed", "read", "rho", "summed"]
+
+_LARGEST, _FARTHEST = Fraction(10**6), Fraction(10**60)
+_QUIETEST = Fraction(10**12)
+_DEEPEST = 4
+_ABOVE_ZERO = ("noise_multiplier", "sampling_probability", "variance")
+_LONGEST_EXPONENT = 4
+"""Digits of a power of ten: what is written out of a longer one takes hours."""
+
+Event: TypeAlias = Mapping[str, Any]
+
+
+class Guarantee(NamedTuple):
+    """What follows from an event: ε (None where none holds without a δ), δ, and the curve in nats; ρ of
+    zero-concentrated privacy, but for the δ."""
+
+    epsilon: Fraction | None
+    delta: Fraction
+    curve: tuple[float, ...]
+    rho: Fraction
+
+
+class Kind(NamedTuple):
+    """The fields of a kind of event, and what computes guarantee and ρ of one."""
+
+    fields: tuple[str, ...]
+    guarantee: Callable[[Event], Guarantee]
+    rho: Callable[[Event], Fraction]
+
+
+def read(text: str) -> dict[str, Any]:
+    """An event from its canonical JSON, checked. Raises `InvalidParameter`."""
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidParameter("`event` of `Charge` must be JSON.") from None
+    checked(event)
+    return dict(event)
+
+
+def checked(event: Any, deep: int = 0) -> None:
+    """Raise `InvalidParameter` unless names and fields are known, those of the events inside too."""
+    name = str(event.get("name", "")) if isinstance(event, dict) else ""
+    if name not in KINDS or deep > _DEEPEST:
+        shown = f"`{name[:60]}`" if name else "without a name"
+        raise InvalidParameter(
+            f"Event {shown} of a charge cannot be computed again. Those that can: {', '.join(KINDS)}."
+        )
+    fields = KINDS[name].fields
+    if event.keys() != {"name", *fields}:
+        raise InvalidParameter(f"`{name}` of a charge must have the fields {', '.join(fields)}.")
+    for field in fields:
+        if field == "event":
+            checked(event[field], deep + 1)
+        elif field == "events":
+            if not isinstance(event[field], list) or not event[field]:
+                raise InvalidParameter(f"`events` of `{name}` must be a list of events.")
+            for one in event[field]:
+                checked(one, deep + 1)
+        elif field in ("count", "sensitivity"):
+            whole = isinstance(event[field], int) and not isinstance(event[field], bool)
+            if not whole or not 0 <= event[field] <= 10**30:
+                raise InvalidParameter(f"`{field}` of `{name}` must be a whole number.")
+        elif fraction(event, field) == 0 and field in _ABOVE_ZERO:
+            raise InvalidParameter(f"`{field}` of `{name}` must be above 0.")
+        elif field == "sampling_probability" and fraction(event, field) > 1:
+            raise InvalidParameter(f"`{field}` of `{name}` must be at most 1.")
+    if name in ("PoissonSampledDpEvent", "ReplacedDpEvent") and steps_in(event) is None:
+        raise InvalidParameter(f"`event` of `{name}` must be steps of Gaussian noise.")
+
+
+def fraction(event: Event, field: str) -> Fraction:
+    """A number of an event, exactly."""
+    text = str(event[field])
+    exponent = text.lower().partition("e")[2]
+    try:
+        found = Fraction(text if len(exponent) <= _LONGEST_EXPONENT else "")
+    except (ValueError, ZeroDivisionError):
+        found = Fraction(-1)
+    apart = field in ("variance", "squared_sensitivity")
+    largest = _FARTHEST if apart else _QUIETEST if field == "noise_multiplier" else _LARGEST
+    if not 0 <= found <= largest:
+        name = event["name"]
+        raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(largest):,}.")
+    return found
+
+
+def rho(event: Event) -> Fraction:
+    """The ρ of zero-concentrated privacy that follows from an event."""
+    return KINDS[event["name"]].rho(event)
+
+
+def guaranteed(event: Event) -> Guarantee:
+    """All that follows from an event."""
+    return KINDS[event["name"]].guarantee(event)
+
+
+def summed(event: Event, leaf: Callable[[Event], Fraction | None]) -> Fraction | None:
+    """What `leaf` says of each of the events that an event is composed of, added up; None where it says
+    nothing of one.
+
+    >>> twice = {"name": "SelfComposedDpEvent", "count": 2, "event": {"name": "ZCDpEvent", "rho": "1/3"}}
+    >>> summed(twice, rho)
+    Fraction(2, 3)
+    """
+    if event["name"] == "ComposedDpEvent":
+        each = [summed(one, leaf) for one in event["events"]]
+        known = [one for one in each if one is not None]
+        return sum(known, Fraction(0)) if len(known) == len(each) else None
+    if event["name"] == "SelfComposedDpEvent":
+        alone = summed(event["event"], leaf)
+        return None if alone is None else int(event["count"]) * alone
+    return leaf(event)
+
+
+def _pure(event: Event) -> Guarantee:
+    epsilon = fraction(event, "epsilon")
+    return Guarantee(epsilon, fraction(event, "delta"), curve_of_pure(float_up(epsilon)), rho(event))
+
+
+def _pure_rho(event: Event) -> Fraction:
+    return Fraction(rho_of_pure(float_up(fraction(event, "epsilon"))))
+
+
+def _discrete_laplace(event: Event) -> Guarantee:
+    from leakcap.divergence import Renyi
+    from leakcap.mechanism.geometric import TwoSidedGeometric
+
+    rate, steps = fraction(event, "noise_parameter"), int(event["sensitivity"])
+    epsilon = rate * steps
+    if not epsilon or rate > 600:
+        return Guarantee(epsilon, Fraction(0), curve_of_pure(float_up(epsilon)), rho(event))
+    noise = TwoSidedGeometric(1 / rate, steps)
+    curve = tuple(up(noise.diameter(Renyi(order)).upper) for order in ORDERS)
+    return Guarantee(epsilon, Fraction(0), curve, rho(event))
+
+
+def _discrete_laplace_rho(event: Event) -> Fraction:
+    """Its Kullback–Leibler divergence: D_α/α is nowhere larger, see `docs/ledger.md`."""
+    from leakcap.mechanism.geometric import TwoSidedGeometric
+
+    rate, steps = fraction(event, "noise_parameter"), int(event["sensitivity"])
+    if not rate * steps or rate > 600:
+        return Fraction(rho_of_pure(float_up(rate * steps)))
+    return Fraction(TwoSidedGeometric(1 / rate).apart(1.0, steps=steps, squared=Fraction(steps) ** 2))
+
+
+def _laplace(event: Event) -> Guarantee:
+    from leakcap.accounting import PrivacyLoss
+    from leakcap.mechanism import Laplace
+
+    epsilon = 1 / fraction(event, "noise_multiplier")
+    loss = PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(epsilon), 2)))
+    curve = tuple(loss.renyi(order).upper for order in ORDERS)
+    return Guarantee(epsilon, Fraction(0), curve, rho(event))
+
+
+def _laplace_rho(event: Event) -> Fraction:
+    """Its Kullback–Leibler divergence, ε + e^(−ε) − 1, for the same reason."""
+    from leakcap.accounting import PrivacyLoss
+    from leakcap.mechanism import Laplace
+
+    epsilon = up(float_up(1 / fraction(event, "noise_multiplier")), 2)
+    return Fraction(PrivacyLoss.of_mechanism(Laplace(1 / epsilon)).renyi(1.0).upper)
+
+
+def _gaussian_rho(event: Event) -> Fraction:
+    return 1 / (2 * fraction(event, "noise_multiplier") ** 2)
+
+
+def _linear(event: Event) -> Guarantee:
+    """A curve of αρ: that of Gaussian noise, and of discrete Gaussian noise at most."""
+    slope = rho(event)
+    curve = tuple(float_up(Fraction(str(order)) * slope) for order in ORDERS)
+    return Guarantee(Fraction(0) if slope == 0 else None, Fraction(0), curve, slope)
+
+
+def _of_steps(event: Event) -> Guarantee:
+    steps = steps_in(event)
+    assert steps is not None  # checked when it was read
+    return Guarantee(None, Fraction(0), tuple(map(accounted(steps).renyi, ORDERS)), rho(event))
+
+
+def _rho_of_steps(event: Event) -> Fraction:
+    """A sample hides nothing at high orders: the ρ of steps in which everybody is; four times it by way of
+    absence, for at order α that is no more than two contents at twice the distance."""
+    steps = steps_in(event)
+    assert steps is not None
+    return (4 if steps.replaced else 1) * steps.count / (2 * steps.noise**2)
+
+
+def _discrete_gaussian_rho(event: Event) -> Fraction:
+    return fraction(event, "squared_sensitivity") / (2 * fraction(event, "variance"))
+
+
+def _all(event: Event) -> Guarantee:
+    return _together([(guaranteed(one), 1) for one in event["events"]])
+
+
+def _bounded(event: Event) -> Guarantee:
+    """Of parts that no unit can move as far as each alone: what they are, and the ε of all together."""
+    found, epsilon = guaranteed(event["event"]), fraction(event, "epsilon")
+    curve = tuple(map(min, found.curve, curve_of_pure(float_up(epsilon))))
+    return Guarantee(min(epsilon, found.epsilon or epsilon), found.delta, curve, rho(event))
+
+
+def _bounded_rho(event: Event) -> Fraction:
+    return min(rho(event["event"]), _pure_rho(event))
+
+
+def _repeated(event: Event) -> Guarantee:
+    return _together([(guaranteed(event["event"]), int(event["count"]))])
+
+
+def _together(parts: list[tuple[Guarantee, int]]) -> Guarantee:
+    epsilons = [None if one.epsilon is None else one.epsilon * count for one, count in parts]
+    known = [one for one in epsilons if one is not None]
+    columns = zip(*([nats * count for nats in one.curve] for one, count in parts), strict=True)
+    return Guarantee(
+        sum(known, Fraction(0)) if len(known) == len(epsilons) else None,
+        sum((one.delta * count for one, count in parts), Fraction(0)),
+        tuple(up(math.fsum(column), 2) for column in columns),
+        sum((one.rho * count for one, count in parts), Fraction(0)),
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "EpsilonDeltaDpEvent": Kind(("epsilon", "delta"), _pure, _pure_rho),
+    "DiscreteLaplaceDpEvent": Kind(
+        ("noise_parameter", "sensitivity"), _discrete_laplace, _discrete_laplace_rho
+    ),
+    "LaplaceDpEvent": Kind(("noise_multiplier",), _laplace, _laplace_rho),
+    "GaussianDpEvent": Kind(("noise_multiplier",), _linear, _gaussian_rho),
+    "DiscreteGaussianDpEvent": Kind(("variance", "squared_sensitivity"), _linear, _discrete_gaussian_rho),
+    "ZCDpEvent": Kind(("rho",), _linear, lambda event: fraction(event, "rho")),
+    "PoissonSampledDpEvent": Kind(("sampling_probability", "event"), _of_steps, _rho_of_steps),
+    "ReplacedDpEvent": Kind(("event",), _of_steps, _rho_of_steps),
+    "BoundedDpEvent": Kind(("event", "epsilon"), _bounded, _bounded_rho),
+    "SelfComposedDpEvent": Kind(
+        ("event", "count"), _repeated, lambda event: int(event["count"]) * rho(event["event"])
+    ),
+    "ComposedDpEvent": Kind(("events",), _all, lambda event: sum(map(rho, event["events"]), Fraction(0))),
+}
