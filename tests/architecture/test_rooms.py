@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("statement",),
     ("release",),
-    ("models", "audit"),
+    ("models", "audit", "owner"),
     ("attack", "choosing"),
     ("report",),
     ("web",),

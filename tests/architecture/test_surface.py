@@ -84,6 +84,9 @@ ROOMS: dict[str, str] = {
     "leakcap.policy": """
         Column Policy Table load_policy
     """,
+    "leakcap.owner": """
+        Answers Finding check draft
+    """,
     "leakcap.release": """
         Batch Column Comparison Covariances DuckDB Engine IdUnit Policy PolicyCaps Preview Price
         PrivateTable Query QueryFile Question Release ReleasedRecord Row Rows Selection agreeing

@@ -143,6 +143,8 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "release of no query file": lambda url: ["release", url],
     "a number": lambda url: ["release", "q.toml", "--family", url],
     "report": lambda url: ["report", url],
+    "init": lambda url: ["init", url, "--table", "t"],
+    "check": lambda url: ["check", url, "--table", "t", "--policy", "policy.toml", "--show"],
     "serve": lambda url: ["serve", url],
 }
 

@@ -61,6 +61,7 @@ WAYS = {
     "report --output page": (["report", "q.toml", "--output"], ".md"),
     "ledger export --output": (["ledger", "export", "q.toml", "--output"], ".csv"),
     "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
+    "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
 
@@ -81,6 +82,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     assert {one for many in found.values() for one in many} <= READ | OUTPUTS
     written = {(name, one) for name, many in found.items() for one in many & OUTPUTS}
     guarded = {("release", "report"), ("release", "csv"), ("report", "output"), ("fit", "checkpoint")}
+    guarded.add(("init", "output"))
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert written == guarded | {("ledger export", "output")} | attacks
 

@@ -24,6 +24,16 @@ class _Commands(LazyGroup):
     """All commands of `leakcap`."""
 
     homes: ClassVar = {
+        "init": Home(
+            "leakcap.cli.owner",
+            "init",
+            "Draft a policy from the names and types of columns and from public answers, never from values.",
+        ),
+        "check": Home(
+            "leakcap.cli.owner",
+            "check",
+            "What in the data is not as the policy says: for the owner alone, before the first spend.",
+        ),
         "release": Home(
             "leakcap.cli.release",
             "release",

@@ -19,7 +19,7 @@ from pathlib import Path
 from leakcap.errors import DataError
 from leakcap.release.engine.readings import ESCAPED
 
-__all__ = ["chunks", "header", "view"]
+__all__ = ["chunks", "header", "pattern", "view"]
 
 _CHUNK = 100_000
 
@@ -52,10 +52,19 @@ def _text(line: bytes) -> str:
     return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", ESCAPED)
 
 
+def pattern(delimiter: str) -> str:
+    """The regular expression of one field of a line. It starts at a delimiter, so that empty fields count.
+
+    >>> import re
+    >>> re.findall(pattern(","), ',1,"a,b",')
+    ['1', '"a,b"', '']
+    """
+    return f'{delimiter}("(?:[^"]|"")*"|[^"{delimiter}]*)'.replace("\t", r"\t")
+
+
 def view(names: list[str], delimiter: str, lines: str) -> str:
-    """The SQL that takes each line apart. Every match starts at a delimiter, so that empty fields count."""
-    pattern = f'{delimiter}("(?:[^"]|"")*"|[^"{delimiter}]*)'.replace("\t", r"\t")
-    fields = f"regexp_extract_all(line, '{pattern}', 1)"
+    """The SQL that takes each line apart."""
+    fields = f"regexp_extract_all(line, '{pattern(delimiter)}', 1)"
     columns = ", ".join(
         f"{_field(index)} AS {_identifier(name)}" for index, name in enumerate(names, start=1)
     )

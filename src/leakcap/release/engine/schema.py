@@ -8,7 +8,7 @@ from leakcap.errors import DataError
 from leakcap.policy.document import Policy
 from leakcap.release.columns.joins import check_joins
 
-__all__ = ["check_schema", "wrong_number"]
+__all__ = ["check_schema", "require_column", "wrong_number"]
 
 _INTEGERS = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
@@ -24,8 +24,8 @@ _READABLE = {
     "integer": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},
     "text": _ANY | _INTEGERS | _TEXTS | {"BOOLEAN", "DATE", "UUID"},
     "boolean": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR"},
+    "an id": _ANY | _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"},
 }
-_IDS = _ANY | _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"}
 
 
 def check_schema(
@@ -41,21 +41,22 @@ def check_schema(
     leakcap.errors.DataError: Column `age` has type DATE, which cannot be read as number.
     """
     for name, kind in check_joins(columns, tables, policy) if tables else ():
-        _check(columns, name, kind, _IDS if kind == "an id" else _READABLE[kind])
+        require_column(columns, name, kind)
     for name in used:
-        _check(columns, name, policy.columns[name].kind, _READABLE[policy.columns[name].kind])
+        require_column(columns, name, policy.columns[name].kind)
     if policy.id_column is not None:
-        _check(columns, policy.id_column, "an id", _IDS)
+        require_column(columns, policy.id_column, "an id")
     if policy.caps_column is not None:
-        _check(columns, policy.caps_column, "number", _READABLE["number"])
+        require_column(columns, policy.caps_column, "number")
 
 
-def _check(columns: Mapping[str, str], name: str, kind: str, readable: set[str]) -> None:
+def require_column(columns: Mapping[str, str], name: str, kind: str) -> None:
+    """Raise `DataError` where this column is missing or cannot be read as `kind`, or as `an id`."""
     if name not in columns:
         raise DataError(f"The data has no column `{name}`, which the policy names.")
     # An ENUM's type lists values that may have been read off the rows: only its first word is ever shown.
     type_ = columns[name].partition("(")[0].strip()
-    if type_ not in readable or columns[name].endswith("]"):
+    if type_ not in _READABLE[kind] or columns[name].endswith("]"):
         raise DataError(f"Column `{name}` has type {type_}, which cannot be read as {kind}.")
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ToldRecord,
         VerifyRecord,
     )
+    from leakcap.report.records.owner import CheckRecord, FindingOfCheck, InitRecord
     from leakcap.report.records.releases import (
         CoefficientRecord,
         DryRunRecord,
@@ -56,6 +57,7 @@ __all__ = [
     "CapRecord",
     "ChangeRecord",
     "ChannelRecord",
+    "CheckRecord",
     "ClaimRecord",
     "CoefficientRecord",
     "ConvertRecord",
@@ -63,9 +65,11 @@ __all__ = [
     "DryRunRecord",
     "EntryRecord",
     "ExportRecord",
+    "FindingOfCheck",
     "FindingRecord",
     "FitRecord",
     "FittedRecord",
+    "InitRecord",
     "MeasureRecord",
     "PlanRecord",
     "PlannedRecord",
@@ -103,6 +107,7 @@ __getattr__, __dir__ = lazily(
             "ToldRecord",
             "VerifyRecord",
         ),
+        "leakcap.report.records.owner": ("CheckRecord", "FindingOfCheck", "InitRecord"),
         "leakcap.report.records.releases": (
             "CoefficientRecord",
             "DryRunRecord",

@@ -1,0 +1,26 @@
+"""What the owner says is public about a table, in answer to questions that no value may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Answers"]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Public answers; what is left out becomes a TODO of the draft.
+
+    `id` is the column that names people, `max_rows` how many rows of one person count at most, `people` how
+    many people (without an `id`, rows) there are where that is published, and `epsilon` the cap. `bounds` and
+    `keys` are those of columns.
+    """
+
+    dataset: str
+    id: str | None = None
+    max_rows: int | None = None
+    people: int | None = None
+    epsilon: float | None = None
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,0 +1,156 @@
+"""Whether a column is what the policy says: it can be read, lies within its bounds, has the keys listed."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from leakcap.errors import DataError
+from leakcap.owner.asking import Table, is_null, not_null, number_of, read
+from leakcap.owner.finding import Finding, counted, listed, shown
+from leakcap.owner.numbers import remedy
+from leakcap.policy.declared import Column, Key
+from leakcap.policy.validation import meant
+from leakcap.release.columns.typed import literal
+from leakcap.release.engine.schema import require_column
+
+__all__ = ["check_column", "missing_column", "unreadable"]
+
+_FEW = 3
+_LISTED = 5
+
+
+def missing_column(table: Table, name: str, kind: str, place: str) -> Finding | None:
+    """What is said of a column that is not there, or of a type that cannot be read."""
+    try:
+        require_column(table.types, name, kind)
+    except DataError as error:
+        text = str(error)[:1].lower() + str(error)[1:]
+        if name not in table.types:
+            text = f"the data has no such column. {meant(name, table.types)}"
+        return Finding(place, "problem", text)
+    return None
+
+
+def check_column(table: Table, name: str, known: Column, place: str) -> Iterator[Finding]:
+    """What the owner should know about a column of the policy. `place` is what it is called there."""
+    lacking = missing_column(table, name, known.kind, place)
+    if lacking is not None:
+        yield lacking
+        return
+    value = read(name, known.kind)
+    rows, there, bad = table.row(
+        exp.Count(this=exp.Star()), number_of(not_null(value)), number_of(_unreadable(name, known.kind))
+    )
+    if bad:
+        yield unreadable(table, name, known.kind, place, bad, rows)
+    elif rows and not there:
+        yield Finding(place, "problem", f"no row has a value. Is `{name}` the right column?")
+    if known.bounds is not None and there:
+        yield from _outside(table, value, known.bounds, place, there)
+    if known.keys is not None and there:
+        yield from _unlisted(table, value, known.keys, known.kind, place, there)
+
+
+def _unreadable(name: str, kind: str) -> exp.Expression:
+    """Whether there is a text that cannot be read as the kind. NaN can: it is a missing number."""
+    told = read(name, "double" if kind == "number" else kind)
+    return exp.And(this=not_null(read(name, "text")), expression=is_null(told))
+
+
+def unreadable(table: Table, name: str, kind: str, place: str, bad: int, rows: int) -> Finding:
+    """What is said of values that are no numbers, integers, or truth values."""
+    texts = table.values(read(name, "text"), _unreadable(name, kind), _FEW)
+    examples = listed([f"{shown(str(text))} ({counted(many, 'row')})" for text, many in texts])
+    also = " and others" if sum(many for _, many in texts) < bad else ""
+    help_ = remedy([str(text) for text, _ in texts]) if kind in ("number", "integer") else _of_words(kind)
+    what = {"number": "a number", "integer": "an integer", "boolean": "true or false"}.get(kind, kind)
+    text = (
+        f"{bad:,} of {counted(rows, 'row')} cannot be read as {what} and {'counts' if bad == 1 else 'count'}"
+    )
+    return Finding(place, "problem", f"{text} as missing: {examples}{also}. {help_}")
+
+
+def _of_words(kind: str) -> str:
+    return "Write true or false." if kind == "boolean" else f"Write each as {kind}."
+
+
+def _outside(
+    table: Table, value: exp.Expression, bounds: tuple[float, float], place: str, there: int
+) -> Iterator[Finding]:
+    low, high = (literal(one, "number") for one in bounds)
+    below, above = table.row(
+        number_of(exp.LT(this=value, expression=low)),
+        number_of(exp.GT(this=value.copy(), expression=high)),
+    )
+    told = [
+        f"{many:,} {where} {end:g}"
+        for many, where, end in ((below, "below", bounds[0]), (above, "above", bounds[1]))
+        if many
+    ]
+    if told:
+        most = " Most do: is the unit another one?" if 2 * (below + above) > there else ""
+        yield Finding(
+            place,
+            "note",
+            f"of {counted(there, 'value')} {listed(told)}, outside the bounds; they count as the nearer "
+            f"bound.{most} Do not fit the bounds to this.",
+        )
+
+
+def _unlisted(
+    table: Table, value: exp.Expression, keys: tuple[Key, ...], kind: str, place: str, there: int
+) -> Iterator[Finding]:
+    among = exp.In(this=value, expressions=[literal(key, kind) for key in keys])
+    unknown = exp.And(this=not_null(value.copy()), expression=exp.Not(this=among))
+    (outside,) = table.row(number_of(unknown))
+    found = {one for one, _ in table.values(value.copy(), among.copy(), len(keys))}
+    never = [key for key in keys if key not in found]
+    others = table.values(value.copy(), unknown.copy(), _LISTED) if outside else []
+    likely = {str(one): _alike(str(one), keys, never) for one, _ in others}
+    if others:
+        told = [
+            f"{shown(str(one))} ({counted(many, 'row')}{_asked(likely[str(one)], never)})"
+            for one, many in others
+        ]
+        more = " and others" if sum(many for _, many in others) < outside else ""
+        have = "row has" if there == 1 else "rows has" if outside == 1 else "rows have"
+        counts = "no group counts it" if outside == 1 else "no group counts them"
+        yield Finding(
+            place,
+            "problem" if any(key is not None for key in likely.values()) else "note",
+            f"{outside:,} of {there:,} {have} a key that the policy does not list, and {counts}: "
+            f"{listed(told)}{more}. List a key only where it is public that it may occur.",
+        )
+    silent = [key for key in never if key not in likely.values()]
+    if silent:
+        named = ", ".join(f"`{_word(key)}`" for key in silent[:_LISTED])
+        more = f" and {len(silent) - _LISTED:,} more" if len(silent) > _LISTED else ""
+        yield Finding(place, "note", f"no row has the key {named}{more}. Is each spelt as in the data?")
+
+
+def _alike(text: str, keys: Sequence[Key], never: Collection[Key]) -> Key | None:
+    """The policy's key that a text may stand for: the same but for case and spaces, or like an unused one."""
+    for key in keys:
+        if _folded(_word(key)) == _folded(text):
+            return key
+    words = {_word(key): key for key in never}
+    close = get_close_matches(text, list(words), n=1, cutoff=0.8) if len(text) > 3 else []
+    return words[close[0]] if close else None
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _asked(key: Key | None, never: Collection[Key]) -> str:
+    if key is None:
+        return ""
+    return f"; did you mean `{_word(key)}`{', which no row has' if key in never else ''}?"
+
+
+def _word(key: Key) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)

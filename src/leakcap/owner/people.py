@@ -1,0 +1,132 @@
+"""Whether people are who the policy says: rows with an id, one id each, as many as promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from leakcap.owner.asking import Table, is_null, number_of, read
+from leakcap.owner.columns import missing_column
+from leakcap.owner.finding import Finding, counted
+from leakcap.policy.document import Policy
+from leakcap.release.columns.typed import column
+
+__all__ = ["check_keys_of", "check_people"]
+
+_TEXTS = {"VARCHAR", "TEXT", "ENUM", "OBJECT"}
+
+
+def check_people(table: Table, policy: Policy) -> Iterator[Finding]:
+    """Missing ids, ids spelt in two ways, more rows than a person may have, and another number of people."""
+    name = policy.id_column
+    if name is None:
+        (rows,) = table.row(exp.Count(this=exp.Star()))
+        yield from _number(policy, rows, "rows", policy.dataset)
+        return
+    lacking = missing_column(table, name, "an id", name)
+    if lacking is not None:
+        yield lacking
+        return
+    yield from _without(table, name, name)
+    most = policy.rows_per_unit
+    people, over, beyond, largest = _rows_of_each(table, name, most)
+    if over:
+        whose = "1 person has" if over == 1 else f"{over:,} people have"
+        left = f"{counted(beyond, 'row')} beyond that {'is' if beyond == 1 else 'are'} not used"
+        if most == 1:
+            yield Finding(
+                name,
+                "problem",
+                f"the policy promises one row a person, and {whose} more (one has {largest:,}); {left}. "
+                "Remove what is there twice, or give `unit` the `max_rows` that you want to count.",
+            )
+        else:
+            yield Finding(
+                name,
+                "note",
+                f"{whose} more than the {most:,} rows of `unit.max_rows` (one has {largest:,}); in an answer "
+                f"about all rows {left}.",
+            )
+    yield from _spelt_twice(table, name, people)
+    yield from _number(policy, people, "people", name)
+
+
+def check_keys_of(table: Table, name: str, kind: str, place: str) -> Iterator[Finding]:
+    """Of a table to join with: its rows have a key, and each key one row."""
+    lacking = missing_column(table, name, "an id" if kind == "id" else kind, place)
+    if lacking is not None:
+        yield lacking
+        return
+    yield from _without(table, name, place, kind)
+    _, over, beyond, _ = _rows_of_each(table, name, 1, kind)
+    if over:
+        keys = "1 key has" if over == 1 else f"{over:,} keys have"
+        yield Finding(
+            place,
+            "note",
+            f"{keys} several rows; the one that sorts first is used, and {beyond:,} are not. Keep one each.",
+        )
+
+
+def _without(table: Table, name: str, place: str, kind: str = "id") -> Iterator[Finding]:
+    rows, none = table.row(exp.Count(this=exp.Star()), number_of(is_null(read(name, kind))))
+    if none:
+        one = "has no id: it belongs to nobody and is", "have no id: they belong to nobody and are"
+        yield Finding(
+            place,
+            "problem",
+            f"{none:,} of {counted(rows, 'row')} {one[none > 1]} in no answer. Give each row an id.",
+        )
+
+
+def _rows_of_each(table: Table, name: str, most: int, kind: str = "id") -> list[int]:
+    """How many ids there are, how many have more than `most` rows, how many are beyond, the most of one."""
+    rows, limit = column("rows"), exp.Literal.number(most)
+    over = exp.GT(this=rows, expression=limit)
+    beyond = exp.Case(
+        ifs=[exp.If(this=over.copy(), true=exp.Sub(this=rows.copy(), expression=limit.copy()))],
+        default=exp.Literal.number(0),
+    )
+    none = exp.Literal.number(0)
+    return table.per_value(
+        read(name, kind),
+        exp.Count(this=exp.Star()),
+        number_of(over),
+        exp.Coalesce(this=exp.Sum(this=beyond), expressions=[none]),
+        exp.Coalesce(this=exp.Max(this=rows.copy()), expressions=[none.copy()]),
+    )
+
+
+def _spelt_twice(table: Table, name: str, people: int) -> Iterator[Finding]:
+    """Texts that differ in case or outer spaces alone are two ids: two people's weight."""
+    if table.types[name].partition("(")[0] not in _TEXTS:
+        return
+    folded = exp.Lower(this=exp.Trim(this=read(name, "text")))
+    (fewer,) = table.per_value(folded, exp.Count(this=exp.Star()))
+    if fewer < people:
+        yield Finding(
+            name,
+            "problem",
+            f"{people - fewer:,} of {people:,} ids differ from another in case or spaces alone. Whoever has "
+            "both counts as two people and is protected as one: spell each id in one way.",
+        )
+
+
+def _number(policy: Policy, found: int, what: str, place: str) -> Iterator[Finding]:
+    if policy.rows is not None and found != policy.rows:
+        yield Finding(
+            place,
+            "problem",
+            f"the policy says {policy.rows:,} {what} (`rows`), and there are {found:,}. Correct the one that "
+            "is wrong, or choose add-remove-one neighbours if the number is not public.",
+        )
+    elif policy.max_rows is not None and found > policy.max_rows:
+        yield Finding(
+            place,
+            "problem",
+            f"the policy says {policy.max_rows:,} {what} at most (`max_rows`), and there are {found:,}. "
+            "Give a public bound that holds.",
+        )
+    elif not found:
+        yield Finding(place, "problem", f"there are no {what}. Is it the right file?")

@@ -1,0 +1,166 @@
+"""A draft follows from names, types and public answers alone. It is a policy, and the check leads on."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import leakcap
+from leakcap.errors import DataError, InvalidParameter, InvalidPolicy
+from leakcap.owner import Answers, draft
+from leakcap.owner.draft import todos
+from leakcap.policy import load_policy
+
+SCHEMA = (
+    "id VARCHAR, age BIGINT, cost DOUBLE, price DECIMAL(9, 2), alive BOOLEAN, ward VARCHAR, day DATE, "
+    "tags VARCHAR[], place STRUCT(x DOUBLE), code UTINYINT"
+)
+ROW = "'{}', {}, {}, {}, {}, '{}', DATE '20{:02}-01-01', ['{}'], {{x: {}}}, {}"
+
+
+def table(path: Path, seed: int, rows: int) -> None:
+    """A Parquet file of this schema; what is in it follows from the seed."""
+    source = random.Random(seed)
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t ({SCHEMA})")
+        for _ in range(rows):
+            n = source.randint(1, 60)
+            alive = source.choice(["true", "false"])
+            values = ROW.format(n, n, n / 7, n, alive, chr(64 + n % 30), n % 50, n, n, n)
+            connection.execute(f"INSERT INTO t VALUES ({values})")
+        connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "duckdb"])
+def test_two_tables_of_one_schema_have_one_draft(ending: str, tmp_path: Path) -> None:
+    drafts = set()
+    for seed, rows in enumerate((0, 1, 40, 3000)):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        file = folder / f"stays.{ending}"
+        words = ["init", str(file), "--id", "id", "--bounds", "age=0:120", "--keys", "ward=A,B"]
+        if ending == "parquet":
+            table(file, seed, rows)
+        elif ending == "csv":
+            lines = [f"{n},{n * seed},{'x' * (n % 5)}" for n in range(rows)]
+            file.write_text("\n".join(["id,age,ward", *lines]) + "\n")
+        else:
+            with duckdb.connect(str(file)) as connection:
+                # The values of an ENUM are part of its type.
+                values = ", ".join(f"'w{seed}{n}'" for n in range(3))
+                connection.execute(f"CREATE TABLE stays (id BIGINT, age DOUBLE, ward ENUM({values}))")
+                connection.execute(f"INSERT INTO stays SELECT range, range, 'w{seed}1' FROM range({rows})")
+            words += ["--table", "stays"]
+        done = leakcap(*words, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert sorted(folder.iterdir()) == [file]
+        drafts.add(done.stdout)
+    assert len(drafts) == 1
+    policy = load_policy(tomllib.loads(drafts.pop()))
+    assert policy.columns["age"].bounds == (0.0, 120.0)
+    assert policy.columns["ward"].keys == ("A", "B")
+
+
+def test_what_is_not_answered_promises_nothing(tmp_path: Path) -> None:
+    table(tmp_path / "stays.parquet", 1, 5)
+    done = leakcap("init", "stays.parquet", "--id", "id", cwd=tmp_path)
+    policy = load_policy(tomllib.loads(done.stdout))
+    assert {name: one.kind for name, one in policy.columns.items() if one.unknown} == {
+        "age": "number",
+        "cost": "number",
+        "price": "number",
+        "code": "number",
+    }
+    assert [name for name, one in policy.columns.items() if one.private] == ["ward", "day"]
+    assert policy.columns["alive"].keys == (True, False)
+    assert "id" not in policy.columns
+    assert '# "tags" has type VARCHAR, which leakcap does not read.' in done.stdout
+    assert '# "place" has type STRUCT, which leakcap does not read.' in done.stdout
+    assert (policy.neighbours, policy.rows_per_unit, todos(done.stdout)) == ("add-remove-one", 1, 8)
+
+
+def test_the_check_leads_on(tmp_path: Path) -> None:
+    table(tmp_path / "stays.parquet", 1, 50)
+    done = leakcap(
+        "init", "stays.parquet", "--id", "id", "--max-rows", "99", "--output", "p.toml", cwd=tmp_path
+    )
+    assert done.stdout.splitlines() == [
+        "The draft is in p.toml. 7 questions are open, each marked TODO. No row was looked at.",
+        "Next: leakcap check stays.parquet --policy p.toml",
+    ]
+    found = leakcap("check", "stays.parquet", "--policy", "p.toml", "--show", cwd=tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.splitlines()[0] == "note: `p.toml`: 7 of its questions are open, each marked TODO."
+
+
+def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "p.toml").write_text("mine")
+    (tmp_path / "gone.toml").symlink_to(tmp_path / "nowhere.toml")
+    for name in ("p.toml", "t.csv", "gone.toml"):
+        done = leakcap("init", "t.csv", "--output", name, cwd=tmp_path)
+        assert (done.returncode, "may not replace" in done.stderr) == (2, True)
+    assert (tmp_path / "p.toml").read_text() == "mine"
+    assert (tmp_path / "t.csv").read_text() == "a,b\n1,2\n"
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=8), st.sampled_from(["VARCHAR", "DOUBLE", "TIMESTAMP"])))
+def test_no_name_of_a_column_breaks_out(names: dict[str, str]) -> None:
+    """Quotation marks, line breaks and signs of TOML in a name: the draft has those columns and no other."""
+    lowered = [name.lower() for name in names]
+    readable = {name for name, type_ in names.items() if type_ != "TIMESTAMP" and "\0" not in name}
+    if len(set(lowered)) < len(lowered) or not readable or any("\0" in name for name in names):
+        return
+    if any("\ud800" <= sign <= "\udfff" for name in names for sign in name):
+        return
+    policy = load_policy(tomllib.loads(draft(names, Answers("d"))))
+    assert set(policy.columns) == readable
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind", "said"),
+    [
+        (
+            Answers("d", id="patent"),
+            InvalidParameter,
+            "The data has no column `patent`. Did you mean `patient`?",
+        ),
+        (Answers("d", bounds={"x": (0.0, 1.0)}), InvalidParameter, "The data has no column `x`."),
+        (Answers("d", bounds={"age": (5.0, 1.0)}), InvalidPolicy, "low < high"),
+        (Answers("d", max_rows=3), InvalidParameter, "`max_rows` goes with the `id`"),
+        (Answers("d", epsilon=-1.0), InvalidPolicy, "`caps.epsilon`"),
+        (
+            Answers("d", keys={"age": ("a",)}, bounds={"age": (0.0, 1.0)}),
+            InvalidParameter,
+            "Give one of them.",
+        ),
+    ],
+)
+def test_answers_that_cannot_be(answers: Answers, kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind) as told:
+        draft({"patient": "VARCHAR", "age": "BIGINT"}, answers)
+    assert said in str(told.value)
+
+
+def test_a_table_of_which_nothing_can_be_read() -> None:
+    with pytest.raises(DataError, match="no column that leakcap can read"):
+        draft({"id": "VARCHAR", "moment": "INTERVAL"}, Answers("d", id="id"))
+
+
+def test_questions_at_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text("patient,age,sex,note\n1,2,F,x\n")
+    answers = iter(["patient", "3", "", "0:120", "F, M", ""])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    done = leakcap("init", "t.csv", "--ask", "--output", "p.toml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    policy = load_policy(tmp_path / "p.toml")
+    assert (policy.id_column, policy.rows_per_unit, policy.rows) == ("patient", 3, None)
+    assert policy.columns["age"].bounds == (0.0, 120.0)
+    assert policy.columns["sex"].keys == ("F", "M")
+    assert policy.columns["note"].private == "text"
