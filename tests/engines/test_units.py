@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import psycopg
@@ -159,6 +161,48 @@ def test_rows_that_look_alike_are_not_kept_or_dropped_together(kind: str, reques
                 alone, alike = scans_of([plan], engine, seed)[0].run(engine)[0].totals[0].tolist()
                 assert alone + alike == people
                 assert abs(alone - people / 10) < 67
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("rows_kept", [1, 2, 3, 5, 9])
+def test_of_equal_rows_as_many_are_kept_as_of_the_others(kind: str, rows_kept: int, request: Any) -> None:
+    """k of a person's n rows are alike: k·r/n of them are kept, rounded up or down."""
+    alike = {person: Counter({"a": person % 5, "b": 1 + person % 3, "é": person % 2}) for person in range(60)}
+    rows: list[Row] = [(person, d, 0.0) for person, mine in alike.items() for d in mine.elements()]
+    with holding(kind, rows, request) as engine:
+        for seed in SEEDS:
+            found = kept(engine, policy(rows_kept, None), seed)
+            for person, mine in alike.items():
+                for d, many in mine.items():
+                    fair = Fraction(many * min(rows_kept, mine.total()), mine.total())
+                    (count,) = found.get((person, d), [0])
+                    assert count in (math.floor(fair), math.ceil(fair))
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_rows_of_the_last_group_are_chosen_among(kind: str, request: Any) -> None:
+    """2,000 people keep two rows of one group, of four of which three are alike, or of two: 500 ± 22 of the
+    fourth one (half of them in that group, half of its rows), 5 deviations: 6·10⁻⁷."""
+    people = 2_000
+    rows: list[Row] = [
+        (person, d, x)
+        for person in range(people)
+        for d, x in [*[("a", 0.0)] * 3, ("a", 1.0), *[("b", 0.0)] * 2]
+    ]
+    rules = policy(2, 1, ["a", "b"])
+    asked = [
+        Query(name=s, statistic=s, column=c, by=("d",), epsilon=1.0)
+        for s, c in (("count", None), ("sum", "x"))
+    ]
+    with holding(kind, rows, request) as engine:
+        for seed in SEEDS:
+            (scan,) = scans_of([plan_query(one, rules) for one in asked], engine, seed)
+            counted, summed = (found.totals[0].tolist() for found in scan.run(engine).values())
+            assert sum(counted) == 2 * people
+            assert abs(counted[0] - people) < 2 * 112
+            grid = plan_query(asked[1], rules).grid
+            assert grid is not None
+            assert abs(grid.value(summed[0]) - people / 4) < 97
 
 
 @pytest.mark.parametrize("kind", ENGINES)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
+import duckdb
 import pyarrow
 import pytest
 from hypothesis import given, settings
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from leakcap.release import PrivateTable, attach, load_policy
-from leakcap.release.columns.typed import SOURCE, Hashed
+from leakcap.release.columns.typed import SOURCE, column
 from leakcap.release.engine import Integers
 from leakcap.release.engine.lowering import cast
 from leakcap.release.planning import statements
@@ -100,18 +103,75 @@ def same_whatever_the_order() -> bool:
     return len({str(totals(plan, list(order), "5eed")) for order in itertools.permutations(rows)}) == 1
 
 
+def one_number(*given: Any) -> exp.Expression:
+    """A hash in which all that is hashed meets."""
+    return cast(exp.Parameter(this=exp.Var(this="seed")), "BIGINT")
+
+
+def dice(*given: Any) -> exp.Expression:
+    """No hash at all: a new number for each row."""
+    return exp.Anonymous(this="HASH", expressions=[one_number(), exp.Anonymous(this="RANDOM")])
+
+
 def test_a_hash_in_which_all_rows_meet_changes_nothing_but_the_choice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever can make rows collide gains nothing: the contents decide then. Without them order would."""
-    monkeypatch.setattr(
-        Integers, "hashed", lambda *given: cast(exp.Parameter(this=exp.Var(this="seed")), "BIGINT")
-    )
+    monkeypatch.setattr(Integers, "hashed", one_number)
     assert same_whatever_the_order()
-    monkeypatch.setattr(
-        statements, "_hashed_order", lambda unit, *rest: [Hashed(this=unit, purpose=1, seed=0)]
-    )
+    monkeypatch.setattr(statements, "_content", lambda name, policy: exp.Null())
     assert not same_whatever_the_order()
+
+
+@pytest.mark.parametrize("most", [(1, 1), (3, 2), (3, None), (5, 3)])
+def test_whatever_the_hash_says_nobody_has_a_row_or_a_group_too_many(
+    most: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound is what the price rests on: it may not hang on equal ids having equal hashes."""
+    plan = planned(people("add-remove-one", *most), statistic="count", by=("d",))
+    rows = [{"x": float(n % 3), "d": "abc"[n % 3]} for n in range(14)]
+    for hashed in (one_number, dice):
+        monkeypatch.setattr(Integers, "hashed", hashed)
+        for _ in range(20):
+            mine = [a - b for a, b in zip(totals(plan, rows, "5eed")[0], (1, 1, 0), strict=True)]
+            assert sum(mine) <= most[0]
+            assert sum(kept > 0 for kept in mine) <= (most[1] or most[0])
+
+
+def shares(size: int, quota: int) -> list[set[int]]:
+    """For each start which of `size` rows are kept, by the expression that the statement has."""
+    places = ", ".join(f"({place})" for place in range(1, size + 1))
+    number = exp.Literal.number
+    found = []
+    for start in (*range(size), 2**62 - 1):
+        kept_ = statements._spread(column("p"), number(size), number(quota), number(start)).sql("duckdb")
+        rows = duckdb.sql(f"SELECT p FROM (VALUES {places}) AS t (p) WHERE {kept_}").fetchall()
+        found.append({place for (place,) in rows})
+    return found
+
+
+@pytest.mark.parametrize("quota", [1, 2, 3, 5, 8, 13, 10**6])
+def test_kept_rows_are_so_many_and_evenly_spread(quota: int) -> None:
+    """By brute force: exactly min(r, n) rows, all equally often, and k·r/n of k neighbours, or one off."""
+    for size in (1, 2, 3, 5, 6, 7, 12):
+        found, most = shares(size, quota), min(quota, size)
+        assert all(len(one) == most for one in found)
+        assert {sum(place in one for one in found[:-1]) for place in range(1, size + 1)} == {most}
+        for first, last in itertools.combinations(range(1, size + 2), 2):
+            fair = Fraction((last - first) * most, size)
+            mine = {len(one & set(range(first, last))) for one in found}
+            assert mine <= {math.floor(fair), math.ceil(fair)}
+
+
+def test_one_window_chooses() -> None:
+    """A second one, which numbered equal rows, took as long as all the rest."""
+    data = pyarrow.table({"id": [1, 1, 2], "x": [1.0, 2.0, 3.0], "d": ["a", "a", "b"]})
+    engine = attach(data)
+    for most in ((1, None), (3, 2)):
+        plan = planned(people("add-remove-one", *most), statistic="sum", column="x", by=("d",))
+        statement = engine.write(statement_of([plan], "5eed"))
+        ((_, explained),) = engine.aggregate(f"EXPLAIN (FORMAT json) {statement.quick}", statement.seed)
+        assert explained.count('"WINDOW"') == 1
 
 
 def kept(seed: str, people_: int = 400, **unit: Any) -> list[str]:

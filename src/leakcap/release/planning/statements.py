@@ -19,6 +19,7 @@ from leakcap.release.columns.typed import (
     ReadColumn,
     aliased,
     column,
+    data_type,
     free_name,
     source_table,
     typed_column,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_in", "rows_of", "statement_of", "units_statement"]
 
-_ROWS, _GROUPS, _COPIES = 1, 2, 3
+_ROWS, _GROUPS = 1, 2
 
 
 def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
@@ -133,42 +134,77 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
     map from a unit's own rows and the seed to so many of them keeps the price. Rows without an id are left
     out because strangers would share one quota.
 
-    Rows are ordered by a hash of the columns that are read and of which of the unit's equal rows each is, so
-    that neither small nor large values are preferred, and equal rows are not kept or dropped together; where
-    two hashes meet, by the columns themselves: rows that still tie are alike in all that is read, and
-    interchangeable. Where groups are bounded too they are ordered by a hash of their own before the rows in
-    them: one order serves both bounds.
+    Where groups are bounded too, a unit's groups are taken whole in the order of a hash, until groups or rows
+    are used up; where some rows of the last one are left over, the choice is among its rows.
     """
     policy = plan.policy
     unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
     groups = _groups(plan)
-    seen = [_content(name, policy) for name in read]
+    seen = [one for one in (_content(name, policy) for name in read) if one not in groups]
     carried = tuple(dict.fromkeys((policy.id_column or "", *read)))
     asked = columns_in([] if condition is None else [condition], policy)
     source = _source(plan, tuple(dict.fromkeys((*read, *asked))))
     # By name: under a star, a column of the table could bear the name of a number and replace it.
-    copy, place, rank = (free_name(f"leakcap_{name}_number", carried) for name in ("copy", "row", "group"))
-    chosen: list[exp.Expression] = [*map(column, carried)]
-    if seen:
-        # Equal numbers may have different hashes: −0.0 and 0.0. In the order of these hashes nothing hangs on
-        # the order of the rows.
-        numbered = _window(exp.RowNumber(), [unit, *seen], _hashed_order(unit, seen, _COPIES, seed)[:1])
-        chosen.append(aliased(numbered, copy))
+    start, place, size, first, rank = (
+        free_name(f"leakcap_{name}", carried) for name in ("start", "place", "size", "first", "rank")
+    )
     known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
-    rows = exp.Select(expressions=chosen).from_(source, copy=False).where(known, copy=False)
-    if condition is not None:
-        rows = rows.where(condition, copy=False)
-    by_group = _hashed_order(unit, groups, _GROUPS, seed)
-    by_row = _hashed_order(unit, [*seen, column(copy)], _ROWS, seed) if seen else []
-    chosen = [*map(column, carried), aliased(_window(exp.RowNumber(), [unit], [*by_group, *by_row]), place)]
-    kept: exp.Expression = exp.LTE(this=column(place), expression=exp.Literal.number(policy.rows_per_unit))
+    started = aliased(_start(unit, groups, seed), start)
+    rows = exp.Select(expressions=[*map(column, carried), started]).from_(source, copy=False)
+    rows = rows.where(known, *([] if condition is None else [condition]), copy=False)
+    by_group = _hashed_order(column(start), groups)
+    # Rows that tie are alike in all that is read: it does not matter which of them has which number.
+    chosen = [
+        *map(column, carried),
+        aliased(_window(exp.RowNumber(), [unit], [*by_group, *seen] or [unit]), place),
+        aliased(_window(exp.Count(this=exp.Star()), [unit], by_group, alike=True), size),
+    ]
+    most = exp.Literal.number(policy.rows_per_unit)
     if groups:
-        chosen.append(aliased(_window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank))
+        chosen += [
+            column(start),
+            aliased(_window(exp.Anonymous(this="RANK"), [unit], by_group), first),
+            aliased(_window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank),
+        ]
         few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
-        kept = exp.And(this=few, expression=kept)
+        left = exp.LTE(this=column(first), expression=most)
+        before = exp.Paren(this=exp.Sub(this=column(first), expression=exp.Literal.number(1)))
+        own = exp.Paren(this=exp.Sub(this=column(place), expression=before))
+        quota = exp.Paren(this=exp.Sub(this=most.copy(), expression=before.copy()))
+        kept = [few, left, _spread(own, column(size), quota, column(start))]
+    else:
+        # Equal ids may differ in their bits, and one unit has one start.
+        chosen.append(aliased(_window(exp.Min(this=column(start)), [unit], []), start))
+        kept = [_spread(column(place), column(size), most, column(start))]
     ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
     units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
-    return units.where(kept, copy=False).subquery("units", copy=False)
+    return units.where(*kept, copy=False).subquery("units", copy=False)
+
+
+def _spread(
+    place: exp.Expression, size: exp.Expression, quota: exp.Expression, start: exp.Expression
+) -> exp.Expression:
+    """Whether a row is among `quota` of `size` rows, spread evenly over their numbers `place` from 1 on.
+
+    Row p is taken where (start + p·r) mod n < r. For r < n that is where ⌊(start + p·r)/n⌋ has grown by one
+    since p − 1, and over n rows it grows by r: so min(r, n) rows are taken, whatever the start. Over n starts
+    each row is taken r times. Of k rows in a row, as equal ones are, k·r/n are taken, rounded up or down.
+
+    With `max_rows` of 10⁶ at most and fewer than 2⁴² rows nothing is beyond 64 bits.
+    """
+    reached = exp.Add(this=start, expression=exp.Mul(this=place, expression=quota))
+    return exp.LT(this=exp.Mod(this=exp.Paren(this=reached), expression=size), expression=quota.copy())
+
+
+def _start(unit: exp.Expression, groups: Sequence[exp.Expression], seed: str) -> exp.Expression:
+    """A keyed hash of the unit, and of the group where groups are bounded. It has 62 bits, so that numbers of
+    rows can be added to it.
+    """
+    purpose = _GROUPS if groups else _ROWS
+    alike = [group.copy() for group in groups]
+    hashed = Hashed(this=unit.copy(), expressions=alike, purpose=purpose, seed=_number(seed))
+    low = exp.BitwiseAnd(this=hashed, expression=exp.Literal.number(2**62 - 1))
+    return exp.Cast(this=exp.Paren(this=low), to=data_type("BIGINT"))
 
 
 def _content(name: str, policy: Policy) -> exp.Expression:
@@ -186,23 +222,26 @@ def _groups(plan: Plan) -> list[exp.Expression]:
 
 
 def _window(
-    function: exp.Expression, within: Sequence[exp.Expression], order: Sequence[exp.Expression]
+    function: exp.Expression,
+    within: Sequence[exp.Expression],
+    order: Sequence[exp.Expression],
+    *,
+    alike: bool = False,
 ) -> exp.Window:
+    """A function over rows of one unit in some order; of `alike` ones over those that tie with the row."""
     ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
-    # Rows that need no order are all alike, but Spark numbers none without one.
-    sorted_ = exp.Order(expressions=ordered or [exp.Ordered(this=within[0].copy(), nulls_first=False)])
-    return exp.Window(this=function, partition_by=[one.copy() for one in within], order=sorted_)
+    ties = exp.WindowSpec(kind="RANGE", start="CURRENT ROW", end="CURRENT ROW")
+    return exp.Window(
+        this=function,
+        partition_by=[one.copy() for one in within],
+        order=exp.Order(expressions=ordered) if ordered else None,
+        spec=ties if alike and ordered else None,
+    )
 
 
-def _hashed_order(
-    unit: exp.Expression, contents: Sequence[exp.Expression], purpose: int, seed: str
-) -> list[exp.Expression]:
-    """A hash of the contents under the seed and the unit, then, where two hashes meet, the contents."""
-    if not contents:
-        return []
-    copies = [content.copy() for content in contents]
-    hashed = Hashed(this=unit.copy(), expressions=copies, purpose=purpose, seed=_number(seed))
-    return [hashed, *contents]
+def _hashed_order(start: exp.Expression, groups: Sequence[exp.Expression]) -> list[exp.Expression]:
+    """Groups by their hash, then, where two hashes meet, by what they are called."""
+    return [start, *groups] if groups else []
 
 
 def _number(seed: str) -> int:
