@@ -132,6 +132,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "fit": lambda url: ["fit", "m.toml", "--ledger", url],
     "budget": lambda url: ["budget", "--ledger", url],
     "budget of no query file": lambda url: ["budget", url],
+    "annex": lambda url: ["annex", url],
     "verify": lambda url: ["ledger", "verify", url],
     "verify, as a query file": lambda url: ["ledger", "verify", f"{url}.toml"],
     "repair": lambda url: ["ledger", "repair", url],

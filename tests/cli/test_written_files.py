@@ -60,6 +60,7 @@ WAYS = {
     "release --csv": (["release", "q.toml", "--csv"], ".csv"),
     "report --output page": (["report", "q.toml", "--output"], ".md"),
     "ledger export --output": (["ledger", "export", "q.toml", "--output"], ".csv"),
+    "annex --output": (["annex", "q.toml", "--output"], ".md"),
     "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
@@ -84,7 +85,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     guarded = {("release", "report"), ("release", "csv"), ("report", "output"), ("fit", "checkpoint")}
     guarded.add(("init", "output"))
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
-    assert written == guarded | {("ledger export", "output")} | attacks
+    assert written == guarded | {("ledger export", "output"), ("annex", "output")} | attacks
 
 
 @pytest.fixture(scope="module")

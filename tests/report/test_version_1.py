@@ -26,7 +26,18 @@ from leakcap.report.sources import page_of, record_of
 
 FOLDER = Path(__file__).parent / "version_1"
 FILES = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(FOLDER.glob("*.json"))}
-REPORTED = {"release", "preview", "budget", "channel", "dalenius", "audit", "attack", "convert", "fit"}
+REPORTED = {
+    "release",
+    "preview",
+    "budget",
+    "channel",
+    "dalenius",
+    "audit",
+    "attack",
+    "convert",
+    "fit",
+    "annex",
+}
 
 
 def kinds() -> dict[str, type[Record]]:

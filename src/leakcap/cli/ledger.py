@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leakcap.release import Policy
     from leakcap.report.records import BudgetRecord
 
-__all__ = ["budget", "ledger"]
+__all__ = ["address", "budget", "is_query_file", "kept_of", "ledger"]
 
 ledger = typer.Typer(
     name="ledger",
@@ -67,7 +67,7 @@ def budget(
     if json_:
         print_record(budget_record(url, query_file=ledger is None, deltas=delta or ()))
         return
-    with Ledger.read(_url(url, query_file=ledger is None)) as book:
+    with Ledger.read(address(url, query_file=ledger is None)) as book:
         governs = book.policy
         record = _record_of(book, delta or ())
     from leakcap.report.terminal.spending import (
@@ -114,7 +114,7 @@ def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()
     from leakcap.release import load_policy, load_queries
 
     policy = load_policy(load_queries(source).policy) if query_file else None
-    with Ledger.read(_url(source, query_file=query_file)) as book:
+    with Ledger.read(address(source, query_file=query_file)) as book:
         return _record_of(book, deltas, policy)
 
 
@@ -155,7 +155,7 @@ def verify(
     """
     from leakcap.ledger import Ledger
 
-    with Ledger.read(_url(url)) as book:
+    with Ledger.read(address(url)) as book:
         head = book.verify(anchor=anchor)
         entries = book.totals().entries
     if json_:
@@ -187,7 +187,7 @@ def repair(
     """
     from leakcap.ledger import Ledger
 
-    target = _url(url)
+    target = address(url)
     if acknowledge:
         with Ledger.resume(target) as book:
             book.acknowledge(acknowledge, note=note, analyst=getpass.getuser())
@@ -229,8 +229,8 @@ def export_(
     from leakcap.ledger import Ledger, export
 
     if output is not None:
-        require_target(output, "`--output`", (), _kept(url))
-    with Ledger.read(_url(url)) as book:
+        require_target(output, "`--output`", (), kept_of(url))
+    with Ledger.read(address(url)) as book:
         entries, amendments = book.entries(), book.amendments()
     if json_:
         from leakcap.report.records import AmendmentRecord, ExportRecord
@@ -302,26 +302,27 @@ def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
     if not isinstance(read_toml(file, InvalidPolicy).get("policy"), str):
         if ledger is None:
             raise InvalidQuery("`leakcap ledger amend` needs --ledger beside a policy.")
-        return file, _url(ledger, query_file=False)
+        return file, address(ledger, query_file=False)
     asked = load_queries(file)
-    return asked.policy, _url(ledger or asked.ledger, query_file=False)
+    return asked.policy, address(ledger or asked.ledger, query_file=False)
 
 
-def _url(text: str, *, query_file: bool | None = None) -> str:
+def address(text: str, *, query_file: bool | None = None) -> str:
     """A URL, a path, or the ledger that a query file names."""
     from leakcap.release import load_queries
 
-    if query_file or (query_file is None and _is_query_file(text)):
+    if query_file or (query_file is None and is_query_file(text)):
         text = load_queries(text).ledger
     return text if "://" in text else f"sqlite:///{text}"
 
 
-def _kept(source: str) -> list[Path | str]:
+def kept_of(source: str) -> list[Path | str]:
     """The files behind a ledger's URL, a path, or a query file."""
     from leakcap.release import load_queries
 
-    return [source, *files_of(load_queries(source))] if _is_query_file(source) else [_url(source)]
+    return [source, *files_of(load_queries(source))] if is_query_file(source) else [address(source)]
 
 
-def _is_query_file(text: str) -> bool:
+def is_query_file(text: str) -> bool:
+    """Whether the words of a command name a query file, and not a ledger."""
     return text.endswith(".toml") and "://" not in text

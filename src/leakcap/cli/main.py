@@ -93,6 +93,11 @@ class _Commands(LazyGroup):
             "One page that opens offline, as HTML and Markdown: numbers with their formulas, and what "
             "they mean.",
         ),
+        "annex": Home(
+            "leakcap.cli.annex",
+            "annex",
+            "What a publication's documents must say of privacy: layers, hazards, and risks as games.",
+        ),
         "schema": Home(
             "leakcap.cli.schema",
             "schema",

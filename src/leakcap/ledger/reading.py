@@ -13,12 +13,13 @@ from sqlalchemy import Connection, select
 from leakcap.cards import bar, card
 from leakcap.ledger import amending, answer_cache, planning
 from leakcap.ledger.amending import Planned, Proposed
+from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database
 from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import odometer
 from leakcap.ledger.people import SCOPE, Levels, cap_of
-from leakcap.ledger.policies import counting_of
+from leakcap.ledger.policies import counting_of, texts_of_all
 from leakcap.ledger.rules import CapsInTicks, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.slots import SlotUse
@@ -70,6 +71,14 @@ class LedgerReader:
     def policy(self) -> str:
         """The fingerprint of the policy that governs."""
         return self._state().policy
+
+    @property
+    def policy_text(self) -> str:
+        """The policy that governs, as canonical JSON; empty where the ledger was made without its text."""
+        with self._database.reading() as connection:
+            policy = load_state(connection, self.url).policy
+            text = texts_of_all(connection).get(policy, "")
+        return text if text and document_of(text, policy) is not None else ""
 
     def entries(self) -> list[Entry]:
         """Every committed spend and plan, oldest first; after an amendment with what it counts for now."""

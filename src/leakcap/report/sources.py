@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from leakcap.errors import InvalidParameter
 from leakcap.report import pages
 from leakcap.report.records import (
+    AnnexRecord,
     AttackRecord,
     AuditRecord,
     BudgetRecord,
@@ -37,6 +38,7 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     AttackRecord: pages.attack_page,
     ConvertRecord: pages.convert_page,
     FitRecord: pages.fit_page,
+    AnnexRecord: pages.annex_page,
 }
 
 

@@ -32,6 +32,7 @@ from leakcap.policy.document import load_policy
 from leakcap.policy.validation import read_checked
 from leakcap.release.asking.budget import divided, within_error
 from leakcap.release.asking.currency import Objective
+from leakcap.release.asking.owner import OwnerAnswers
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.engine.locations import is_database
 from leakcap.release.planning.queries import Query, locations, query_from
@@ -60,6 +61,7 @@ class _Contents(BaseModel):
     report: str | None = None
     budget: _Budget | None = None
     consistent: list[str] | list[list[str]] = Field(default_factory=list)
+    annex: OwnerAnswers = OwnerAnswers()
     query: list[dict[str, Any]] = Field(min_length=1)
 
 
@@ -68,7 +70,8 @@ class QueryFile:
     """A query file with its paths resolved: relative ones start at the file's own folder.
 
     `data` is a path, or the URL of a server; `tables` are those that the policy joins. `consistent` are the
-    queries, by name, whose answers are made to add up: group by group.
+    queries, by name, whose answers are made to add up: group by group. `annex` is what the owner says for
+    `leakcap annex`, which no release reads.
     """
 
     policy: Path
@@ -79,6 +82,7 @@ class QueryFile:
     queries: tuple[Query, ...]
     tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
     consistent: tuple[tuple[str, ...], ...] = ()
+    annex: OwnerAnswers = field(default_factory=OwnerAnswers)
 
 
 def load_queries(path: str | Path) -> QueryFile:
@@ -103,6 +107,7 @@ def load_queries(path: str | Path) -> QueryFile:
         queries=tuple(queries),
         tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
         consistent=_alike(contents.consistent, names, path),
+        annex=contents.annex,
     )
 
 

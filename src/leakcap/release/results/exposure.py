@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from leakcap.bound import Bound
-from leakcap.ledger import Balance, Entry, Spend
+from leakcap.ledger import Balance, Entry, OdometerReading, Spend
 from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
@@ -15,10 +15,13 @@ from leakcap.ledger.ticks import NOTHING, total
 from leakcap.policy.document import Policy
 from leakcap.release.planning.price import Price
 from leakcap.statement import Exposure, compose
+from leakcap.statement.risks import ProvenRecord
 
-__all__ = ["balances_of_plan", "exposure_of", "exposure_of_plan", "exposure_so_far"]
+__all__ = ["balances_of_plan", "exposure_of", "exposure_of_plan", "exposure_so_far", "proven_so_far"]
 
 _LEAST_DELTA = 1e-12
+_DELTAS = (1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
+"""Where the composed curves are read for games; fixed, so that nothing is chosen after what was seen."""
 
 
 def exposure_of(price: Price, title: str) -> Exposure:
@@ -61,6 +64,22 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     )
 
 
+def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecord, ...]:
+    """The same publications at several δ: losses added up first, then what the composed curves prove.
+
+    Each holds by itself. The first is what parts of the publications add up to; a game about all of them
+    takes the one that says most.
+    """
+    each = [_of_entry(entry, policy) for entry in entries]
+    together = compose(each, f"everything from `{policy.dataset}` so far")
+    spent = added([entry.spend for entry in entries])
+    found = [odometer(spent, delta) for delta in _DELTAS]
+    readings = (_read_at(one, together, policy) for one in found if math.isfinite(one.epsilon))
+    exposures = (together, exposure_so_far(entries, policy), *readings)
+    names = tuple(ProvenRecord.model_fields)
+    return tuple(ProvenRecord(**{name: getattr(one, name) for name in names}) for one in exposures)
+
+
 def _together(each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str) -> Exposure:
     """All of it: by ε added up, or by the curves added up, at the δ that the policy leaves to that."""
     together = compose(each, title)
@@ -72,6 +91,11 @@ def _together(each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy,
     # have none but at a δ, as with Gaussian noise, the curves' one δ is in place of one for each.
     if all(math.isfinite(spend.epsilon) for spend in spends) and 2.0 * found.epsilon >= together.epsilon:
         return together
+    return _read_at(found, together, policy)
+
+
+def _read_at(found: OdometerReading, together: Exposure, policy: Policy) -> Exposure:
+    """The same publications with the ε that their curves prove at a δ."""
     steps = 1 if policy.neighbours == "replace-one" else 2
     return replace(
         together,

@@ -1,5 +1,6 @@
 """Reports drawn from records: one page a kind, one design for all."""
 
+from leakcap.report.pages.annex import annex_page
 from leakcap.report.pages.attack import attack_page
 from leakcap.report.pages.audit import audit_page
 from leakcap.report.pages.budget import budget_page
@@ -11,6 +12,7 @@ from leakcap.report.pages.plan import plan_page
 from leakcap.report.pages.release import release_page
 
 __all__ = [
+    "annex_page",
     "attack_page",
     "audit_page",
     "budget_page",

@@ -13,6 +13,7 @@ from leakcap.lazily import lazily
 if TYPE_CHECKING:
     from leakcap.release.asking.planned import PlannedRecord
     from leakcap.release.results.record import PriceRecord, ReleasedRecord, RowRecord
+    from leakcap.report.records.annex import AnnexRecord
     from leakcap.report.records.base import CapRecord, Record
     from leakcap.report.records.commands import ReportRecord, SchemaRecord, records
     from leakcap.report.records.ledger import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AmendRecord",
     "AmendmentRecord",
+    "AnnexRecord",
     "AttackRecord",
     "AuditRecord",
     "BudgetRecord",
@@ -93,6 +95,7 @@ __getattr__, __dir__ = lazily(
     {
         "leakcap.release.asking.planned": ("PlannedRecord",),
         "leakcap.release.results.record": ("PriceRecord", "ReleasedRecord", "RowRecord"),
+        "leakcap.report.records.annex": ("AnnexRecord",),
         "leakcap.report.records.base": ("CapRecord", "Record"),
         "leakcap.report.records.commands": ("ReportRecord", "SchemaRecord", "records"),
         "leakcap.report.records.ledger": (

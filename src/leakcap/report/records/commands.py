@@ -6,7 +6,13 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from leakcap.report.records import ledger, owner, releases, theory  # noqa: F401 (records are found by existing)
+from leakcap.report.records import (  # noqa: F401 (records are found by existing)
+    annex,
+    ledger,
+    owner,
+    releases,
+    theory,
+)
 from leakcap.report.records.base import Record
 
 __all__ = ["ReportRecord", "SchemaRecord", "records"]

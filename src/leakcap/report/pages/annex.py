@@ -1,0 +1,129 @@
+"""The annex of a publication: risks as games, the layers of NIST's pyramid, and what is on record."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from leakcap.report.pages.amended import amended_section, amendment_section
+from leakcap.report.records.annex import AnnexRecord
+from leakcap.report.render.document import (
+    Audience,
+    Block,
+    Document,
+    Figure,
+    Grid,
+    Items,
+    Note,
+    Paragraph,
+    Section,
+    Text,
+)
+from leakcap.report.sections import caps_section, policy_section
+from leakcap.report.words.layers import NOT_STATED, LayerRecord
+from leakcap.report.words.risks import game_exception, game_success
+from leakcap.statement.risks import GameRecord, games_of
+
+__all__ = ["annex_page"]
+
+
+def annex_page(record: AnnexRecord, audience: Audience) -> Document:
+    """The page of `leakcap annex`; for the reviewer with caps, policy and every formula."""
+    full = audience == "reviewer"
+    _require_sound(record)
+    sections = [_risks(record), *(_layer(layer) for layer in record.layers), *_missing(record)]
+    sections.append(_on_record(record))
+    if full:
+        sections += [*map(amendment_section, record.amendments)]
+        sections += [caps_section(record.caps), policy_section(record.policy)]
+    else:
+        sections += amended_section(record.amendments)
+    when = datetime.fromisoformat(record.time)
+    return Document(
+        title=record.dataset,
+        subtitle=f"Annex on privacy: {record.spends:,} spends, {when:%-d %B %Y %H:%M} UTC",
+        kind="annex",
+        audience=audience,
+        sections=tuple(sections),
+    )
+
+
+def _require_sound(record: AnnexRecord) -> None:
+    """Raise `ValueError` where a game's numbers do not follow from the bounds that the record has."""
+    policy = record.policy
+    again = games_of(record.proven, policy.neighbours, policy.units) if record.proven else ()
+    if [_numbers(game) for game in again] != [_numbers(game) for game in record.games]:
+        raise ValueError("its games do not follow from its bounds")
+
+
+def _numbers(game: GameRecord) -> tuple[str, float, float, float]:
+    return game.key, game.blind, game.success, game.exception
+
+
+def _risks(record: AnnexRecord) -> Section:
+    title = "What an impact assessment asks: singling out, linkability, inference"
+    if not record.games:
+        return Section(title, (Paragraph("Nothing was published yet, so nothing can be won."),))
+    rows = tuple(
+        (
+            game.risk,
+            game.title,
+            game_success(game.blind),
+            Figure(game_success(game.success), Note(game.formula, game.source)),
+        )
+        for game in record.games
+    )
+    heads = ("risk", "what the attacker tries", "works without it", "with all that is published, at most")
+    rest = tuple(told for told in map(game_exception, record.games) if told)
+    blocks: list[Block] = [Grid(heads, rows, (2, 3))]
+    if rest:
+        blocks.append(Items(rest, caution=True))
+    blocks.append(Grid(("the game", "how it is played"), tuple((g.title, g.game) for g in record.games)))
+    blocks.append(
+        Paragraph(
+            "Each is a game that is defined to the last detail. Its bound holds whatever the attacker "
+            "computes, and for everything in the ledger together; no attack on this data was run.",
+            soft=True,
+        )
+    )
+    return Section(title, tuple(blocks))
+
+
+def _layer(layer: LayerRecord) -> Section:
+    told: Text = f"The owner: {layer.owner}" if layer.owner is not None else NOT_STATED
+    return Section(
+        layer.title,
+        (
+            Paragraph(layer.question, soft=True),
+            Items(layer.known),
+            Paragraph(told),
+            Grid(("hazard", "how it stands here"), tuple((one.hazard, one.here) for one in layer.hazards)),
+        ),
+    )
+
+
+def _missing(record: AnnexRecord) -> tuple[Section, ...]:
+    if not record.not_stated:
+        return ()
+    return (Section("Not stated by the owner", (Items(record.not_stated, caution=True),)),)
+
+
+def _on_record(record: AnnexRecord) -> Section:
+    who = "; ".join(
+        f"{one.analyst or '(unnamed)'}, {one.spends:,} spends, {one.first[:10]} to {one.last[:10]}"
+        for one in record.asked_by
+    )
+    reasons = "; ".join(
+        f"{one.time[:10]}, {one.by or '(unnamed)'}: {one.reason}" for one in record.amendments
+    )
+    noises = ", ".join(f"{one.mechanism} ({one.answers:,})" for one in record.mechanisms)
+    rows: tuple[tuple[Text, ...], ...] = (
+        ("software", f"leakcap {', '.join(record.software)}"),
+        ("ledger", f"{record.anchor.rows:,} rows, read from the first; the chain holds"),
+        ("anchor", record.anchor.head),
+        ("policy", record.fingerprint),
+        ("who asked", who or "nobody yet"),
+        ("noise", noises or "none drawn yet"),
+        ("randomness", record.randomness),
+        ("changes of the policy, and why", reasons or "none"),
+    )
+    return Section("On record", (Grid(("what", "as recorded"), rows),))

@@ -1,0 +1,141 @@
+"""The games of singling out, linkability and inference: their bounds against exact play and fifty digits."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from leakcap.statement.risks import ProvenRecord, believed, games_of, isolation, linked, right, told_apart
+
+EPSILONS = (0.0, 1e-9, 0.1, 1.0, math.log(3), 5.5, 40.0)
+DELTAS = (0.0, 1e-12, 1e-6, 0.03)
+THIRD = Fraction(1, 3)
+
+
+def exact(value: mpmath.mpf, told: float) -> None:
+    """`told` is not below the value, and above it by two units of the last place at most."""
+    assert told >= value or told == 1.0
+    assert told <= math.nextafter(math.nextafter(float(value), 2.0), 2.0) or told == 1.0
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_closed_forms_are_those_of_fifty_digits_rounded_up(epsilon: float, delta: float) -> None:
+    with mpmath.workdps(50):
+        odds, slack = mpmath.e ** mpmath.mpf(epsilon), mpmath.mpf(delta)
+        for values in (2, 10):
+            k = values - 1
+            exact(min((odds + k * slack) / (odds + k), mpmath.mpf(1)), right(epsilon, delta, values))
+        exact(min((odds - 1 + 2 * slack) / (odds + 1), mpmath.mpf(1)), told_apart(epsilon, delta))
+        half = mpmath.tanh(mpmath.mpf(epsilon) / 4) ** 2 + slack
+        assert half <= linked(epsilon, delta) <= float(half) * (1 + 1e-15) + 1e-300 or half > 1
+        sure = min(odds / 1000 + 569 * slack, mpmath.mpf(1))
+        exact(sure, isolation(epsilon, delta, Fraction(1, 1000), 569))
+        prior = mpmath.mpf(1) / 100
+        exact(prior * odds / (prior * odds + 1 - prior), believed(epsilon, Fraction(1, 100)))
+
+
+def answers(bit: int, odds: Fraction) -> tuple[Fraction, Fraction]:
+    """Randomised response: the bit itself with these odds."""
+    told = odds / (1 + odds)
+    return (told, 1 - told) if bit == 0 else (1 - told, told)
+
+
+Law = tuple[Fraction, ...]
+
+
+def linking(first: tuple[Law, Law], second: tuple[Law, Law]) -> Fraction:
+    """The best guess whether two parts are about the same content, by looking at every pair of answers."""
+    total = Fraction(0)
+    for (p0, p1), (q0, q1) in itertools.product(zip(*first, strict=True), zip(*second, strict=True)):
+        total += max(p0 * q0 + p1 * q1, p0 * q1 + p1 * q0) / 4
+    return total
+
+
+def test_linking_two_answers_of_randomised_response_reaches_the_bound() -> None:
+    odds = Fraction(3)
+    part = answers(0, odds), answers(1, odds)
+    best = linking(part, part)
+    # Each part has odds of 3, both together ε = ln 9: tanh²(ln 9/4) = 1/4, and half of one more is 5/8.
+    assert best == Fraction(5, 8)
+    assert float(best) <= (1 + linked(math.log(9), 0.0)) / 2 < float(best) + 1e-12
+
+
+def random_pair(draw: random.Random, size: int) -> tuple[Law, Law]:
+    laws = []
+    for _ in range(2):
+        weights = [Fraction(draw.randint(1, 60)) for _ in range(size)]
+        laws.append(tuple(one / sum(weights) for one in weights))
+    return laws[0], laws[1]
+
+
+def loss(pair: tuple[Law, Law]) -> Fraction:
+    """e^ε of a pair of laws."""
+    return max(max(p / q, q / p) for p, q in zip(*pair, strict=True))
+
+
+def excesses(bound: Callable[[float], float]) -> int:
+    """Of 600 pairs of mechanisms, how many are linked more often than the bound on ε₁+ε₂ allows."""
+    draw, found = random.Random(0), 0
+    for _ in range(600):
+        first, second = random_pair(draw, draw.randint(2, 4)), random_pair(draw, draw.randint(2, 4))
+        epsilon = math.log(float(loss(first))) + math.log(float(loss(second)))
+        found += linking(first, second) > Fraction((1 + bound(epsilon)) / 2) + Fraction(1, 10**12)
+    return found
+
+
+def test_no_mechanism_is_linked_more_often_and_a_smaller_bound_is_found_out() -> None:
+    assert excesses(lambda epsilon: linked(epsilon, 0.0)) == 0
+    assert excesses(lambda epsilon: 0.3 * linked(epsilon, 0.0)) > 0
+
+
+def isolated(people: int, values: int, odds: Fraction) -> Fraction:
+    """How often the best attacker isolates somebody: one person's value is told by randomised response, the
+    condition names one value, and people are drawn evenly over the values."""
+    keep = odds / (odds + values - 1)
+    tables = list(itertools.product(range(values), repeat=people))
+    total = Fraction(0)
+    for seen in range(values):
+        law = {t: (keep if t[0] == seen else (1 - keep) / (values - 1)) / len(tables) for t in tables}
+        total += max(sum(p for t, p in law.items() if t.count(value) == 1) for value in range(values))
+    return total
+
+
+@pytest.mark.parametrize("people", [1, 2, 3])
+def test_a_condition_isolates_no_more_often_than_is_said(people: int) -> None:
+    for values, odds in itertools.product((2, 5, 9), (Fraction(1), Fraction(3, 2), Fraction(4))):
+        chance = Fraction(people, values)
+        most = isolation(math.log(float(odds)), 0.0, chance, people)
+        best = isolated(people, values, odds)
+        assert float(best) <= most + 1e-12
+    # One person of nine: more often than by chance, so that a bound without e^ε would be found out.
+    assert isolated(1, 9, Fraction(4)) == THIRD > Fraction(1, 9)
+
+
+def test_the_last_bound_is_the_sharpest_and_the_first_is_what_parts_add_up_to() -> None:
+    added = ProvenRecord(epsilon=8.0, delta=0.0, epsilon_contents=8.0, delta_contents=0.0)
+    curves = ProvenRecord(epsilon=0.5, delta=1e-3, epsilon_contents=0.5, delta_contents=1e-3)
+    alone = {game.key: game for game in games_of([added], "replace-one", 100)}
+    both = {game.key: game for game in games_of([added, curves], "replace-one", 100)}
+    assert (set(both), len(both)) == (set(alone), 7)
+    for key, game in both.items():
+        assert game.blind <= game.success <= alone[key].success, key
+    assert both["membership"].success == right(0.5, 1e-3)
+    # No belief has an exception where losses that are added up have none.
+    assert both["rare_fact"].exception == 0.0
+    slack = {game.key: game for game in games_of([curves], "replace-one", 100)}
+    assert 0.0 < slack["rare_fact"].exception < 0.01
+
+
+def test_people_that_may_be_left_out_are_two_steps_from_another_content() -> None:
+    one = ProvenRecord(epsilon=1.0, delta=0.0, epsilon_contents=2.0, delta_contents=0.0)
+    found = {game.key: game.success for game in games_of([one], "add-remove-one")}
+    assert found["membership"] == right(1.0, 0.0)
+    assert found["register"] == found["fact"] == right(2.0, 0.0)
+    assert found["two_parts"] == pytest.approx((1 + math.tanh(0.5) ** 2) / 2, abs=1e-12)
