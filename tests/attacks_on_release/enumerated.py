@@ -28,7 +28,8 @@ from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.columns.typed import typed_column
 from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.numbers.exact_integers import exact_integers
-from leakcap.release.planning.plan import Plan, plan_query
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.statements import statement_of
 from leakcap.release.statistics import Statistic
 from release.world import policy_of

@@ -39,7 +39,8 @@ from leakcap.release.measurements.quantiles import QuantileMeasurement
 from leakcap.release.measurements.sensitivity import Contribution, Presence
 from leakcap.release.measurements.thresholds import ThresholdMeasurement
 from leakcap.release.measurements.trees import TreeMeasurement, tree_of
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
 
@@ -103,9 +104,9 @@ def check(world: World, plan: Plan) -> float:
     every = list(itertools.combinations(range(len(listed)), 2))
     neighbours = every if world.relation == "replace-one" else [(0, j) for j in range(1, len(listed))]
     lost = worst(plan, found, neighbours)
-    assert lost <= price.epsilon * (1 + 1e-12), f"{plan.text}: {lost} is lost, {price.epsilon} charged"
+    assert lost <= price.epsilon * (1 + 1e-12), f"{text_of(plan)}: {lost} is lost, {price.epsilon} charged"
     if neighbours is not every:
-        assert worst(plan, found, every) <= price.epsilon_contents * (1 + 1e-12), plan.text
+        assert worst(plan, found, every) <= price.epsilon_contents * (1 + 1e-12), text_of(plan)
     if plan.cells.open:
         assert alone(plan, found, neighbours) <= plan.policy.groups_per_unit
     return lost / price.epsilon

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from leakcap.release import exposure_of
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.statement import statement_of
 from release.world import answers, planned, policy_of, table

@@ -12,7 +12,9 @@ import pytest
 
 from leakcap.release import Query, attach, load_policy
 from leakcap.release.engine import doubles
-from leakcap.release.planning.plan import Measurement, Plan, plan_query
+from leakcap.release.measurements.measurement import Measurement
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
 
 BOUNDS = (

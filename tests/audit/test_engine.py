@@ -11,7 +11,7 @@ from leakcap import PrivateTable
 from leakcap.audit import Audit, Batch, Verdict, audit
 from leakcap.definition import PureDP
 from leakcap.release import DuckDB, Query, table
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from leakcap.sampling import discrete_laplace
 from seeded import SeededSource
 

@@ -15,7 +15,8 @@ from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.columns.typed import typed_column
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import used_columns
 from leakcap.release.planning.scan import _sort
 from leakcap.release.planning.statements import statement_of
 from leakcap.release.statistics import statistics
@@ -62,7 +63,7 @@ def plans(unit: str, turn: int) -> list[Plan]:
 def outcome(engine: Engine, plan: Plan) -> str:
     """The refusal, or nothing where the plan is not refused."""
     try:
-        check_schema(engine.columns(), plan.used_columns, plan.policy)
+        check_schema(engine.columns(), used_columns(plan), plan.policy)
     except DataError as error:
         return str(error)
     return ""

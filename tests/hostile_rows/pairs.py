@@ -16,7 +16,8 @@ import leakcap.release.statistics.ranges as ranges_room
 from hostile_rows.asked import SHAPES, allowed, asked, moved, outcome, plans
 from hostile_rows.ways import DRESSED, FLAVOURS, PLAIN, SLOTS, Typed, frames
 from leakcap.release import Engine, attach
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import text_of
 
 __all__ = ["cases_of", "few_cells", "of_pandas", "of_typed", "rows_of", "shown"]
 
@@ -50,7 +51,7 @@ class Answers:
         for plan, found in asked(engine, self._heard, copies):
             for copy, totals in enumerate(found):
                 for part, far in moved(plan, self._totals[id(plan)], totals):
-                    assert far <= allowed(part, plan), (what, copy, plan.text, part.role, far)
+                    assert far <= allowed(part, plan), (what, copy, text_of(plan), part.role, far)
         return copies * len(self._wanted)
 
 

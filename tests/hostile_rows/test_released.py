@@ -18,7 +18,8 @@ from hostile_rows.pairs import rows_of, shown
 from hostile_rows.ways import PLAIN, Typed, frames
 from leakcap.errors import LeakcapError
 from leakcap.release import PrivateTable, Query, Release
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import used_columns
 from seeded import SeededSource
 
 LOCAL = ways.every({"nothing", "a folder"})
@@ -89,7 +90,9 @@ def test_answers_have_the_same_columns(place: int, unit: str, tmp_path: Path) ->
 def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's text as it is, which was read so before: whoever is in the condition stops the release."""
     monkeypatch.setattr(import_module("leakcap.release.engine.frames"), "valid", lambda data: data)
-    wanted = [plan for turn in range(len(SHAPES)) for plan in plans("rows", turn) if "s" in plan.used_columns]
+    wanted = [
+        plan for turn in range(len(SHAPES)) for plan in plans("rows", turn) if "s" in used_columns(plan)
+    ]
     texts = [
         {"d": "a", "s": one, **{n: v for n, v in PLAIN.items() if n not in "ds"}} for one in ("a", b"\xff")
     ]

@@ -15,6 +15,7 @@ import pytest
 
 from leakcap.errors import InvalidPolicy, InvalidQuery
 from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_from
+from leakcap.release.statistics import statistic_of
 from leakcap.release.statistics.ranges import EDGES
 from leakcap.sampling import bernoulli_exp
 from release.claims import beaten, covers
@@ -48,7 +49,7 @@ KNOWN = [v for v in VALUES if v is not None and v == v]
 
 def kept(seed: int, values: list[float | None] = VALUES) -> tuple[int, int, int]:
     plan = planned(policy_of(columns=COLUMNS), **QUERY)
-    beyond = plan.statistic.expected(plan).error
+    beyond = statistic_of(plan.query).expected(plan).error
     found = released(values, seed)
     known = np.array([v for v in values if v is not None and v == v])
     below = (known[None, :] < found[:, 0, 0][:, None]).sum(axis=1) < beyond

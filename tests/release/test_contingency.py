@@ -17,6 +17,7 @@ import pytest
 from leakcap.errors import InvalidQuery
 from leakcap.mechanism.noise_sums import laplace_error, laplace_sum_error, laplace_sum_tail, laplace_variance
 from leakcap.release import PrivateTable, dry_run, preview, query_from
+from leakcap.release.statistics import statistic_of
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest
@@ -125,7 +126,7 @@ def test_refusals_previews_and_dry_runs() -> None:
 def test_a_key_called_total_stays_a_key() -> None:
     policy = policy_of(columns={"d": {"keys": ["a", "total"]}, "f": {"keys": [True, False]}})
     plan = planned(policy, **QUERY)
-    assert set(plan.labels()["d"]) == {"a", "total", "(total)"}
+    assert set(statistic_of(plan.query).labels(plan)["d"]) == {"a", "total", "(total)"}
 
 
 RUNS, EPSILON = 4_000, 1.0

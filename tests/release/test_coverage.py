@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.planning.plan import Plan
-from leakcap.release.statistics import statistics
+from leakcap.release.plan import Plan
+from leakcap.release.statistics import statistic_of, statistics
 from release.world import answers, planned, policy_of, table
 from seeded import ALARM, SeededSource
 
@@ -189,10 +189,10 @@ def drawn(plan: Plan, case: Case, setting: Setting, runs: int, shrink: float = 1
     noisy: list[ExactIntegers] = [
         part.draw(np.tile(one, runs), source) for part, one in zip(plan.parts, exact, strict=True)
     ]
-    found = plan.statistic.answers(plan, noisy)
+    found = statistic_of(plan.query).answers(plan, noisy)
     truth = case.truth(columns_of(setting))
     if case.told:
-        names = plan.statistic.labelled(plan, noisy)[plan.query.column or ""]
+        names = statistic_of(plan.query).labelled(plan, noisy)[plan.query.column or ""]
         truths = np.array([truth[name] for name in names], dtype=np.float64).reshape(runs, -1)
     else:
         truths = np.tile(np.asarray(truth, dtype=np.float64), (runs, 1))

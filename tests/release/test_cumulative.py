@@ -26,7 +26,7 @@ from leakcap.release.measurements.trees import (
     prefixes,
 )
 from leakcap.release.numbers.exact_integers import exact_integers
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, distance, vectors

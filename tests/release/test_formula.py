@@ -10,7 +10,7 @@ import pytest
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from release.world import answers, planned, policy_of, table
 from seeded import SeededSource
 

@@ -19,8 +19,9 @@ from leakcap.release import PrivateTable, attach, load_policy
 from leakcap.release.columns.typed import SOURCE, column
 from leakcap.release.engine import Integers
 from leakcap.release.engine.lowering import cast
+from leakcap.release.plan import Plan
 from leakcap.release.planning import statements
-from leakcap.release.planning.plan import Plan, in_order, read_totals
+from leakcap.release.planning.plan import in_order, read_totals
 from leakcap.release.planning.statements import statement_of
 from release.world import _engine, planned, policy_of, table
 

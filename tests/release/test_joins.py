@@ -18,8 +18,10 @@ from leakcap.errors import DataError, InvalidPolicy, InvalidQuery
 from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, query_from
 from leakcap.release.columns.typed import SOURCE, Quantize, ReadColumn, joined_source
 from leakcap.release.engine.base import Statement
-from leakcap.release.planning.plan import Plan, plan_query, read_totals
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query, read_totals, used_columns
 from leakcap.release.planning.price import price_of
+from leakcap.release.planning.statements import statement_of
 
 Rows = list[dict[str, Any]]
 COLUMNS: dict[str, Any] = {
@@ -87,7 +89,7 @@ def totals(plan: Plan, visits: Rows, people: Rows) -> list[list[int]]:
     one._types = None
     if id(plan) not in WRITTEN:
         WRITTEN.clear()
-        WRITTEN[id(plan)] = plan, one.write(plan.logical("seed"))
+        WRITTEN[id(plan)] = plan, one.write(statement_of([plan], "seed"))
     return [column.tolist() for column in read_totals(plan, one.run(WRITTEN[id(plan)][1]))]
 
 
@@ -377,5 +379,5 @@ def test_the_columns_that_are_checked_are_those_that_the_statement_reads() -> No
         {"statistic": "median", "column": "people.age", "join": ["people"], "where": "people.sex = 'f'"},
     ):
         plan = plan_query(query_from({"name": "q", "epsilon": 1.0, **asked}), policy)
-        read = {node.this.name for node in plan.logical("seed").find_all(ReadColumn, Quantize)}
-        assert (read & {*plan.policy.columns}) - keys <= {*plan.used_columns} <= read, asked
+        read = {node.this.name for node in statement_of([plan], "seed").find_all(ReadColumn, Quantize)}
+        assert (read & {*plan.policy.columns}) - keys <= {*used_columns(plan)} <= read, asked

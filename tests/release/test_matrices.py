@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, dry_run, preview, query_from, table
 from leakcap.release.numbers.products import joint_diameter, joint_norm
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
 from leakcap.sampling import discrete_laplace

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leakcap.release.numbers.fieller import fieller_ends
 from leakcap.release.numbers.tails import Floats
+from leakcap.release.statistics import statistic_of
 from leakcap.sampling import discrete_laplace
 from release.claims import covers, released
 from release.world import planned, policy_of
@@ -50,7 +51,7 @@ def test_ends_are_those_of_the_definition() -> None:
             middle = start / 2 + end / 2
             start, end = np.where(inside(middle), middle, start), np.where(inside(middle), end, middle)
         ends.append((plan.centre + start) * float(grid.step))
-    answers = plan.statistic.answers(plan, [total, count])
+    answers = statistic_of(plan.query).answers(plan, [total, count])
     width = ends[1] - ends[0]
     for found, wanted, sign in ((answers.lower, ends[0], 1), (answers.upper, ends[1], -1)):
         assert (sign * (wanted - found) >= -1e-12)[known].all()

@@ -23,7 +23,7 @@ from leakcap.release.measurements.offer import largest_rho
 from leakcap.release.planning.better import share_of_caps
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
-from leakcap.release.statistics import statistics
+from leakcap.release.statistics import statistic_of, statistics
 from leakcap.sampling import discrete_gaussian
 from release.test_coverage import CASES, RUNS, SETTINGS, drawn
 from release.world import planned, policy_of
@@ -51,7 +51,7 @@ def test_every_statistic_is_charged_the_curve_of_its_gaussian_noise(
     name: str, place: int, relation: str
 ) -> None:
     plan = priced(name, place, relation, epsilon=0.5, noise="gaussian")
-    parts, price = noisy_of(plan), price_of(plan)
+    parts, price = noisy_of(plan.parts), price_of(plan)
     assert len(parts) == len(plan.parts) > 0
     rho, spent = largest_rho(0.5, 1e-6), price.curve[ORDERS.index(1)]
     assert rho * 0.99 < spent <= rho * (1 + 1e-12)
@@ -90,7 +90,7 @@ def test_intervals_of_gaussian_noise_cover_and_are_hardly_wider_than_they_must_b
     for row, held in enumerate(found.held.tolist()):
         assert binom.cdf(held, RUNS, 0.95) >= ALARM, f"row {row}: {held / RUNS} hold"
         if noises:
-            sigma = float(noisy_of(plan)[0].scale) * math.sqrt(noises[row])
+            sigma = float(noisy_of(plan.parts)[0].scale) * math.sqrt(noises[row])
             assert found.width[row] / 2 <= 1.96 * sigma + 1.0
         else:
             assert found.width[row] <= WIDTH.get(name, 1.1) * found.least[row] + 1e-9, row
@@ -109,7 +109,7 @@ def test_noise_of_another_deviation_is_caught(factor: float, monkeypatch: pytest
         "leakcap.mechanism.discrete_gaussian.discrete_gaussian",
         lambda variance, size, source: discrete_gaussian(variance * Fraction(factor) ** 2, size, source),
     )
-    (part,) = noisy_of(priced("count", 0, "add-remove-one", epsilon=0.5, noise="gaussian"))
+    (part,) = noisy_of(priced("count", 0, "add-remove-one", epsilon=0.5, noise="gaussian").parts)
     z = part.draw(np.zeros(4000, dtype=np.int64), SeededSource(5)).astype(float)
     off = abs(float(np.mean(z**2)) / part.noise.variance() - 1.0)
     assert (off <= 5 * math.sqrt(2 / 4000)) == (factor == 1.0)
@@ -120,10 +120,10 @@ def test_a_person_in_sixteen_groups_costs_the_root_of_sixteen() -> None:
     policy = policy_of(unit=unit, caps=CAPS, columns={"w": {"keys": [f"g{i}" for i in range(20)]}})
     asked: dict[str, Any] = {"statistic": "distinct", "by": ("w",), "epsilon": 1.0}
     many, one = planned(policy, noise="gaussian", **asked), planned(policy_of(caps=CAPS), **COUNT)
-    (part,), (alone,) = noisy_of(many), noisy_of(one)
+    (part,), (alone,) = noisy_of(many.parts), noisy_of(one.parts)
     assert (part.steps, part.squared, alone.squared) == (16, 16, 1)
     assert math.isclose(part.scale, 4 * alone.scale, rel_tol=2.0**-9)
-    (laplace,) = noisy_of(planned(policy, **asked))
+    (laplace,) = noisy_of(planned(policy, **asked).parts)
     assert laplace.scale == 16
 
 
@@ -188,7 +188,7 @@ def test_the_best_noise_takes_as_much_of_the_caps_and_says_why() -> None:
     (share, cap), (taken, other) = share_of_caps(laplace), share_of_caps(best)
     assert cap == other == "epsilon"
     assert share * Fraction(99, 100) <= taken <= share
-    assert best.statistic.expected(best).error < laplace.statistic.expected(laplace).error
+    assert statistic_of(best.query).expected(best).error < statistic_of(laplace.query).expected(laplace).error
     assert best.chosen is not None
     assert best.chosen.startswith("gaussian: ±")
     release = table.distinct(by="ward", epsilon=0.2, noise="best")

@@ -28,7 +28,7 @@ from leakcap.release.measurements.quantiles import (
     shift_for,
 )
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
 from release.claims import beaten, covers, released

@@ -18,6 +18,7 @@ from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_f
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.numbers.fieller import fieller_ends
 from leakcap.release.planning.price import price_of
+from leakcap.release.statistics import statistic_of
 from leakcap.sampling import discrete_laplace
 from release.claims import beaten, covers, released
 from release.test_sensitivity import ROWS, vectors, widest
@@ -62,7 +63,7 @@ def test_the_integers_are_those_of_the_definition() -> None:
     (above,), (below,) = answers(plan, arrow(SOME))
     assert above * float(plan.parts[0].unit) == 19.0
     assert below * float(plan.parts[1].unit) == 14.0
-    assert plan.statistic.answers(plan, [exact_integers([above]), exact_integers([below])]).values[
+    assert statistic_of(plan.query).answers(plan, [exact_integers([above]), exact_integers([below])]).values[
         0
     ] == pytest.approx(19 / 14)
 

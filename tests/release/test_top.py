@@ -18,6 +18,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, dry_run, preview, query_from
 from leakcap.release.measurements.permute_and_flip import picked
 from leakcap.release.planning.price import price_of
+from leakcap.release.statistics import statistic_of
 from leakcap.release.statistics.top import Top
 from leakcap.sampling import bernoulli_exp, discrete_laplace
 from release.claims import beaten, covers, released
@@ -155,8 +156,8 @@ def test_rows_come_in_the_order_of_the_noisy_counts(huge: bool) -> None:
         counts = generator.integers(-2, 3, 6)
         if huge:
             counts = np.array([int(count) * 2**70 for count in counts], dtype=object)
-        told = plan.statistic.labelled(plan, [picks, counts])
-        values = plan.statistic.answers(plan, [picks, counts]).values
+        told = statistic_of(plan.query).labelled(plan, [picks, counts])
+        values = statistic_of(plan.query).answers(plan, [picks, counts]).values
         rows = list(zip(told["f"], told["rank"], told["d"], values, strict=True))
         assert rows == sorted(rows, key=lambda row: (list(told["f"]).index(row[0]), -row[3], row[2]))
         assert [rank for _, rank, _, _ in rows] == [1, 2, 3] * 2

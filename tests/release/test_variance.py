@@ -18,9 +18,10 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, dry_run, preview, query_from, table
 from leakcap.release.columns.variance import SPREADS, square_reach, variance_grid, variance_value
 from leakcap.release.numbers.exact_integers import exact_integers
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
+from leakcap.release.statistics import statistic_of
 from leakcap.sampling import discrete_laplace
 from release.claims import Bits, beaten, covers, released
 from release.test_sensitivity import ROWS, distance, vectors, widest
@@ -124,7 +125,7 @@ def drawn(
     noises = [discrete_laplace(part.scale * Fraction(widen), runs, source) for part in plan.parts]
     truth = float(plan.grid.step) ** 2 * statistics.pvariance(centred)
     noisy = [exact_integers(noise.astype(object) + total) for noise, total in zip(noises, sums, strict=True)]
-    found = plan.statistic.answers(plan, noisy)
+    found = statistic_of(plan.query).answers(plan, noisy)
     held = (found.lower <= truth) & (truth <= found.upper)
     off = np.sort(np.abs(found.values - truth))
     least = 2.0 * float(off[math.ceil(0.95 * runs) - 1])

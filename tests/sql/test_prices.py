@@ -16,6 +16,7 @@ from leakcap.release import PrivateTable, load_policy, load_queries
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
+from leakcap.release.statistics import statistic_of
 from sql.test_command import POLICY, QUERIES, STATEMENT, visits
 
 __all__ = ["visits"]
@@ -59,7 +60,7 @@ def test_a_wanted_error_costs_what_it_costs_in_python(tmp_path: Path) -> None:
     assert both[1].epsilon == rows.mean("stay").at(error=20.0).epsilon
     for query, most in zip(both, (40.0, 20.0), strict=True):
         plan = plan_query(query, WARDS)
-        assert 0.9 * most < plan.statistic.expected(plan).error <= most
+        assert 0.9 * most < statistic_of(plan.query).expected(plan).error <= most
     assert sql_queries(STATEMENT, WARDS, error=40.0)[0].epsilon == both[0].epsilon
     # Of a budget in ρ each price is one in ρ.
     in_rho = sql_queries(STATEMENT, WARDS, rho=0.09, error=40.0, noise="gaussian")
@@ -113,14 +114,15 @@ def test_no_other_division_of_rho_is_better(tmp_path: Path, objective: Any) -> N
         errors = []
         for query, sign in zip(found, (1, -1), strict=True):
             plan = plan_query(type(query)(**vars(query) | {"rho": (query.rho or 0) + sign * moved}), WARDS)
-            errors.append(plan.statistic.expected(plan).error)
+            errors.append(statistic_of(plan.query).expected(plan).error)
         return max(errors) if objective == "equal errors" else sum(one**2 for one in errors)
 
     step = 0.3 * min(query.rho or 0 for query in found)
     assert worth(0.0) <= 1.01 * min(worth(step), worth(-step))
     if objective == "equal errors":
         one, two = (plan_query(query, WARDS) for query in found)
-        assert one.statistic.expected(one).error == pytest.approx(two.statistic.expected(two).error, rel=0.05)
+        errors = [statistic_of(plan.query).expected(plan).error for plan in (one, two)]
+        assert errors[0] == pytest.approx(errors[1], rel=0.05)
 
 
 def test_the_command_takes_them(visits: Path) -> None:

@@ -14,7 +14,8 @@ from leakcap.release import Policy
 from leakcap.release.columns.typed import ExactSum, Quantize, aliased, column
 from leakcap.release.engine import Engine, Statement
 from leakcap.release.engine.schema import check_schema
-from leakcap.release.planning.plan import Plan, plan_query
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.queries import Query
 from leakcap.release.planning.statements import rows_of
 
@@ -88,7 +89,7 @@ class MomentQuery:
 
     def check(self, engine: Engine) -> None:
         """Refuse a table without these columns, from its schema."""
-        used = (*self.names, *(n for n in self._count.used_columns if n not in self.names))
+        used = (*self.names, *(n for n in used_columns(self._count) if n not in self.names))
         check_schema(engine.columns(), used, self.policy)
 
     def statement(self, plan: Moments, engine: Engine, seed: str = "") -> Statement:
@@ -120,4 +121,4 @@ def _count(policy: Policy, where: str | None) -> Plan:
 
 
 def _condition(count: Plan) -> str:
-    return count.text.removeprefix("count").strip()
+    return text_of(count).removeprefix("count").strip()

@@ -27,10 +27,12 @@ from leakcap.release.engine import Engine, attach, is_database, is_server
 from leakcap.release.engine.identity import Identity, together
 from leakcap.release.engine.portable import portable, portable_tables
 from leakcap.release.engine.schema import check_schema, wrong_number
-from leakcap.release.planning.plan import Plan, plan_query, units_statement
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
 from leakcap.release.planning.scan import Found, Scan, scans_of
+from leakcap.release.planning.statements import units_statement
 from leakcap.release.results.exposure import exposure_so_far
 from leakcap.release.results.recorded import from_ledger, recorded_of
 from leakcap.release.results.result import Release, release_of
@@ -233,7 +235,7 @@ class PrivateTable(Asking):
         prices = [price_of(plan) for plan in plans]
         columns = self._engine.columns()
         for plan in plans:
-            check_schema(columns, plan.used_columns, plan.policy, tables=plan.query.join)
+            check_schema(columns, used_columns(plan), plan.policy, tables=plan.query.join)
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
         data, steps = self.state(), list(zip(plans, prices, strict=True))
 
@@ -310,7 +312,7 @@ class PrivateTable(Asking):
         own = self.policy.caps_column is not None
         return Charge(
             plan.query.name,
-            plan.text,
+            text_of(plan),
             price.spend,
             self._analyst,
             details,

@@ -19,12 +19,15 @@ from leakcap.release.asking.budget import divided
 from leakcap.release.asking.planned import PlannedRecord, useless
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.people import TABLE, Coverage
+from leakcap.release.plan import LEVEL, Plan
 from leakcap.release.planning.better import Way, ways_of
-from leakcap.release.planning.plan import LEVEL, Plan, plan_query
+from leakcap.release.planning.plan import plan_at, plan_query, text_of
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
+from leakcap.release.query import QueryFields
 from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.record import PriceRecord
+from leakcap.release.statistics import statistic_of
 from leakcap.statement import Statement, statement_of
 
 __all__ = ["LEVEL", "Preview", "preview", "preview_of"]
@@ -94,31 +97,32 @@ class Preview:
 
 def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
     """The preview of a planned query; with the policy it was planned for, also the ε that would be useful."""
-    expected, several = plan.statistic.expected(plan), plan.groups.size > 1
+    statistic = statistic_of(plan.query)
+    expected, several = statistic.expected(plan), statistic.groups(plan).size > 1
     remark = "for each group" if several else ""
     if expected.rows is not None:
         remark = f"where {expected.rows:,} rows count{', for each group' if several else ''}"
     if expected.remark is not None:
         remark = expected.remark
-    known = plan.statistic.prior_error(plan)
+    known = statistic.prior_error(plan)
     useful = None
     if policy is not None and known is not None and expected.error >= known > 0.0:
         useful = _epsilon_for(plan.query, known / 10, policy)
     return Preview(
         plan.query.name,
-        plan.text,
+        text_of(plan),
         expected.error,
         expected.rows,
         remark,
         price_of(plan),
         policy_error=known,
         useful_epsilon=useful,
-        ways=() if policy is None else ways_of(plan.query, policy),
+        ways=() if policy is None else ways_of(plan.query, policy, plan_at),
         coverage=plan.coverage,
     )
 
 
-def _epsilon_for(query: Query, error: float, policy: Policy) -> float | None:
+def _epsilon_for(query: QueryFields, error: float, policy: Policy) -> float | None:
     """The least ε of this query that keeps an error, if there is one."""
     left_out = ("epsilon", "delta")
     content = {f.name: getattr(query, f.name) for f in fields(query) if f.name not in left_out}

@@ -28,10 +28,11 @@ from leakcap.policy.document import Policy
 from leakcap.release.asking.currency import EPSILON, RHO, Currency, Objective
 from leakcap.release.asking.least_price import PriceSearch
 from leakcap.release.asking.templates import QueryTemplate, is_price
-from leakcap.release.columns.cells import cells_of
 from leakcap.release.columns.joins import joined_policy
-from leakcap.release.planning.plan import Plan, plan_query
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import cells_of, plan_query
 from leakcap.release.planning.queries import Query
+from leakcap.release.statistics import statistic_of
 from leakcap.sampling.rational import printed
 
 __all__ = ["OBJECTIVES", "budget_shares", "divided", "within_error"]
@@ -180,7 +181,7 @@ def _claims(weights: Sequence[float], constants: Sequence[float], powers: tuple[
 def _constant(plan: Plan, divisor: float) -> float:
     """c where the 95 % error is c/ε, or c/√ρ: exact for one noisy sum or count, else from what a preview
     says."""
-    expected = plan.statistic.expected(plan).error
+    expected = statistic_of(plan.query).expected(plan).error
     if len(plan.parts) == 1 and plan.parts[0].mechanism == "discrete Laplace":
         expected = plan.parts[0].noise_scale * _LN_20
     return max(expected * divisor, 5e-324)
@@ -225,7 +226,7 @@ def _slacks(templates: Sequence[QueryTemplate], policy: Policy, delta: float | N
 
 def _has_private_keys(template: QueryTemplate, policy: Policy) -> bool:
     query = template.at(1.0)
-    return cells_of(query.kind.with_defaults(query), joined_policy(policy, query.join)).open
+    return cells_of(statistic_of(query).with_defaults(query), joined_policy(policy, query.join)).open
 
 
 def _check_budget(budget: float, name: str) -> None:

@@ -12,6 +12,7 @@ from leakcap.policy.document import Policy
 from leakcap.release.asking.currency import Currency
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.planning.plan import plan_query
+from leakcap.release.statistics import statistic_of
 from leakcap.sampling.rational import printed
 
 __all__ = ["PriceSearch"]
@@ -63,7 +64,7 @@ class PriceSearch:
                 raise
             return False
         assert self.template.error is not None
-        return plan.statistic.expected(plan).error <= self.template.error
+        return statistic_of(plan.query).expected(plan).error <= self.template.error
 
     def _rounded_up(self, ticks: int, limit: Fraction) -> int:
         """To six digits, where that keeps the error and the limit."""

@@ -9,7 +9,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,9 @@ from leakcap.release.columns.typed import Bin, literal, typed_column
 from leakcap.release.columns.typed import column as raw
 from leakcap.release.numbers.answers import Labels, nested
 from leakcap.release.numbers.exact_integers import objects
+from leakcap.release.query import QueryFields
 
-if TYPE_CHECKING:
-    from leakcap.release.planning.queries import Query
-
-__all__ = ["Axis", "Cells", "bins_axis", "cells_of", "edges_axis", "edges_of", "key_axis"]
+__all__ = ["Axis", "Cells", "bins_axis", "edges_axis", "edges_of", "key_axis", "require_few"]
 
 MOST_CELLS = 10**6
 # More cells than any unit is in: in their place where it is not public which ones there are.
@@ -157,20 +155,8 @@ class Cells:
         return found
 
 
-def cells_of(query: Query, policy: Policy) -> Cells:
-    """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
-    axes = [key_axis(column, policy, query) for column in query.by]
-    groups = Cells(tuple(axes))
-    axes += query.kind.axes(query, policy, 1 if groups.open else groups.size)
-    if len({axis.column for axis in axes}) < len(axes):
-        raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the {query.statistic}.")
-    cells = Cells(tuple(axes))
-    if not cells.open:
-        _limit(cells.size, query)
-    return cells
-
-
-def _limit(size: int, query: Query) -> None:
+def require_few(size: int, query: QueryFields) -> None:
+    """Raise `InvalidQuery` for more cells than an answer may have."""
     if size > MOST_CELLS:
         raise InvalidQuery(
             f"Query `{query.name}` has {size:,} groups; at most {MOST_CELLS:,} are allowed. "
@@ -178,7 +164,7 @@ def _limit(size: int, query: Query) -> None:
         )
 
 
-def key_axis(column: str, policy: Policy, query: Query) -> Axis:
+def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
     """The public keys of a column. Raises `InvalidQuery` where it has none."""
     known = policy.columns.get(column)
     if known is None:
@@ -205,7 +191,7 @@ def _short(column: str, policy: Policy) -> exp.Expression:
     return exp.Case(ifs=[exp.If(this=few, true=value)], default=exp.Null())
 
 
-def bins_axis(query: Query, policy: Policy, groups: int, name: str | None = None) -> Axis:
+def bins_axis(query: QueryFields, policy: Policy, groups: int, name: str | None = None) -> Axis:
     """The bins of the query's column, or of that of another `name`, which has bounds."""
     column = query.column or "" if name is None else name
     known = policy.columns.get(column)
@@ -217,7 +203,7 @@ def bins_axis(query: Query, policy: Policy, groups: int, name: str | None = None
     if known.bounds is None:
         raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")
     edges = edges_of(query, known.bounds)
-    _limit(groups * (len(edges) - 1), query)
+    require_few(groups * (len(edges) - 1), query)
     return edges_axis(column, edges, known.fill)
 
 
@@ -229,7 +215,7 @@ def edges_axis(column: str, edges: tuple[float, ...], fill: float | None = None)
     return Axis(column, tree, labels, "integer")
 
 
-def edges_of(query: Query, bounds: tuple[float, float]) -> tuple[float, ...]:
+def edges_of(query: QueryFields, bounds: tuple[float, float]) -> tuple[float, ...]:
     """The edges of the bins: public, and the same for every table."""
     low, high = bounds
     if query.edges is not None:

@@ -8,6 +8,7 @@ catalogue's laws: it draws the noise, prices it and says how far it goes. A choi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,6 @@ from leakcap.sampling import ByteSource
 
 if TYPE_CHECKING:
     from leakcap.release.measurements.offer import Offer
-    from leakcap.release.planning.plan import Plan
 
 __all__ = ["Measurement", "NoisyMeasurement", "measured", "noisy_of", "total_range"]
 
@@ -256,9 +256,9 @@ def measured(
     )
 
 
-def noisy_of(plan: Plan) -> list[NoisyMeasurement]:
-    """The measurements of a plan that has noise on every cell of each."""
-    return [part for part in plan.parts if isinstance(part, NoisyMeasurement)]
+def noisy_of(parts: Sequence[Measurement]) -> list[NoisyMeasurement]:
+    """Those of a plan's measurements that have noise on every cell."""
+    return [part for part in parts if isinstance(part, NoisyMeasurement)]
 
 
 def total_range(contribution: Contribution, policy: Policy) -> tuple[int, int] | None:

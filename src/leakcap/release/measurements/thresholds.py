@@ -29,32 +29,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.bound import Bound
-from leakcap.errors import InvalidQuery
 from leakcap.ledger.implied import tight_mutual_information
 from leakcap.numeric import float_up, up
-from leakcap.policy.document import Policy
-from leakcap.release.columns.typed import ReadColumn, column
-from leakcap.release.measurements.aggregates import Aggregate, People, Rows
-from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, measured
-from leakcap.release.measurements.sensitivity import Presence
+from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
 from leakcap.release.numbers.exact_integers import ExactIntegers
 
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-
-__all__ = ["ThresholdMeasurement", "appearing", "delta_of", "plan_with_threshold", "threshold_for"]
-
-_LARGEST_THRESHOLD = 2**62
-# Below it a share of δ is no double any more.
-_LEAST_DELTA = 1e-100
+__all__ = ["ThresholdMeasurement", "appearing", "delta_of", "threshold_for"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,74 +116,6 @@ def threshold_for(scale: Fraction, delta: float, groups: int) -> int:
 def _alone(decay: float, threshold: int) -> float:
     """P(1 + Z ≥ τ), rounded up: one person's own group appears."""
     return up(math.exp(-(threshold - 1) * decay * (1 - 1e-14)) / (1.0 + math.exp(-decay)), 16)
-
-
-def plan_with_threshold(asked: QueryContext) -> Plan:
-    """The plan of a statistic over groups whose keys are not public.
-
-    Where it counts people the answer itself is held against the threshold; otherwise one more noisy number
-    is, which has an equal share of ε.
-    """
-    query, policy, statistic = asked.query, asked.policy, asked.query.kind
-    delta = _checked_delta(asked)
-    plan = statistic.plan(asked)
-    if _counts_people(plan, policy):
-        (own,) = plan.parts
-        assert isinstance(own, NoisyMeasurement)
-        return replace(plan, parts=(_threshold_part(own, asked, delta),))
-    count = len(plan.parts)
-    plan = statistic.plan(replace(asked, share=Fraction(count, count + 1)))
-    values, aggregate = list(plan.values), _people(policy, len(plan.values))
-    if policy.id_column is not None:
-        values.append(ReadColumn(this=column(policy.id_column), kind="id"))
-    presence = Presence(0, 1, policy.groups_per_unit, asked.cells.size)
-    people = measured("people", aggregate, presence, asked.whole_offer / (count + 1))
-    parts = (*plan.parts, _threshold_part(people, asked, delta))
-    return replace(plan, parts=parts, values=tuple(values), query=query)
-
-
-def _people(policy: Policy, place: int) -> Aggregate:
-    return Rows() if policy.id_column is None else People(place)
-
-
-def _counts_people(plan: Plan, policy: Policy) -> bool:
-    role = "count" if policy.id_column is None else "people"
-    return len(plan.parts) == 1 and plan.parts[0].role == role
-
-
-def _threshold_part(part: NoisyMeasurement, asked: QueryContext, delta: float) -> ThresholdMeasurement:
-    groups = asked.policy.groups_per_unit
-    threshold = threshold_for(part.scale, delta, groups)
-    if threshold > _LARGEST_THRESHOLD:
-        raise InvalidQuery(
-            f"`delta` of query `{asked.query.name}` is too small beside its `epsilon`: no group would ever "
-            "appear. Ask for more of either."
-        )
-    known = {field.name: getattr(part, field.name) for field in fields(part)}
-    return ThresholdMeasurement(**known, threshold=threshold, groups=groups, log_keys=asked.cells.log_keys)
-
-
-def _checked_delta(asked: QueryContext) -> float:
-    query, policy = asked.query, asked.policy
-    private = next(axis.column for axis in asked.cells.axes if axis.open)
-    if not policy.caps.delta:
-        raise InvalidQuery(
-            f"`by` of query `{query.name}` names `{private}`, whose keys are private: that needs a δ, and "
-            "the policy has no `delta` in its `caps`. Only the owner can allow one."
-        )
-    if query.delta is None:
-        raise InvalidQuery(
-            f"`by` of query `{query.name}` names `{private}`, whose keys are private: that needs a δ. "
-            "Add `delta`, for example 1e-9."
-        )
-    if query.delta < _LEAST_DELTA:
-        raise InvalidQuery(f"`delta` of query `{query.name}` must be at least 1e-100. Got {query.delta!r}.")
-    if len(asked.cells.axes) > len(query.by) or not query.kind.a_row_a_group:
-        raise InvalidQuery(
-            f"`by` of query `{query.name}` names `{private}`, whose keys are private: a {query.kind.label} "
-            "needs groups with public `keys`."
-        )
-    return query.delta
 
 
 def appearing(parts: Sequence[Measurement], noisy: Sequence[ExactIntegers]) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from leakcap.release.conditions.condition import (
     Scalar,
 )
 from leakcap.release.measurements.measurement import Measurement
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 
 __all__ = ["every_content_occurs"]
 

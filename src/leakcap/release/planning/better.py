@@ -9,8 +9,10 @@ takes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from leakcap.errors import InvalidQuery
 from leakcap.ledger.curve import ORDERS
@@ -19,14 +21,18 @@ from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.numeric import float_up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.offer import Offer
-from leakcap.release.planning.plan import Plan, plan_at, plan_query
+from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
-from leakcap.release.planning.queries import Query
+from leakcap.release.query import QueryFields
+from leakcap.release.statistics import statistic_of
 from leakcap.statement.wording import at_most
 
 __all__ = ["Way", "better_plan", "share_of_caps", "ways_of"]
 
 _FINE = 10**9
+
+Planner: TypeAlias = Callable[[QueryFields, Policy, Offer | None], Plan]
+"""Plans a query whose noise is known, for what it offers, or for this offer in its place: `plan_at`."""
 
 
 def share_of_caps(plan: Plan) -> tuple[Fraction, str]:
@@ -68,55 +74,57 @@ class Way:
     cap: str
 
 
-def ways_of(query: Query, policy: Policy) -> tuple[Way, ...]:
+def ways_of(query: QueryFields, policy: Policy, plan_at: Planner) -> tuple[Way, ...]:
     """Both laws of noise at the price that a query names; nothing where only one will do."""
     if not _open_to_both(query, policy):
         return ()
-    plans = [(noise, _planned(replace(query, noise=noise), policy)) for noise in ("laplace", "gaussian")]
+    plans = [
+        (noise, _planned(replace(query, noise=noise), policy, plan_at)) for noise in ("laplace", "gaussian")
+    ]
     known = [(noise, plan) for noise, plan in plans if plan is not None and not plan.cells.open]
     if len(known) < len(plans):
         return ()
     found = []
     for noise, plan in known:
         (share, cap), price = share_of_caps(plan), price_of(plan)
-        error = plan.statistic.expected(plan).error
+        error = statistic_of(plan.query).expected(plan).error
         found.append(Way(noise, error, price.epsilon, price.delta, float_up(share), cap))
     return tuple(found)
 
 
-def _planned(query: Query, policy: Policy) -> Plan | None:
+def _planned(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan | None:
     """The plan; None where this law does not go with the query, or cannot be drawn at its price."""
     try:
-        return plan_query(query, policy)
+        return plan_at(query, policy, None)
     except InvalidQuery:
         return None
 
 
-def _open_to_both(query: Query, policy: Policy) -> bool:
+def _open_to_both(query: QueryFields, policy: Policy) -> bool:
     """Whether Gaussian noise has a place beside Laplace noise, private keys aside."""
     together = policy.caps.ledger_caps().delta_together > 0.0
-    return query.kind.has_noise and together and not policy.caps.each_person and query.slot is None
+    return statistic_of(query).has_noise and together and not policy.caps.each_person and query.slot is None
 
 
-def better_plan(query: Query, policy: Policy) -> Plan:
+def better_plan(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan:
     """The plan of a query whose noise is left open, and why it is that. Raises `InvalidQuery`."""
     if not _open_to_both(query, policy):
         return _named(
-            plan_query(replace(query, noise="laplace"), policy), query, "laplace, the only one here"
+            plan_at(replace(query, noise="laplace"), policy, None), query, "laplace, the only one here"
         )
-    laplace = plan_query(replace(query, noise="laplace"), policy)
+    laplace = plan_at(replace(query, noise="laplace"), policy, None)
     if laplace.cells.open:
         return _named(laplace, query, "laplace, the only one for private keys")
     share, cap = share_of_caps(laplace)
-    gaussian = _gaussian(replace(query, noise="gaussian"), policy, share)
-    errors = [plan.statistic.expected(plan).error for plan in (laplace, gaussian)]
+    gaussian = _gaussian(replace(query, noise="gaussian"), policy, share, plan_at)
+    errors = [statistic_of(plan.query).expected(plan).error for plan in (laplace, gaussian)]
     plan, name = (gaussian, "gaussian") if errors[1] < errors[0] else (laplace, "laplace")
     own, other = map(at_most, (min(errors), max(errors)))
     why = f"{name}: ± {own} where the other has ± {other}, for as much of the `{cap}` cap"
     return _named(plan, query, why)
 
 
-def _gaussian(query: Query, policy: Policy, share: Fraction) -> Plan:
+def _gaussian(query: QueryFields, policy: Policy, share: Fraction, plan_at: Planner) -> Plan:
     """The plan at the ρ that takes this share; a little less where rounding would take more."""
     rho = Fraction(1, 100)
     for _ in range(4):
@@ -129,6 +137,6 @@ def _gaussian(query: Query, policy: Policy, share: Fraction) -> Plan:
     return plan
 
 
-def _named(plan: Plan, query: Query, why: str) -> Plan:
+def _named(plan: Plan, query: QueryFields, why: str) -> Plan:
     """Under the query that was asked, whose noise was left open."""
     return replace(plan, query=replace(plan.query, noise="best"), chosen=why)

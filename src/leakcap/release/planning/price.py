@@ -18,8 +18,9 @@ from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
 from leakcap.release.measurements.offer import epsilon_of_rho
+from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
-from leakcap.release.planning.plan import Plan
+from leakcap.release.statistics import statistic_of
 
 __all__ = ["Price", "event_of", "price_of"]
 
@@ -110,7 +111,7 @@ def price_of(plan: Plan) -> Price:
         unit=policy.id_column or "row",
         rows_per_unit=policy.rows_per_unit,
         units=policy.units,
-        cells=plan.groups.size,
+        cells=statistic_of(plan.query).groups(plan).size,
         mechanism=plan.parts[0].mechanism,
         noise_scales=_scales(plan),
         nats_level=_level(plan, epsilon_contents),
@@ -225,7 +226,7 @@ def event_of(plan: Plan) -> str:
     '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
     """
     parts = composed([_event(part) for part in plan.parts])
-    noisy = noisy_of(plan)
+    noisy = noisy_of(plan.parts)
     losses = [part.noise.loss(steps=part.steps, squared=part.squared, most=part.most) for part in noisy]
     alone = sum((loss or Fraction(0) for loss in losses), Fraction(0))
     together = sum((part.loss or Fraction(0) for part in noisy), Fraction(0))

@@ -8,21 +8,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
-from pydantic import ConfigDict, Strict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.validation import complaints
-from leakcap.release.statistics import Statistic, statistics
+from leakcap.release.query import QueryFields
+from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.base import require as _require
 
 __all__ = ["NOISES", "Query", "locations", "query_from"]
-
-# Strict: text is no number, and true is not 1.
-Text: TypeAlias = Annotated[str, Strict()]
-Number: TypeAlias = Annotated[float, Strict()]
-Whole: TypeAlias = Annotated[int, Strict()]
 
 NOISES = ("laplace", "gaussian", "best")
 
@@ -33,49 +29,14 @@ _REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
-    """One statistic, and the ε that the analyst offers for it.
-
-    `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
-    split the table into disjoint groups, which together cost once. `join` names tables of the policy whose
-    columns are then called `people.sex`. A histogram of a number needs `bins`
-    (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
-    are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
-    private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
-    belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
-    many of the largest categories are wanted; `formula` is computed of each row and clamped to `range`.
-    `slot` names a slot of the policy's `plan` that pays for the answer.
-
-    `noise` is laplace, gaussian, or best: whichever errs less for as much of the policy's caps. With Gaussian
-    noise `epsilon` goes with the `delta` of the policy's caps. `rho`, of zero-concentrated privacy, is a
-    price in its place.
+class Query(QueryFields):
+    """One statistic, and the ε that the analyst offers for it. Raises `InvalidQuery` where fields do not fit.
 
     >>> Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=0.1).by
     ()
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    name: Text
-    statistic: Text
-    epsilon: Number | None = None
-    column: Text | None = None
-    where: Text | None = None
-    by: tuple[Text, ...] = ()
-    join: tuple[Text, ...] = ()
-    bins: Whole | None = None
-    edges: tuple[Number, ...] | None = None
-    quantiles: tuple[Number, ...] | None = None
-    delta: Number | None = None
-    columns: tuple[Text, ...] | None = None
-    over: Text | None = None
-    when: Text | None = None
-    top: Whole | None = None
-    formula: Text | None = None
-    range: tuple[Number, ...] | None = None
-    slot: Text | None = None
-    rho: Number | None = None
-    noise: Text = "laplace"
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
@@ -90,12 +51,7 @@ class Query:
         _require(small, "delta", self.name, "be a number above 0 and below 0.5")
         _check_fields(self)
         _check_bins(self)
-        self.kind.check(self)
-
-    @property
-    def kind(self) -> Statistic:
-        """The statistic that is asked for."""
-        return statistics()[self.statistic]
+        statistic_of(self).check(self)
 
 
 def _check_price(query: Query) -> None:
@@ -116,9 +72,10 @@ def _check_price(query: Query) -> None:
 
 def _check_fields(query: Query) -> None:
     """What belongs to other statistics must be left out."""
+    statistic = statistic_of(query)
     for field in fields(query):
-        allowed = field.name in _COMMON | query.kind.fields or getattr(query, field.name) == field.default
-        rule = f"be left out of a {query.kind.label}"
+        allowed = field.name in _COMMON | statistic.fields or getattr(query, field.name) == field.default
+        rule = f"be left out of a {statistic.label}"
         _require(allowed, field.name, query.name, rule, _REMEDIES.get(field.name, ""))
 
 

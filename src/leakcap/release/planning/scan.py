@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from leakcap.release.conditions.condition import to_text
 from leakcap.release.engine import Engine, Statement
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.planning.plan import Plan, codes_of, in_order, read_totals
-from leakcap.release.planning.queries import Query
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import codes_of, in_order, read_totals
 from leakcap.release.planning.statements import statement_of
+from leakcap.release.query import QueryFields
 
 __all__ = ["Scan", "scans_of"]
 
@@ -65,7 +66,7 @@ def scans_of(plans: Sequence[Plan], engine: Engine, seed: str = "") -> list[Scan
     >>> [scan.places for scan in scans_of(plans, engine)]
     [((0,), (1,))]
     """
-    scans: dict[object, dict[Query, list[int]]] = {}
+    scans: dict[object, dict[QueryFields, list[int]]] = {}
     for place, plan in enumerate(plans):
         same = replace(plan.query, name="any")
         scans.setdefault(_sort(plan), {}).setdefault(same, []).append(place)

@@ -28,7 +28,7 @@ from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
 
 if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan
+    from leakcap.release.plan import Plan
 
 __all__ = ["columns_in", "rows_of", "statement_of", "units_statement"]
 

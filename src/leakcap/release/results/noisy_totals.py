@@ -14,7 +14,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
 
 __all__ = ["Covariances", "NoisyTotal", "NoisyTotals", "keeps", "noisy_totals_of"]
 

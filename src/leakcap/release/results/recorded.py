@@ -21,10 +21,12 @@ from leakcap.ledger import Answer
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Answers, Labels, Rows, numbers_of
 from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.price import Price
 from leakcap.release.results.noisy_totals import NoisyTotals, keeps, noisy_totals_of
 from leakcap.release.results.result import Release
+from leakcap.release.statistics import statistic_of
 
 _MOST = sys.float_info.max
 Recorded: TypeAlias = dict[str, Any]
@@ -46,7 +48,7 @@ def recorded_of(release: Release) -> Recorded:
     """The columns of the answer. All of it is released."""
     answers, drawn = release.rows.answers, release.drawn
     found: Recorded = {}
-    if release.query.delta is not None or release.query.kind.released_keys:
+    if release.query.delta is not None or statistic_of(release.query).released_keys:
         # Where keys are private, or chosen, which ones they are is a part of the answer.
         found["keys"] = [words.tolist() for words in release.rows.labels.values()]
     elif drawn is not None and not _says_all(answers, drawn):
@@ -153,11 +155,11 @@ def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:
 
     Raises `LedgerError` where what is recorded is no answer to this query.
     """
-    found, labels = parsed_answer(answer.values), plan.labels()
+    found, labels = parsed_answer(answer.values), statistic_of(plan.query).labels(plan)
     names = list(labels)
     if plan.cells.open:
         names = [axis.column for axis in plan.cells.axes]
-    recorded = plan.cells.open or plan.statistic.released_keys
+    recorded = plan.cells.open or statistic_of(plan.query).released_keys
     if found is None or not _fits(found, names, plan, labels, recorded=recorded):
         raise LedgerError(
             f"The recorded answer of entry {answer.entry} has not the shape of an answer to this query. "
@@ -168,7 +170,7 @@ def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:
     ends = (np.array(column, dtype=np.float64) for column in (found.lower, found.upper))
     rows = Rows(labels, Answers(numbers_of(found.values), *ends))
     scale, drawn = price.noise_scales[plan.parts[0].role], _drawn(plan, found)
-    about = (plan.query.name, plan.query, plan.text)
+    about = (plan.query.name, plan.query, text_of(plan))
     counted, coverage = answer.people_from, plan.coverage
     return Release(
         *about, rows, scale, price, repeated=True, drawn=drawn, people_from=counted, coverage=coverage

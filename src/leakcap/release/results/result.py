@@ -16,13 +16,15 @@ from leakcap.release.columns.people import TABLE, Coverage, counted_words
 from leakcap.release.measurements.thresholds import appearing
 from leakcap.release.numbers.answers import Number, Row, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.planning.plan import Plan
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.price import Price
-from leakcap.release.planning.queries import Query
+from leakcap.release.query import QueryFields
 from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.noisy_totals import Covariances, NoisyTotals, keeps, missing, noisy_totals_of
 from leakcap.release.results.record import PriceRecord, ReleasedRecord
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
+from leakcap.release.statistics import statistic_of
 from leakcap.statement import Statement, statement_of
 
 _MOST = 20
@@ -45,7 +47,7 @@ class Release:
     """
 
     name: str
-    query: Query
+    query: QueryFields
     text: str
     rows: Rows
     noise_scale: float
@@ -100,7 +102,7 @@ class Release:
     @property
     def post_processing(self) -> str | None:
         """What was done to the noisy numbers afterwards, which costs nothing; None where nothing was."""
-        return self.query.kind.post_processing(self.query)
+        return statistic_of(self.query).post_processing(self.query)
 
     @property
     def counted(self) -> str:
@@ -211,8 +213,8 @@ def release_of(
         noisy = [numbers[kept] for numbers in noisy]
         labels = plan.cells.read([column[kept] for column in codes])
     else:
-        labels = plan.statistic.labelled(plan, noisy)
-    rows = Rows(labels, plan.statistic.answers(plan, noisy).steady())
+        labels = statistic_of(plan.query).labelled(plan, noisy)
+    rows = Rows(labels, statistic_of(plan.query).answers(plan, noisy).steady())
     drawn = noisy_totals_of(plan, noisy) if keeps(plan) else None
-    about = (plan.query.name, plan.query, plan.text)
+    about = (plan.query.name, plan.query, text_of(plan))
     return Release(*about, rows, scale, price, drawn=drawn, coverage=plan.coverage)

@@ -15,9 +15,10 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 
 from leakcap.errors import LeakcapError
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic
 
-__all__ = ["Expected", "Statistic", "statistics"]
+__all__ = ["Expected", "Statistic", "statistic_of", "statistics"]
 
 GROUP = "leakcap.statistics"
 
@@ -37,6 +38,15 @@ def statistics() -> Mapping[str, Statistic]:
         _check(kind, entry, found)
         found[kind.name] = kind()
     return MappingProxyType(found)
+
+
+def statistic_of(query: QueryFields) -> Statistic:
+    """The statistic that is asked for.
+
+    >>> statistic_of(QueryFields(name="n", statistic="count")).label
+    'count'
+    """
+    return statistics()[query.statistic]
 
 
 def _own() -> Iterator[type[Statistic]]:

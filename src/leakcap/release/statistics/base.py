@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, TypeVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
@@ -13,13 +13,12 @@ from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.conditions.condition import named
 from leakcap.release.numbers.answers import Answers, Labels
 from leakcap.release.numbers.exact_integers import ExactIntegers
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 
 __all__ = [
     "REFERENCE_ROWS",
+    "Asked",
     "Expected",
     "Statistic",
     "assumed_rows",
@@ -27,6 +26,8 @@ __all__ = [
     "most_rows",
     "require",
 ]
+
+Asked = TypeVar("Asked", bound=QueryFields)
 
 REFERENCE_ROWS = 1000
 """Where the number of rows is neither public nor known, an error is quoted at this many."""
@@ -70,20 +71,20 @@ class Statistic(ABC):
         """The name as it stands in a sentence."""
         return self.name.replace("_", " ")
 
-    def post_processing(self, query: Query) -> str | None:
+    def post_processing(self, query: QueryFields) -> str | None:
         """What was done to the noisy numbers that costs nothing, in words; None where nothing was."""
         return None
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Raise `InvalidQuery` where the query's own fields do not fit, whatever the policy."""
         if "column" in self.fields:
             require(query.column is not None, "column", query.name, f"name what the {self.name} is of")
 
-    def with_defaults(self, query: Query) -> Query:
+    def with_defaults(self, query: Asked) -> Asked:
         """The query with what it leaves open filled in."""
         return query
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The ways in which the table is split beside the keys of `by`, which make `groups` groups."""
         return []
 
@@ -91,7 +92,7 @@ class Statistic(ABC):
     def plan(self, asked: QueryContext) -> Plan:
         """The parts, and what rows become for them. Raises `InvalidQuery`."""
 
-    def canonical_text(self, query: Query) -> list[str]:
+    def canonical_text(self, query: QueryFields) -> list[str]:
         """What the query's normal text says beside the statistic, `where` and `by`: all of its own fields."""
         words = [f"of {named(query.column)}"] if query.column else []
         words += [f"at {list(query.quantiles)}"] if query.quantiles is not None else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
@@ -13,11 +13,9 @@ from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["Count", "Histogram", "IntegerStatistic", "around"]
 
@@ -70,7 +68,7 @@ class Histogram(Count):
     sql: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """At most ten thousand bins."""
         super().check(query)
         if query.bins is not None:
@@ -78,7 +76,7 @@ class Histogram(Count):
                 1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000", f"Got {query.bins}."
             )
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The keys of the column, or its bins."""
         name = query.column or ""
         known = policy.columns.get(name)

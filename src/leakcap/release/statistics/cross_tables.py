@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from leakcap.release.columns.cells import Axis, Cells, bins_axis, key_axis
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.numbers.answers import Answers, Labels, listed, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
+from leakcap.release.plan import Plan
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, require
 from leakcap.release.statistics.counts import Count, around
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["Contingency", "Margin", "margins_of"]
 
@@ -68,18 +66,18 @@ class Contingency(Count):
         """The name as it stands in a sentence."""
         return "contingency table"
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Two columns to six."""
         few = query.columns is not None and 2 <= len(query.columns) <= _MOST_COLUMNS
         require(few, "columns", query.name, f"name from 2 to {_MOST_COLUMNS} columns")
         if query.bins is not None:
             require(1 <= query.bins <= 10_000, "bins", query.name, "be from 1 to 10,000")
 
-    def post_processing(self, query: Query) -> str | None:
+    def post_processing(self, query: QueryFields) -> str | None:
         """Margins are sums."""
         return "margins and total are sums of the noisy cells"
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The keys of each column, or its bins."""
         columns, axes = query.columns or (), []
         numbers = [name for name in columns if name in policy.columns and policy.columns[name].bounds]
@@ -93,7 +91,7 @@ class Contingency(Count):
             groups *= len(axis.labels)
         return axes
 
-    def _axis(self, query: Query, policy: Policy, groups: int, name: str) -> Axis:
+    def _axis(self, query: QueryFields, policy: Policy, groups: int, name: str) -> Axis:
         known = policy.columns.get(name)
         require(known is not None, "columns", query.name, f"name columns of the policy; `{name}` is none")
         assert known is not None

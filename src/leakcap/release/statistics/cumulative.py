@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
@@ -20,11 +20,9 @@ from leakcap.release.measurements.trees import (
 )
 from leakcap.release.numbers.answers import Answers, Interval, Labels, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers, objects
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["Cumulative"]
 
@@ -42,18 +40,18 @@ class Cumulative(Statistic):
         """The name as it stands in a sentence."""
         return "cumulative count"
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """At least two bins."""
         super().check(query)
         bins = query.bins if query.edges is None else len(query.edges) - 1
         few = bins is not None and 2 <= bins <= _MOST_BINS
         require(few, "bins" if query.edges is None else "edges", query.name, f"make 2 to {_MOST_BINS} bins")
 
-    def post_processing(self, query: Query) -> str | None:
+    def post_processing(self, query: QueryFields) -> str | None:
         """The fit."""
         return "made rising and not negative"
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The bins, behind the keys."""
         return [bins_axis(query, policy, groups)]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from leakcap.release.conditions.formula import computed, formula_text
 from leakcap.release.measurements.aggregates import Sum
@@ -15,12 +15,10 @@ from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, most_rows, require
 from leakcap.release.statistics.sums import grid_answers
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["FormulaSum"]
 
@@ -36,7 +34,7 @@ class FormulaSum(Statistic):
         """The name as it stands in a sentence."""
         return "sum of a formula"
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """A formula that parses, and two finite ends."""
         require(query.formula is not None, "formula", query.name, "say what is computed of each row")
         ends = query.range
@@ -45,7 +43,7 @@ class FormulaSum(Statistic):
         require(finite and ends is not None and ends[0] < ends[1], "range", query.name, rule)
         formula_text(query.formula or "")
 
-    def canonical_text(self, query: Query) -> list[str]:
+    def canonical_text(self, query: QueryFields) -> list[str]:
         """The formula in one way of writing it, and its range."""
         assert query.range is not None
         low, high = query.range

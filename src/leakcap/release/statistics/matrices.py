@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,11 +31,9 @@ from leakcap.release.numbers.products import (
     nearest_positive,
 )
 from leakcap.release.numbers.tails import Floats
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["Correlation", "Covariance", "JointMeasurement"]
 
@@ -95,14 +93,14 @@ class Covariance(Statistic):
     fields: ClassVar[frozenset[str]] = frozenset({"columns"})
     a_row_a_group: ClassVar[bool] = False
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Two columns at least."""
         few = query.columns is not None and 2 <= len(query.columns) <= _MOST_COLUMNS
         require(few, "columns", query.name, f"name from 2 to {_MOST_COLUMNS} columns")
         clash = {"column", "with"} & set(query.by)
         require(not clash, "by", query.name, "not name `column` or `with`, which the answer's rows have")
 
-    def post_processing(self, query: Query) -> str | None:
+    def post_processing(self, query: QueryFields) -> str | None:
         """The projection."""
         return "moved to the nearest matrix without negative eigenvalues"
 

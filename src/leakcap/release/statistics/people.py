@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.columns.typed import ReadColumn, column
 from leakcap.release.measurements.aggregates import People
 from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Presence
+from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.statistics.counts import IntegerStatistic
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
 
 __all__ = ["Distinct"]
 

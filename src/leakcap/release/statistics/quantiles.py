@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
@@ -24,13 +24,11 @@ from leakcap.release.measurements.quantiles import (
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, listed, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.statistics.base import Expected, Statistic, column_bounds, most_rows, require
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
+from leakcap.release.statistics.base import Asked, Expected, Statistic, column_bounds, most_rows, require
 from leakcap.sampling import rational_scale
 from leakcap.sampling.rational import printed
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["InterquartileRange", "Median", "QuantileStatistic", "Quantiles", "rank_part"]
 
@@ -45,7 +43,7 @@ class QuantileStatistic(Statistic):
     together: ClassVar[bool] = False
     """Whether the intervals of all of its quantiles must hold at once."""
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Two bins at least."""
         super().check(query)
         if query.bins is not None:
@@ -54,11 +52,11 @@ class QuantileStatistic(Statistic):
             few = 3 <= len(query.edges) <= MOST_BINS + 1
             require(few, "edges", query.name, f"be 3 to {MOST_BINS + 1} here")
 
-    def with_defaults(self, query: Query) -> Query:
+    def with_defaults(self, query: Asked) -> Asked:
         """256 bins unless they are given."""
         return replace(query, bins=BINS) if query.bins is None and query.edges is None else query
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The bins, behind the keys."""
         known = policy.columns.get(query.column or "")
         if known is not None and known.bounds is None:
@@ -107,7 +105,7 @@ class QuantileStatistic(Statistic):
     def expected(self, plan: Plan) -> Expected:
         """Rows between the wanted rank and the chosen bin."""
         ranks = [part for part in plan.parts if isinstance(part, QuantileMeasurement)]
-        remark = f"rows in rank, and a bin{', for each group' if plan.groups.size > 1 else ''}"
+        remark = f"rows in rank, and a bin{', for each group' if self.groups(plan).size > 1 else ''}"
         return Expected(rank_error(ranks, len(plan.cells.axes[-1].labels)), remark=remark)
 
     def prior_error(self, plan: Plan) -> float | None:
@@ -124,7 +122,7 @@ class Quantiles(QuantileStatistic):
     name: ClassVar[str] = "quantiles"
     fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges", "quantiles"})
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Some numbers between 0 and 1."""
         super().check(query)
         wanted = query.quantiles

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
@@ -22,12 +22,10 @@ from leakcap.release.columns.cells import Axis, Cells, edges_axis
 from leakcap.release.measurements.quantiles import QuantileMeasurement, shift_for
 from leakcap.release.numbers.answers import Answers, Interval, Labels, listed, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.quantiles import rank_part
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["EDGES", "Bounds"]
 
@@ -47,16 +45,16 @@ class Bounds(Statistic):
         """The name as it stands in a sentence."""
         return "search for bounds"
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Of what."""
         super().check(query)
         require("end" not in query.by, "by", query.name, "not name `end`, which the answer's rows are called")
 
-    def post_processing(self, query: Query) -> str | None:
+    def post_processing(self, query: QueryFields) -> str | None:
         """Where the two choices cross."""
         return "the lower of the two ends first"
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The bins between powers of two."""
         known = policy.columns.get(query.column or "")
         if known is None or known.kind != "number":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sqlglot import exp
@@ -28,11 +28,9 @@ from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact
 from leakcap.release.numbers.fieller import fieller_ends, quotients
 from leakcap.release.numbers.laws import law_of
 from leakcap.release.numbers.tails import Floats
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["Ratio"]
 
@@ -46,14 +44,14 @@ class Ratio(Statistic):
     name: ClassVar[str] = "ratio"
     fields: ClassVar[frozenset[str]] = frozenset({"column", "over", "when"})
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """Either a condition, or two columns."""
         one = (query.when is None) != (query.over is None)
         require(one, "when", query.name, "be given, or `over`, and not both")
         both = query.over is None or (query.column is not None and query.column != query.over)
         require(both, "column", query.name, "name another column than `over`")
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """Whether a row fulfils `when`: whoever cannot be said to, does not."""
         if query.when is None:
             return []
@@ -111,13 +109,13 @@ class Ratio(Statistic):
             return self._shares(plan, doubles(noisy[0][1::2]), doubles(noisy[0][::2]))
         step = float(plan.parts[0].unit / plan.parts[1].unit)
         least, most = self._range(plan)
-        first, second = (part.noise for part in noisy_of(plan)[:2])
+        first, second = (part.noise for part in noisy_of(plan.parts)[:2])
         scales, law = (first.width, second.width), law_of(first)
         return Answers(*quotients((noisy[0], noisy[1]), scales, (least, most), step=step, law=law))
 
     def _shares(self, plan: Plan, hits: Floats, misses: Floats) -> Answers:
         """Hits over hits and misses, or a half where there are none."""
-        noise = noisy_of(plan)[0].noise
+        noise = noisy_of(plan.parts)[0].noise
         total, scale = hits + misses, float(noise.width)
         share = np.clip(np.divide(hits, total, out=np.full(len(hits), 0.5), where=total > 0), 0.0, 1.0)
         ends = fieller_ends(

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from leakcap.release.columns.grid import Grid, grid_for
 from leakcap.release.measurements.aggregates import Known, Sum
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
+from leakcap.release.measurements.offer import Offer
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.numbers.fieller import quotients
 from leakcap.release.numbers.laws import law_of
+from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
-
-if TYPE_CHECKING:
-    from leakcap.release.measurements.offer import Offer
-    from leakcap.release.planning.plan import Plan, QueryContext
 
 __all__ = ["ColumnSum", "Mean", "count_part", "grid_answers", "sum_part"]
 
@@ -88,7 +86,7 @@ class Mean(Statistic):
             totals = (noisy[0], plus(noisy[0], -error), plus(noisy[0], error))
             value, low, high = (doubles(total) / plan.exact_count for total in totals)
         else:
-            first, second = (part.noise for part in noisy_of(plan)[:2])
+            first, second = (part.noise for part in noisy_of(plan.parts)[:2])
             within = (float(grid.low - centre), float(grid.high - centre))
             value, low, high = quotients(
                 (noisy[0], noisy[1]), (first.width, second.width), within, law=law_of(first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from leakcap.release.measurements.permute_and_flip import TopMeasurement
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers, objects
+from leakcap.release.plan import Plan, QueryContext
+from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, require
 from leakcap.release.statistics.counts import around
 from leakcap.sampling import rational_scale
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
-    from leakcap.release.planning.queries import Query
 
 __all__ = ["Top"]
 
@@ -41,13 +39,13 @@ class Top(Statistic):
         """The name as it stands in a sentence."""
         return "choice of the largest categories"
 
-    def check(self, query: Query) -> None:
+    def check(self, query: QueryFields) -> None:
         """How many, and of what."""
         super().check(query)
         require(query.top is not None and 1 <= query.top <= 100, "top", query.name, "be from 1 to 100")
         require("rank" not in (*query.by, query.column), "by", query.name, "not name a column `rank`")
 
-    def axes(self, query: Query, policy: Policy, groups: int) -> list[Axis]:
+    def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The keys, which are public."""
         name = query.column or ""
         known = policy.columns.get(name)

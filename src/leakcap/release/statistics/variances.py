@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,11 +14,9 @@ from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
 from leakcap.release.numbers.laws import law_of
+from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds
 from leakcap.release.statistics.sums import count_part, sum_part
-
-if TYPE_CHECKING:
-    from leakcap.release.planning.plan import Plan, QueryContext
 
 __all__ = ["StandardDeviation", "Variance"]
 
@@ -57,7 +55,7 @@ class Variance(Statistic):
         """Within what the bounds allow, and what the noise of all numbers together may have done."""
         grid, exact = plan.grid, plan.exact_count
         assert grid is not None
-        noises = [part.noise for part in noisy_of(plan)]
+        noises = [part.noise for part in noisy_of(plan.parts)]
         scales = [noise.width for noise in noises]
         low, high = variance_intervals(
             self.name, grid, [*map(doubles, noisy)], scales, exact, law_of(noises[0])
