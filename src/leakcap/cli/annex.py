@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,7 @@ from leakcap.cli.targets import require_target
 if TYPE_CHECKING:
     from leakcap.ledger import Ledger
     from leakcap.release import Policy
+    from leakcap.release.asking.owner import OwnerAnswers
     from leakcap.report.records import AnnexRecord
 
 __all__ = ["annex"]
@@ -39,6 +42,10 @@ def annex(
             show_default=False,
         ),
     ] = None,
+    registry: Annotated[
+        bool,
+        typer.Option("--registry", help="A draft of an entry for OpenDP's registry of deployments, as YAML."),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """What a publication's documents must say of privacy: layers, hazards, and risks as games.
@@ -47,12 +54,18 @@ def annex(
     assessment asks about, are games with their bounds. It reads the ledger's whole chain, and no data; what
     only the owner can say comes from the query file's table [annex], or is listed as not stated.
 
+    With --registry it is a draft for OpenDP's registry of deployments, in the fields of its schema.
+
     Example: leakcap annex examples/hospital/release.toml
     """
     targets = output or []
     for target in targets:
-        require_target(target, "`--output`", _ENDINGS, kept_of(source))
-    record = _record_of(source)
+        endings = (".yaml",) if registry else _ENDINGS
+        require_target(target, "`--output`", endings, kept_of(source))
+    said, record = _record_of(source)
+    if registry:
+        _enter(record, said, source, targets, json_)
+        return
     for target in targets:
         _write(record, target)
     if json_:
@@ -65,25 +78,55 @@ def annex(
         print_annex(console(), record)
 
 
-def _record_of(source: str) -> AnnexRecord:
+def _enter(
+    annexed: AnnexRecord, said: OwnerAnswers, source: str, targets: Sequence[Path], json_: bool
+) -> None:
+    """Write or print the entry for the registry."""
+    from leakcap.errors import InvalidQuery
+    from leakcap.report.records import RegistryRecord
+    from leakcap.report.render.yaml import yaml_text
+
+    for target in targets:
+        if re.fullmatch(r"[a-z0-9_]+", target.stem) is None:
+            raise InvalidQuery(
+                f"`--output` must be called by small letters, digits and underscores, as the registry asks. "
+                f"Got `{target.name}`."
+            )
+    record = RegistryRecord.of(annexed, said, source)
+    text = yaml_text(record.entry.to_dict())
+    for target in targets:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    if json_:
+        print_record(record)
+    elif targets:
+        say(f"The entry is in {', '.join(map(str, targets))}")
+    else:
+        say(text)
+
+
+def _record_of(source: str) -> tuple[OwnerAnswers, AnnexRecord]:
     from leakcap import __version__
     from leakcap.ledger import Ledger
     from leakcap.release import load_queries
+    from leakcap.release.asking.owner import OwnerAnswers
     from leakcap.report.records import AnnexRecord
 
     asked = load_queries(source) if is_query_file(source) else None
+    said = OwnerAnswers() if asked is None else asked.annex
     with Ledger.read(address(source)) as book:
         head = book.verify()
         policy = _policy_of(book, None if asked is None else asked.policy)
-        return AnnexRecord.of(
+        record = AnnexRecord.of(
             policy,
             book.entries(),
             book.balances(),
             head,
             amendments=book.amendments(),
-            answers=None if asked is None else asked.annex,
+            answers=said,
             version=__version__,
         )
+    return said, record
 
 
 def _policy_of(book: Ledger, file: Path | None) -> Policy:

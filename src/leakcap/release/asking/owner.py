@@ -59,7 +59,9 @@ class OwnerAnswers(BaseModel):
     region: Said | None = None
     sector: Sector | None = None
     first_published: date | None = None
+    product: Literal["Summary statistics", "Machine learning model"] = "Summary statistics"
     data_source: Literal["Static", "Dynamic"] | None = None
+    access_type: Literal["Interactive", "Non-interactive"] | None = None
     unprotected: Said | None = None
     preparation: Said | None = None
     sources: Said | None = None

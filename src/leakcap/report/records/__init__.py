@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         VerifyRecord,
     )
     from leakcap.report.records.owner import CheckRecord, FindingOfCheck, InitRecord
+    from leakcap.report.records.registry import RegistryRecord
     from leakcap.report.records.releases import (
         CoefficientRecord,
         DryRunRecord,
@@ -77,6 +78,7 @@ __all__ = [
     "PlannedRecord",
     "PriceRecord",
     "Record",
+    "RegistryRecord",
     "ReleaseRecord",
     "ReleasedRecord",
     "RepairRecord",
@@ -111,6 +113,7 @@ __getattr__, __dir__ = lazily(
             "VerifyRecord",
         ),
         "leakcap.report.records.owner": ("CheckRecord", "FindingOfCheck", "InitRecord"),
+        "leakcap.report.records.registry": ("RegistryRecord",),
         "leakcap.report.records.releases": (
             "CoefficientRecord",
             "DryRunRecord",

@@ -62,6 +62,7 @@ class AnnexRecord(Record):
     policy: Policy
     fingerprint: str
     spends: int
+    publications: Annotated[int, Field(description="how often answers were asked for, together or alone")]
     epsilon: Epsilon
     delta: Delta
     so_far: StatementRecord | None
@@ -106,6 +107,7 @@ class AnnexRecord(Record):
             policy=policy.model_dump(mode="json"),
             fingerprint=policy.fingerprint(),
             spends=len(entries),
+            publications=len({entry.batch for entry in entries if entry.state != "planned"}),
             epsilon=0.0 if exposure is None else exposure.epsilon,
             delta=0.0 if exposure is None else exposure.delta,
             so_far=None if total is None else total.record(),

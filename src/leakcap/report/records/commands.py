@@ -10,6 +10,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     annex,
     ledger,
     owner,
+    registry,
     releases,
     theory,
 )
