@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.audit import Audit, Batch, audit, audit_samples
+from leakcap.audit import Audit, Batched, audit, audit_samples
 from leakcap.definition import ApproxDP, Definition, PureDP
 
 TARGETS = {"Laplace": (1.0, (0.91, 0.97, 0.99)), "randomised response": (math.log(3.0), (1.04, 1.08, 1.092))}
@@ -29,14 +29,14 @@ SECONDS = (0.1, 0.3, 2.0)
 SIZES = (10_000, 100_000, 1_000_000)
 
 
-def mechanisms(generator: np.random.Generator) -> dict[str, Batch]:
+def mechanisms(generator: np.random.Generator) -> dict[str, Batched]:
     def laplace(x: Any, n: int) -> Any:
         return x + generator.laplace(size=n)
 
     def response(x: Any, n: int) -> Any:
         return np.where(generator.random(n) < 0.6, x, (x + generator.integers(1, 3, n)) % 3)
 
-    return {"Laplace": Batch(laplace), "randomised response": Batch(response)}
+    return {"Laplace": Batched(laplace), "randomised response": Batched(response)}
 
 
 def nearness(repeats: tuple[int, ...]) -> None:

@@ -118,7 +118,7 @@ def three_ways() -> None:
         with opened(policy) as ledger:
             shared: dict[str, Any] = {"policy": policy, "ledger": ledger}
             for epsilon in (0.1, 1.0, 10.0):
-                own = lecture.minimiser(lecture.Table(X[:, 0], y), P=1.0)
+                own = lecture.minimiser(lecture.LectureTable(X[:, 0], y), P=1.0)
                 noisy = [abs(own + generator.laplace(0, bound / epsilon) - 0.6) for _ in range(FITS)]
                 row = [
                     median(partial(_slope, LinearRegression, X, y, epsilon, shared)),

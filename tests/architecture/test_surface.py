@@ -35,7 +35,7 @@ ROOMS: dict[str, str] = {
         transmit_adaptively under_entropy_floor unsure_of use_of_capacity walsh
     """,
     "leakcap.audit": """
-        Audit Batch CanaryAudit Command CurvePoint Evidence Judgement Raised Verdict answer_patterns
+        Audit Batched CanaryAudit Command CurvePoint Evidence Judgement Raised Verdict answer_patterns
         audit audit_canaries audit_pairs audit_samples canary_p_value
     """,
     "leakcap.capacities": """
@@ -67,7 +67,7 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.ledger": """
         Account Amendment Answer Balance Caps Change Charge Entry Head Ledger Limits MOST_LEVELS
-        OdometerReading Paid Planned Proposed Slot SlotPlan SlotUse Spend Step Totals answer_once
+        OdometerReading Paid Planned ProgressStep Proposed Slot SlotPlan SlotUse Spend Totals answer_once
         export
     """,
     "leakcap.mechanism": """
@@ -82,10 +82,10 @@ ROOMS: dict[str, str] = {
         SquaredLoss lecture noise_multiplier_for
     """,
     "leakcap.policy": """
-        Column Policy Table load_policy
+        Column JoinedTable Policy load_policy
     """,
     "leakcap.owner": """
-        Answers Finding check draft
+        DataFault PublicAnswers check draft
     """,
     "leakcap.release": """
         Batch Column Comparison Covariances DuckDB Engine IdUnit Policy PolicyCaps Preview Price

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.audit import Batch
+from leakcap.audit import Batched
 
 
 @dataclass(frozen=True)
 class Known:
     """A batch mechanism on inputs 0 and 1, and its exact leaks."""
 
-    batch: Batch
+    batch: Batched
     epsilon: float
     information: float
     variation: float
@@ -31,7 +31,7 @@ def laplace(seed: int, epsilon: float = 1.0) -> Known:
         return x + generator.laplace(scale=1 / epsilon, size=n)
 
     return Known(
-        Batch(run),
+        Batched(run),
         epsilon,
         0.0885196402 if epsilon == 1.0 else math.nan,
         1 - math.exp(-epsilon / 2),
@@ -52,7 +52,7 @@ def response(seed: int, epsilon: float = math.log(3.0)) -> Known:
     p = keep / (keep + other)
     entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
     return Known(
-        Batch(run),
+        Batched(run),
         epsilon,
         (keep + other) * (math.log(2) - entropy),
         keep - other,
@@ -67,4 +67,4 @@ def erasure(seed: int, delta: float = 0.3) -> Known:
     def run(x: Any, n: int) -> Any:
         return np.where(generator.random(n) < delta, x, 7)
 
-    return Known(Batch(run), math.inf, delta * math.log(2), delta, lambda e: delta)
+    return Known(Batched(run), math.inf, delta * math.log(2), delta, lambda e: delta)

@@ -210,10 +210,10 @@ def test_vectors_by_coordinates_and_by_learned_scores() -> None:
         rows[flip, 0] *= -1
         return rows
 
-    from leakcap.audit import Batch
+    from leakcap.audit import Batched
 
     for run, least in ((shifted, 0.25), (woven, 0.3)):
-        found = audit(Batch(run), 0, 1, samples=8000, bits=False, seed=4)
+        found = audit(Batched(run), 0, 1, samples=8000, bits=False, seed=4)
         assert found.delta(0.0) > least
     # Five coordinates, 0.6 apart: total variation 2Φ(0.3·√5) − 1 = 0.4976.
-    assert audit(Batch(shifted), 0, 1, samples=8000, bits=False, seed=5).delta(0.0) <= 0.4976
+    assert audit(Batched(shifted), 0, 1, samples=8000, bits=False, seed=5).delta(0.0) <= 0.4976

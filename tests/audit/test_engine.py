@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 from leakcap import PrivateTable
-from leakcap.audit import Audit, Batch, Verdict, audit
+from leakcap.audit import Audit, Batched, Verdict, audit
 from leakcap.definition import PureDP
 from leakcap.release import DuckDB, Query, table
 from leakcap.release.plan import Plan
@@ -71,7 +71,14 @@ def audited(relation: str, query: dict[str, Any], samples: int, confidence: floa
         return [[float(row.value) for row in release.rows] for release in releases]
 
     return audit(
-        Batch(run), 0, 1, samples=samples, claim=PureDP(EPSILON), confidence=confidence, early=False, seed=1
+        Batched(run),
+        0,
+        1,
+        samples=samples,
+        claim=PureDP(EPSILON),
+        confidence=confidence,
+        early=False,
+        seed=1,
     )
 
 

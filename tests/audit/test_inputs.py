@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leakcap.audit import Batch, Command, Raised, Verdict, audit, audit_samples
-from leakcap.audit.outcomes import Reader
+from leakcap.audit import Batched, Command, Raised, Verdict, audit, audit_samples
+from leakcap.audit.outcomes import OutcomeReader
 from leakcap.definition import PureDP, RenyiDP
 from leakcap.errors import InvalidInput, InvalidParameter
 
@@ -77,7 +77,7 @@ def test_arrays_with_some_that_are_no_numbers() -> None:
         values[flip.random(n) < 0.1 + 0.3 * x] = np.nan
         return values
 
-    assert audit(Batch(run), 0, 1, samples=2000, seed=0).epsilon.lower > 0.8
+    assert audit(Batched(run), 0, 1, samples=2000, seed=0).epsilon.lower > 0.8
 
 
 def test_a_mechanism_that_never_runs_is_an_error() -> None:
@@ -89,9 +89,9 @@ def test_a_mechanism_that_never_runs_is_an_error() -> None:
     with pytest.raises(InvalidParameter, match="callable"):
         audit(3, 0, 1)
     with pytest.raises(InvalidInput, match="one output a run"):
-        audit(Batch(lambda x, n: [x] * (n - 1)), 0, 1)
+        audit(Batched(lambda x, n: [x] * (n - 1)), 0, 1)
     with pytest.raises(InvalidInput, match="sequence"):
-        audit(Batch(lambda x, n: x), 0, 1)
+        audit(Batched(lambda x, n: x), 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,12 @@ def test_settings_out_of_range(options: dict[str, Any], named: str) -> None:
 def test_claims_of_other_kinds_are_tested_by_what_follows() -> None:
     flip = coin(5)
     found = audit(
-        Batch(lambda x, n: x + flip.normal(size=n)), 0, 1, samples=20_000, claim=RenyiDP(2.0, 0.1), seed=0
+        Batched(lambda x, n: x + flip.normal(size=n)),
+        0,
+        1,
+        samples=20_000,
+        claim=RenyiDP(2.0, 0.1),
+        seed=0,
     )
     assert found.verdict is Verdict.VIOLATED
 
@@ -143,6 +148,6 @@ def test_command_lines() -> None:
 
 
 def test_texts_of_which_there_are_no_end() -> None:
-    reader = Reader()
+    reader = OutcomeReader()
     reader.read([f"text {i}" for i in range(3000)])
     assert len(reader.names) <= 1001

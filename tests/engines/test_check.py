@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from leakcap.owner import Finding, check
+from leakcap.owner import DataFault, check
 from leakcap.policy import load_policy
 from ledger.server import execute
 
@@ -70,7 +70,7 @@ def told(rows: list[Row]) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
-def kept(found: tuple[Finding, ...], rows: list[Row]) -> None:
+def kept(found: tuple[DataFault, ...], rows: list[Row]) -> None:
     said = {place: " ".join(f.text for f in found if f.place == place) for place in {f.place for f in found}}
     expected = told(rows)
     assert set(said) == set(expected)

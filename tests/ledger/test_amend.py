@@ -17,7 +17,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Spend, amending
-from leakcap.ledger.continuing import Terms, counted
+from leakcap.ledger.continuing import ChargeTerms, counted
 from leakcap.ledger.events import amend_row
 from leakcap.ledger.policies import keep_text
 from leakcap.ledger.rules import rules_of
@@ -272,11 +272,13 @@ def test_add_remove_one_becomes_replace_one_at_two_steps(url: str) -> None:
     ],
 )
 def test_levels(spend: Ticks, then: float | None, now: float | None, level: int | None) -> None:
-    assert counted(spend, Terms("replace-one", then), Terms("replace-one", now)).nats_level == level
+    assert (
+        counted(spend, ChargeTerms("replace-one", then), ChargeTerms("replace-one", now)).nats_level == level
+    )
 
 
 def test_large_spends() -> None:
-    both = Terms("add-remove-one", None), Terms("replace-one", None)
+    both = ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", None)
     assert counted(Ticks(41 * 10**12, 1, 0, 0), *both).delta == 10**12
     assert counted(Ticks(20 * 10**12, 10**11, 0, 0), *both).delta == 10**12
     with pytest.raises(LedgerError, match="too large to count twice"):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leakcap.audit import Batch, Verdict, audit
+from leakcap.audit import Batched, Verdict, audit
 from leakcap.definition import ApproxDP, PureDP
 from leakcap.models import PrivateGradientDescent, RenyiCurve, RidgeRegression, descent, lecture
 from leakcap.models.descent import coins
@@ -31,7 +31,9 @@ Maker = Callable[[Any, int], Any]
 
 
 def verdict(run: Maker, pair: tuple[Any, Any], claim: Any, samples: int = 30_000) -> Verdict:
-    found = audit(Batch(run), *pair, claim=claim, samples=samples, confidence=CONFIDENCE, bits=False, seed=1)
+    found = audit(
+        Batched(run), *pair, claim=claim, samples=samples, confidence=CONFIDENCE, bits=False, seed=1
+    )
     return found.verdict
 
 

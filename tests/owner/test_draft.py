@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import leakcap
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy
-from leakcap.owner import Answers, draft
+from leakcap.owner import PublicAnswers, draft
 from leakcap.owner.draft import todos
 from leakcap.policy import load_policy
 
@@ -119,7 +119,7 @@ def test_no_name_of_a_column_breaks_out(names: dict[str, str]) -> None:
         return
     if any("\ud800" <= sign <= "\udfff" for name in names for sign in name):
         return
-    policy = load_policy(tomllib.loads(draft(names, Answers("d"))))
+    policy = load_policy(tomllib.loads(draft(names, PublicAnswers("d"))))
     assert set(policy.columns) == readable
 
 
@@ -127,22 +127,22 @@ def test_no_name_of_a_column_breaks_out(names: dict[str, str]) -> None:
     ("answers", "kind", "said"),
     [
         (
-            Answers("d", id="patent"),
+            PublicAnswers("d", id="patent"),
             InvalidParameter,
             "The data has no column `patent`. Did you mean `patient`?",
         ),
-        (Answers("d", bounds={"x": (0.0, 1.0)}), InvalidParameter, "The data has no column `x`."),
-        (Answers("d", bounds={"age": (5.0, 1.0)}), InvalidPolicy, "low < high"),
-        (Answers("d", max_rows=3), InvalidParameter, "`max_rows` goes with the `id`"),
-        (Answers("d", epsilon=-1.0), InvalidPolicy, "`caps.epsilon`"),
+        (PublicAnswers("d", bounds={"x": (0.0, 1.0)}), InvalidParameter, "The data has no column `x`."),
+        (PublicAnswers("d", bounds={"age": (5.0, 1.0)}), InvalidPolicy, "low < high"),
+        (PublicAnswers("d", max_rows=3), InvalidParameter, "`max_rows` goes with the `id`"),
+        (PublicAnswers("d", epsilon=-1.0), InvalidPolicy, "`caps.epsilon`"),
         (
-            Answers("d", keys={"age": ("a",)}, bounds={"age": (0.0, 1.0)}),
+            PublicAnswers("d", keys={"age": ("a",)}, bounds={"age": (0.0, 1.0)}),
             InvalidParameter,
             "Give one of them.",
         ),
     ],
 )
-def test_answers_that_cannot_be(answers: Answers, kind: type[Exception], said: str) -> None:
+def test_answers_that_cannot_be(answers: PublicAnswers, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind) as told:
         draft({"patient": "VARCHAR", "age": "BIGINT"}, answers)
     assert said in str(told.value)
@@ -150,7 +150,7 @@ def test_answers_that_cannot_be(answers: Answers, kind: type[Exception], said: s
 
 def test_a_table_of_which_nothing_can_be_read() -> None:
     with pytest.raises(DataError, match="no column that leakcap can read"):
-        draft({"id": "VARCHAR", "moment": "INTERVAL"}, Answers("d", id="id"))
+        draft({"id": "VARCHAR", "moment": "INTERVAL"}, PublicAnswers("d", id="id"))
 
 
 def test_questions_at_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from leakcap.errors import DataError, InvalidPolicy, InvalidQuery
 from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, query_from
 from leakcap.release.columns.typed import SOURCE, Quantize, ReadColumn, joined_source
-from leakcap.release.engine.base import Statement
+from leakcap.release.engine.base import SqlStatement
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, read_totals, used_columns
 from leakcap.release.planning.price import price_of
@@ -94,7 +94,7 @@ def totals(plan: Plan, visits: Rows, people: Rows) -> list[list[int]]:
 
 
 # The statement of the plan that was asked last: all tables have one schema.
-WRITTEN: dict[int, tuple[Plan, Statement]] = {}
+WRITTEN: dict[int, tuple[Plan, SqlStatement]] = {}
 
 
 def planned(policy: Any, **fields: Any) -> Plan:

@@ -9,7 +9,7 @@ import pytest
 
 from leakcap.release.numbers.fieller import crossings
 from leakcap.release.numbers.laws import GAUSSIAN, LAPLACE, Law
-from leakcap.release.numbers.moments import Column, Product, Rows, correlation_ends, covariance_ends
+from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, correlation_ends, covariance_ends
 
 Curve = Callable[[float], float]
 
@@ -68,8 +68,8 @@ def counted(law: Law) -> tuple[Law, list[int]]:
 def test_an_interval_asks_seldom_how_far_noise_goes(law: Law) -> None:
     counting, asked = counted(law)
     count = np.array([1e7])
-    rows = Rows(count, 8.0, counting)
-    first, second = (Column(count * mean, 1e6, -819200.0, 819200.0) for mean in (3.0, -4e5))
+    rows = NoisyCounts(count, 8.0, counting)
+    first, second = (NoisySums(count * mean, 1e6, -819200.0, 819200.0) for mean in (3.0, -4e5))
     base = 819200.0**2
     squares = tuple(
         Product(count * (base - mean**2 - 2e11), 1e12, column, column, base, -1.0)

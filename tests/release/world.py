@@ -9,7 +9,7 @@ import pyarrow
 
 from leakcap.release import DuckDB, Engine, Query, attach, load_policy
 from leakcap.release.columns.typed import SOURCE
-from leakcap.release.engine.base import Columns, Statement
+from leakcap.release.engine.base import Columns, SqlStatement
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import in_order, plan_query, read_totals
 from leakcap.release.planning.statements import statement_of
@@ -83,7 +83,7 @@ def answers(plan: Plan, data: pyarrow.Table) -> list[list[int]]:
 
 FEW = 64
 # A plan is told by being itself, and kept so that its id stays its own.
-_WRITTEN: dict[tuple[int, bytes], tuple[Plan, Statement]] = {}
+_WRITTEN: dict[tuple[int, bytes], tuple[Plan, SqlStatement]] = {}
 _FOUND: dict[tuple[object, ...], Columns] = {}
 
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leakcap.bound import Bound
-from leakcap.report.render.document import Figure, Text
+from leakcap.report.render.document import NotedNumber, Text
 from leakcap.report.sections import figure_of, headline
 from leakcap.report.words import wording
 from leakcap.statement import Exposure, Statement, statement_of
@@ -196,7 +196,7 @@ def test_cut_numbers_keep_their_side(value: float, up: bool) -> None:
         if up
         else near * (1 - mp.mpf("1.1e-5")) <= told <= near + slack
     )
-    assert isinstance(Figure(text, headline_note()).text, str)
+    assert isinstance(NotedNumber(text, headline_note()).text, str)
 
 
 def headline_note() -> wording.Note:

@@ -12,12 +12,12 @@ from leakcap.audit.canaries import CanaryAudit, audit_canaries, canary_p_value
 from leakcap.audit.outcomes import Raised
 from leakcap.audit.run import audit, audit_samples
 from leakcap.audit.search import answer_patterns, audit_pairs
-from leakcap.audit.sources import Batch, Command
+from leakcap.audit.sources import Batched, Command
 from leakcap.audit.value import Audit, CurvePoint, Evidence, Judgement, Verdict
 
 __all__ = [
     "Audit",
-    "Batch",
+    "Batched",
     "CanaryAudit",
     "Command",
     "CurvePoint",

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakcap.audit.outcomes import Outcomes
-from leakcap.audit.partition import ByKind, ByScore, ByValue, Cells, Partition, Score, log_ratios
+from leakcap.audit.partition import ByKind, ByScore, ByValue, CellPartition, Cells, Score, log_ratios
 from leakcap.audit.scores import (
     Coordinate,
     CoordinateSum,
     Distance,
     Histograms,
-    Logistic,
+    LogisticScore,
     LowestBit,
     Neighbourly,
 )
@@ -33,7 +33,7 @@ MAX_COORDINATES = 16
 class Candidate:
     """A partition; `blind` when no label was used for it: then all learned samples may judge it."""
 
-    partition: Partition
+    partition: CellPartition
     blind: bool
 
 
@@ -74,7 +74,7 @@ def _scores(first: Floats, second: Floats) -> Iterator[tuple[str, Score]]:
     yield "sum of the coordinates", CoordinateSum()
     yield "exponent of the coordinates' lowest bit", LowestBit()
     yield "score of the coordinates' histograms", Histograms.learn(first, second)
-    yield "score of a logistic regression", Logistic.learn(first, second)
+    yield "score of a logistic regression", LogisticScore.learn(first, second)
     if width <= 32:
         yield "vote of the nearest neighbours", Neighbourly.learn(first, second)
 

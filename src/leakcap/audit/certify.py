@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakcap.audit.outcomes import Outcomes
-from leakcap.audit.partition import Cells, Partition
-from leakcap.audit.plan import Plan
-from leakcap.audit.rules import Decoder, Guess, TailEvent
+from leakcap.audit.partition import CellPartition, Cells
+from leakcap.audit.plan import AuditPlan
+from leakcap.audit.rules import Decoder, GuessRule, TailEvent
 from leakcap.audit.tails import fraction_lower, fraction_upper, log_odds_lower, mean_lower
 from leakcap.audit.value import CurvePoint, Evidence
 from leakcap.numeric.logspace import Floats
 
 __all__ = [
     "Holdout",
-    "Limits",
+    "LeakLimits",
     "certify_curve",
     "certify_delta",
     "certify_epsilon",
@@ -30,7 +30,7 @@ SHARES = (0.85, 0.1, 0.05)
 
 
 @dataclass(frozen=True)
-class Limits:
+class LeakLimits:
     """A lower limit on a leak; an upper limit on what the same rule shows; its estimate; the evidence."""
 
     lower: float
@@ -51,13 +51,13 @@ class Holdout:
         self.sizes = len(first), len(second)
         self._kept: dict[int, tuple[Floats, Floats]] = {}
 
-    def counts(self, partition: Partition) -> tuple[Floats, Floats]:
+    def counts(self, partition: CellPartition) -> tuple[Floats, Floats]:
         """How often each cell came under each input."""
         if id(partition) not in self._kept:
             self._kept[id(partition)] = partition.counts(self.first), partition.counts(self.second)
         return self._kept[id(partition)]
 
-    def evidence(self, partition: Partition, cells: Cells, speaks_for: str) -> Evidence:
+    def evidence(self, partition: CellPartition, cells: Cells, speaks_for: str) -> Evidence:
         """The counts of one event."""
         first, second = self.counts(partition)
         return Evidence(
@@ -69,7 +69,7 @@ class Holdout:
         )
 
 
-def certify_epsilon(fresh: Holdout, plan: Plan, level: float) -> Limits:
+def certify_epsilon(fresh: Holdout, plan: AuditPlan, level: float) -> LeakLimits:
     """The ε of pure DP, exact: under ε-DP right guesses are at most Bin(guesses, e^ε/(1+e^ε)).
 
     The guessing rule is fixed beforehand, outputs may have any law, and both directions count at once.
@@ -84,7 +84,9 @@ def certify_epsilon(fresh: Holdout, plan: Plan, level: float) -> Limits:
     return found[0] if best.lower <= found[0].lower else best
 
 
-def _guessed(fresh: Holdout, partition: Partition, guess: Guess, level: float, above: float) -> Limits:
+def _guessed(
+    fresh: Holdout, partition: CellPartition, guess: GuessRule, level: float, above: float
+) -> LeakLimits:
     first, second = fresh.counts(partition)
     right = int(first[guess.first].sum() + second[guess.second].sum())
     wrong = int(second[guess.first].sum() + first[guess.second].sum())
@@ -96,10 +98,10 @@ def _guessed(fresh: Holdout, partition: Partition, guess: Guess, level: float, a
     lower = log_odds_lower(right, right + wrong, level)
     upper = -log_odds_lower(wrong, right + wrong, above)
     estimate = math.log((right + 0.5) / (wrong + 0.5))
-    return Limits(max(lower, 0.0), max(upper, 0.0), max(estimate, 0.0), evidence)
+    return LeakLimits(max(lower, 0.0), max(upper, 0.0), max(estimate, 0.0), evidence)
 
 
-def certify_curve(fresh: Holdout, plan: Plan, level: float) -> tuple[CurvePoint, ...]:
+def certify_curve(fresh: Holdout, plan: AuditPlan, level: float) -> tuple[CurvePoint, ...]:
     """Events with limits of both probabilities, all together at the level: Clopper–Pearson, Bonferroni."""
     share = level / max(2 * len(plan.tests), 1)
     points = []
@@ -119,8 +121,8 @@ def certify_curve(fresh: Holdout, plan: Plan, level: float) -> tuple[CurvePoint,
 
 
 def certify_delta(
-    fresh: Holdout, partition: Partition, test: TailEvent, epsilon: float, level: float
-) -> Limits:
+    fresh: Holdout, partition: CellPartition, test: TailEvent, epsilon: float, level: float
+) -> LeakLimits:
     """δ(ε) by one event: the mean over trials of 2·1{event, likely input} − 2e^ε·1{event, unlikely input}."""
     first, second = (float(c[test.cells].sum()) for c in fresh.counts(partition))
     hits, misses = (first, second) if test.forward else (second, first)
@@ -130,12 +132,12 @@ def certify_delta(
     counts = np.array([hits, misses, trials - hits - misses])
     evidence = (fresh.evidence(partition, test.cells, "first" if test.forward else "second"),)
     found = _mean_limits(values, counts, test.spread, level, evidence)
-    return Limits(found.lower, min(found.upper, 1.0), found.estimate, evidence)
+    return LeakLimits(found.lower, min(found.upper, 1.0), found.estimate, evidence)
 
 
 def certify_gain(
-    fresh: Holdout, partition: Partition, decoder: Decoder, spread: float, level: float
-) -> Limits:
+    fresh: Holdout, partition: CellPartition, decoder: Decoder, spread: float, level: float
+) -> LeakLimits:
     """Mutual information at the decoder's prior: the mean of ln(posterior/prior) of the truth.
 
     Source: Barber & Agakov 2003.
@@ -147,17 +149,17 @@ def certify_gain(
 
 def _mean_limits(
     values: Floats, counts: Floats, spread: float, level: float, evidence: tuple[Evidence, ...] = ()
-) -> Limits:
+) -> LeakLimits:
     """Two one-sided limits of a mean; the stake is best for the learned spread."""
     trials = max(float(counts.sum()), 1.0)
     mean = float(values @ counts) / trials
     bet = math.sqrt(2.0 * math.log(1.0 / level) / trials) / spread
     lower = mean_lower(values, counts, level, bet=bet)
     upper = -mean_lower(-values, counts, level, bet=bet)
-    return Limits(max(lower, 0.0), max(upper, 0.0), max(mean, 0.0), evidence)
+    return LeakLimits(max(lower, 0.0), max(upper, 0.0), max(mean, 0.0), evidence)
 
 
-def certify_variation(fresh: Holdout, partition: Partition, decoder: Decoder, level: float) -> Limits:
+def certify_variation(fresh: Holdout, partition: CellPartition, decoder: Decoder, level: float) -> LeakLimits:
     """Total variation, exact: all labels are guessed, right ones are Bin(runs, (1 + advantage)/2)."""
     first, second = fresh.counts(partition)
     ours = decoder.first > decoder.second
@@ -165,4 +167,4 @@ def certify_variation(fresh: Holdout, partition: Partition, decoder: Decoder, le
     trials = max(sum(fresh.sizes), 1)
     lower = 2.0 * fraction_lower(right, trials, level) - 1.0
     upper = 2.0 * fraction_upper(right, trials, level) - 1.0
-    return Limits(max(lower, 0.0), max(upper, 0.0), max(2.0 * right / trials - 1.0, 0.0))
+    return LeakLimits(max(lower, 0.0), max(upper, 0.0), max(2.0 * right / trials - 1.0, 0.0))

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from leakcap.audit.certify import (
     Holdout,
-    Limits,
+    LeakLimits,
     certify_delta,
     certify_epsilon,
     certify_gain,
     certify_variation,
 )
-from leakcap.audit.plan import Plan
+from leakcap.audit.plan import AuditPlan
 from leakcap.audit.value import Judgement, Verdict
 from leakcap.definition import (
     MIDP,
@@ -63,7 +63,12 @@ def refutable(claim: Definition, epsilon: float | None = None) -> Definition:
 
 
 def judge(
-    claim: Definition, tested: Definition, fresh: Holdout, plan: Plan, level: float, tolerance: float
+    claim: Definition,
+    tested: Definition,
+    fresh: Holdout,
+    plan: AuditPlan,
+    level: float,
+    tolerance: float,
 ) -> Judgement:
     """The verdict on a claim by what `tested`, which follows from it, says of this pair."""
     quantity, claimed, limits = _measured(tested, fresh, plan, level)
@@ -72,7 +77,9 @@ def judge(
     return Judgement(claim, quantity, claimed, limits.lower, limits.upper, verdict, needed)
 
 
-def _measured(tested: Definition, fresh: Holdout, plan: Plan, level: float) -> tuple[str, float, Limits]:
+def _measured(
+    tested: Definition, fresh: Holdout, plan: AuditPlan, level: float
+) -> tuple[str, float, LeakLimits]:
     match tested:
         case PureDP(epsilon):
             return "ε", epsilon, certify_epsilon(fresh, plan, level)
@@ -82,11 +89,11 @@ def _measured(tested: Definition, fresh: Holdout, plan: Plan, level: float) -> t
             return "information in nats", nats, certify_gain(fresh, *plan.decoder, plan.spread, level)
         case _:
             tv = certify_variation(fresh, *plan.decoder, level)
-            found = Limits(math.log1p(tv.lower), math.log1p(tv.upper), math.log1p(tv.estimate))
+            found = LeakLimits(math.log1p(tv.lower), math.log1p(tv.upper), math.log1p(tv.estimate))
             return "maximal leakage in nats", tested.threshold, found
 
 
-def _verdict(claimed: float, limits: Limits, tolerance: float) -> Verdict:
+def _verdict(claimed: float, limits: LeakLimits, tolerance: float) -> Verdict:
     if limits.lower > claimed:
         return Verdict.VIOLATED
     return Verdict.CONSISTENT if limits.upper <= _allowed(claimed, tolerance) else Verdict.UNDECIDED
@@ -97,7 +104,7 @@ def _allowed(claimed: float, tolerance: float) -> float:
     return claimed * (1.0 + tolerance) + 0.1 * tolerance
 
 
-def _needed(claimed: float, limits: Limits, tolerance: float, fresh: Holdout) -> int:
+def _needed(claimed: float, limits: LeakLimits, tolerance: float, fresh: Holdout) -> int:
     """Limits close in as one over the root of the number of samples; rare events as one over the number."""
     now = max(1.0, sum(fresh.sizes) / 2)
     width = max(limits.upper - limits.estimate, limits.estimate - limits.lower)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leakcap.errors import InvalidInput
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Outcomes", "Raised", "Reader"]
+__all__ = ["OutcomeReader", "Outcomes", "Raised"]
 
 MAX_KINDS = 1000
 """Texts and the like beyond this many different ones count as one."""
@@ -68,13 +68,13 @@ class Outcomes:
 
 
 @dataclass
-class Reader:
+class OutcomeReader:
     """Turns raw outputs into `Outcomes`, with one list of kinds for a whole audit.
 
     The first number or vector settles the number of coordinates; vectors of other lengths are kinds.
     Infinite and NaN outputs are kinds too.
 
-    >>> Reader().read([1.5, float("nan"), Raised("ValueError")]).kinds.tolist()
+    >>> OutcomeReader().read([1.5, float("nan"), Raised("ValueError")]).kinds.tolist()
     [0, 1, 2]
     """
 

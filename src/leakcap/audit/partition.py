@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from leakcap.audit.outcomes import Outcomes
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["ByKind", "ByScore", "ByValue", "Cells", "Partition", "Score", "log_ratios"]
+__all__ = ["ByKind", "ByScore", "ByValue", "CellPartition", "Cells", "Score", "log_ratios"]
 
 Cells = NDArray[np.int64]
 Score = Callable[[Floats], Floats]
 """From coordinates of shape (n, d) to one number for each output."""
 
 
-class Partition(ABC):
+class CellPartition(ABC):
     """Cells 0, …, size − 1, with an `order` in which the likelihood ratio is meant to rise."""
 
     order: Cells
@@ -63,7 +63,7 @@ def log_ratios(first: Floats, second: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class ByKind(Partition):
+class ByKind(CellPartition):
     """What kind of output it is: a number, a text, an exception; the values of numbers are ignored."""
 
     names: tuple[str, ...]
@@ -85,7 +85,7 @@ class ByKind(Partition):
 
 
 @dataclass(frozen=True)
-class ByValue(Partition):
+class ByValue(CellPartition):
     """Each of the values that a score takes is a cell; values not seen when learning share the last one."""
 
     name: str
@@ -115,7 +115,7 @@ class ByValue(Partition):
 
 
 @dataclass(frozen=True)
-class ByScore(Partition):
+class ByScore(CellPartition):
     """Intervals of a score: cell i is edges[i−1] < score ≤ edges[i]; what is no number has cells of its own.
 
     `kinds` are the kinds without coordinates that were seen when learning.

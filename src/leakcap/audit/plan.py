@@ -10,12 +10,12 @@ import numpy as np
 
 from leakcap.audit.candidates import Candidate, candidates
 from leakcap.audit.outcomes import Outcomes
-from leakcap.audit.partition import Partition
+from leakcap.audit.partition import CellPartition
 from leakcap.audit.rules import (
     BOLD,
     CAUTION,
     Decoder,
-    Guess,
+    GuessRule,
     TailEvent,
     choose_decoder,
     choose_guess,
@@ -24,7 +24,7 @@ from leakcap.audit.rules import (
 )
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Plan", "TrainingCounts", "make_plan"]
+__all__ = ["AuditPlan", "TrainingCounts", "make_plan"]
 
 Z = 1.645
 CURVE = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -45,7 +45,7 @@ class TrainingCounts:
 class _Tried:
     """A partition with the counts that may judge it, in two halves."""
 
-    partition: Partition
+    partition: CellPartition
     first: tuple[Floats, Floats]
     second: tuple[Floats, Floats]
 
@@ -59,21 +59,21 @@ class _Tried:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AuditPlan:
     """What is certified: guesses (a cautious, a bold and a pure one), events of the curve, a decoder."""
 
-    guesses: tuple[tuple[Partition, Guess], ...]
-    tests: tuple[tuple[Partition, TailEvent], ...]
-    claim_tests: Mapping[float, tuple[Partition, TailEvent]]
+    guesses: tuple[tuple[CellPartition, GuessRule], ...]
+    tests: tuple[tuple[CellPartition, TailEvent], ...]
+    claim_tests: Mapping[float, tuple[CellPartition, TailEvent]]
     """By ε, for claims on δ(ε)."""
-    decoder: tuple[Partition, Decoder]
+    decoder: tuple[CellPartition, Decoder]
     spread: float
     """Standard deviation of what the decoder gains in a trial, as learned."""
 
 
 def make_plan(
     learned: TrainingCounts, names: Sequence[str], *, bits: bool, ats: Sequence[float] = ()
-) -> Plan:
+) -> AuditPlan:
     """Try all candidates on the learned samples; `ats` are the ε of claims on δ(ε)."""
     tried = [
         _try(candidate, learned)
@@ -88,7 +88,7 @@ def make_plan(
     chosen = {at: _best_test(tried, learned.certifying, at) for at in {*ats, *(s * top for s in CURVE)}}
     curve = [chosen[share * top] for share in CURVE]
     partition, decoder, spread = _best_decoder(tried, learned.certifying)
-    return Plan(
+    return AuditPlan(
         guesses=guesses,
         tests=tuple({_key(p, t): (p, t) for p, t in curve if len(t.cells)}.values()),
         claim_tests={at: chosen[at] for at in ats},
@@ -97,7 +97,7 @@ def make_plan(
     )
 
 
-def _key(partition: Partition, test: TailEvent) -> tuple[int, bytes, bool]:
+def _key(partition: CellPartition, test: TailEvent) -> tuple[int, bytes, bool]:
     return id(partition), np.sort(test.cells).tobytes(), test.forward
 
 
@@ -113,7 +113,7 @@ def _try(candidate: Candidate, learned: TrainingCounts) -> _Tried:
     return _Tried(part, *pairs)
 
 
-def _best_guess(tried: list[_Tried], certifying: int, caution: float) -> tuple[Partition, Guess]:
+def _best_guess(tried: list[_Tried], certifying: int, caution: float) -> tuple[CellPartition, GuessRule]:
     options = [
         (
             t.partition,
@@ -124,7 +124,7 @@ def _best_guess(tried: list[_Tried], certifying: int, caution: float) -> tuple[P
     return max(options, key=lambda option: option[1].forecast)
 
 
-def _best_pure(tried: list[_Tried]) -> tuple[Partition, Guess]:
+def _best_pure(tried: list[_Tried]) -> tuple[CellPartition, GuessRule]:
     options = [(t, choose_pure(t.partition.order, *t.counts)) for t in tried]
     # Partitions are judged by different numbers of samples: parts of these are compared.
     best, guess = max(
@@ -133,7 +133,7 @@ def _best_pure(tried: list[_Tried]) -> tuple[Partition, Guess]:
     return best.partition, guess
 
 
-def _best_test(tried: list[_Tried], certifying: int, epsilon: float) -> tuple[Partition, TailEvent]:
+def _best_test(tried: list[_Tried], certifying: int, epsilon: float) -> tuple[CellPartition, TailEvent]:
     options = [
         (
             t.partition,
@@ -144,7 +144,7 @@ def _best_test(tried: list[_Tried], certifying: int, epsilon: float) -> tuple[Pa
     return max(options, key=lambda option: option[1].forecast)
 
 
-def _best_decoder(tried: list[_Tried], certifying: int) -> tuple[Partition, Decoder, float]:
+def _best_decoder(tried: list[_Tried], certifying: int) -> tuple[CellPartition, Decoder, float]:
     """The partition whose decoder, learned on one half, does best on the other; then learned on both."""
 
     def promise(t: _Tried) -> tuple[float, float]:

@@ -15,7 +15,7 @@ __all__ = [
     "BOLD",
     "CAUTION",
     "Decoder",
-    "Guess",
+    "GuessRule",
     "TailEvent",
     "choose_decoder",
     "choose_guess",
@@ -30,7 +30,7 @@ BOLD = 0.5
 
 
 @dataclass(frozen=True)
-class Guess:
+class GuessRule:
     """Guess the first input on some cells, the second on others, and pass on the rest."""
 
     first: Cells
@@ -62,7 +62,7 @@ class Decoder:
 
 def choose_guess(
     order: Cells, first: Floats, second: Floats, *, growth: float, z: float, caution: float = CAUTION
-) -> Guess:
+) -> GuessRule:
     """The two tails of `order` whose share of right guesses promises the highest lower bound on ε.
 
     `growth` is the number of certifying samples for each learned one, `z` the normal quantile of the
@@ -81,10 +81,10 @@ def choose_guess(
     i, j = np.unravel_index(int(best.argmax()), best.shape)
     low, high = order[:i], order[j:]
     pair = (high, low) if best is up else (low, high)
-    return Guess(*pair, float(best[i, j]))
+    return GuessRule(*pair, float(best[i, j]))
 
 
-def choose_pure(order: Cells, first: Floats, second: Floats) -> Guess:
+def choose_pure(order: Cells, first: Floats, second: Floats) -> GuessRule:
     """The two tails of `order` with the most right guesses and no wrong one; the forecast is their number.
 
     Where one input never gives an output, the bound grows with the logarithm of the number of samples.
@@ -101,7 +101,7 @@ def choose_pure(order: Cells, first: Floats, second: Floats) -> Guess:
             order[max(high, low) :] if sizes[1] > 0.1 * sizes[0] else order[:0],
         )
         right = sum(sizes)
-        options.append(Guess(*(tails[::-1] if forward else tails), right))
+        options.append(GuessRule(*(tails[::-1] if forward else tails), right))
     return max(options, key=lambda guess: guess.forecast)
 
 

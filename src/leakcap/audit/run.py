@@ -19,8 +19,8 @@ from leakcap.audit.certify import (
     certify_variation,
 )
 from leakcap.audit.judge import judge, refutable
-from leakcap.audit.outcomes import Outcomes, Reader
-from leakcap.audit.plan import Plan, TrainingCounts, make_plan
+from leakcap.audit.outcomes import OutcomeReader, Outcomes
+from leakcap.audit.plan import AuditPlan, TrainingCounts, make_plan
 from leakcap.audit.sources import Runner, runner
 from leakcap.audit.value import Audit, Verdict
 from leakcap.bound import Bound
@@ -28,7 +28,7 @@ from leakcap.definition import ApproxDP, Definition
 from leakcap.errors import InvalidInput, require
 from leakcap.progress import Progress, progress
 
-__all__ = ["Settings", "audit", "audit_samples"]
+__all__ = ["AuditSettings", "audit", "audit_samples"]
 
 METHOD = "samples"
 GRID = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
@@ -43,7 +43,7 @@ OVERFLOW = 1 / 500
 
 
 @dataclass(frozen=True)
-class Settings:
+class AuditSettings:
     """How an audit is done.
 
     `confidence` of each bound; `learn`: the part of the samples that rules are learned on; `tolerance`: how
@@ -102,7 +102,7 @@ def audit(
     True
     """
     _require_samples(samples)
-    settings = Settings(claim, confidence, learn, tolerance, bits)
+    settings = AuditSettings(claim, confidence, learn, tolerance, bits)
     looking = early and (claim is not None or watch is not None)
     sizes = _looks(2 * samples) if looking else [2 * samples]
     with progress("Auditing") as tick:
@@ -135,9 +135,9 @@ def audit_samples(
     >>> audit_samples(coin.random(2000) < 0.5, coin.random(2000) < 0.9, seed=0).epsilon.lower > 1.0
     True
     """
-    settings = Settings(claim, confidence, learn, tolerance, bits)
+    settings = AuditSettings(claim, confidence, learn, tolerance, bits)
     generator = np.random.default_rng(seed)
-    reader = Reader()
+    reader = OutcomeReader()
     given = [reader.read(outputs) for outputs in (first, second)]
     least = min(map(len, given))
     _require_samples(least)
@@ -178,7 +178,7 @@ class Samples:
     """Samples of both inputs, in the order in which trials with fair labels take them."""
 
     def __init__(
-        self, reader: Reader, pools: tuple[Outcomes, Outcomes], generator: np.random.Generator
+        self, reader: OutcomeReader, pools: tuple[Outcomes, Outcomes], generator: np.random.Generator
     ) -> None:
         self.reader, self._pools, self._generator = reader, pools, generator
         self._marks: dict[int, int] = {0: 0}
@@ -225,7 +225,7 @@ class Trials(Samples):
         self._run, self._inputs, self._tick, self._most = run, (first, second), tick, most
         self._chunk = 64
         empty = Outcomes(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool), np.zeros((0, 0)))
-        super().__init__(Reader(), (empty, empty), generator)
+        super().__init__(OutcomeReader(), (empty, empty), generator)
 
     def upto(self, trials: int) -> None:
         """Run what is missing; each chunk takes some tenths of a second, so that progress shows."""
@@ -254,7 +254,7 @@ class Trials(Samples):
         return outcomes
 
 
-def _look(trials: Samples, size: int, settings: Settings, level: float) -> Audit:
+def _look(trials: Samples, size: int, settings: AuditSettings, level: float) -> Audit:
     """All bounds from the first `size` trials."""
     trials.upto(size)
     learned = min(max(int(settings.learn * size), min(LEARN_LEAST, size // 4)), LEARN_MOST)
@@ -283,7 +283,9 @@ def _look(trials: Samples, size: int, settings: Settings, level: float) -> Audit
     )
 
 
-def _plan(learned: TrainingCounts, reader: Reader, settings: Settings) -> tuple[Definition | None, Plan]:
+def _plan(
+    learned: TrainingCounts, reader: OutcomeReader, settings: AuditSettings
+) -> tuple[Definition | None, AuditPlan]:
     """The plan, and the claim in the form in which it is tested."""
     if settings.claim is None:
         return None, make_plan(learned, reader.names, bits=settings.bits)
@@ -303,7 +305,7 @@ def _plan(learned: TrainingCounts, reader: Reader, settings: Settings) -> tuple[
     return max((o for o in options if isinstance(o, ApproxDP)), key=promise), plan
 
 
-def _failures(reader: Reader, parts: list[tuple[Outcomes, Outcomes]]) -> dict[str, tuple[int, int]]:
+def _failures(reader: OutcomeReader, parts: list[tuple[Outcomes, Outcomes]]) -> dict[str, tuple[int, int]]:
     """How often each kind of exception came on each input. Raises when there is nothing else on either."""
     found: dict[str, tuple[int, int]] = {}
     for name, code in reader.raised().items():

@@ -8,7 +8,15 @@ import numpy as np
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Coordinate", "CoordinateSum", "Distance", "Histograms", "Logistic", "LowestBit", "Neighbourly"]
+__all__ = [
+    "Coordinate",
+    "CoordinateSum",
+    "Distance",
+    "Histograms",
+    "LogisticScore",
+    "LowestBit",
+    "Neighbourly",
+]
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ class Histograms:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class LogisticScore:
     """Logistic regression on the coordinates, their squares and, where they are few, their products."""
 
     centre: Floats
@@ -114,11 +122,11 @@ class Logistic:
         return np.hstack(parts)
 
     @staticmethod
-    def learn(first: Floats, second: Floats) -> Logistic:
+    def learn(first: Floats, second: Floats) -> LogisticScore:
         """Newton's method on the penalised likelihood."""
         pooled = np.concatenate([first, second])
         low, centre, high = np.quantile(pooled, [0.25, 0.5, 0.75], axis=0)
-        model = Logistic(centre, np.where(high > low, high - low, 1.0), np.zeros(0))
+        model = LogisticScore(centre, np.where(high > low, high - low, 1.0), np.zeros(0))
         features = model._features(pooled)
         labels = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
         weights = np.zeros(features.shape[1])
@@ -127,7 +135,7 @@ class Logistic:
             slope = features.T @ (labels - chance) - weights
             curve = (features * (chance * (1 - chance))[:, None]).T @ features + np.eye(len(weights))
             weights = weights + np.linalg.solve(curve, slope)
-        return Logistic(model.centre, model.spread, weights)
+        return LogisticScore(model.centre, model.spread, weights)
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from leakcap.audit.outcomes import Raised
 from leakcap.errors import InvalidInput, InvalidParameter
 from leakcap.mechanism import Mechanism
 
-__all__ = ["Batch", "Command", "Runner", "runner"]
+__all__ = ["Batched", "Command", "Runner", "runner"]
 
 Runner = Callable[[Any, int], Any]
 """Given an input and a number of runs, the sequence of outputs."""
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batched:
     """A callable that does many runs at once: `function(input, runs)` gives one output for each run.
 
-    >>> Batch(lambda x, n: [x] * n).function(3, 2)
+    >>> Batched(lambda x, n: [x] * n).function(3, 2)
     [3, 3]
     """
 
@@ -101,13 +101,13 @@ class Command:
 def runner(mechanism: object) -> Runner:
     """How to run a mechanism many times on one input.
 
-    An exception of a single run is an output. One that a `Batch` raises says nothing about a single run and
+    An exception of a single run is an output. One that a `Batched` raises says nothing about a single run and
     stops the audit.
 
     >>> list(runner(lambda x: x + 1)(1, 2))
     [2, 2]
     """
-    if isinstance(mechanism, Batch):
+    if isinstance(mechanism, Batched):
         return mechanism.function
     if isinstance(mechanism, Command):
         return mechanism.batch
@@ -117,7 +117,7 @@ def runner(mechanism: object) -> Runner:
         return _one_by_one(mechanism)
     raise InvalidParameter(
         f"`mechanism` of `audit` must be callable. Got {type(mechanism).__name__}. "
-        "Give a function of one input, `Batch(function)`, `Command(line)` or a leakcap mechanism."
+        "Give a function of one input, `Batched(function)`, `Command(line)` or a leakcap mechanism."
     )
 
 

@@ -96,12 +96,12 @@ def _exit(claimed: Definition | None, found: Audit) -> None:
 
 
 def _run(mechanism: str, first: str, second: str, batch: bool, options: dict[str, Any]) -> Audit:
-    from leakcap.audit import Batch, Command, audit
+    from leakcap.audit import Batched, Command, audit
 
     if not _DOTTED.fullmatch(mechanism):
         return audit(Command(mechanism), _value(first), _value(second), **options)
     function = _function(mechanism)
-    return audit(Batch(function) if batch else function, _value(first), _value(second), **options)
+    return audit(Batched(function) if batch else function, _value(first), _value(second), **options)
 
 
 def _drawn(first: str, second: str, options: dict[str, Any]) -> Audit:

@@ -21,7 +21,7 @@ from leakcap.gain import Gain
 from leakcap.leakage import Hyper
 
 if TYPE_CHECKING:
-    from leakcap.leakage.findings import Finding
+    from leakcap.leakage.findings import Leak
 
 __all__ = ["channel", "channel_record", "read_gain", "read_prior"]
 
@@ -110,7 +110,7 @@ def channel_record(file: Path, asked: _Asked | None = None) -> dict[str, Any]:
     return record
 
 
-def _found(file: Path, asked: _Asked) -> tuple[Channel, list[float], list[Finding]]:
+def _found(file: Path, asked: _Asked) -> tuple[Channel, list[float], list[Leak]]:
     from leakcap.leakage.findings import findings
 
     matrix = Channel.load(file)

@@ -33,7 +33,7 @@ Url = Annotated[
 ]
 
 
-class Form(StrEnum):
+class ExportFormat(StrEnum):
     """What an export is written as."""
 
     csv = "csv"
@@ -216,7 +216,7 @@ def repair(
 @ledger.command("export")
 def export_(
     url: Url,
-    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.csv,
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.csv,
     output: Annotated[
         Path | None, typer.Option(help="The file; without it, standard output.", show_default=False)
     ] = None,

@@ -15,7 +15,7 @@ from leakcap.credentials import without_credentials
 from leakcap.errors import InvalidParameter, InvalidQuery
 
 if TYPE_CHECKING:
-    from leakcap.owner import Answers
+    from leakcap.owner import PublicAnswers
 
 __all__ = ["check", "init"]
 
@@ -79,7 +79,7 @@ def init(
 
     Example: leakcap init examples/hospital/patients.parquet --id patient_id --bounds mean_radius=0:50
     """
-    from leakcap.owner import Answers, draft
+    from leakcap.owner import PublicAnswers, draft
     from leakcap.owner.draft import todos
     from leakcap.release.engine import attach
     from leakcap.report.records import InitRecord
@@ -89,7 +89,7 @@ def init(
         if output.exists() or output.is_symlink():
             raise InvalidQuery(f"`--output` may not replace `{output}`. Name a new file.")
     columns = attach(data, table=table).columns()
-    answers = Answers(
+    answers = PublicAnswers(
         dataset=dataset or table or Path(data).stem,
         id=id_,
         max_rows=max_rows,
@@ -133,7 +133,7 @@ def _ends(text: str, name: str) -> tuple[float, float]:
     raise InvalidParameter(f"`bounds` of `{name}` must be two numbers, as in 0:120. Got {text!r}.")
 
 
-def _asked(columns: dict[str, str], given: Answers) -> Answers:
+def _asked(columns: dict[str, str], given: PublicAnswers) -> PublicAnswers:
     """The answers of somebody at the terminal; an empty one leaves a TODO."""
     from dataclasses import replace
 
@@ -200,7 +200,7 @@ def check(
 
     Example: leakcap check examples/hospital/release.toml --show
     """
-    from leakcap.owner import Finding
+    from leakcap.owner import DataFault
     from leakcap.owner import check as check_data
     from leakcap.owner.draft import todos
     from leakcap.policy import load_policy
@@ -227,7 +227,7 @@ def check(
     found = list(check_data(place, known, table=table, tables=tables))
     left = todos(policy.read_text(encoding="utf-8"))
     if left:
-        found.append(Finding(policy.name, "note", f"{left} of its questions are open, each marked TODO."))
+        found.append(DataFault(policy.name, "note", f"{left} of its questions are open, each marked TODO."))
     problems = sum(one.grade == "problem" for one in found)
     if json_:
         print_record(CheckRecord.of(known.dataset, found))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel, as_prior
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Cells", "allowed", "cells_of", "mixture", "rows_of"]
+__all__ = ["JointCells", "allowed", "cells_of", "mixture", "rows_of"]
 
 
 def allowed(channel: Channel, prior: ArrayLike) -> tuple[Channel, Floats]:
@@ -47,7 +47,7 @@ def mixture(channel: Channel, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Cells:
+class JointCells:
     """The cells (x, y) with C_xy > 0: where they are, C_xy, π_x and q_y; `width` outputs in all."""
 
     x: NDArray[np.intp]
@@ -79,7 +79,7 @@ class Cells:
         return result
 
 
-def cells_of(channel: Channel, prior: ArrayLike) -> Cells:
+def cells_of(channel: Channel, prior: ArrayLike) -> JointCells:
     """The cells with joint mass; errors are `InvalidPrior`.
 
     >>> cells_of(Channel([[1.0, 0.0], [0.5, 0.5]]), [0.5, 0.5]).y.tolist()
@@ -94,4 +94,4 @@ def cells_of(channel: Channel, prior: ArrayLike) -> Cells:
         x = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
         keep = table.data > 0
         x, y, chance = x[keep], table.indices[keep].astype(np.intp), table.data[keep]
-    return Cells(x, y, chance, weights[x], mixture(channel, weights), channel.shape[1])
+    return JointCells(x, y, chance, weights[x], mixture(channel, weights), channel.shape[1])

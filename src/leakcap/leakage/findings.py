@@ -17,7 +17,7 @@ from leakcap.divergence import Divergence, Renyi, TotalVariation
 from leakcap.errors import InvalidParameter
 from leakcap.gain import Gain
 
-__all__ = ["Finding", "findings"]
+__all__ = ["Leak", "findings"]
 
 
 _FMS = "Fernandes, McIver & Sadeghi 2022"
@@ -63,7 +63,7 @@ _FORMULAS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Leak:
     """One measure of a channel: to whom it leaks, what it is called, its value and unit."""
 
     section: str
@@ -108,7 +108,7 @@ def findings(
     neighbours: Neighbours | None = None,
     adversaries: Mapping[str, Adversary] | None = None,
     individuals: bool = False,
-) -> list[Finding]:
+) -> list[Leak]:
     """Capacities first, then leakages under the prior, then towards the gain.
 
     `adversaries` are further ones, by the name that they are shown under; `neighbours` are the secrets that
@@ -146,16 +146,16 @@ def evaluated(value: float, channel: Channel, unit: str = "nats", how: str = "")
     return Bound.rounded(value, 2 * sum(channel.shape) + 32, size=1.0, method=method, unit=unit)
 
 
-def _between(channel: Channel, orders: Sequence[float], compared: Neighbours) -> Iterator[Finding]:
+def _between(channel: Channel, orders: Sequence[float], compared: Neighbours) -> Iterator[Leak]:
     where = "between any two secrets" if compared.pairs is None else "between neighbouring secrets"
-    yield Finding(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf), compared))
-    yield Finding(where, "total variation", capacity(channel, TotalVariation(), compared))
-    yield Finding(where, "Kullback–Leibler", capacity(channel, Renyi(1.0), compared))
+    yield Leak(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf), compared))
+    yield Leak(where, "total variation", capacity(channel, TotalVariation(), compared))
+    yield Leak(where, "Kullback–Leibler", capacity(channel, Renyi(1.0), compared))
     for alpha in orders:
-        yield Finding(where, f"Rényi, α = {alpha:g}", capacity(channel, Renyi(alpha), compared))
+        yield Leak(where, f"Rényi, α = {alpha:g}", capacity(channel, Renyi(alpha), compared))
 
 
-def _seen_by(channel: Channel, name: str, who: Adversary, orders: Sequence[float]) -> Iterator[Finding]:
+def _seen_by(channel: Channel, name: str, who: Adversary, orders: Sequence[float]) -> Iterator[Leak]:
     """The adversary's capacities by all rulers that a definition with this adversary uses."""
     rulers: dict[str, Divergence] = {"α = 1": Renyi(1.0)}
     rulers |= {f"α = {alpha:g}": Renyi(alpha) for alpha in orders}
@@ -169,14 +169,14 @@ def _seen_by(channel: Channel, name: str, who: Adversary, orders: Sequence[float
             refused = error
             continue
         fitting += 1
-        yield Finding(f"seen by {name}", f"capacity, {ruler}", bound)
+        yield Leak(f"seen by {name}", f"capacity, {ruler}", bound)
     if refused is not None and not fitting:
         raise refused
 
 
-def _of_people(channel: Channel, prior: ArrayLike) -> Iterator[Finding]:
+def _of_people(channel: Channel, prior: ArrayLike) -> Iterator[Leak]:
     joining = leakage.joining_change(channel)
-    yield Finding("about any person, whatever is believed", "change of a belief by joining", joining)
+    yield Leak("about any person, whatever is believed", "change of a belief by joining", joining)
     people = leakage.each_individual(leakage.privacies, channel, prior)
     for person, found in enumerate(people):
         for name, value in (
@@ -186,32 +186,32 @@ def _of_people(channel: Channel, prior: ArrayLike) -> Iterator[Finding]:
             ("mutual-information privacy", found.mutual_information),
         ):
             bound = evaluated(value, channel, how=", the others averaged by the prior")
-            yield Finding(f"about person {person}, under the prior", name, bound)
+            yield Leak(f"about person {person}, under the prior", name, bound)
 
 
-def _any_belief(channel: Channel, orders: Sequence[float]) -> Iterator[Finding]:
+def _any_belief(channel: Channel, orders: Sequence[float]) -> Iterator[Leak]:
     where = "at most, whatever is believed"
-    yield Finding(where, "Shannon capacity", capacity(channel, Renyi(1.0), AllPriors()))
+    yield Leak(where, "Shannon capacity", capacity(channel, Renyi(1.0), AllPriors()))
     for alpha in orders:
-        yield Finding(where, f"Sibson capacity, α = {alpha:g}", capacity(channel, Renyi(alpha), AllPriors()))
+        yield Leak(where, f"Sibson capacity, α = {alpha:g}", capacity(channel, Renyi(alpha), AllPriors()))
         joint = capacity(channel, Renyi(alpha), AllPriorsJoint())
-        yield Finding(where, f"level-α capacity, α = {alpha:g}", joint)
-    yield Finding(where, "maximal leakage", capacity(channel, Renyi(math.inf), AllPriors()))
-    yield Finding(where, "Bayes capacity", leakage.bayes_capacity(channel))
-    yield Finding(where, "lift capacity (e^ε)", leakage.lift_capacity(channel))
+        yield Leak(where, f"level-α capacity, α = {alpha:g}", joint)
+    yield Leak(where, "maximal leakage", capacity(channel, Renyi(math.inf), AllPriors()))
+    yield Leak(where, "Bayes capacity", leakage.bayes_capacity(channel))
+    yield Leak(where, "lift capacity (e^ε)", leakage.lift_capacity(channel))
 
 
-def _under(channel: Channel, prior: ArrayLike, orders: Sequence[float]) -> Iterator[Finding]:
+def _under(channel: Channel, prior: ArrayLike, orders: Sequence[float]) -> Iterator[Leak]:
     where = "under the prior"
 
-    def plain(name: str, value: float, unit: str = "nats") -> Finding:
-        return Finding(where, name, evaluated(value, channel, unit))
+    def plain(name: str, value: float, unit: str = "nats") -> Leak:
+        return Leak(where, name, evaluated(value, channel, unit))
 
     yield plain("mutual information", leakage.mutual_information(channel, prior))
     for alpha in orders:
         yield plain(f"Sibson, α = {alpha:g}", leakage.sibson(channel, prior, alpha=alpha))
         yield plain(f"Arimoto, α = {alpha:g}", leakage.arimoto(channel, prior, alpha=alpha))
-        yield Finding(where, f"Csiszár, α = {alpha:g}", leakage.csiszar(channel, prior, alpha=alpha))
+        yield Leak(where, f"Csiszár, α = {alpha:g}", leakage.csiszar(channel, prior, alpha=alpha))
         yield plain(f"joint Rényi, α = {alpha:g}", leakage.joint_renyi(channel, prior, alpha=alpha))
     yield plain("lift", leakage.lift(channel, prior), "ratio")
     yield plain("log-lift", leakage.log_lift(channel, prior))
@@ -221,11 +221,11 @@ def _under(channel: Channel, prior: ArrayLike, orders: Sequence[float]) -> Itera
     yield plain("guessing entropy after", leakage.posterior_guessing_entropy(channel, prior), "guesses")
 
 
-def _towards(channel: Channel, prior: ArrayLike, gain: Gain) -> Iterator[Finding]:
+def _towards(channel: Channel, prior: ArrayLike, gain: Gain) -> Iterator[Leak]:
     where = "towards the gain"
 
-    def plain(name: str, value: float, unit: str) -> Finding:
-        return Finding(where, name, evaluated(value, channel, unit))
+    def plain(name: str, value: float, unit: str) -> Leak:
+        return Leak(where, name, evaluated(value, channel, unit))
 
     yield plain("vulnerability before", leakage.g_vulnerability(prior, gain), "worth")
     for case, max_case in (("on average", False), ("worst output", True)):

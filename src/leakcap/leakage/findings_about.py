@@ -12,7 +12,7 @@ from leakcap.capacities import capacity
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.gain import Gain
-from leakcap.leakage.findings import Finding, evaluated
+from leakcap.leakage.findings import Leak, evaluated
 
 __all__ = ["correlated_findings"]
 
@@ -25,7 +25,7 @@ UNDER, ANY_BELIEF, ANY_CORRELATION = (
 
 def correlated_findings(
     channel: Channel, correlation: Channel, prior: ArrayLike, gain: Gain | None
-) -> list[Finding]:
+) -> list[Leak]:
     """First under the prior about Z, then over all of them, then what no correlation can pass.
 
     Raises `InvalidPrior`, and `InvalidChannel` where the correlation's outputs are not the channel's secrets.
@@ -42,30 +42,30 @@ def correlated_findings(
     return [finding for part in parts for finding in part]
 
 
-def _under(cascade: Channel, prior: ArrayLike) -> Iterator[Finding]:
+def _under(cascade: Channel, prior: ArrayLike) -> Iterator[Leak]:
     for name, value, unit in (
         ("mutual information", leakage.mutual_information(cascade, prior), "nats"),
         ("lift", leakage.lift(cascade, prior), "ratio"),
         ("log-lift", leakage.log_lift(cascade, prior), "nats"),
     ):
-        yield Finding(UNDER, name, evaluated(value, cascade, unit))
+        yield Leak(UNDER, name, evaluated(value, cascade, unit))
 
 
-def _towards(cascade: Channel, prior: ArrayLike, gain: Gain | None) -> Iterator[Finding]:
+def _towards(cascade: Channel, prior: ArrayLike, gain: Gain | None) -> Iterator[Leak]:
     if gain is None:
         return
     before = leakage.g_vulnerability(prior, gain)
-    yield Finding(UNDER, "vulnerability before", evaluated(before, cascade, "worth"))
+    yield Leak(UNDER, "vulnerability before", evaluated(before, cascade, "worth"))
     for case, max_case in (("on average", False), ("worst output", True)):
         after = leakage.posterior_vulnerability(cascade, prior, gain, max_case=max_case)
-        yield Finding(UNDER, f"vulnerability after, {case}", evaluated(after, cascade, "worth"))
+        yield Leak(UNDER, f"vulnerability after, {case}", evaluated(after, cascade, "worth"))
         if gain.nonnegative:
             ratio = leakage.g_leakage(cascade, prior, gain, max_case=max_case)
             name = f"multiplicative leakage, {case}"
-            yield Finding(UNDER, name, evaluated(ratio, cascade, "ratio"))
+            yield Leak(UNDER, name, evaluated(ratio, cascade, "ratio"))
 
 
-def _limits(channel: Channel, where: str) -> Iterator[Finding]:
-    yield Finding(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf)))
-    yield Finding(where, "Bayes capacity", leakage.dalenius_capacity(channel))
-    yield Finding(where, "lift capacity (e^ε)", leakage.dalenius_capacity(channel, max_case=True))
+def _limits(channel: Channel, where: str) -> Iterator[Leak]:
+    yield Leak(where, "ε, the largest log ratio", capacity(channel, Renyi(math.inf)))
+    yield Leak(where, "Bayes capacity", leakage.dalenius_capacity(channel))
+    yield Leak(where, "lift capacity (e^ε)", leakage.dalenius_capacity(channel, max_case=True))

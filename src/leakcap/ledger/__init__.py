@@ -31,8 +31,8 @@ from leakcap.ledger.values import (
     Entry,
     Head,
     OdometerReading,
+    ProgressStep,
     Spend,
-    Step,
     Totals,
 )
 
@@ -56,12 +56,12 @@ __all__ = [
     "OdometerReading",
     "Paid",
     "Planned",
+    "ProgressStep",
     "Proposed",
     "Slot",
     "SlotPlan",
     "SlotUse",
     "Spend",
-    "Step",
     "Totals",
     "answer_once",
     "export",

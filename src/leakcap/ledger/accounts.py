@@ -14,7 +14,7 @@ from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge
 
-__all__ = ["Batch", "Booked", "book"]
+__all__ = ["Booked", "BookedBatch", "book"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Booked:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BookedBatch:
     """A batch as it would be booked: the new totals and accounts, and from which level of people's own caps
     on each charge counts people (None where people have none)."""
 
@@ -48,7 +48,7 @@ def book(
     asked: Sequence[Ticks],
     time: str,
     label: str,
-) -> Batch:
+) -> BookedBatch:
     """The batch, nothing of it written yet; `BudgetExceeded` naming every cap that any would pass."""
     whole = total(t.on_everything(c.slot) for c, t in zip(charges, asked, strict=True))
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
@@ -67,7 +67,7 @@ def book(
         booked.append(Booked(scope, name, total([spent, mine]), stands))
     floors, levels, more = _people(connection, state, charges, asked, label)
     refuse(passed, more)
-    return Batch(total([state.spent, whole]), [*booked, *levels], floors)
+    return BookedBatch(total([state.spent, whole]), [*booked, *levels], floors)
 
 
 def _people(

@@ -23,7 +23,7 @@ from leakcap.ledger.rules import rules_of
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, replace_state, save_account
-from leakcap.ledger.sums import Regime, Sums, documents_of, terms_of_all
+from leakcap.ledger.sums import Regime, RunningSums, documents_of, terms_of_all
 from leakcap.ledger.values import Amendment, Balance
 from leakcap.ledger.verification import proven_sums
 
@@ -67,7 +67,7 @@ class Planned:
     rows: list[dict[str, Any]]
     texts: dict[str, str]
     state: State
-    sums: Sums
+    sums: RunningSums
 
 
 def plan(connection: Connection, proposed: Proposed, clock: Callable[[], datetime], label: str) -> Planned:

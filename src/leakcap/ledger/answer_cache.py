@@ -25,7 +25,7 @@ from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.ticks import AMOUNTS, Ticks
-from leakcap.ledger.values import Answer, Charge, Step
+from leakcap.ledger.values import Answer, Charge, ProgressStep
 
 __all__ = [
     "agree",
@@ -125,13 +125,13 @@ def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
     return Answer(entry, json.loads(found["answer"]), people_from(json.loads(asked["details"])))
 
 
-def steps_of(connection: Connection, entry: int, label: str) -> dict[int, Step]:
+def steps_of(connection: Connection, entry: int, label: str) -> dict[int, ProgressStep]:
     """What was seen of an entry's run, by the step that it went on from."""
     query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "progress").order_by(EVENT.c.seq)
     steps = {}
     for row in map(dict, connection.execute(query).mappings()):
         _require_unedited(row, label)
-        steps[row["batch"]] = Step(int(json.loads(row["details"])["to"]), json.loads(row["answer"]))
+        steps[row["batch"]] = ProgressStep(int(json.loads(row["details"])["to"]), json.loads(row["answer"]))
     return steps
 
 

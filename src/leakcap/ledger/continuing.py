@@ -36,7 +36,7 @@ from leakcap.ledger.curve import ORDERS, two_steps
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks
 
 __all__ = [
-    "Terms",
+    "ChargeTerms",
     "alike",
     "counted",
     "document_of",
@@ -54,7 +54,7 @@ _KEEP = "Keep the policy's {}; what the ledger records stays spent."
 
 
 @dataclass(frozen=True)
-class Terms:
+class ChargeTerms:
     """In which sense a spend was charged: the neighbouring relation, and the order of its level."""
 
     neighbours: str
@@ -73,13 +73,13 @@ def document_of(text: str, fingerprint: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def terms_of(document: Mapping[str, Any], alpha: float | None) -> Terms:
+def terms_of(document: Mapping[str, Any], alpha: float | None) -> ChargeTerms:
     """The terms of what is charged under a policy.
 
     >>> terms_of({"neighbours": "replace-one"}, 2.0)
     Terms(neighbours='replace-one', alpha=2.0)
     """
-    return Terms(str(document.get("neighbours")), alpha)
+    return ChargeTerms(str(document.get("neighbours")), alpha)
 
 
 def require_continuing(earlier: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> None:
@@ -198,11 +198,11 @@ def _require_same_owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> None
         )
 
 
-def counted(ticks: Ticks, then: Terms, now: Terms) -> Ticks:
+def counted(ticks: Ticks, then: ChargeTerms, now: ChargeTerms) -> Ticks:
     """What a spend that was charged on the terms of then counts for on those of now.
 
     >>> tenth = Ticks(100_000_000_000, 0, 5, 7, None, 5 * 10**9, 1)
-    >>> counted(tenth, Terms("add-remove-one", None), Terms("replace-one", 2.0)).numbers
+    >>> counted(tenth, Terms("add-remove-one", None), ChargeTerms("replace-one", 2.0)).numbers
     (200000000000, 0, 5, 7, 40000000000, 20000000000, 1)
     """
     level = _level(ticks, then, now)
@@ -241,7 +241,7 @@ def _two_steps(epsilon: int, delta: int) -> int:
     return min(ticks, TICKS_PER_UNIT)
 
 
-def _level(ticks: Ticks, then: Terms, now: Terms) -> int | None:
+def _level(ticks: Ticks, then: ChargeTerms, now: ChargeTerms) -> int | None:
     if now.alpha is None:
         return None
     if then.alpha is not None and now.alpha <= then.alpha and ticks.nats_level is not None:

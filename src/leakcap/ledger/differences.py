@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from leakcap.ledger.continuing import Terms, alike
+from leakcap.ledger.continuing import ChargeTerms, alike
 from leakcap.ledger.values import Change
 
 __all__ = ["carried_words", "differences"]
@@ -30,10 +30,10 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change,
     return tuple(_change(name, before.get(name), after.get(name)) for name in names)
 
 
-def carried_words(earlier: Sequence[Terms], now: Terms) -> str:
+def carried_words(earlier: Sequence[ChargeTerms], now: ChargeTerms) -> str:
     """How what was spent on the terms of every earlier policy counts on those of now.
 
-    >>> carried_words([Terms("replace-one", None)], Terms("replace-one", None))
+    >>> carried_words([ChargeTerms("replace-one", None)], ChargeTerms("replace-one", None))
     'What was spent before counts as it was charged, in every currency.'
     """
     words, public = [], ""

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, Select, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
-from leakcap.ledger.continuing import Terms, alike, counted, meaning, same_questions
+from leakcap.ledger.continuing import ChargeTerms, alike, counted, meaning, same_questions
 from leakcap.ledger.events import columns_of, entry_of, regime_of, ticks_of
 from leakcap.ledger.schema import EVENT, POLICY
 from leakcap.ledger.state import State
@@ -87,7 +87,7 @@ class Counting:
     """From what was charged under each policy to what it counts for now."""
 
     starts: tuple[int, ...]
-    terms: tuple[Terms, ...]
+    terms: tuple[ChargeTerms, ...]
 
     def entry(self, found: RowMapping) -> Entry:
         """The entry of a reserved row, with what its spend counts for now."""

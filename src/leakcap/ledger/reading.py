@@ -33,7 +33,7 @@ from leakcap.ledger.values import (
     Entry,
     Head,
     OdometerReading,
-    Step,
+    ProgressStep,
     Totals,
 )
 from leakcap.ledger.verification import verify_chain
@@ -110,7 +110,7 @@ class LedgerReader:
         with self._database.reading() as connection:
             return answer_cache.of_entry(connection, entry, self.url)
 
-    def steps(self, entry: int) -> dict[int, Step]:
+    def steps(self, entry: int) -> dict[int, ProgressStep]:
         """What `mark_progress` recorded of this entry's run, by the step that it went on from."""
         with self._database.reading() as connection:
             return answer_cache.steps_of(connection, entry, self.url)

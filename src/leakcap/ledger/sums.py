@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from leakcap.errors import LedgerError
-from leakcap.ledger.continuing import Terms, counted, document_of, require_continuing, terms_of
+from leakcap.ledger.continuing import ChargeTerms, counted, document_of, require_continuing, terms_of
 from leakcap.ledger.people import SCOPE, Levels
 from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
-__all__ = ["Regime", "Sums", "documents_of", "terms_of_all"]
+__all__ = ["Regime", "RunningSums", "documents_of", "terms_of_all"]
 
 _COLUMN = 2**63 - 1
 
@@ -27,7 +27,7 @@ class Regime:
 
 
 @dataclass
-class Sums:
+class RunningSums:
     """What was spent on every account, in the terms of the policy that governs now."""
 
     regimes: list[Regime] = field(default_factory=list)
@@ -124,7 +124,7 @@ def documents_of(policies: Sequence[str], texts: Mapping[str, str]) -> list[dict
     return documents
 
 
-def terms_of_all(regimes: Sequence[Regime], texts: Mapping[str, str]) -> list[Terms]:
+def terms_of_all(regimes: Sequence[Regime], texts: Mapping[str, str]) -> list[ChargeTerms]:
     """The terms of each regime."""
     documents = documents_of([regime.policy for regime in regimes], texts)
     return [terms_of(d, regime.rules.alpha) for d, regime in zip(documents, regimes, strict=True)]

@@ -30,8 +30,8 @@ __all__ = [
     "Entry",
     "Head",
     "OdometerReading",
+    "ProgressStep",
     "Spend",
-    "Step",
     "Totals",
 ]
 
@@ -234,7 +234,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgressStep:
     """A recorded step of a run in several: to which step it went on, and the values that were seen there."""
 
     to: int

@@ -17,7 +17,7 @@ from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import plan_read, proven
 from leakcap.ledger.state import State, load_state, sums_of
-from leakcap.ledger.sums import Regime, Sums
+from leakcap.ledger.sums import Regime, RunningSums
 from leakcap.ledger.ticks import NOTHING, Ticks
 from leakcap.ledger.values import Head
 
@@ -32,7 +32,7 @@ def verify_chain(connection: Connection, label: str, anchor: str | None) -> Head
     return Head(state.rows, state.head)
 
 
-def proven_sums(connection: Connection, label: str, anchor: str | None = None) -> tuple[State, Sums]:
+def proven_sums(connection: Connection, label: str, anchor: str | None = None) -> tuple[State, RunningSums]:
     """The state and the sums that follow from a chain that was read from the first row to the last."""
     query = select(EVENT).order_by(EVENT.c.seq).execution_options(yield_per=1000)
     seen = _Seen(label, texts_of_all(connection))
@@ -66,7 +66,7 @@ class _Seen:
     def __init__(self, label: str, texts: Mapping[str, str]) -> None:
         self.label, self.texts = label, texts
         self.seq, self.entries, self.versions = 0, 0, 0
-        self.head, self.time, self.sums = START, "", Sums()
+        self.head, self.time, self.sums = START, "", RunningSums()
         self.owner = ""
 
     def add(self, row: Mapping[str, Any]) -> None:

@@ -28,8 +28,8 @@ from leakcap.release.table import open_ledger
 from leakcap.sampling.rational import printed
 
 __all__ = [
-    "Account",
-    "Answered",
+    "FitAccount",
+    "FitAnswer",
     "approximate_spend",
     "asked_of",
     "check_epsilon",
@@ -127,7 +127,7 @@ def check_epsilon(epsilon: object, delta: object, owner: str) -> None:
 
 
 @dataclass(frozen=True)
-class Answered:
+class FitAnswer:
     """Released values of a fit, by which entry they were paid, and whether they were known already."""
 
     entry: int
@@ -136,7 +136,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Account:
+class FitAccount:
     """A policy with its ledger, open for one fit."""
 
     policy: Policy
@@ -156,7 +156,7 @@ class Account:
         ledger: Ledger | str | Path | None,
         analyst: str,
         owner: str,
-    ) -> Iterator[Account]:
+    ) -> Iterator[FitAccount]:
         """The account of a model; a ledger given by its URL is closed again."""
         require(policy is not None, "policy", owner, "be given: it says who is protected", policy)
         require(ledger is not None, "ledger", owner, "be given: it holds the caps", ledger)
@@ -175,7 +175,7 @@ class Account:
             yield cls(checked, held, analyst)
 
     @classmethod
-    def of_table(cls, table: PrivateTable, analyst: str) -> Account:
+    def of_table(cls, table: PrivateTable, analyst: str) -> FitAccount:
         """A table's policy and ledger, which count instead of the model's."""
         account = cls(table.policy, table.ledger, analyst or table.analyst)
         account.check_policy()
@@ -209,7 +209,7 @@ class Account:
 
     def answered(
         self, fit: Charge, draw: Callable[[Entry], Floats], *, data: str = "", fresh: bool = False
-    ) -> Answered:
+    ) -> FitAnswer:
         """What the ledger remembers of this very fit, for free; or else reserve, draw, record.
 
         `data` names the state of the table; without a name nothing is remembered. What fails after the
@@ -226,8 +226,8 @@ class Account:
         (paid,) = answer_once(self.ledger, [fit], prepare, data=data, analyst=self.analyst, fresh=fresh)
         if paid.computed is None:
             known = np.array(paid.answer.values, dtype=np.float64)
-            return Answered(paid.answer.entry, known, repeated=True)
-        return Answered(paid.answer.entry, paid.computed, repeated=False)
+            return FitAnswer(paid.answer.entry, known, repeated=True)
+        return FitAnswer(paid.answer.entry, paid.computed, repeated=False)
 
     def release(self, entry: int, values: Floats) -> None:
         """Record a fit's released values, and that they leave."""

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from leakcap.errors import LedgerError
-from leakcap.ledger import Entry, Ledger, Step
-from leakcap.models.budget import Account
+from leakcap.ledger import Entry, Ledger, ProgressStep
+from leakcap.models.budget import FitAccount
 from leakcap.models.values import Floats
 
 __all__ = ["Checkpoint", "note_step", "resumed"]
@@ -70,7 +70,7 @@ class Checkpoint:
         return found
 
 
-def note_step(account: Account, before: Checkpoint, after: Checkpoint) -> None:
+def note_step(account: FitAccount, before: Checkpoint, after: Checkpoint) -> None:
     """Record that the run went on from one step to another, with what is seen of it.
 
     Raises `LedgerError` where another run went on from that step before.
@@ -79,7 +79,7 @@ def note_step(account: Account, before: Checkpoint, after: Checkpoint) -> None:
     account.ledger.mark_progress(before.entry, steps, values, analyst=account.analyst)
 
 
-def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]:
+def resumed(account: FitAccount, path: Path, text: str) -> tuple[Entry, Checkpoint]:
     """The reservation of a run and its last step seen, if it may go on under the same settings.
 
     Raises `LedgerError` where the run has finished, where nothing says which run it is, where its settings or
@@ -109,7 +109,7 @@ def resumed(account: Account, path: Path, text: str) -> tuple[Entry, Checkpoint]
     return entry, last
 
 
-def _older_notes(ledger: Ledger, entries: Sequence[Entry], run: int) -> dict[int, Step]:
+def _older_notes(ledger: Ledger, entries: Sequence[Entry], run: int) -> dict[int, ProgressStep]:
     """What leakcap 0.1 noted of a run, as queries of price zero: what was seen must not be run again."""
     seen = {}
     for note in entries:
@@ -119,7 +119,7 @@ def _older_notes(ledger: Ledger, entries: Sequence[Entry], run: int) -> dict[int
         answer = ledger.answer(note.id)
         if answer is None:
             raise LedgerError(f"Entry {note.id} of the ledger has no parameters to go on from. Fit anew.")
-        seen[int(words[1])] = Step(int(note.details["to"]), answer.values)
+        seen[int(words[1])] = ProgressStep(int(note.details["to"]), answer.values)
     return seen
 
 

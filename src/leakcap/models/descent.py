@@ -16,7 +16,7 @@ from leakcap.apart import apart
 from leakcap.errors import InvalidParameter, LedgerError, require
 from leakcap.ledger import Entry, Spend
 from leakcap.ledger.curve import ORDERS
-from leakcap.models.budget import Account, asked_of, check_epsilon
+from leakcap.models.budget import FitAccount, asked_of, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
 from leakcap.models.examples import Examples
@@ -145,7 +145,7 @@ class PrivateGradientDescent(PrivateModel):
 
     def _behind(
         self, table: PrivateTable, features: Sequence[str], target: str, where: str | None
-    ) -> tuple[Account, Examples]:
+    ) -> tuple[FitAccount, Examples]:
         self._require_apart(table.files)
         return super()._behind(table, features, target, where)
 
@@ -163,7 +163,9 @@ class PrivateGradientDescent(PrivateModel):
     def _targets(self, y: NDArray[Any]) -> Floats:
         return self._loss.encode(y)
 
-    def _run(self, account: Account, examples: Examples, *, fresh: bool, saved: Path | None = None) -> Self:
+    def _run(
+        self, account: FitAccount, examples: Examples, *, fresh: bool, saved: Path | None = None
+    ) -> Self:
         self._require_apart(
             [account.ledger.url, *([self.policy] if isinstance(self.policy, str | Path) else [])]
         )
@@ -197,7 +199,7 @@ class PrivateGradientDescent(PrivateModel):
         self.curve_, self.spend_ = curve, spend
         return self
 
-    def _descend(self, account: Account, at: Checkpoint, data: _Data, batch: float, most: int) -> Floats:
+    def _descend(self, account: FitAccount, at: Checkpoint, data: _Data, batch: float, most: int) -> Floats:
         theta, done = at.theta, at.step
         try:
             for step in range(at.step + 1, self.steps + 1):
@@ -214,7 +216,7 @@ class PrivateGradientDescent(PrivateModel):
             raise
         return theta
 
-    def _noted(self, account: Account, before: Checkpoint, after: Checkpoint) -> Checkpoint:
+    def _noted(self, account: FitAccount, before: Checkpoint, after: Checkpoint) -> Checkpoint:
         """In the ledger first; without a checkpoint nobody can go on, and nothing is noted."""
         if self.checkpoint is None:
             return before

@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from leakcap.errors import require
 from leakcap.models.values import Floats
 
-__all__ = ["Axis", "ball_integers", "exact_products"]
+__all__ = ["GridAxis", "ball_integers", "exact_products"]
 
 _EXACT = 2**53
 _MOST_COLUMNS = 2**12
 
 
 @dataclass(frozen=True)
-class Axis:
+class GridAxis:
     """A bounded number as an integer: round(clamp(x)·2^exponent) − centre, within ±largest.
 
-    >>> Axis.of((0.0, 50.0), bits=10)
-    Axis(bounds=(0.0, 50.0), exponent=5, least=0, most=1600, centre=800)
+    >>> GridAxis.of((0.0, 50.0), bits=10)
+    GridAxis(bounds=(0.0, 50.0), exponent=5, least=0, most=1600, centre=800)
     """
 
     bounds: tuple[float, float]
@@ -37,19 +37,25 @@ class Axis:
     centre: int
 
     @classmethod
-    def of(cls, bounds: tuple[float, float], *, bits: int) -> Axis:
+    def of(cls, bounds: tuple[float, float], *, bits: int) -> GridAxis:
         """The finest grid with powers of two on which the half range has at most 2^bits steps.
 
         Steps are not finer than what doubles near the bounds can tell apart.
         """
         low, high = float(bounds[0]), float(bounds[1])
-        require(-1e90 <= low < high <= 1e90, "bounds", "Axis", "be finite, low < high, within ±1e90", bounds)
+        require(
+            -1e90 <= low < high <= 1e90,
+            "bounds",
+            "GridAxis",
+            "be finite, low < high, within ±1e90",
+            bounds,
+        )
         half = Fraction(high) / 2 - Fraction(low) / 2
         furthest = max(abs(Fraction(low)), abs(Fraction(high)))
         exponent = min(_floor_log2(Fraction(1 << bits) / half), 51 - _floor_log2(furthest))
         scale = Fraction(2) ** exponent
         least, most = round(low * scale), round(high * scale)
-        require(most > least, "bounds", "Axis", "be further apart than doubles of their size", bounds)
+        require(most > least, "bounds", "GridAxis", "be further apart than doubles of their size", bounds)
         return cls((low, high), exponent, least, most, (least + most) // 2)
 
     @property

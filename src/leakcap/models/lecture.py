@@ -20,11 +20,11 @@ import numpy as np
 from leakcap.errors import InvalidQuery, require
 from leakcap.models.values import Floats
 
-__all__ = ["Table", "lecture_bound", "minimiser", "neighbouring_tables", "release", "ridge_bound"]
+__all__ = ["LectureTable", "lecture_bound", "minimiser", "neighbouring_tables", "release", "ridge_bound"]
 
 
 @dataclass(frozen=True)
-class Table:
+class LectureTable:
     """A table of the lecture with one feature: |x| ≤ M and |y| ≤ N, each of shape (n,)."""
 
     x: Floats
@@ -53,10 +53,10 @@ def ridge_bound(*, n: int, M: float, N: float, P: float, ridge: float) -> float:
     return 2.0 * M * (N + P * M) / (n * ridge)
 
 
-def minimiser(table: Table, *, P: float, ridge: float = 0.0) -> float:
+def minimiser(table: LectureTable, *, P: float, ridge: float = 0.0) -> float:
     """argmin over |θ| ≤ P of Σ(y − θx)²/(2n) + λθ²/2, for one feature: a quotient, clamped.
 
-    >>> minimiser(Table(np.array([1.0]), np.array([3.0])), P=2.0)
+    >>> minimiser(LectureTable(np.array([1.0]), np.array([3.0])), P=2.0)
     2.0
     """
     x, y = table.x, table.y
@@ -64,7 +64,7 @@ def minimiser(table: Table, *, P: float, ridge: float = 0.0) -> float:
     return min(max(quotient, -P), P)
 
 
-def neighbouring_tables(n: int = 1000) -> tuple[Table, Table]:
+def neighbouring_tables(n: int = 1000) -> tuple[LectureTable, LectureTable]:
     """Tables that differ in one row of n, with M = 0.01, N = P = k = 1: their minimisers are 2 apart.
 
     >>> one, other = neighbouring_tables()
@@ -75,10 +75,10 @@ def neighbouring_tables(n: int = 1000) -> tuple[Table, Table]:
     x[0] = 0.01
     one, other = np.zeros(n), np.zeros(n)
     one[0], other[0] = 1.0, -1.0
-    return Table(x, one), Table(x, other)
+    return LectureTable(x, one), LectureTable(x, other)
 
 
-def release(table: Table, *, epsilon: float, P: float) -> NoReturn:
+def release(table: LectureTable, *, epsilon: float, P: float) -> NoReturn:
     """Always refuses: noise of the lecture's scale protects nobody.
 
     >>> release(neighbouring_tables()[0], epsilon=1.0, P=1.0)

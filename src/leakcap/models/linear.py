@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.models.budget import Account, Answered, asked_of, check_epsilon
+from leakcap.models.budget import FitAccount, FitAnswer, asked_of, check_epsilon
 from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
 from leakcap.models.least_squares import Intervals, coefficients, frame_of, noise_level, possible
@@ -80,7 +80,7 @@ class LinearRegression(PrivateModel):
         self._check()
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
-        account, engine = Account.of_table(table, self.analyst), table.engine
+        account, engine = FitAccount.of_table(table, self.analyst), table.engine
         # Written out before the commit, so that nothing after it can fail because of the query.
         statement = query.statement(plan, engine, table.ledger.seed)
         query.check(engine)
@@ -111,7 +111,7 @@ class LinearRegression(PrivateModel):
             raise InvalidParameter("`target_bounds` of `LinearRegression` must be given: they are public.")
         return [*pairs, self.target_bounds]
 
-    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+    def _run(self, account: FitAccount, examples: Examples, *, fresh: bool) -> Self:
         bounds = self._box(examples.features)
         plan = Moments.plan(bounds, account.policy, epsilon=self.epsilon, delta=self.delta)
         text = f"second moments of {examples.features} features and a target within {bounds}"
@@ -124,7 +124,7 @@ class LinearRegression(PrivateModel):
 
     def _paid(
         self,
-        account: Account,
+        account: FitAccount,
         plan: Moments,
         text: str,
         totals: Callable[[], list[int]],
@@ -139,7 +139,7 @@ class LinearRegression(PrivateModel):
         )
         return self._solve(plan, found)
 
-    def _solve(self, plan: Moments, found: Answered) -> Self:
+    def _solve(self, plan: Moments, found: FitAnswer) -> Self:
         moments = found.values
         frame = frame_of(plan, fit_intercept=self.fit_intercept)
         theta, ridge = coefficients(moments, frame, noise_level(plan, frame))

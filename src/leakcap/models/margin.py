@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Entry
-from leakcap.models.budget import Account, approximate_spend, asked_of, check_epsilon, pure_spend
+from leakcap.models.budget import FitAccount, approximate_spend, asked_of, check_epsilon, pure_spend
 from leakcap.models.examples import Examples
 from leakcap.models.integers import ball_integers
 from leakcap.models.margin_objective import MarginObjective
@@ -88,7 +88,7 @@ class MarginClassifier(PrivateModel):
     def _centred(self) -> bool:
         return self.fit_intercept
 
-    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+    def _run(self, account: FitAccount, examples: Examples, *, fresh: bool) -> Self:
         noise = self.noise(
             examples.features, replace=account.replace, rows=account.policy.units, most=examples.most
         )

@@ -8,11 +8,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidQuery
-from leakcap.models.integers import Axis
+from leakcap.models.integers import GridAxis
 from leakcap.models.moments import Moments
 from leakcap.release import Policy
 from leakcap.release.columns.typed import ExactSum, Quantize, aliased, column
-from leakcap.release.engine import Engine, Statement
+from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
@@ -60,10 +60,10 @@ class MomentQuery:
             outer = outer.where(known, copy=False)
         return outer
 
-    def _columns(self, plan: Moments) -> list[tuple[int, tuple[str, Axis]]]:
+    def _columns(self, plan: Moments) -> list[tuple[int, tuple[str, GridAxis]]]:
         return list(enumerate(zip(self.names, plan.axes, strict=True), 1))
 
-    def _steps(self, name: str, axis: Axis) -> Quantize:
+    def _steps(self, name: str, axis: GridAxis) -> Quantize:
         fill = self.policy.columns[name].fill
         missing = None
         if fill is not None:
@@ -92,12 +92,12 @@ class MomentQuery:
         used = (*self.names, *(n for n in used_columns(self._count) if n not in self.names))
         check_schema(engine.columns(), used, self.policy)
 
-    def statement(self, plan: Moments, engine: Engine, seed: str = "") -> Statement:
+    def statement(self, plan: Moments, engine: Engine, seed: str = "") -> SqlStatement:
         """As the engine runs it; its quick way only where no sum can be too large for that."""
         statement = engine.write(self.tree(plan, seed))
         return statement if plan.fits_doubles else replace(statement, quick=None)
 
-    def run(self, statement: Statement, engine: Engine) -> list[int]:
+    def run(self, statement: SqlStatement, engine: Engine) -> list[int]:
         """The exact totals, in integers."""
         (row,) = engine.run(statement).rows()
         if not all(isinstance(total, int) for total in row):

@@ -31,7 +31,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.ledger import Spend
 from leakcap.models.budget import gaussian_spend, pure_spend
 from leakcap.models.calibrate import ROUNDED, exact_rho, gaussian_variance
-from leakcap.models.integers import Axis
+from leakcap.models.integers import GridAxis
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy
@@ -76,7 +76,7 @@ class Moments:
     (6, 6.0)
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[GridAxis, ...]
     policy: Policy
     epsilon: float
     delta: float
@@ -103,7 +103,7 @@ class Moments:
                 f"`epsilon` of `LinearRegression` must be larger for {factors - 1} columns of {rows} rows a "
                 f"unit. Got {epsilon!r}."
             )
-        return cls(tuple(Axis.of(pair, bits=bits) for pair in bounds), policy, epsilon, delta, rho)
+        return cls(tuple(GridAxis.of(pair, bits=bits) for pair in bounds), policy, epsilon, delta, rho)
 
     @property
     def replace(self) -> bool:

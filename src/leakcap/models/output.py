@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.errors import require
 from leakcap.ledger import Entry, Spend
 from leakcap.models.ball_ridge import BallRidge
-from leakcap.models.budget import Account, asked_of, check_epsilon, gaussian_spend, pure_spend
+from leakcap.models.budget import FitAccount, asked_of, check_epsilon, gaussian_spend, pure_spend
 from leakcap.models.examples import Examples, Rows
 from leakcap.models.integers import ball_integers, exact_products
 from leakcap.models.lattice_noise import LatticeNoise
@@ -122,7 +122,7 @@ class RidgeRegression(PrivateModel):
     def _targets(self, y: NDArray[Any]) -> Floats:
         return doubles_of(y)
 
-    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+    def _run(self, account: FitAccount, examples: Examples, *, fresh: bool) -> Self:
         noise = self.noise(examples.features, replace=account.replace, rows=examples.most)
         spend = _spend(noise, account.policy)
         details: dict[str, str | float | int] = {"mechanism": noise.mechanism, "noise_scale": noise.scale}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import require
 from leakcap.ledger import Ledger, Spend
-from leakcap.models.budget import Account, Answered
+from leakcap.models.budget import FitAccount, FitAnswer
 from leakcap.models.estimator import Estimator
 from leakcap.models.examples import Examples, of_arrays, of_table
 from leakcap.release import Policy, PrivateTable
@@ -77,7 +77,7 @@ class PrivateModel(Estimator, ABC):
         """Refuse parameters that are wrong whatever the data."""
 
     @abstractmethod
-    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+    def _run(self, account: FitAccount, examples: Examples, *, fresh: bool) -> Self:
         """Reserve, fit, release."""
 
     def _read(self, X: ArrayLike, y: ArrayLike | None, version: str | None) -> Examples:
@@ -98,17 +98,17 @@ class PrivateModel(Estimator, ABC):
         return y
 
     @contextmanager
-    def _account(self, examples: Examples) -> Iterator[Account]:
+    def _account(self, examples: Examples) -> Iterator[FitAccount]:
         """The account that pays for a fit to arrays."""
-        with Account.opened(self.policy, self.ledger, self.analyst, type(self).__name__) as account:
+        with FitAccount.opened(self.policy, self.ledger, self.analyst, type(self).__name__) as account:
             account.check_rows(examples.read()[0].shape[0])
             yield account
 
     def _behind(
         self, table: PrivateTable, features: Sequence[str], target: str, where: str | None
-    ) -> tuple[Account, Examples]:
+    ) -> tuple[FitAccount, Examples]:
         """The account of a table behind a policy, and its examples, unread."""
-        account = Account.of_table(table, self.analyst)
+        account = FitAccount.of_table(table, self.analyst)
         labels = self._kind() == "classifier"
         examples = of_table(table, features, target, where, classes=labels, centred=self._centred())
         account.check_units(table.engine)
@@ -118,6 +118,6 @@ class PrivateModel(Estimator, ABC):
         """Whether a table's features are moved to the middle of their bounds: not without an intercept."""
         return True
 
-    def _note(self, spend: Spend, found: Answered) -> None:
+    def _note(self, spend: Spend, found: FitAnswer) -> None:
         """What the fit cost, and where the ledger says so."""
         self.spend_, self.entry_, self.repeated_ = spend, found.entry, found.repeated

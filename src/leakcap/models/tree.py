@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Entry
 from leakcap.mechanism import TwoSidedGeometric
-from leakcap.models.budget import Account, asked_of, check_epsilon, pure_spend
+from leakcap.models.budget import FitAccount, asked_of, check_epsilon, pure_spend
 from leakcap.models.examples import Examples, Scaling
 from leakcap.models.growing import Growth, Integers, Split
 from leakcap.models.private_model import PrivateModel
@@ -98,7 +98,7 @@ class PrivateDecisionTree(PrivateModel):
         text = f"{examples.text} within {self._pairs(examples.features)!r}"
         return replace(examples, text=text, scaling=scaling, read=lambda: (scaled, targets, people))
 
-    def _run(self, account: Account, examples: Examples, *, fresh: bool) -> Self:
+    def _run(self, account: FitAccount, examples: Examples, *, fresh: bool) -> Self:
         growth = self.growth(examples.features, replace=account.replace, most=examples.most)
         spend = pure_spend(self.epsilon, account.policy)
         details: dict[str, str | float | int] = {

@@ -1,14 +1,14 @@
 """What the owner does before the first spend: draft a policy, and check the data against it.
 
 check          what is wrong with a table under a policy, in exact numbers, for the owner's eyes alone
-Finding        one thing that is
+DataFault      one thing that is
 draft          a policy from a schema and public answers, never from values
-Answers        what the owner says is public
+PublicAnswers  what the owner says is public
 """
 
-from leakcap.owner.answers import Answers
+from leakcap.owner.answers import PublicAnswers
 from leakcap.owner.check import check
 from leakcap.owner.draft import draft
-from leakcap.owner.finding import Finding
+from leakcap.owner.finding import DataFault
 
-__all__ = ["Answers", "Finding", "check", "draft"]
+__all__ = ["DataFault", "PublicAnswers", "check", "draft"]

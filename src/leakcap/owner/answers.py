@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Answers"]
+__all__ = ["PublicAnswers"]
 
 
 @dataclass(frozen=True)
-class Answers:
+class PublicAnswers:
     """Public answers; what is left out becomes a TODO of the draft.
 
     `id` is the column that names people, `max_rows` how many rows of one person count at most, `people` how

@@ -14,7 +14,7 @@ from sqlglot import exp
 from leakcap.release.columns.typed import SOURCE, ReadColumn, aliased, column, identifier
 from leakcap.release.engine import Engine
 
-__all__ = ["Table", "is_null", "not_null", "number_of", "read"]
+__all__ = ["OwnerTable", "is_null", "not_null", "number_of", "read"]
 
 Row = tuple[Any, ...]
 
@@ -39,7 +39,7 @@ def number_of(test: exp.Expression) -> exp.Expression:
     return exp.Count(this=exp.Case(ifs=[exp.If(this=test, true=exp.Literal.number(1))]))
 
 
-class Table:
+class OwnerTable:
     """The rows that an engine has, as the owner may ask about them."""
 
     def __init__(self, engine: Engine) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from leakcap.owner.asking import Table
+from leakcap.owner.asking import OwnerTable
 from leakcap.owner.columns import check_column
 from leakcap.owner.csvfile import form_of
-from leakcap.owner.finding import Finding
+from leakcap.owner.finding import DataFault
 from leakcap.owner.people import check_keys_of, check_people
 from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
@@ -19,7 +19,7 @@ __all__ = ["check"]
 
 def check(
     data: object, policy: Policy, *, table: str | None = None, tables: Mapping[str, object] | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[DataFault, ...]:
     """What the owner should mend, or know, before anything is asked. The arguments are those of
     `PrivateTable`.
 
@@ -48,12 +48,12 @@ def check(
     return tuple(found)
 
 
-def _of(data: object, policy: Policy, table: str | None) -> Iterator[Finding]:
+def _of(data: object, policy: Policy, table: str | None) -> Iterator[DataFault]:
     form = _form(data)
     if form:
         yield from form
         return
-    known = Table(attach(data, table=table))
+    known = OwnerTable(attach(data, table=table))
     yield from check_people(known, policy)
     for name, declared in policy.columns.items():
         yield from check_column(known, name, declared, name)
@@ -64,13 +64,13 @@ def _of(data: object, policy: Policy, table: str | None) -> Iterator[Finding]:
 
 def _of_table(
     data: object, table: str | None, prefix: str, columns: Mapping[str, Column], key: tuple[str, str]
-) -> Iterator[Finding]:
+) -> Iterator[DataFault]:
     """Another table of the policy, whose columns are called as in a query: `people.sex`."""
     form = _form(data)
     if form:
         yield from form
         return
-    known = Table(attach(data, table=table))
+    known = OwnerTable(attach(data, table=table))
     yield from check_keys_of(known, *key, prefix + key[0])
     for name, declared in columns.items():
         yield from check_column(known, name, declared, prefix + name)
@@ -84,7 +84,7 @@ def _place(data: object, other: object) -> tuple[object, str | None]:
     return other, None
 
 
-def _form(data: object) -> list[Finding]:
+def _form(data: object) -> list[DataFault]:
     """What is wrong with the lines of a CSV file; nothing of what is none."""
     if not isinstance(data, str | Path) or is_server(str(data)):
         return []

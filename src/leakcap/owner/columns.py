@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.owner.asking import Table, is_null, not_null, number_of, read
-from leakcap.owner.finding import Finding, counted, listed, shown
+from leakcap.owner.asking import OwnerTable, is_null, not_null, number_of, read
+from leakcap.owner.finding import DataFault, counted, listed, shown
 from leakcap.owner.numbers import remedy
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.validation import meant
@@ -23,7 +23,7 @@ _FEW = 3
 _LISTED = 5
 
 
-def missing_column(table: Table, name: str, kind: str, place: str) -> Finding | None:
+def missing_column(table: OwnerTable, name: str, kind: str, place: str) -> DataFault | None:
     """What is said of a column that is not there, or of a type that cannot be read."""
     try:
         require_column(table.types, name, kind)
@@ -31,11 +31,11 @@ def missing_column(table: Table, name: str, kind: str, place: str) -> Finding | 
         text = str(error)[:1].lower() + str(error)[1:]
         if name not in table.types:
             text = f"the data has no such column. {meant(name, table.types)}"
-        return Finding(place, "problem", text)
+        return DataFault(place, "problem", text)
     return None
 
 
-def check_column(table: Table, name: str, known: Column, place: str) -> Iterator[Finding]:
+def check_column(table: OwnerTable, name: str, known: Column, place: str) -> Iterator[DataFault]:
     """What the owner should know about a column of the policy. `place` is what it is called there."""
     lacking = missing_column(table, name, known.kind, place)
     if lacking is not None:
@@ -48,7 +48,7 @@ def check_column(table: Table, name: str, known: Column, place: str) -> Iterator
     if bad:
         yield unreadable(table, name, known.kind, place, bad, rows)
     elif rows and not there:
-        yield Finding(place, "problem", f"no row has a value. Is `{name}` the right column?")
+        yield DataFault(place, "problem", f"no row has a value. Is `{name}` the right column?")
     if known.bounds is not None and there:
         yield from _outside(table, value, known.bounds, place, there)
     if known.keys is not None and there:
@@ -61,7 +61,7 @@ def _unreadable(name: str, kind: str) -> exp.Expression:
     return exp.And(this=not_null(read(name, "text")), expression=is_null(told))
 
 
-def unreadable(table: Table, name: str, kind: str, place: str, bad: int, rows: int) -> Finding:
+def unreadable(table: OwnerTable, name: str, kind: str, place: str, bad: int, rows: int) -> DataFault:
     """What is said of values that are no numbers, integers, or truth values."""
     texts = table.values(read(name, "text"), _unreadable(name, kind), _FEW)
     examples = listed([f"{shown(str(text))} ({counted(many, 'row')})" for text, many in texts])
@@ -71,7 +71,7 @@ def unreadable(table: Table, name: str, kind: str, place: str, bad: int, rows: i
     text = (
         f"{bad:,} of {counted(rows, 'row')} cannot be read as {what} and {'counts' if bad == 1 else 'count'}"
     )
-    return Finding(place, "problem", f"{text} as missing: {examples}{also}. {help_}")
+    return DataFault(place, "problem", f"{text} as missing: {examples}{also}. {help_}")
 
 
 def _of_words(kind: str) -> str:
@@ -79,8 +79,8 @@ def _of_words(kind: str) -> str:
 
 
 def _outside(
-    table: Table, value: exp.Expression, bounds: tuple[float, float], place: str, there: int
-) -> Iterator[Finding]:
+    table: OwnerTable, value: exp.Expression, bounds: tuple[float, float], place: str, there: int
+) -> Iterator[DataFault]:
     low, high = (literal(one, "number") for one in bounds)
     below, above = table.row(
         number_of(exp.LT(this=value, expression=low)),
@@ -93,7 +93,7 @@ def _outside(
     ]
     if told:
         most = " Most do: is the unit another one?" if 2 * (below + above) > there else ""
-        yield Finding(
+        yield DataFault(
             place,
             "note",
             f"of {counted(there, 'value')} {listed(told)}, outside the bounds; they count as the nearer "
@@ -102,8 +102,8 @@ def _outside(
 
 
 def _unlisted(
-    table: Table, value: exp.Expression, keys: tuple[Key, ...], kind: str, place: str, there: int
-) -> Iterator[Finding]:
+    table: OwnerTable, value: exp.Expression, keys: tuple[Key, ...], kind: str, place: str, there: int
+) -> Iterator[DataFault]:
     among = exp.In(this=value, expressions=[literal(key, kind) for key in keys])
     unknown = exp.And(this=not_null(value.copy()), expression=exp.Not(this=among))
     (outside,) = table.row(number_of(unknown))
@@ -119,7 +119,7 @@ def _unlisted(
         more = " and others" if sum(many for _, many in others) < outside else ""
         have = "row has" if there == 1 else "rows has" if outside == 1 else "rows have"
         counts = "no group counts it" if outside == 1 else "no group counts them"
-        yield Finding(
+        yield DataFault(
             place,
             "problem" if any(key is not None for key in likely.values()) else "note",
             f"{outside:,} of {there:,} {have} a key that the policy does not list, and {counts}: "
@@ -129,7 +129,7 @@ def _unlisted(
     if silent:
         named = ", ".join(f"`{_word(key)}`" for key in silent[:_LISTED])
         more = f" and {len(silent) - _LISTED:,} more" if len(silent) > _LISTED else ""
-        yield Finding(place, "note", f"no row has the key {named}{more}. Is each spelt as in the data?")
+        yield DataFault(place, "note", f"no row has the key {named}{more}. Is each spelt as in the data?")
 
 
 def _alike(text: str, keys: Sequence[Key], never: Collection[Key]) -> Key | None:

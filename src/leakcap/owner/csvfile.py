@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakcap.errors import DataError
-from leakcap.owner.finding import Finding, listed
+from leakcap.owner.finding import DataFault, listed
 from leakcap.release.engine import csvlines
 
 __all__ = ["form_of"]
@@ -29,7 +29,7 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 _SAMPLE = 1 << 16
 
 
-def form_of(path: Path) -> list[Finding]:
+def form_of(path: Path) -> list[DataFault]:
     """What keeps the lines of this file from being read as rows; nothing where nothing does.
 
     Raises `OSError` where the file cannot be opened.
@@ -39,16 +39,16 @@ def form_of(path: Path) -> list[Finding]:
         start = file.read(_SAMPLE)
     told = _kind(start) or _header(start, delimiter)
     if told is not None:
-        return [Finding(path.name, "problem", told)]
+        return [DataFault(path.name, "problem", told)]
     try:
         lines = _Lines(delimiter, len(csvlines.header(path, delimiter)))
     except DataError as error:
-        return [Finding(path.name, "problem", str(error))]
+        return [DataFault(path.name, "problem", str(error))]
     with path.open("rb") as file:
         file.readline()
         for number, line in enumerate(file, start=2):
             lines.add(number, line)
-    return [Finding(path.name, "problem", text) for text in lines.told()]
+    return [DataFault(path.name, "problem", text) for text in lines.told()]
 
 
 def _kind(start: bytes) -> str | None:

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
 from leakcap.errors import DataError, InvalidParameter
-from leakcap.owner.answers import Answers
+from leakcap.owner.answers import PublicAnswers
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import meant
 from leakcap.release.engine.schema import require_column
@@ -26,7 +26,7 @@ _HEAD = """\
 """
 
 
-def draft(columns: Mapping[str, str], answers: Answers) -> str:
+def draft(columns: Mapping[str, str], answers: PublicAnswers) -> str:
     """The text of a policy (TOML) for a table with these columns and types, as an engine names them.
 
     A column without an answer is declared in the way that tells nothing: `bounds = "unknown"` for a number,
@@ -34,7 +34,8 @@ def draft(columns: Mapping[str, str], answers: Answers) -> str:
     about a column that is not there, `InvalidPolicy` for one that no policy may hold, and `DataError` where
     no column can be read.
 
-    >>> text = draft({"age": "BIGINT", "ward": "VARCHAR"}, Answers("stays", bounds={"age": (0.0, 120.0)}))
+    >>> told = PublicAnswers("stays", bounds={"age": (0.0, 120.0)})
+    >>> text = draft({"age": "BIGINT", "ward": "VARCHAR"}, told)
     >>> print(text[text.index("[columns.age]"):])
     [columns.age]
     bounds = [0.0, 120.0]
@@ -62,7 +63,7 @@ def todos(policy: str) -> int:
     return sum(f"# {TODO}" in line for line in policy.splitlines())
 
 
-def _require_known(columns: Mapping[str, str], answers: Answers) -> None:
+def _require_known(columns: Mapping[str, str], answers: PublicAnswers) -> None:
     named = [*([answers.id] if answers.id is not None else []), *answers.bounds, *answers.keys]
     for name in named:
         if name not in columns:
@@ -74,7 +75,7 @@ def _require_known(columns: Mapping[str, str], answers: Answers) -> None:
         raise InvalidParameter("`max_rows` goes with the `id` of a person. Name the column.")
 
 
-def _about(answers: Answers) -> Iterator[str]:
+def _about(answers: PublicAnswers) -> Iterator[str]:
     """Dataset, neighbours, unit and caps."""
     yield f"dataset = {_text(answers.dataset)}"
     yield ""
@@ -99,7 +100,7 @@ def _about(answers: Answers) -> Iterator[str]:
     yield f"epsilon = {_number(_EPSILON if answers.epsilon is None else answers.epsilon)}"
 
 
-def _column(name: str, type_: str, answers: Answers) -> list[str]:
+def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
     head = f"[columns.{_key(name)}]"
     if name in answers.bounds:
         low, high = answers.bounds[name]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Finding", "Grade", "counted", "listed", "shown"]
+__all__ = ["DataFault", "Grade", "counted", "listed", "shown"]
 
 Grade: TypeAlias = Literal["problem", "note"]
 _LONGEST = 40
 
 
 @dataclass(frozen=True)
-class Finding:
+class DataFault:
     """What is wrong with a column or a file. It may hold values of the data: it is for the owner alone.
 
     A `problem` is something that the data or the policy has wrong; a `note` is allowed, and told so that the

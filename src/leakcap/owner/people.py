@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from leakcap.owner.asking import Table, is_null, number_of, read
+from leakcap.owner.asking import OwnerTable, is_null, number_of, read
 from leakcap.owner.columns import missing_column
-from leakcap.owner.finding import Finding, counted
+from leakcap.owner.finding import DataFault, counted
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import column
 
@@ -17,7 +17,7 @@ __all__ = ["check_keys_of", "check_people"]
 _TEXTS = {"VARCHAR", "TEXT", "ENUM", "OBJECT"}
 
 
-def check_people(table: Table, policy: Policy) -> Iterator[Finding]:
+def check_people(table: OwnerTable, policy: Policy) -> Iterator[DataFault]:
     """Missing ids, ids spelt in two ways, more rows than a person may have, and another number of people."""
     name = policy.id_column
     if name is None:
@@ -35,14 +35,14 @@ def check_people(table: Table, policy: Policy) -> Iterator[Finding]:
         whose = "1 person has" if over == 1 else f"{over:,} people have"
         left = f"{counted(beyond, 'row')} beyond that {'is' if beyond == 1 else 'are'} not used"
         if most == 1:
-            yield Finding(
+            yield DataFault(
                 name,
                 "problem",
                 f"the policy promises one row a person, and {whose} more (one has {largest:,}); {left}. "
                 "Remove what is there twice, or give `unit` the `max_rows` that you want to count.",
             )
         else:
-            yield Finding(
+            yield DataFault(
                 name,
                 "note",
                 f"{whose} more than the {most:,} rows of `unit.max_rows` (one has {largest:,}); in an answer "
@@ -52,7 +52,7 @@ def check_people(table: Table, policy: Policy) -> Iterator[Finding]:
     yield from _number(policy, people, "people", name)
 
 
-def check_keys_of(table: Table, name: str, kind: str, place: str) -> Iterator[Finding]:
+def check_keys_of(table: OwnerTable, name: str, kind: str, place: str) -> Iterator[DataFault]:
     """Of a table to join with: its rows have a key, and each key one row."""
     lacking = missing_column(table, name, "an id" if kind == "id" else kind, place)
     if lacking is not None:
@@ -62,25 +62,25 @@ def check_keys_of(table: Table, name: str, kind: str, place: str) -> Iterator[Fi
     _, over, beyond, _ = _rows_of_each(table, name, 1, kind)
     if over:
         keys = "1 key has" if over == 1 else f"{over:,} keys have"
-        yield Finding(
+        yield DataFault(
             place,
             "note",
             f"{keys} several rows; the one that sorts first is used, and {beyond:,} are not. Keep one each.",
         )
 
 
-def _without(table: Table, name: str, place: str, kind: str = "id") -> Iterator[Finding]:
+def _without(table: OwnerTable, name: str, place: str, kind: str = "id") -> Iterator[DataFault]:
     rows, none = table.row(exp.Count(this=exp.Star()), number_of(is_null(read(name, kind))))
     if none:
         one = "has no id: it belongs to nobody and is", "have no id: they belong to nobody and are"
-        yield Finding(
+        yield DataFault(
             place,
             "problem",
             f"{none:,} of {counted(rows, 'row')} {one[none > 1]} in no answer. Give each row an id.",
         )
 
 
-def _rows_of_each(table: Table, name: str, most: int, kind: str = "id") -> list[int]:
+def _rows_of_each(table: OwnerTable, name: str, most: int, kind: str = "id") -> list[int]:
     """How many ids there are, how many have more than `most` rows, how many are beyond, the most of one."""
     rows, limit = column("rows"), exp.Literal.number(most)
     over = exp.GT(this=rows, expression=limit)
@@ -98,14 +98,14 @@ def _rows_of_each(table: Table, name: str, most: int, kind: str = "id") -> list[
     )
 
 
-def _spelt_twice(table: Table, name: str, people: int) -> Iterator[Finding]:
+def _spelt_twice(table: OwnerTable, name: str, people: int) -> Iterator[DataFault]:
     """Texts that differ in case or outer spaces alone are two ids: two people's weight."""
     if table.types[name].partition("(")[0] not in _TEXTS:
         return
     folded = exp.Lower(this=exp.Trim(this=read(name, "text")))
     (fewer,) = table.per_value(folded, exp.Count(this=exp.Star()))
     if fewer < people:
-        yield Finding(
+        yield DataFault(
             name,
             "problem",
             f"{people - fewer:,} of {people:,} ids differ from another in case or spaces alone. Whoever has "
@@ -113,20 +113,20 @@ def _spelt_twice(table: Table, name: str, people: int) -> Iterator[Finding]:
         )
 
 
-def _number(policy: Policy, found: int, what: str, place: str) -> Iterator[Finding]:
+def _number(policy: Policy, found: int, what: str, place: str) -> Iterator[DataFault]:
     if policy.rows is not None and found != policy.rows:
-        yield Finding(
+        yield DataFault(
             place,
             "problem",
             f"the policy says {policy.rows:,} {what} (`rows`), and there are {found:,}. Correct the one that "
             "is wrong, or choose add-remove-one neighbours if the number is not public.",
         )
     elif policy.max_rows is not None and found > policy.max_rows:
-        yield Finding(
+        yield DataFault(
             place,
             "problem",
             f"the policy says {policy.max_rows:,} {what} at most (`max_rows`), and there are {found:,}. "
             "Give a public bound that holds.",
         )
     elif not found:
-        yield Finding(place, "problem", f"there are no {what}. Is it the right file?")
+        yield DataFault(place, "problem", f"there are no {what}. Is it the right file?")

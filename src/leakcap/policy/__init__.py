@@ -1,10 +1,10 @@
 """What the owner declares: unit, columns, tables, caps and plans, as plain values.
 
 Policy, load_policy    a policy, from TOML, a mapping or a file
-Column, Table          a column with its bounds or keys, a table to join with
+Column, JoinedTable    a column with its bounds or keys, a table to join with
 """
 
-from leakcap.policy.declared import Column, Table
+from leakcap.policy.declared import Column, JoinedTable
 from leakcap.policy.document import Policy, load_policy
 
-__all__ = ["Column", "Policy", "Table", "load_policy"]
+__all__ = ["Column", "JoinedTable", "Policy", "load_policy"]

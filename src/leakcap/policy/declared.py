@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-__all__ = ["Column", "Key", "Strict", "Table", "check_names"]
+__all__ = ["Column", "JoinedTable", "Key", "Strict", "check_names"]
 
 Key: TypeAlias = str | int | bool
 
@@ -119,14 +119,14 @@ def _storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-class Table(Strict):
+class JoinedTable(Strict):
     """Another table that rows may be joined with: a person's own, or a public one.
 
     With `id` the table belongs to the people of the policy's unit: its column `id` names them, and at most
     one of its rows is used for each. With `public = true` nobody is in it: its column `key` is met by the
     column `on` of the data, and at most one of its rows is used for each key.
 
-    >>> Table(id="person_id", columns={"sex": Column(keys=("f", "m"))}).key_column
+    >>> JoinedTable(id="person_id", columns={"sex": Column(keys=("f", "m"))}).key_column
     'person_id'
     """
 

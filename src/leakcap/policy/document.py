@@ -16,7 +16,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger.chain import text_hash
 from leakcap.policy.caps import PolicyCaps, coin_flip_epsilon
-from leakcap.policy.declared import Column, Strict, Table, check_names
+from leakcap.policy.declared import Column, JoinedTable, Strict, check_names
 from leakcap.policy.planned import PolicyPlan, check_plans
 from leakcap.policy.validation import complaints, read_toml
 
@@ -82,7 +82,7 @@ class Policy(Strict):
     rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
     max_rows: int | None = Field(default=None, ge=1, le=MOST_UNITS)
     columns: Annotated[dict[str, Column], Field(min_length=1)]
-    tables: dict[str, Table] = Field(default_factory=dict)
+    tables: dict[str, JoinedTable] = Field(default_factory=dict)
     caps: PolicyCaps
     plan: tuple[PolicyPlan, ...] = ()
 
@@ -156,7 +156,7 @@ class Policy(Strict):
                 raise ValueError(f"a column is called like a column of `tables.{name}`")
             self._check_reference(name, table)
 
-    def _check_reference(self, name: str, table: Table) -> None:
+    def _check_reference(self, name: str, table: JoinedTable) -> None:
         if table.id is not None and self.id_column is None:
             raise ValueError(f"`tables.{name}` has an `id`, but the unit is a row; give `unit` an id")
         if table.on is not None:

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.policy.declared import Column, Table
+from leakcap.policy.declared import Column, JoinedTable
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import DuckDB, Origin
@@ -55,7 +55,9 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     return DuckDB(connection, origins=dict.fromkeys(policy.tables, Origin()))
 
 
-def _keys(table: Table, policy: Policy, columns: Mapping[str, NDArray[np.generic]]) -> NDArray[np.generic]:
+def _keys(
+    table: JoinedTable, policy: Policy, columns: Mapping[str, NDArray[np.generic]]
+) -> NDArray[np.generic]:
     """Every key that the data has, once."""
     keys = columns[table.on or policy.id_column or ""]
     return np.array(list(dict.fromkeys(keys.tolist())), dtype=keys.dtype)

@@ -12,14 +12,14 @@ from leakcap.report.render.document import (
     Block,
     Card,
     Cards,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Plot,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.render.drawings import bars, crowds
 from leakcap.report.words.promises import (
@@ -58,9 +58,9 @@ def note_of(line: Reading) -> Note:
     return Note(line.formula, line.source)
 
 
-def figure_of(line: Reading) -> Figure:
+def figure_of(line: Reading) -> NotedNumber:
     """A line's number with its unit, ends rounded outward."""
-    return Figure(reading_text(line), note_of(line))
+    return NotedNumber(reading_text(line), note_of(line))
 
 
 def headline(statement: Statement) -> Cards:
@@ -70,18 +70,18 @@ def headline(statement: Statement) -> Cards:
     return Cards(
         (
             Card(
-                Figure(percent(guess.upper), note_of(guess)),
+                NotedNumber(percent(guess.upper), note_of(guess)),
                 "is how often a fifty-fifty guess about one person can be right, at most",
             ),
             Card(
-                Figure(bits, note_of(own)),
+                NotedNumber(bits, note_of(own)),
                 "are learned about one person on average, at most, by somebody who knows everybody else; "
                 "a yes or no holds 1 bit"
                 if math.isfinite(own.upper)
                 else "on what is learned on average: the slack δ may tell everything",
             ),
             Card(
-                Figure(percent(family.upper), note_of(family)),
+                NotedNumber(percent(family.upper), note_of(family)),
                 f"is the same for what {family.detail['k']} people share, a household say",
             ),
         )
@@ -112,7 +112,7 @@ def _in_place(line: Reading) -> Text:
     """The sentence of a probability, with its number as the figure."""
     told = percent(line.upper)
     before, _, after = line.sentence.rpartition(told)
-    return before, Figure(told, note_of(line)), after
+    return before, NotedNumber(told, note_of(line)), after
 
 
 def statement_section(statement: Statement, title: str, caps: Sequence[CapRecord] = ()) -> Section:
@@ -148,13 +148,13 @@ def caps_section(caps: Sequence[CapRecord], title: str = "The budget", *, full: 
         (
             cap_name(cap.cap, cap.unit),
             at_least(cap.limit or 0.0),
-            Figure(sum_text(math.inf if cap.spent is None else cap.spent), LEDGER),
+            NotedNumber(sum_text(math.inf if cap.spent is None else cap.spent), LEDGER),
             at_least(cap.left or 0.0),
             cap.unit,
         )
         for cap in capped
     )
-    return Section(title, (bars(drawn), Grid(("cap", "of", "spent", "left", "unit"), rows, (1, 2, 3))))
+    return Section(title, (bars(drawn), TextTable(("cap", "of", "spent", "left", "unit"), rows, (1, 2, 3))))
 
 
 def _share(cap: CapRecord) -> float:
@@ -168,10 +168,10 @@ def price_cells(price: PriceRecord) -> tuple[Text, ...]:
     person = math.inf if price.nats_person is None else price.nats_person
     table = math.inf if price.nats_table is None else price.nats_table
     return (
-        Figure(sum_text(price.epsilon), EPSILON),
+        NotedNumber(sum_text(price.epsilon), EPSILON),
         sum_text(price.delta),
-        Figure(sum_text(person), PERSON),
-        Figure(sum_text(table), TABLE),
+        NotedNumber(sum_text(person), PERSON),
+        NotedNumber(sum_text(table), TABLE),
     )
 
 
@@ -222,4 +222,4 @@ def policy_section(policy: Policy) -> Section:
         levels = ", ".join(f"{level:.12g}" for level in policy.caps.each_person)
         facts.append(("cap: people's own ε", f"in column {policy.caps_column}, at the levels {levels}"))
     facts += [(f"column {name}", known) for name, known in policy_rows(policy)]
-    return Section("The policy", (Grid(("field", "what it says"), tuple(facts)),))
+    return Section("The policy", (TextTable(("field", "what it says"), tuple(facts)),))

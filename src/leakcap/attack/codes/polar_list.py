@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.attack.codes.polar_tree import Frozen, Masks, Node, Repeated, Split, transformed
+from leakcap.attack.codes.polar_tree import Frozen, Masks, Node, Repeated, SplitNode, transformed
 
 __all__ = ["ListDecoder"]
 
@@ -50,7 +50,7 @@ class ListDecoder:
         return out, self._cost
 
     def _visit(self, node: Node, ratios: Singles) -> tuple[Signs, Places | None]:
-        if isinstance(node, Split):
+        if isinstance(node, SplitNode):
             return self._split(node, ratios)
         signs = self._known(node.masks)
         if isinstance(node, Repeated):
@@ -59,7 +59,7 @@ class ListDecoder:
             self._cost = self._cost + _price(ratios, signs)
         return signs, None
 
-    def _split(self, node: Split, ratios: Singles) -> tuple[Signs, Places | None]:
+    def _split(self, node: SplitNode, ratios: Singles) -> tuple[Signs, Places | None]:
         half = ratios.shape[2] // 2
         first, second = ratios[:, :, :half], ratios[:, :, half:]
         left: Signs = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Frozen", "Masks", "Node", "Repeated", "Split", "plant", "transformed"]
+__all__ = ["Frozen", "Masks", "Node", "Repeated", "SplitNode", "plant", "transformed"]
 
 Masks = NDArray[np.uint64]
 
@@ -29,14 +29,14 @@ class Repeated:
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitNode:
     """Two halves: first that of the parities, then that of the sums."""
 
     left: Node
     right: Node
 
 
-Node = Frozen | Repeated | Split
+Node = Frozen | Repeated | SplitNode
 
 
 def plant(carries: NDArray[np.bool_], masks: Masks) -> Node:
@@ -52,7 +52,7 @@ def plant(carries: NDArray[np.bool_], masks: Masks) -> Node:
     if carries[-1] and carries.sum() == 1:
         return Repeated(size, some)
     half = size // 2
-    return Split(plant(carries[:half], masks[:half]), plant(carries[half:], masks[half:]))
+    return SplitNode(plant(carries[:half], masks[:half]), plant(carries[half:], masks[half:]))
 
 
 def transformed(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -20,7 +20,7 @@ from leakcap.adversary import BayesianAdversary, BayesianNeighbours, Centre, Nei
 from leakcap.bound import Bound
 from leakcap.capacities.diameter import diameter
 from leakcap.capacities.given import information_ends
-from leakcap.capacities.records.databases import Known, over_beliefs, record_codes, restricted
+from leakcap.capacities.records.databases import KnownRecords, over_beliefs, record_codes, restricted
 from leakcap.capacities.solvers.columns import row_residue
 from leakcap.capacities.verb import solve, solver
 from leakcap.channel import Channel, as_prior
@@ -46,8 +46,8 @@ def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergenc
 
     At α = 1 that is I(X_i; Y | X_S), else D_α(P ‖ P_{X_S} × P_{X_i|X_S} × Q_{Y|X_S}), Q the output's own law
     (`Centre.MARGINAL`, the default) or the best (`Centre.SIBSON`). Without a prior the largest over all
-    beliefs: at α = ∞ the ε of databases at any distance. The witness is (i, S), or `Known` where the belief
-    is free.
+    beliefs: at α = ∞ the ε of databases at any distance. The witness is (i, S), or
+    `KnownRecords` where the belief is free.
 
     >>> from leakcap.capacities import capacity
     >>> rows = [[0.8, 0.2], [0.5, 0.5], [0.5, 0.5], [0.2, 0.8]]
@@ -162,7 +162,7 @@ def _any_belief(centre: Centre, channel: Channel, divergence: Renyi) -> Bound:
                 upper = max(upper, solved[key].upper)
                 if best is None or solved[key].lower > best.lower:
                     best = solved[key]
-                    where = Known((record,), (), part.inputs, best.witness)
+                    where = KnownRecords((record,), (), part.inputs, best.witness)
     lower, how = (best.lower, best.method) if best is not None else (0.0, "no records")
     method = f"largest of {len(solved)} channels with one database for each value of a record: {how}"
     return Bound(lower, upper, method, "Cuff & Yu 2016, remark after equation 61", witness=where)

@@ -28,7 +28,7 @@ from leakcap.errors import InvalidChannel, InvalidParameter
 from leakcap.progress import tracked
 
 __all__ = [
-    "Known",
+    "KnownRecords",
     "hamming_neighbours",
     "over_beliefs",
     "personal_capacities",
@@ -41,7 +41,7 @@ Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRecords:
     """Where a capacity over databases is attained: the unknown records, what the others are, and a belief.
 
     `belief` is over `databases`, the inputs that agree with what is known.
@@ -85,7 +85,9 @@ def hamming_neighbours(channel: Channel, distance: int = 1) -> Neighbours:
 
 @solver.register
 def strong_adversary(adversary: StrongAdversary, channel: Channel, divergence: Divergence) -> Bound:
-    """sup over groups of unknown records and contexts of the capacity of what remains; witness: `Known`.
+    """sup over groups of unknown records and contexts of the capacity of what remains.
+
+    The witness is a `KnownRecords`.
 
     A Rényi order asks the information over all beliefs: the level-α capacity of one record, which is MI-DP at
     α = 1 and ε at α = ∞; with `centre=Centre.SIBSON` Sibson's capacity, the radius. Hockey-stick and total
@@ -112,7 +114,7 @@ def strong_adversary(adversary: StrongAdversary, channel: Channel, divergence: D
             if best is None or bound.lower > best.lower:
                 best, where = (
                     bound,
-                    Known(unknown, _context(part.inputs[0], unknown), part.inputs, bound.witness),
+                    KnownRecords(unknown, _context(part.inputs[0], unknown), part.inputs, bound.witness),
                 )
     if best is None:
         raise InvalidParameter(

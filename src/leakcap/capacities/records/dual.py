@@ -20,7 +20,7 @@ from leakcap.capacities.records.floor import FloorQuestion, binary_entropies
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.quasi_newton import minimum
 
-__all__ = ["Limits", "Multipliers", "RecordDual"]
+__all__ = ["KnowledgeLimits", "Multipliers", "RecordDual"]
 
 _UNIT = 2.0**-53
 _TINY = 1e-300
@@ -29,7 +29,7 @@ _PARTS = 16
 
 
 @dataclass(frozen=True)
-class Limits:
+class KnowledgeLimits:
     """H(X) ≥ floor, I_∞(X_i; X_{−i}) ≤ extent, H(X_j) ≥ least for each j in `uncertain` (0 is the record)."""
 
     floor: float
@@ -53,7 +53,7 @@ class Multipliers:
 class RecordDual:
     """Likelihoods of shape (values of the record, values of the second, …), the value asked for first."""
 
-    def __init__(self, table: Floats, limits: Limits) -> None:
+    def __init__(self, table: Floats, limits: KnowledgeLimits) -> None:
         self.table, self.limits = table, limits
         self.shape = table.shape
         flat = table.reshape(table.shape[0], -1)

@@ -20,9 +20,9 @@ from leakcap.adversary import DependentRecords, LimitedKnowledge
 from leakcap.bound import Bound
 from leakcap.capacities.records.databases import record_codes
 from leakcap.capacities.records.dependence import dependent_records
-from leakcap.capacities.records.dual import Limits, RecordDual
-from leakcap.capacities.records.questions import Question, above, below, cases, whole
-from leakcap.capacities.records.search import Answer, best_under_floor, best_under_limits
+from leakcap.capacities.records.dual import KnowledgeLimits, RecordDual
+from leakcap.capacities.records.questions import LiftQuestion, above, below, cases, whole
+from leakcap.capacities.records.search import LiftInterval, best_under_floor, best_under_limits
 from leakcap.capacities.verb import solver
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
@@ -101,7 +101,7 @@ def limited_knowledge(adversary: LimitedKnowledge, channel: Channel, divergence:
     return Bound(min(low, high), high, name, _SOURCE, witness=witness)
 
 
-def _checked(adversary: LimitedKnowledge, sizes: tuple[int, ...]) -> Limits:
+def _checked(adversary: LimitedKnowledge, sizes: tuple[int, ...]) -> KnowledgeLimits:
     most = sum(math.log(size) for size in sizes)
     floor = _at_most("floor", adversary.floor, most, "the entropy of the uniform belief")
     least = adversary.uncertainty if adversary.unknown else 0.0
@@ -113,7 +113,7 @@ def _checked(adversary: LimitedKnowledge, sizes: tuple[int, ...]) -> Limits:
     if least > 0.0:
         largest = sorted((math.log(size) for size in sizes), reverse=True)[adversary.unknown - 1]
         least = _at_most("uncertainty", least, largest, "the most that so many records can have")
-    return Limits(floor, adversary.extent, least)
+    return KnowledgeLimits(floor, adversary.extent, least)
 
 
 def _uniform(channel: Channel, tensor: Floats, places: tuple[Floats, ...]) -> Bound:
@@ -158,28 +158,30 @@ def _tensor(channel: Channel) -> tuple[Floats, tuple[Floats, ...]]:
     return tensor, places
 
 
-def _largest(questions: Iterator[Question], known: float = 1.0) -> tuple[Answer, Question | None]:
+def _largest(
+    questions: Iterator[LiftQuestion], known: float = 1.0
+) -> tuple[LiftInterval, LiftQuestion | None]:
     """The largest answer; questions that ask the same are answered once, hopeless ones proved to be so."""
-    asked: dict[tuple[object, ...], Question] = {}
+    asked: dict[tuple[object, ...], LiftQuestion] = {}
     for question in questions:
         asked.setdefault(question.key, question)
     duals = [(RecordDual(q.table, q.limits), q) for q in asked.values() if q.table.max() > 0.0]
     duals.sort(key=lambda pair: -pair[0].relaxed.ceiling)
-    best, where = Answer(known, known), None
+    best, where = LiftInterval(known, known), None
     for dual, question in tracked(duals, "records, values and outputs"):
         found = _answered(dual, best.reached)
         belief, place = (found.belief, question) if found.belief is not None else (best.belief, where)
-        best = Answer(max(found.reached, best.reached), max(found.proved, best.proved), belief)
+        best = LiftInterval(max(found.reached, best.reached), max(found.proved, best.proved), belief)
         where = place
         if math.isinf(best.reached):
             break
     return best, where
 
 
-def _answered(dual: RecordDual, known: float) -> Answer:
+def _answered(dual: RecordDual, known: float) -> LiftInterval:
     limits = dual.limits
     if max(dual.relaxed.ceiling, 1.0) <= known and not dual.relaxed.unbounded:
-        return Answer(known, known)
+        return LiftInterval(known, known)
     if math.isinf(limits.extent) and not limits.uncertain:
         return best_under_floor(dual, known)
     if limits.floor == 0.0:
@@ -187,17 +189,17 @@ def _answered(dual: RecordDual, known: float) -> Answer:
     return best_under_limits(dual, known)
 
 
-def _without_floor(dual: RecordDual, known: float) -> Answer:
+def _without_floor(dual: RecordDual, known: float) -> LiftInterval:
     """The extent alone: f/(e^{−d} least beside the same others + (1−e^{−d}) least of all)."""
     share, least = math.exp(-dual.limits.extent), np.vstack([dual.f0, dual.f1]).min(axis=0)
     centre = share * least + (1.0 - share) * least.min()
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(dual.f0 > 0.0, dual.f0 / centre, 0.0)
-    return Answer(known, max(float(ratio.max()) * (1.0 + 1e-14), known))
+    return LiftInterval(known, max(float(ratio.max()) * (1.0 + 1e-14), known))
 
 
 def _suspicion(
-    channel: Channel, places: tuple[Floats, ...], question: Question, answer: Answer
+    channel: Channel, places: tuple[Floats, ...], question: LiftQuestion, answer: LiftInterval
 ) -> Suspicion | None:
     if answer.belief is None:
         return None

@@ -9,11 +9,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-from leakcap.capacities.records.dual import Limits
+from leakcap.capacities.records.dual import KnowledgeLimits
 from leakcap.numeric import entropy
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Question", "above", "below", "cases", "whole"]
+__all__ = ["LiftQuestion", "above", "below", "cases", "whole"]
 
 _WHOLE = 8 * 2.0**-53
 _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 1.0)
@@ -21,11 +21,11 @@ _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
-class Question:
+class LiftQuestion:
     """Likelihoods of one output with the record first, its value first, and the law of all other records."""
 
     table: Floats
-    limits: Limits
+    limits: KnowledgeLimits
     record: int
     value: int
     output: int
@@ -57,7 +57,9 @@ def cases(tensor: Floats, group: tuple[int, ...]) -> Iterator[tuple[int, int, in
                 yield record, value, output
 
 
-def _limited(limits: Limits, floor: float, count: int, sizes: tuple[int, ...]) -> Iterator[Limits]:
+def _limited(
+    limits: KnowledgeLimits, floor: float, count: int, sizes: tuple[int, ...]
+) -> Iterator[KnowledgeLimits]:
     """Every choice of the records that are uncertain; a record's entropy is one of the database too."""
     able = [j for j, size in enumerate(sizes) if math.log(size) >= limits.least * (1.0 - _WHOLE)]
     for chosen in combinations(able, count):
@@ -65,14 +67,14 @@ def _limited(limits: Limits, floor: float, count: int, sizes: tuple[int, ...]) -
         yield replace(limits, floor=max(floor, least), least=least, uncertain=chosen)
 
 
-def whole(tensor: Floats, limits: Limits, count: int) -> Iterator[Question]:
+def whole(tensor: Floats, limits: KnowledgeLimits, count: int) -> Iterator[LiftQuestion]:
     """All records may depend on each other."""
     everybody = tuple(range(tensor.ndim - 1))
     for record, value, output in cases(tensor, everybody):
         axes = (record, *(j for j in everybody if j != record))
         table = _turned(tensor[..., output], axes, value)
         for these in _limited(limits, limits.floor, count, table.shape):
-            yield Question(table, these, record, value, output, axes)
+            yield LiftQuestion(table, these, record, value, output, axes)
 
 
 def _groups(tensor: Floats, most: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -81,7 +83,7 @@ def _groups(tensor: Floats, most: int) -> Iterator[tuple[tuple[int, ...], tuple[
         yield group, tuple(j for j in everybody if j not in group)
 
 
-def above(tensor: Floats, limits: Limits, count: int, most: int) -> Iterator[Question]:
+def above(tensor: Floats, limits: KnowledgeLimits, count: int, most: int) -> Iterator[LiftQuestion]:
     """The rest held still, with all the entropy that it can have."""
     for group, rest in _groups(tensor, most):
         sizes = [tensor.shape[j] for j in rest]
@@ -93,10 +95,10 @@ def above(tensor: Floats, limits: Limits, count: int, most: int) -> Iterator[Que
             for setting in range(settings.shape[-1]):
                 table = np.ascontiguousarray(settings[..., setting])
                 for these in _limited(limits, floor, max(count - len(rest), 0), table.shape):
-                    yield Question(table, these, record, value, output, axes)
+                    yield LiftQuestion(table, these, record, value, output, axes)
 
 
-def below(tensor: Floats, limits: Limits, count: int, most: int) -> Iterator[Question]:
+def below(tensor: Floats, limits: KnowledgeLimits, count: int, most: int) -> Iterator[LiftQuestion]:
     """The rest with laws of its own: uniform, known, and between."""
     for group, rest in _groups(tensor, most):
         laws = list(_laws([tensor.shape[j] for j in rest], limits.least))
@@ -107,7 +109,7 @@ def below(tensor: Floats, limits: Limits, count: int, most: int) -> Iterator[Que
                 table = np.tensordot(moved, law, axes=law.ndim)
                 floor = max(limits.floor - spread, 0.0)
                 for these in _limited(limits, floor, max(count - unsure, 0), table.shape):
-                    yield Question(table, these, record, value, output, axes, law)
+                    yield LiftQuestion(table, these, record, value, output, axes, law)
 
 
 def _laws(sizes: list[int], least: float) -> Iterator[tuple[Floats, float, int]]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.capacities.records.dual import Limits, RecordDual
+from leakcap.capacities.records.dual import KnowledgeLimits, RecordDual
 from leakcap.capacities.records.floor import binary_entropies, middle_of, prune
 from leakcap.numeric import entropy, last_where
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Answer", "admits", "best_under_floor", "best_under_limits"]
+__all__ = ["LiftInterval", "admits", "best_under_floor", "best_under_limits"]
 
 _UNIT = 2.0**-53
 _LADDER = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0, 10.0)
@@ -28,7 +28,7 @@ _STALLED = 0.01
 
 
 @dataclass(frozen=True)
-class Answer:
+class LiftInterval:
     """reached ≤ sup ≤ proved as lifts, and the belief that attains the lower end (None: one known before)."""
 
     reached: float
@@ -36,14 +36,14 @@ class Answer:
     belief: Floats | None = None
 
 
-def best_under_floor(dual: RecordDual, known: float) -> Answer:
+def best_under_floor(dual: RecordDual, known: float) -> LiftInterval:
     """The sup over beliefs of entropy ≥ b, or a proof that it is not above `known`."""
     question = dual.relaxed
     if question.unbounded:
-        return Answer(math.inf, math.inf)
+        return LiftInterval(math.inf, math.inf)
     ceiling = max(question.ceiling, known)
     if prune(question, known * (1.0 + _LADDER[0])):
-        return Answer(known, known * (1.0 + _LADDER[0]))
+        return LiftInterval(known, known * (1.0 + _LADDER[0]))
     found = question.best()
     belief = None
     if found.value > known:
@@ -54,16 +54,16 @@ def best_under_floor(dual: RecordDual, known: float) -> Answer:
         if reached * (1.0 + wider) >= ceiling:
             break
         if prune(question, reached * (1.0 + wider)):
-            return Answer(reached, reached * (1.0 + wider), belief)
-    return Answer(reached, ceiling, belief)
+            return LiftInterval(reached, reached * (1.0 + wider), belief)
+    return LiftInterval(reached, ceiling, belief)
 
 
-def best_under_limits(dual: RecordDual, known: float) -> Answer:
+def best_under_limits(dual: RecordDual, known: float) -> LiftInterval:
     """The same where single records and their dependence are limited too."""
     relaxed = dual.relaxed
     ceiling = math.inf if relaxed.unbounded else max(relaxed.ceiling, known)
     if not relaxed.unbounded and prune(relaxed, known * (1.0 + _COARSE[0])):
-        return Answer(known, known * (1.0 + _COARSE[0]))
+        return LiftInterval(known, known * (1.0 + _COARSE[0]))
     search = _Search(dual, known)
     for wider in _COARSE:
         if search.reached * (1.0 + wider) >= ceiling:
@@ -71,8 +71,8 @@ def best_under_limits(dual: RecordDual, known: float) -> Answer:
         proved = wider < _TIGHT and search.run(wider)
         # A belief that keeps every limit keeps the floor.
         if proved or (not relaxed.unbounded and prune(relaxed, search.reached * (1.0 + wider))):
-            return Answer(search.reached, search.reached * (1.0 + wider), search.belief)
-    return Answer(search.reached, ceiling, search.belief)
+            return LiftInterval(search.reached, search.reached * (1.0 + wider), search.belief)
+    return LiftInterval(search.reached, ceiling, search.belief)
 
 
 class _Search:
@@ -153,10 +153,10 @@ class _Search:
         return top / (float(belief[0].sum()) * total) if total > 0.0 else 0.0
 
 
-def admits(belief: Floats, limits: Limits) -> bool:
+def admits(belief: Floats, limits: KnowledgeLimits) -> bool:
     """Whether a belief about (the record, the others) keeps every limit, to the last digits of an entropy.
 
-    >>> admits(np.full((2, 2), 0.25), Limits(math.log(4), 0.0, math.log(2), (0, 1)))
+    >>> admits(np.full((2, 2), 0.25), KnowledgeLimits(math.log(4), 0.0, math.log(2), (0, 1)))
     True
     """
     slack = 8.0 * _UNIT * (1.0 + math.log(belief.size))

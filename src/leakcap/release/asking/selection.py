@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from leakcap.release.asking.answering import Answering
     from leakcap.release.results.result import Release
 
-__all__ = ["Paid", "Question", "Selection"]
+__all__ = ["PriceTerms", "Question", "Selection"]
 
 
-class Paid(TypedDict, total=False):
+class PriceTerms(TypedDict, total=False):
     """A price in place of ε, and the law of the noise: see `Terms`."""
 
     rho: float | None
@@ -214,7 +214,9 @@ class Question:
         chosen = {"where": selected.condition, "by": selected.groups, "join": selected.joined}
         return {**self.fields, **chosen, "noise": noise}
 
-    def at(self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]) -> Query:
+    def at(
+        self, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[PriceTerms]
+    ) -> Query:
         """The query at this price: ε, or `rho`, or what keeps a wanted `error`. Raises `InvalidQuery`."""
         rho, error, noise = paid.get("rho"), paid.get("error"), paid.get("noise", "laplace")
         if error is None:
@@ -223,13 +225,13 @@ class Question:
         return within_error(template, self.selection.table.policy, epsilon=epsilon, delta=delta, rho=rho)
 
     def preview(
-        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]
+        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[PriceTerms]
     ) -> Preview:
         """Accuracy and price. Touches neither data nor ledger."""
         return self.selection.table.preview([self.at(epsilon, delta, **paid)])[0]
 
     def dry_run(
-        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[Paid]
+        self, *, epsilon: float | None = None, delta: float | None = None, **paid: Unpack[PriceTerms]
     ) -> Release:
         """The answer on a dummy table made from the policy alone. Touches neither data nor ledger."""
         return self.selection.table.dry_run([self.at(epsilon, delta, **paid)])[0]
@@ -240,7 +242,7 @@ class Question:
         epsilon: float | None = None,
         delta: float | None = None,
         fresh: bool = False,
-        **paid: Unpack[Paid],
+        **paid: Unpack[PriceTerms],
     ) -> Release:
         """The answer, paid with ε or ρ, or with what keeps a wanted `error`; with this law of `noise`."""
         return self.selection.table.release([self.at(epsilon, delta, **paid)], fresh=fresh)[0]

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidQuery
-from leakcap.policy.declared import Column, Table
+from leakcap.policy.declared import Column, JoinedTable
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import counted_people
 from leakcap.release.columns.typed import ReadColumn, aliased, column, identifier, joined_source
@@ -83,7 +83,7 @@ def joined_tree(
     return rows.subquery("joined", copy=False)
 
 
-def _one_each(policy: Policy, table: Table, name: str) -> exp.Select:
+def _one_each(policy: Policy, table: JoinedTable, name: str) -> exp.Select:
     """The table's rows under the names that they have beside the data, one for each key."""
     raw = list(dict.fromkeys((table.key_column, *table.columns)))
     names = [f"{name}.{one}" for one in raw]
@@ -108,13 +108,13 @@ def _one_each(policy: Policy, table: Table, name: str) -> exp.Select:
     return chosen.where(first, copy=False)
 
 
-def _mine(policy: Policy, table: Table) -> exp.Expression:
+def _mine(policy: Policy, table: JoinedTable) -> exp.Expression:
     if table.on is not None:
         return ReadColumn(this=column(table.on), kind=policy.columns[table.on].kind)
     return ReadColumn(this=column(policy.id_column or ""), kind="id")
 
 
-def _theirs(policy: Policy, table: Table, name: str) -> exp.Expression:
+def _theirs(policy: Policy, table: JoinedTable, name: str) -> exp.Expression:
     """The table's key, read as the column that meets it is: the two never have to be cast to one another."""
     kind = "id" if table.on is None else policy.columns[table.on].kind
     return ReadColumn(this=column(f"{name}.{table.key_column}"), kind=kind)

@@ -19,7 +19,7 @@ import numpy as np
 
 from leakcap.release.columns.grid import Grid, grid_for
 from leakcap.release.numbers.laws import LAPLACE, Law
-from leakcap.release.numbers.moments import Column, Product, Rows, covariance_ends
+from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, covariance_ends
 from leakcap.release.numbers.tails import Floats
 
 __all__ = ["SPREADS", "square_reach", "variance_grid", "variance_intervals", "variance_value"]
@@ -88,9 +88,9 @@ def variance_intervals(
     """
     low, high = map(float, _centred(grid))
     centre, _ = square_reach(_centred(grid))
-    column = Column(noisy[0], float(scales[0]), low, high)
+    column = NoisySums(noisy[0], float(scales[0]), low, high)
     count = np.full(len(noisy[0]), float(rows)) if rows is not None else noisy[2]
-    number = Rows(count, 0.0 if rows is not None else float(scales[2]), law)
+    number = NoisyCounts(count, 0.0 if rows is not None else float(scales[2]), law)
     square = Product(noisy[1], float(scales[1]), column, column, float(centre))
     ends = covariance_ends(square, number, (0.0, float(Fraction(grid.high - grid.low, 2) ** 2)))
     half = float(grid.step) / 2

@@ -1,6 +1,6 @@
 """What runs the aggregates, one engine a file.
 
-Engine, Statement       write a statement for a table, run it, return only aggregates
+Engine, SqlStatement    write a statement for a table, run it, return only aggregates
 Columns                 what came back
 DuckDB                  embedded: files and data frames
 Lowering                how an engine says what we ask of a row
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leakcap.lazily import lazily
-from leakcap.release.engine.base import Columns, Engine, Statement
+from leakcap.release.engine.base import Columns, Engine, SqlStatement
 from leakcap.release.engine.locations import is_database, is_server
 from leakcap.release.engine.lowering import Lowering
 
@@ -31,7 +31,7 @@ __all__ = [
     "Integers",
     "Lowering",
     "Origin",
-    "Statement",
+    "SqlStatement",
     "attach",
     "is_database",
     "is_server",

@@ -23,7 +23,7 @@ __all__ = [
     "Cell",
     "Columns",
     "Engine",
-    "Statement",
+    "SqlStatement",
     "plain",
     "redact_errors",
     "redact_library_errors",
@@ -36,7 +36,7 @@ Cell = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
+class SqlStatement:
     """A statement as one engine runs it.
 
     `text`, which `sure` writes, is right for every table; `quick`, where there is one, returns the same, or
@@ -97,11 +97,11 @@ class Engine(Protocol):
         """
         ...
 
-    def write(self, tree: exp.Expression) -> Statement:
+    def write(self, tree: exp.Expression) -> SqlStatement:
         """The statement for this table. The tree is used up. Touches no rows."""
         ...
 
-    def run(self, statement: Statement) -> Columns:
+    def run(self, statement: SqlStatement) -> Columns:
         """The result of an aggregate; raises `DataError` without the engine's words."""
         ...
 

@@ -14,7 +14,7 @@ from functools import partial
 from sqlglot import exp
 
 from leakcap.release.columns.typed import ExactSum
-from leakcap.release.engine.base import Columns, Statement
+from leakcap.release.engine.base import Columns, SqlStatement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
 
 __all__ = ["ROUNDED", "DoubleSums", "quick_or_sure", "written"]
@@ -43,17 +43,17 @@ class DoubleSums(Lowering):
         return _EXACT // max(largest, 1) if largest <= ROUNDED else 0
 
 
-def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> Statement:
+def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> SqlStatement:
     """The statement in both ways, where there is something to add up and doubles may do."""
     seed = seed_in(tree)
     found = [quick.limit(node) for node in tree.find_all(ExactSum)]
     limits = [limit for limit in found if limit is not None]
     text = quick.text(tree.copy()) if found and all(limits) else None
     most = min(limits) if limits and tree.args.get("group") is None else None
-    return Statement(partial(sure.text, tree), len(tree.expressions), text, most, seed)
+    return SqlStatement(partial(sure.text, tree), len(tree.expressions), text, most, seed)
 
 
-def quick_or_sure(statement: Statement, aggregate: Callable[[str, int | None], Columns]) -> Columns:
+def quick_or_sure(statement: SqlStatement, aggregate: Callable[[str, int | None], Columns]) -> Columns:
     """The result: from the quick statement where it is sure of every number in it."""
     if statement.quick is not None:
         found = aggregate(statement.quick, statement.seed)

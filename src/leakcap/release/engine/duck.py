@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, Bin, ReadColumn, column, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, Statement, redact_errors
+from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, redact_errors
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
 from leakcap.release.numbers.exact_integers import objects
@@ -107,7 +107,7 @@ class DuckDB:
             self._types = types
         return self._types
 
-    def write(self, tree: exp.Expression) -> Statement:
+    def write(self, tree: exp.Expression) -> SqlStatement:
         """The statement, and a quicker one beside it where there is something to add up.
 
         Raises `DataError` where the file's text could not be read.
@@ -146,7 +146,7 @@ class DuckDB:
         prefix, dot, own = name.partition(".")
         return (self._relations[prefix], own) if dot and prefix in self._relations else (SOURCE, name)
 
-    def run(self, statement: Statement) -> Columns:
+    def run(self, statement: SqlStatement) -> Columns:
         """The result: from the quick statement where it is sure of every number in it."""
         if statement.most is not None and self._rows() > statement.most:
             return self._columns(statement.text, statement.seed)

@@ -21,7 +21,7 @@ from sqlglot import exp
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, Statement, plain, redact_library_errors
+from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, plain, redact_library_errors
 from leakcap.release.engine.encodings import read_plainly, require_sendable
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
@@ -137,15 +137,15 @@ class PostgreSQL:
                 types[full] = _TYPES.get(str(type_), str(type_).upper())
         return types
 
-    def write(self, tree: exp.Expression) -> Statement:
+    def write(self, tree: exp.Expression) -> SqlStatement:
         """The statement for this table."""
         seed, width = seed_in(tree), len(tree.expressions)
         said = PostgreSQL15(self.columns(), self._sources)
-        statement = Statement(partial(said.text, tree), width, seed=seed)
+        statement = SqlStatement(partial(said.text, tree), width, seed=seed)
         require_sendable(statement.text, self._codec)
         return statement
 
-    def run(self, statement: Statement) -> Columns:
+    def run(self, statement: SqlStatement) -> Columns:
         """The result of an aggregate, with integers for numerics."""
         return Columns.of(self.aggregate(statement.text, statement.seed), statement.width)
 

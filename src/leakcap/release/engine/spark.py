@@ -17,7 +17,7 @@ from sqlglot import exp
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, identifier, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, Statement, plain, redact_library_errors
+from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, plain, redact_library_errors
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
 
@@ -67,7 +67,7 @@ class Spark:
             lambda: frame.createOrReplaceTempView(name), _LIBRARIES, "Spark cannot be reached."
         )
 
-    def write(self, tree: exp.Expression) -> Statement:
+    def write(self, tree: exp.Expression) -> SqlStatement:
         """The statement for this DataFrame."""
         sources: dict[str, exp.Expression] = {
             joined_source(prefix) if prefix else SOURCE: exp.Table(this=identifier(name))
@@ -76,7 +76,7 @@ class Spark:
         types = self.columns()
         return written(tree, SparkSQL(types, sources), SparkDoubles(types, sources))
 
-    def run(self, statement: Statement) -> Columns:
+    def run(self, statement: SqlStatement) -> Columns:
         """The result of an aggregate, with integers for whole decimals."""
         return quick_or_sure(
             statement, lambda text, seed: Columns.of(self.aggregate(text, seed), statement.width)

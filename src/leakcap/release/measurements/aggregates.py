@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from leakcap.release.columns.typed import ExactSum
 
-__all__ = ["Aggregate", "Joint", "Known", "People", "Rows", "Squares", "Sum"]
+__all__ = ["Aggregate", "Joint", "Known", "People", "RowCount", "Squares", "Sum"]
 
 
 class Aggregate(ABC):
@@ -33,7 +33,7 @@ class Aggregate(ABC):
 
 
 @dataclass(frozen=True)
-class Rows(Aggregate):
+class RowCount(Aggregate):
     """How many rows."""
 
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from leakcap.numeric import up
-from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.offer import Offer
 from leakcap.release.measurements.sensitivity import Contribution
@@ -181,7 +181,7 @@ class TreeMeasurement(NoisyMeasurement):
 def tree_of(contribution: Contribution, bins: int, branching: int, offer: Offer) -> TreeMeasurement:
     """The nodes with noise just large enough for what is offered for all levels together."""
     levels = len(levels_of(bins, branching))
-    one = measured("count", Rows(), contribution, offer, covers=False)
+    one = measured("count", RowCount(), contribution, offer, covers=False)
     known = {field.name: getattr(one, field.name) for field in fields(one)}
     for name in ("steps", "squared", "contents", "contents_squared", "radius_squared"):
         known[name] *= levels

@@ -31,7 +31,7 @@ from leakcap.release.numbers.fieller import crossings, fieller_ends
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
 
-__all__ = ["Column", "Product", "Rows", "correlation_ends", "covariance_ends"]
+__all__ = ["NoisyCounts", "NoisySums", "Product", "correlation_ends", "covariance_ends"]
 
 _BEYOND = 0.05
 _UNLIKELY = 0.002
@@ -44,7 +44,7 @@ Ends = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
-class Rows:
+class NoisyCounts:
     """The number of rows in each cell, the scale of its noise, 0 where it is public, and the law of all
     noise."""
 
@@ -69,7 +69,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Column:
+class NoisySums:
     """The noisy sum of a column's integers, the scale of its noise, and between what the integers lie."""
 
     total: Floats
@@ -77,11 +77,11 @@ class Column:
     low: float
     high: float
 
-    def mean(self, rows: Rows) -> Floats:
+    def mean(self, rows: NoisyCounts) -> Floats:
         """The noisy mean, within what the integers can be."""
         return np.clip(self.total / rows.sure, self.low, self.high)
 
-    def means(self, rows: Rows, beyond: ArrayLike) -> Ends:
+    def means(self, rows: NoisyCounts, beyond: ArrayLike) -> Ends:
         """Between which the mean lies but with this probability; of several, below one another."""
         ends = fieller_ends(
             lambda r: (np.ones(r.shape), -r),
@@ -103,24 +103,24 @@ class Product:
 
     number: Floats
     scale: float
-    first: Column
-    second: Column
+    first: NoisySums
+    second: NoisySums
     base: float = 0.0
     sign: float = 1.0
 
-    def about(self, a: Floats, b: Floats, rows: Rows) -> Floats:
+    def about(self, a: Floats, b: Floats, rows: NoisyCounts) -> Floats:
         """Σ(v − a)(w − b), noisy."""
         rest = (a * b + self.base) * rows.sure
         return np.asarray(self.sign * self.number - b * self.first.total - a * self.second.total + rest)
 
 
 def covariance_ends(
-    product: Product, rows: Rows, within: tuple[float, float], *, beyond: float = _BEYOND
+    product: Product, rows: NoisyCounts, within: tuple[float, float], *, beyond: float = _BEYOND
 ) -> tuple[Floats, Floats]:
     """The ends of the interval of a covariance, or of a variance, in squared steps.
 
-    >>> column = Column(np.array([0.0]), 1.0, -50.0, 50.0)
-    >>> square, rows = Product(np.array([4e4]), 9.0, column, column), Rows(np.array([400.0]), 0.0)
+    >>> column = NoisySums(np.array([0.0]), 1.0, -50.0, 50.0)
+    >>> square, rows = Product(np.array([4e4]), 9.0, column, column), NoisyCounts(np.array([400.0]), 0.0)
     >>> low, high = covariance_ends(square, rows, (0.0, 2500.0))
     >>> bool(99.9 < low[0] < 100.0 < high[0] < 100.1)
     True
@@ -140,7 +140,7 @@ def _unlikely(beyond: float) -> float:
 
 
 def _about_means(
-    product: Product, rows: Rows, within: tuple[float, float], beyond: float, means: tuple[Ends, Ends]
+    product: Product, rows: NoisyCounts, within: tuple[float, float], beyond: float, means: tuple[Ends, Ends]
 ) -> Ends:
     """The interval where the means lie between these ends."""
     first, second = product.first, product.second
@@ -201,7 +201,7 @@ def _about_means(
 
 
 def correlation_ends(
-    product: Product, squares: tuple[Product, Product], rows: Rows, rounded: tuple[float, float, float]
+    product: Product, squares: tuple[Product, Product], rows: NoisyCounts, rounded: tuple[float, float, float]
 ) -> tuple[Floats, Floats]:
     """The ends of the interval of a correlation.
 
@@ -299,7 +299,7 @@ def _likelier(law: Law, weights: Sequence[tuple[Floats, float, Floats]], far: Fl
 
 
 def _ends(
-    excess: Callable[[Floats], Floats], middle: Floats, within: tuple[float, float], rows: Rows
+    excess: Callable[[Floats], Floats], middle: Floats, within: tuple[float, float], rows: NoisyCounts
 ) -> Ends:
     """Both ends on the way out from the middle; all that is possible where there may be no rows."""
     least, most = (np.full(middle.shape, end) for end in within)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from leakcap.release.conditions.condition import to_text
-from leakcap.release.engine import Engine, Statement
+from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import codes_of, in_order, read_totals
@@ -38,7 +38,7 @@ class Scan:
 
     places: tuple[tuple[int, ...], ...]
     plans: tuple[Plan, ...]
-    statement: Statement
+    statement: SqlStatement
 
     def run(self, engine: Engine) -> dict[int, Found]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import ReadColumn, column
-from leakcap.release.measurements.aggregates import Aggregate, People, Rows
+from leakcap.release.measurements.aggregates import Aggregate, People, RowCount
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Presence
 from leakcap.release.measurements.thresholds import ThresholdMeasurement, threshold_for
@@ -47,7 +47,7 @@ def plan_with_threshold(asked: QueryContext) -> Plan:
 
 
 def _people(policy: Policy, place: int) -> Aggregate:
-    return Rows() if policy.id_column is None else People(place)
+    return RowCount() if policy.id_column is None else People(place)
 
 
 def _counts_people(plan: Plan, policy: Policy) -> bool:

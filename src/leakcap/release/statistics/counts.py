@@ -8,7 +8,7 @@ from typing import ClassVar
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, bins_axis, key_axis
-from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
@@ -52,7 +52,7 @@ class Count(IntegerStatistic):
     def plan(self, asked: QueryContext) -> Plan:
         """A row is 1 in its cell."""
         contribution = Contribution(1, 1, asked.policy.rows_per_unit, asked.cells.size)
-        rows = measured("count", Rows(), contribution, asked.offer, one_hot=True)
+        rows = measured("count", RowCount(), contribution, asked.offer, one_hot=True)
         return asked.plan([rows])
 
     def prior_error(self, plan: Plan) -> float | None:

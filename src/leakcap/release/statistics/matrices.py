@@ -22,7 +22,7 @@ from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, listed, nested
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
 from leakcap.release.numbers.laws import law_of
-from leakcap.release.numbers.moments import Column, Product, Rows, correlation_ends, covariance_ends
+from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, correlation_ends, covariance_ends
 from leakcap.release.numbers.products import (
     as_correlations,
     joint_diameter,
@@ -256,15 +256,15 @@ class _Table:
         law = law_of(parts[0].noise)
         count = np.full(self.cells, float(self._exact or 0))
         self._rows = (
-            Rows(count, 0.0, law)
+            NoisyCounts(count, 0.0, law)
             if self._exact is not None
-            else Rows(doubles(self._numbers[()]), float(self._parts[()].scale), law)
+            else NoisyCounts(doubles(self._numbers[()]), float(self._parts[()].scale), law)
         )
         self._sums = [self._column(i) for i in range(self.columns)]
 
-    def _column(self, i: int) -> Column:
+    def _column(self, i: int) -> NoisySums:
         reach = float(self._reach[i])
-        return Column(doubles(self._numbers[(i,)]), float(self._parts[(i,)].scale), -reach, reach)
+        return NoisySums(doubles(self._numbers[(i,)]), float(self._parts[(i,)].scale), -reach, reach)
 
     def _product(self, i: int, j: int) -> Product:
         base, sign = (float(self._half[i]), -1.0) if i == j else (0.0, 1.0)

@@ -10,7 +10,7 @@ from typing import ClassVar
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
-from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import total_range
 from leakcap.release.measurements.quantiles import (
     BINS,
@@ -158,7 +158,7 @@ def rank_part(
     rational_scale(1, epsilon)  # ε within the range of all the other statistics
     return QuantileMeasurement(
         role="rank",
-        aggregate=Rows(),
+        aggregate=RowCount(),
         epsilon=epsilon,
         contribution=contribution,
         sensitivity=sensitivity,

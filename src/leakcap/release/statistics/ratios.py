@@ -20,7 +20,7 @@ from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.columns.grid import grid_for
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.conditions.where import parse_where
-from leakcap.release.measurements.aggregates import Joint, Rows, Sum
+from leakcap.release.measurements.aggregates import Joint, RowCount, Sum
 from leakcap.release.measurements.measurement import measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
@@ -68,7 +68,7 @@ class Ratio(Statistic):
         query, rows, cells = asked.query, asked.policy.rows_per_unit, asked.cells.size
         if query.column is None:
             unit = Contribution(1, 1, rows, cells)
-            part = measured("count", Rows(), unit, asked.offer, covers=False, one_hot=True)
+            part = measured("count", RowCount(), unit, asked.offer, covers=False, one_hot=True)
             return asked.plan([part])
         known, bounds = asked.bounded_column
         require(bounds[0] >= 0, "column", query.name, "have bounds that are not negative, for a share of it")

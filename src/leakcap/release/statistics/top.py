@@ -11,7 +11,7 @@ import numpy as np
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, key_axis
-from leakcap.release.measurements.aggregates import Rows
+from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import measured, total_range
 from leakcap.release.measurements.permute_and_flip import TopMeasurement
 from leakcap.release.measurements.sensitivity import Contribution
@@ -64,7 +64,7 @@ class Top(Statistic):
         sensitivity = top * contribution.sensitivity(replace=policy.neighbours == "replace-one")
         choice = TopMeasurement(
             role="choice",
-            aggregate=Rows(),
+            aggregate=RowCount(),
             epsilon=half,
             contribution=contribution,
             sensitivity=sensitivity,
@@ -74,7 +74,7 @@ class Top(Statistic):
             top=top,
             keys=len(cells.axes[-1].labels),
         )
-        counts = measured("count", Rows(), contribution, asked.offer / 2, covers=False, one_hot=True)
+        counts = measured("count", RowCount(), contribution, asked.offer / 2, covers=False, one_hot=True)
         return asked.plan([choice, counts])
 
     def groups(self, plan: Plan) -> Cells:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from leakcap.report.records import AmendmentRecord, ChangeRecord
-from leakcap.report.render.document import Grid, Items, Paragraph, Section
+from leakcap.report.render.document import Items, Paragraph, Section, TextTable
 
 __all__ = ["amended_section", "amendment_section"]
 
@@ -21,7 +21,11 @@ def amendment_section(amendment: AmendmentRecord) -> Section:
     """One amendment of the policy, field by field."""
     heads = ("field", "before", "after", "")
     rows = tuple((c.field, c.before, c.after, c.effect) for c in amendment.changes)
-    told = (Paragraph(_amended(amendment)), Grid(heads, rows), Paragraph(amendment.carried, soft=True))
+    told = (
+        Paragraph(_amended(amendment)),
+        TextTable(heads, rows),
+        Paragraph(amendment.carried, soft=True),
+    )
     return Section("An amendment of the policy", told)
 
 

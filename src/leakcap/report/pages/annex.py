@@ -10,13 +10,13 @@ from leakcap.report.render.document import (
     Audience,
     Block,
     Document,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.sections import caps_section, policy_section
 from leakcap.report.words.layers import NOT_STATED, LayerRecord
@@ -68,16 +68,16 @@ def _risks(record: AnnexRecord) -> Section:
             game.risk,
             game.title,
             game_success(game.blind),
-            Figure(game_success(game.success), Note(game.formula, game.source)),
+            NotedNumber(game_success(game.success), Note(game.formula, game.source)),
         )
         for game in record.games
     )
     heads = ("risk", "what the attacker tries", "works without it", "with all that is published, at most")
     rest = tuple(told for told in map(game_exception, record.games) if told)
-    blocks: list[Block] = [Grid(heads, rows, (2, 3))]
+    blocks: list[Block] = [TextTable(heads, rows, (2, 3))]
     if rest:
         blocks.append(Items(rest, caution=True))
-    blocks.append(Grid(("the game", "how it is played"), tuple((g.title, g.game) for g in record.games)))
+    blocks.append(TextTable(("the game", "how it is played"), tuple((g.title, g.game) for g in record.games)))
     blocks.append(
         Paragraph(
             "Each is a game that is defined to the last detail. Its bound holds whatever the attacker "
@@ -96,7 +96,9 @@ def _layer(layer: LayerRecord) -> Section:
             Paragraph(layer.question, soft=True),
             Items(layer.known),
             Paragraph(told),
-            Grid(("hazard", "how it stands here"), tuple((one.hazard, one.here) for one in layer.hazards)),
+            TextTable(
+                ("hazard", "how it stands here"), tuple((one.hazard, one.here) for one in layer.hazards)
+            ),
         ),
     )
 
@@ -126,4 +128,4 @@ def _on_record(record: AnnexRecord) -> Section:
         ("randomness", record.randomness),
         ("changes of the policy, and why", reasons or "none"),
     )
-    return Section("On record", (Grid(("what", "as recorded"), rows),))
+    return Section("On record", (TextTable(("what", "as recorded"), rows),))

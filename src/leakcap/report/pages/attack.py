@@ -13,13 +13,13 @@ from leakcap.report.records import AttackRecord, FindingRecord
 from leakcap.report.render.document import (
     Audience,
     Document,
-    Figure,
-    Grid,
     Note,
+    NotedNumber,
     Paragraph,
     Plot,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.render.drawings import bars
 from leakcap.report.words.wording import outward, quantity, signed
@@ -51,7 +51,7 @@ def attack_page(record: AttackRecord, audience: Audience) -> Document:
             "What was got",
             (
                 bars(drawn, warm=1.0),
-                Grid(("attack", "got", "99 % interval", "at most", "ratio"), rows, (1, 2, 3, 4)),
+                TextTable(("attack", "got", "99 % interval", "at most", "ratio"), rows, (1, 2, 3, 4)),
                 *(Paragraph(f"{_named(f)}: {CHANCE[f.above_by_chance]}.") for f in found if _above(f)),
                 Paragraph(
                     "What was got is exact where the attack is computed, and a frequency where it is played, "
@@ -65,7 +65,7 @@ def attack_page(record: AttackRecord, audience: Audience) -> Document:
     ]
     if audience == "reviewer":
         sections += [
-            Section(_title(f, i, len(found)), (Grid(("figure", "value"), _own(f), (1,)),))
+            Section(_title(f, i, len(found)), (TextTable(("figure", "value"), _own(f), (1,)),))
             for i, f in enumerate(found, 1)
             if f.own()
         ]
@@ -134,9 +134,9 @@ def _row(finding: FindingRecord) -> tuple[Text, ...]:
     most = Note("what the theory allows at most", f"stopped by {finding.stopped_by}")
     return (
         _named(finding),
-        Figure(f"{_value(finding.got, up=False)} {finding.unit}", got),
+        NotedNumber(f"{_value(finding.got, up=False)} {finding.unit}", got),
         _interval(finding),
-        Figure(f"{_value(finding.at_most)} {finding.unit}", most),
+        NotedNumber(f"{_value(finding.at_most)} {finding.unit}", most),
         _value(finding.ratio, up=False),
     )
 

@@ -9,13 +9,13 @@ from leakcap.report.render.document import (
     Card,
     Cards,
     Document,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.words.wording import at_least, sum_text
 
@@ -41,10 +41,12 @@ def audit_page(record: AuditRecord, audience: Audience) -> Document:
         )
         curve = tuple((c.event, at_least(c.likely), sum_text(c.unlikely)) for c in record.curve)
         sections += [
-            Section("The evidence", (Grid(("event", "speaks for", "first", "second"), evidence, (2, 3)),)),
+            Section(
+                "The evidence", (TextTable(("event", "speaks for", "first", "second"), evidence, (2, 3)),)
+            ),
             Section(
                 "What is certified of these events",
-                (Grid(("event", "likely at least", "unlikely at most"), curve, (1, 2)),),
+                (TextTable(("event", "likely at least", "unlikely at most"), curve, (1, 2)),),
             ),
         ]
     sections.append(Section("What this does not say", (Items(_limits(record, sure), caution=True),)))
@@ -62,7 +64,7 @@ def audit_page(record: AuditRecord, audience: Audience) -> Document:
 def _cards(record: AuditRecord) -> Cards:
     def card(value: float | None, caption: str) -> Card:
         shown = "no bound" if value is None else f"≥ {at_least(value)} nats"
-        return Card(Figure(shown, _CERTIFIED), caption)
+        return Card(NotedNumber(shown, _CERTIFIED), caption)
 
     return Cards(
         (
@@ -79,9 +81,9 @@ def _verdict(claim: ClaimRecord | None, sure: str) -> list[Block]:
     if claim is None:
         return [Paragraph("No claim was tested.")]
     claimed = "no bound" if claim.claimed is None else sum_text(claim.claimed)
-    floor = Figure(at_least(claim.floor), _CERTIFIED)
+    floor = NotedNumber(at_least(claim.floor), _CERTIFIED)
     if claim.verdict == "violated":
-        text: tuple[str | Figure, ...] = (
+        text: tuple[str | NotedNumber, ...] = (
             f"The samples contradict {claim.claim}: {claim.quantity} of the event found is at least ",
             floor,
             f" with confidence {sure}, and the claim is {claimed}.",

@@ -7,7 +7,15 @@ from datetime import datetime
 
 from leakcap.report.pages.amended import amended_section, amendment_section
 from leakcap.report.records import BudgetRecord, EntryRecord
-from leakcap.report.render.document import Audience, Document, Figure, Grid, Paragraph, Section, Text
+from leakcap.report.render.document import (
+    Audience,
+    Document,
+    NotedNumber,
+    Paragraph,
+    Section,
+    Text,
+    TextTable,
+)
 from leakcap.report.sections import (
     EPSILON,
     PERSON,
@@ -49,7 +57,7 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
         heads = ("#", "query", "when", "who", "ε", "δ", "nats, person", "nats, table", "state")
         rows = tuple(_row(entry) for entry in record.entries)
         sections += map(amendment_section, record.amendments)
-        sections.append(Section("The spends", (Grid(heads, rows, (0, 4, 5, 6, 7)),)))
+        sections.append(Section("The spends", (TextTable(heads, rows, (0, 4, 5, 6, 7)),)))
         if record.policy is not None:
             sections += [*protection_section(record.policy, full=True), policy_section(record.policy)]
     else:
@@ -73,9 +81,9 @@ def _row(entry: EntryRecord) -> tuple[Text, ...]:
         f"{entry.name}: {entry.query}",
         f"{when:%Y-%m-%d %H:%M} UTC",
         entry.analyst or "(unnamed)",
-        Figure(sum_text(epsilon), EPSILON),
+        NotedNumber(sum_text(epsilon), EPSILON),
         sum_text(entry.delta),
-        Figure(sum_text(person), PERSON),
-        Figure(sum_text(table), TABLE),
+        NotedNumber(sum_text(person), PERSON),
+        NotedNumber(sum_text(table), TABLE),
         _STATES[entry.state],
     )

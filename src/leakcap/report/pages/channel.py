@@ -12,12 +12,12 @@ from leakcap.report.render.document import (
     Card,
     Cards,
     Document,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.sections import BITS
 from leakcap.report.words.wording import quantity, sum_text
@@ -80,15 +80,15 @@ def _cards(record: ChannelRecord, known: dict[str, MeasureRecord]) -> Cards:
     return Cards(
         (
             Card(
-                Figure(quantity(_upper(epsilon), _upper(epsilon), "nats"), measure_note(epsilon)),
+                NotedNumber(quantity(_upper(epsilon), _upper(epsilon), "nats"), measure_note(epsilon)),
                 f"is ε: no output weighs more than that for one secret against {_another(record)}",
             ),
             Card(
-                Figure(f"{at_most(bits)} bits", measure_note(shannon)),
+                NotedNumber(f"{at_most(bits)} bits", measure_note(shannon)),
                 "are told on average, at most, whatever is believed before",
             ),
             Card(
-                Figure(f"× {at_most(_upper(bayes))}", measure_note(bayes)),
+                NotedNumber(f"× {at_most(_upper(bayes))}", measure_note(bayes)),
                 "is how much likelier a guess of the secret becomes, at most",
             ),
         )
@@ -105,7 +105,7 @@ def _sentences(record: ChannelRecord, known: dict[str, MeasureRecord]) -> list[T
             told.append(
                 (
                     f"Whatever is seen, odds of 1 to 1 between two {_secrets(record)} become at most ",
-                    Figure(f"{at_most(factor)} to 1", measure_note(epsilon)),
+                    NotedNumber(f"{at_most(factor)} to 1", measure_note(epsilon)),
                     ".",
                 )
             )
@@ -117,14 +117,14 @@ def _sentences(record: ChannelRecord, known: dict[str, MeasureRecord]) -> list[T
     told.append(
         (
             f"One guess among {secrets:,} equally likely secrets is right with probability ",
-            Figure(percent(best), measure_note(bayes)),
+            NotedNumber(percent(best), measure_note(bayes)),
             f" at most on average over the outputs; without the output with 1 in {secrets:,}.",
         )
     )
     told.append(
         (
             "On average an output tells at most ",
-            Figure(quantity(_upper(shannon), _upper(shannon), "nats"), measure_note(shannon)),
+            NotedNumber(quantity(_upper(shannon), _upper(shannon), "nats"), measure_note(shannon)),
             f" ({at_most(_upper(shannon) * BITS)} bits); the secret itself has at most "
             f"{at_most(math.log2(secrets))} bits.",
         )
@@ -132,15 +132,15 @@ def _sentences(record: ChannelRecord, known: dict[str, MeasureRecord]) -> list[T
     return told
 
 
-def measure_grid(measures: Iterable[MeasureRecord]) -> Grid:
+def measure_grid(measures: Iterable[MeasureRecord]) -> TextTable:
     """Measures as a table, one a row, with how each was found."""
     rows = tuple(_row(measure) for measure in measures)
-    return Grid(("measure", "value", "in bits", "how it was found"), rows, (1, 2))
+    return TextTable(("measure", "value", "in bits", "how it was found"), rows, (1, 2))
 
 
 def _row(measure: MeasureRecord) -> tuple[Text, ...]:
     low = -math.inf if measure.lower is None else measure.lower
     high = _upper(measure)
-    value = Figure(quantity(low, high, measure.unit), measure_note(measure))
+    value = NotedNumber(quantity(low, high, measure.unit), measure_note(measure))
     bits = sum_text(high * BITS) if measure.unit == "nats" and 0.0 <= high < math.inf else ""
     return (measure.measure, value, bits, measure.method)

@@ -10,11 +10,11 @@ from leakcap.report.render.document import (
     Card,
     Cards,
     Document,
-    Figure,
-    Grid,
     Note,
+    NotedNumber,
     Paragraph,
     Section,
+    TextTable,
 )
 from leakcap.report.words.wording import sum_text
 
@@ -34,7 +34,7 @@ def convert_page(record: ConvertRecord, audience: Audience) -> Document:
         Section(
             "In short",
             (
-                Cards((Card(Figure(sum_text(value), route), f"is what {record.to} states"),)),
+                Cards((Card(NotedNumber(sum_text(value), route), f"is what {record.to} states"),)),
                 Paragraph(f"From {record.from_} follows {record.to}. {text}"),
             ),
         )
@@ -42,5 +42,5 @@ def convert_page(record: ConvertRecord, audience: Audience) -> Document:
     if audience == "reviewer":
         rows = tuple((s.from_, s.to, s.formula, s.source, s.attained_by or "") for s in record.steps)
         heads = ("from", "to", "formula", "source", "attained by")
-        sections.append(Section("The route", (Grid(heads, rows),)))
+        sections.append(Section("The route", (TextTable(heads, rows),)))
     return Document(record.to, f"What follows from {record.from_}", "conversion", audience, tuple(sections))

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from leakcap.report.pages.channel import measure_grid, measure_note
 from leakcap.report.records import DaleniusRecord, MeasureRecord
-from leakcap.report.render.document import Audience, Document, Figure, Items, Section, Text
+from leakcap.report.render.document import Audience, Document, Items, NotedNumber, Section, Text
 from leakcap.statement.wording import at_most
 
 __all__ = ["dalenius_page"]
@@ -57,7 +57,7 @@ def _sentences(record: DaleniusRecord) -> list[Text]:
     ]
 
 
-def _times(measure: MeasureRecord) -> Figure:
+def _times(measure: MeasureRecord) -> NotedNumber:
     upper = math.inf if measure.upper is None else measure.upper
     words = f"{at_most(upper)} times" if math.isfinite(upper) else "without limit"
-    return Figure(words, measure_note(measure))
+    return NotedNumber(words, measure_note(measure))

@@ -10,13 +10,13 @@ from leakcap.report.render.document import (
     Card,
     Cards,
     Document,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.sections import EPSILON, PERSON, gains_section, headline, price_cells, statement_section
 from leakcap.report.words.publication import number
@@ -41,13 +41,15 @@ def fit_page(record: FitRecord, audience: Audience) -> Document:
     sections.append(gains_section(total, "In odds"))
     if audience == "reviewer":
         orders = tuple(
-            (f"{o.alpha:g}", Figure(_nats(o.renyi), _RENYI), Figure(_nats(o.level), _LEVEL))
+            (f"{o.alpha:g}", NotedNumber(_nats(o.renyi), _RENYI), NotedNumber(_nats(o.level), _LEVEL))
             for o in fit.guarantee
         )
         heads = ("order α", "Rényi divergence, nats", "Sibson capacity, nats")
         sections += [
-            Section("The guarantee of this fit", (Grid(heads, orders, (0, 1, 2)), *_asked(fit))),
-            Section("What it cost", (Grid(_PRICE, (price_cells(fit.price),), (0, 1, 2, 3)), *_entry(fit))),
+            Section("The guarantee of this fit", (TextTable(heads, orders, (0, 1, 2)), *_asked(fit))),
+            Section(
+                "What it cost", (TextTable(_PRICE, (price_cells(fit.price),), (0, 1, 2, 3)), *_entry(fit))
+            ),
             statement_section(total, "Everything that all answers so far tell"),
         ]
     sections.append(Section("What is assumed, and what is not protected", (Items(_LIMITS, caution=True),)))
@@ -68,19 +70,19 @@ _LIMITS: tuple[Text, ...] = (
 )
 
 
-def _published(fit: FittedRecord) -> list[Cards | Grid | Paragraph]:
+def _published(fit: FittedRecord) -> list[Cards | TextTable | Paragraph]:
     rows = tuple(_row(one) for one in fit.coefficients)
     return [
         Cards(
             (
-                Card(Figure(f"ε = {sum_text(fit.price.epsilon)}", EPSILON), "was paid for this fit"),
+                Card(NotedNumber(f"ε = {sum_text(fit.price.epsilon)}", EPSILON), "was paid for this fit"),
                 Card(
-                    Figure(f"{_nats(fit.price.nats_person)} nats", PERSON),
+                    NotedNumber(f"{_nats(fit.price.nats_person)} nats", PERSON),
                     "are told about one person on average, at most",
                 ),
             )
         ),
-        Grid(("", "value", "interval"), rows, (1, 2)),
+        TextTable(("", "value", "interval"), rows, (1, 2)),
         Paragraph(f"Intervals: {fit.intervals}. Noise: {fit.noise}.", soft=True),
     ]
 
@@ -126,7 +128,7 @@ def _demonstration(facts: dict[str, float], audience: Audience) -> Document:
             Section(
                 "By how much one record moves the minimiser",
                 (
-                    Grid(("", "it moves by", "the bound says"), rows, (1, 2)),
+                    TextTable(("", "it moves by", "the bound says"), rows, (1, 2)),
                     Paragraph(
                         f"On two tables of {facts['rows']:,.0f} rows that differ in one. Noise of the scale "
                         "that the first bound asks for tells the tables apart. Take kind `linear` or `ridge`."

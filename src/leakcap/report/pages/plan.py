@@ -7,13 +7,13 @@ from leakcap.report.render.document import (
     Audience,
     Block,
     Document,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.sections import (
     caps_section,
@@ -57,7 +57,7 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
         below.append(Items(warned, caution=True))
     sections = [
         Section("In short, if all of it is published", (headline(total),)),
-        Section("What would be published", (Grid(heads, rows, tuple(range(1, len(heads)))), *below)),
+        Section("What would be published", (TextTable(heads, rows, tuple(range(1, len(heads)))), *below)),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What this plan alone would let an attacker do"),
         *_caps_sections(record, full=full),
@@ -66,7 +66,7 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
         queries = tuple((one.name, one.query) for one in record.statistics)
         sections += [
             statement_section(total, "Every line of the statement", record.caps),
-            Section("The queries", (Grid(("statistic", "query"), queries),)),
+            Section("The queries", (TextTable(("statistic", "query"), queries),)),
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
         ]
@@ -87,7 +87,7 @@ def _caps_sections(record: PlanRecord, *, full: bool) -> tuple[Section, ...]:
 def _row(one: PlannedRecord, full: bool) -> tuple[Text, ...]:
     scales = ", ".join(f"{sum_text(scale)} ({role})" for role, scale in one.noise_scales.items())
     note = Note(f"the 95 % quantile of the noise of scale {scales}", "docs/noise.md")
-    shown = Figure(f"± {sum_text(one.error)}" if one.error_95 is not None else "no bound", note)
+    shown = NotedNumber(f"± {sum_text(one.error)}" if one.error_95 is not None else "no bound", note)
     name = f"{one.name} ({one.remark})" if one.remark else one.name
     cells = price_cells(one.price)
     return (name, shown, *(cells if full else cells[:1]))

@@ -11,14 +11,14 @@ from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
 from leakcap.report.render.document import (
     Audience,
     Document,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Plot,
     Section,
     Text,
+    TextTable,
 )
 from leakcap.report.sections import (
     caps_section,
@@ -69,7 +69,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
     )
 
 
-def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Items | Paragraph | Plot]:
+def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items | Paragraph | Plot]:
     rows: list[tuple[Text, ...]] = []
     for release in record.releases:
         if not release.values:
@@ -83,7 +83,7 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Items | Par
             rows.append((f"{release.name} ({len(release.values):,} values, in the full report)", "", "", ""))
     if not full and len(rows) > _MOST:
         rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "", "")]
-    yield Grid(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
+    yield TextTable(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
     cut = any(release.covers == "rows kept" for release in record.releases)
     yield Paragraph(
         f"Each interval holds, with probability 95 % over the noise, the figure that {figure_held(cut)}. "
@@ -97,7 +97,7 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[Grid | Items | Par
         yield Items(tuple(about))
     changed = tuple((r.name, r.post_processed) for r in record.releases if r.post_processed is not None)
     if changed:
-        yield Grid(("statistic", "post-processed, which costs nothing"), changed)
+        yield TextTable(("statistic", "post-processed, which costs nothing"), changed)
     if full:
         for index, release in enumerate(r for r in record.releases if r.values and r.values[0].keys):
             label = f"{release.name}: values with 95 % intervals; the numbers are in the table"
@@ -108,7 +108,7 @@ def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[Text, T
     value, low, high = to_its_noise(row.value, *row.interval)
     noise = f"{release.noise.mechanism} noise"
     asked = f"{release.query}, and {noise} of scale {_scales(release)}" if full else noise
-    return Figure(value, Note(asked, _INTERVAL)), low, high
+    return NotedNumber(value, Note(asked, _INTERVAL)), low, high
 
 
 def _label(row: RowRecord) -> str:
@@ -122,7 +122,7 @@ def _scales(release: ReleasedRecord) -> str:
     return ", ".join(f"{sum_text(scale)} ({role})" for role, scale in scales.items())
 
 
-def _queries(record: ReleaseRecord) -> Iterator[Grid]:
+def _queries(record: ReleaseRecord) -> Iterator[TextTable]:
     heads = ("statistic", "ε", "δ", "nats, person", "nats, table", "noise", "guess", "odds")
     rows = []
     for release in record.releases:
@@ -131,8 +131,8 @@ def _queries(record: ReleaseRecord) -> Iterator[Grid]:
         guess, odds = figure_of(alone["coin_flip"]), figure_of(alone["odds"])
         noise = f"{release.noise.mechanism}, {_scales(release)}"
         rows.append((f"{release.name}{again}", *price_cells(release.price), noise, guess, odds))
-    yield Grid(heads, tuple(rows), (1, 2, 3, 4))
-    yield Grid(("statistic", "query"), tuple(map(_asked, record.releases)))
+    yield TextTable(heads, tuple(rows), (1, 2, 3, 4))
+    yield TextTable(("statistic", "query"), tuple(map(_asked, record.releases)))
 
 
 def _asked(release: ReleasedRecord) -> tuple[str, str]:

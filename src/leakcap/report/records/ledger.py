@@ -245,7 +245,7 @@ class RepairRecord(Record):
     entries: tuple[EntryRecord, ...]
 
 
-class CurvePoint(Part):
+class RenyiPoint(Part):
     """The Rényi divergence of one order between neighbours."""
 
     order: float
@@ -267,7 +267,7 @@ class TrailRow(Part):
     nats_table: Nats
     nats_level: Nats
     rho: Rho = None
-    curve: str | tuple[CurvePoint, ...] = ()
+    curve: str | tuple[RenyiPoint, ...] = ()
     event: str | dict[str, Any] | None = None
     slot: str = ""
     data_version: int

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.owner import Finding
+from leakcap.owner import DataFault
 from leakcap.owner.draft import todos
 from leakcap.report.records.base import Record
 from leakcap.statement.record import Part
@@ -33,7 +33,7 @@ class CheckRecord(Record):
     findings: tuple[FindingOfCheck, ...]
 
     @classmethod
-    def of(cls, dataset: str, findings: Sequence[Finding]) -> Self:
+    def of(cls, dataset: str, findings: Sequence[DataFault]) -> Self:
         """What a check found."""
         each = [{"place": one.place, "grade": one.grade, "text": one.text} for one in findings]
         return cls.made(dataset=dataset, findings=each)

@@ -13,14 +13,14 @@ __all__ = [
     "Cards",
     "Document",
     "Drawing",
-    "Figure",
-    "Grid",
     "Items",
     "Note",
+    "NotedNumber",
     "Paragraph",
     "Plot",
     "Section",
     "Text",
+    "TextTable",
     "marks",
     "notes",
 ]
@@ -41,10 +41,10 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Figure:
+class NotedNumber:
     """A number with its unit, and the note that explains it.
 
-    >>> str(Figure("0.145 bits", Note("ε/ln 2", "Dwork et al. 2006")))
+    >>> str(NotedNumber("0.145 bits", Note("ε/ln 2", "Dwork et al. 2006")))
     '0.145 bits'
     """
 
@@ -56,7 +56,7 @@ class Figure:
         return self.text
 
 
-Text: TypeAlias = "str | Figure | tuple[str | Figure, ...]"
+Text: TypeAlias = "str | NotedNumber | tuple[str | NotedNumber, ...]"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Items:
 class Card:
     """A headline figure and what it says."""
 
-    figure: Figure
+    figure: NotedNumber
     caption: str
 
 
@@ -91,7 +91,7 @@ class Cards:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TextTable:
     """A table. `numbers` are the columns set to the right."""
 
     heads: tuple[str, ...]
@@ -121,7 +121,7 @@ class Drawing:
     label: str
 
 
-Block: TypeAlias = Paragraph | Items | Cards | Grid | Plot | Drawing
+Block: TypeAlias = Paragraph | Items | Cards | TextTable | Plot | Drawing
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Document:
 def marks(row: Sequence[Text], numbers: Mapping[Note, int]) -> list[int]:
     """The footnotes of a row of a table, each once.
 
-    >>> marks(("a", Figure("1", Note("x", "y"))), {Note("x", "y"): 3})
+    >>> marks(("a", NotedNumber("1", Note("x", "y"))), {Note("x", "y"): 3})
     [3]
     """
     return list(dict.fromkeys(numbers[figure.note] for cell in row for figure in _of(cell)))
@@ -171,7 +171,7 @@ def marks(row: Sequence[Text], numbers: Mapping[Note, int]) -> list[int]:
 def notes(document: Document) -> dict[Note, int]:
     """Every note of a reviewer's document with its number, in the order in which a reader meets them.
 
-    >>> shown = Figure("1", Note("a", "b"))
+    >>> shown = NotedNumber("1", Note("a", "b"))
     >>> part = Section("s", (Paragraph(shown), Paragraph(("again ", shown))))
     >>> list(notes(Document("t", "", "k", "reviewer", (part,))).values())
     [1]
@@ -184,7 +184,7 @@ def notes(document: Document) -> dict[Note, int]:
     return numbers
 
 
-def _figures(document: Document) -> Iterator[Figure]:
+def _figures(document: Document) -> Iterator[NotedNumber]:
     yield from _of(document.lead)
     for section in document.sections:
         for block in section.blocks:
@@ -200,13 +200,13 @@ def _texts(block: Block) -> Sequence[Text]:
             return items
         case Cards(cards=cards):
             return [card.figure for card in cards]
-        case Grid(rows=rows):
+        case TextTable(rows=rows):
             return [cell for row in rows for cell in row]
         case _:
             return []
 
 
-def _of(text: Text) -> Iterator[Figure]:
+def _of(text: Text) -> Iterator[NotedNumber]:
     for piece in text if isinstance(text, tuple) else (text,):
-        if isinstance(piece, Figure):
+        if isinstance(piece, NotedNumber):
             yield piece

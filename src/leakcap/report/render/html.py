@@ -12,6 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from leakcap.report.render import document as blocks
 from leakcap.report.render.document import Document, marks, notes
 
 __all__ = ["render_html", "write_html"]
@@ -84,7 +85,8 @@ def _template() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.tests["shaped"] = lambda block, name: type(block).__name__ == name
+    # A name that the document has not is an error, not a block that is left out.
+    environment.tests["shaped"] = lambda block, name: type(block) is getattr(blocks, name)
     environment.filters["marks"] = marks
     environment.filters["pieces"] = lambda text: text if isinstance(text, tuple) else (text,)
     return environment.from_string(text)

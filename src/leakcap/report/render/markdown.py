@@ -11,13 +11,13 @@ from leakcap.report.render.document import (
     Cards,
     Document,
     Drawing,
-    Figure,
-    Grid,
     Items,
     Note,
+    NotedNumber,
     Paragraph,
     Plot,
     Text,
+    TextTable,
     marks,
     notes,
 )
@@ -37,7 +37,7 @@ def render_markdown(document: Document) -> str:
     """The report as Markdown with footnotes.
 
     >>> from leakcap.report.render.document import Section
-    >>> part = Section("Price", (Paragraph(("ε is ", Figure("0.1 nats", Note("asked", "policy")))),))
+    >>> part = Section("Price", (Paragraph(("ε is ", NotedNumber("0.1 nats", Note("asked", "policy")))),))
     >>> print(render_markdown(Document("ward", "today", "release", "reviewer", (part,))).splitlines()[6])
     ε is 0.1 nats[^1]
     """
@@ -62,7 +62,7 @@ def _block(block: Block, numbers: Mapping[Note, int]) -> Sequence[str]:
             return [f"- {_text(item, numbers)}" for item in items]
         case Cards(cards=cards):
             return [f"- **{_text(card.figure, numbers)}** {_escaped(card.caption)}" for card in cards]
-        case Grid(heads=heads, rows=rows, numbers=right):
+        case TextTable(heads=heads, rows=rows, numbers=right):
             rule = ["---:" if i in right else "---" for i in range(len(heads))]
             cells = [_cells(row, block.words, numbers) for row in rows]
             return [_row(row) for row in ([_escaped(head) for head in heads], rule, *cells)]
@@ -86,7 +86,8 @@ def _cells(row: Sequence[Text], words: int | None, numbers: Mapping[Note, int]) 
 def _text(text: Text, numbers: Mapping[Note, int]) -> str:
     pieces = text if isinstance(text, tuple) else (text,)
     return "".join(
-        _escaped(str(piece)) + (f"[^{numbers[piece.note]}]" if isinstance(piece, Figure) and numbers else "")
+        _escaped(str(piece))
+        + (f"[^{numbers[piece.note]}]" if isinstance(piece, NotedNumber) and numbers else "")
         for piece in pieces
     )
 

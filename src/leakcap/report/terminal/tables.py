@@ -23,7 +23,7 @@ from leakcap.statement.restated import restated
 
 if TYPE_CHECKING:
     from leakcap.leakage import Hyper
-    from leakcap.leakage.findings import Finding
+    from leakcap.leakage.findings import Leak
     from leakcap.release.asking.planned import WayRecord
     from leakcap.report.records import CapRecord, PlanRecord, ReleasedRecord, ReleaseRecord
     from leakcap.statement import Statement
@@ -184,7 +184,7 @@ def _nats(value: float | None) -> str:
     return "no bound" if value is None else f"{value:.4g}"
 
 
-def print_findings(console: Console, title: str, findings: Sequence[Finding]) -> None:
+def print_findings(console: Console, title: str, findings: Sequence[Leak]) -> None:
     """What a channel leaks, section by section."""
     console.print(Text(plain(title), style="bold"))
     section = ""

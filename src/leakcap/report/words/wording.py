@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from leakcap.definition.meaning import posterior_bound
-from leakcap.report.render.document import Figure, Note, Text
+from leakcap.report.render.document import Note, NotedNumber, Text
 from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 
@@ -73,7 +73,7 @@ def in_odds(statement: Statement) -> list[Text]:
         (
             "Somebody who knows everybody else's data guesses a yes/no fact about one person at even odds: "
             f"{of // 2:,} of {of:,} such guesses are right without this. With it at most ",
-            Figure(f"{right:,} of {of:,}", _GUESS),
+            NotedNumber(f"{right:,} of {of:,}", _GUESS),
             " are right on average.",
         )
     ]
@@ -88,9 +88,9 @@ def in_odds(statement: Statement) -> list[Text]:
         sentences.append(
             (
                 "Odds of 1 to 1 become at most ",
-                Figure(f"{factor} to 1", note),
+                NotedNumber(f"{factor} to 1", note),
                 ", odds of 1 to 99 at most ",
-                Figure(f"{factor} to 99", note),
+                NotedNumber(f"{factor} to 99", note),
                 tail,
             )
         )
@@ -99,7 +99,7 @@ def in_odds(statement: Statement) -> list[Text]:
         sentences.append(
             (
                 "A suspicion held with probability 1 % can be held with at most ",
-                Figure(percent(belief), _BELIEF),
+                NotedNumber(percent(belief), _BELIEF),
                 " afterwards.",
             )
         )

@@ -11,7 +11,7 @@ from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.errors import InvalidChannel, LeakcapError
 from leakcap.gain import Gain
-from leakcap.leakage.findings import Finding, findings
+from leakcap.leakage.findings import Leak, findings
 from leakcap.refinement import Refinement, refines
 from leakcap.report.words.wording import quantity
 from leakcap.statement.wording import at_most
@@ -19,7 +19,7 @@ from leakcap.web.channels.matrices import EXAMPLES, MOST_GOAL, read_channel, rea
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.reading import chosen
 
-__all__ = ["GAINS", "PLAIN", "Comparison", "Pasted", "compare", "given", "shown_bound"]
+__all__ = ["GAINS", "PLAIN", "ChannelComparison", "Pasted", "compare", "given", "shown_bound"]
 
 GAINS: Mapping[str, str] = {
     "identity": "one guess at the secret",
@@ -73,7 +73,7 @@ def given(query: Mapping[str, str]) -> Pasted:
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasureRow:
     """One measure, of one or both channels, as it is shown; `more` is the one that leaks more by it."""
 
     section: str
@@ -90,7 +90,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Order:
+class RefinementClaim:
     """One refinement: is `first` never leakier than `second` asks, in words."""
 
     claim: str
@@ -99,19 +99,19 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ChannelComparison:
     """The tables and the picture."""
 
     shape_a: tuple[int, int]
     shape_b: tuple[int, int] | None
-    rows: list[Row]
-    orders: list[Order]
+    rows: list[MeasureRow]
+    orders: list[RefinementClaim]
     verdicts: list[str]
     note: str
     figures: list[Figure]
 
 
-def compare(asked: Pasted) -> Comparison:
+def compare(asked: Pasted) -> ChannelComparison:
     """Read, measure and compare. Raises `LeakcapError` for what cannot be read."""
     first = read_channel(asked.a, "A")
     second = read_channel(asked.b, "B") if asked.b.strip() else None
@@ -124,7 +124,7 @@ def compare(asked: Pasted) -> Comparison:
     found = findings(first, prior, gain, _ORDERS)
     others = None if second is None else findings(second, prior, gain, _ORDERS)
     orders, note = ([], "") if second is None else _orders(first, second)
-    return Comparison(
+    return ChannelComparison(
         first.shape,
         None if second is None else second.shape,
         [_row(f, None if others is None else others[i]) for i, f in enumerate(found)],
@@ -153,11 +153,11 @@ def shown_bound(bound: Bound) -> str:
     return "∞" if bound.lower == math.inf else quantity(bound.lower, bound.upper, "").rstrip()
 
 
-def _row(first: Finding, second: Finding | None) -> Row:
+def _row(first: Leak, second: Leak | None) -> MeasureRow:
     unit = first.bound.unit
     a = shown_bound(first.bound)
     if second is None:
-        return Row(first.section, first.name, unit, a, "", "")
+        return MeasureRow(first.section, first.name, unit, a, "", "")
     # An attacker who errs less, or guesses fewer times, was told more.
     names = ("B", "A") if first.name.startswith(_LESS_IS_MORE) else ("A", "B")
     more = ""
@@ -165,10 +165,10 @@ def _row(first: Finding, second: Finding | None) -> Row:
         more = names[0]
     elif second.bound.lower > first.bound.upper + 1e-12:
         more = names[1]
-    return Row(first.section, first.name, unit, a, shown_bound(second.bound), more)
+    return MeasureRow(first.section, first.name, unit, a, shown_bound(second.bound), more)
 
 
-def _orders(first: Channel, second: Channel) -> tuple[list[Order], str]:
+def _orders(first: Channel, second: Channel) -> tuple[list[RefinementClaim], str]:
     if max(math.prod(first.shape), math.prod(second.shape)) > _MOST_LP:
         return [], f"The refinement order is decided for matrices of up to {_MOST_LP} entries on this page."
     found = []
@@ -181,7 +181,7 @@ def _orders(first: Channel, second: Channel) -> tuple[list[Order], str]:
     return found, ""
 
 
-def _verdict(who: str, b_below: Order, a_below: Order) -> str:
+def _verdict(who: str, b_below: RefinementClaim, a_below: RefinementClaim) -> str:
     """Which of the two leaks more, in one sentence."""
     start = who.capitalize()
     if b_below.holds and a_below.holds:
@@ -194,19 +194,19 @@ def _verdict(who: str, b_below: Order, a_below: Order) -> str:
     return f"{start} which of them is safer is not decided."
 
 
-def _order(first: str, second: str, who: str, found: Refinement) -> Order:
+def _order(first: str, second: str, who: str, found: Refinement) -> RefinementClaim:
     claim = f"{first} never leaks more than {second}, {who}"
     if found.holds:
         how = "proved exactly" if found.tolerance == 0.0 else "a witness rebuilds it within 10⁻⁹ an entry"
-        return Order(claim, f"True, for every belief and every goal: {how}.", True)
+        return RefinementClaim(claim, f"True, for every belief and every goal: {how}.", True)
     if found.holds is False:
         more = f"some goal gains about {found.margin:.3g} more from {first}."
         text = f"False: with all secrets equally likely, {more}"
-        return Order(claim, text, False)
-    return Order(claim, "Not decided: the evidence either way is within rounding.", None)
+        return RefinementClaim(claim, text, False)
+    return RefinementClaim(claim, "Not decided: the evidence either way is within rounding.", None)
 
 
-def _picture(found: list[Finding], others: list[Finding] | None) -> Figure:
+def _picture(found: list[Leak], others: list[Leak] | None) -> Figure:
     rows: list[Spec] = []
     names: list[str] = []
     for i, finding in enumerate(found):

@@ -39,7 +39,7 @@ class LedgerView:
     assumptions: list[str]
     accounts: list[dict[str, object]]
     entries: list[Entry]
-    answers: dict[int, Answered]
+    answers: dict[int, RememberedAnswer]
     earlier: int
     lines: tuple[Reading, ...]
     figures: list[Figure]
@@ -92,16 +92,16 @@ def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, 
     return found, statement_of(exposure_so_far([found], policy)).lines
 
 
-def answer_of(settings: Settings, entry: Entry) -> Answered:
+def answer_of(settings: Settings, entry: Entry) -> RememberedAnswer:
     """What was released under an entry, as the ledger remembers it; nothing where it does not.
 
     Where analysts have caps of their own an answer is shown only to the one who paid for it: to the others it
     would be an answer off their account.
     """
-    return _answers(settings, policy_of(settings), [entry]).get(entry.id, Answered())
+    return _answers(settings, policy_of(settings), [entry]).get(entry.id, RememberedAnswer())
 
 
-def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, Answered]:
+def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, RememberedAnswer]:
     """What is remembered, and may be shown, by entry."""
     separate = policy.caps.each_analyst is not None or bool(policy.caps.analysts)
     mine = [
@@ -117,20 +117,20 @@ def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[i
     return {id_: _rows(answer) for id_, answer in found.items()}
 
 
-def _rows(answer: Answer) -> Answered:
+def _rows(answer: Answer) -> RememberedAnswer:
     known = parsed_answer(answer.values)
     if known is None:
-        return Answered()
+        return RememberedAnswer()
     size = len(known.values)
     keys = list(zip(*known.keys, strict=True)) if known.keys else [()] * size
     numbers = zip(known.values, known.lower, known.upper, strict=True)
     places = enumerate(islice(zip(keys, numbers, strict=True), _MOST_NUMBERS), start=1)
     rows = (ShownRow(", ".join(map(str, key)) or f"{place}", *three) for place, (key, three) in places)
-    return Answered(size, tuple(rows))
+    return RememberedAnswer(size, tuple(rows))
 
 
 @dataclass(frozen=True)
-class Answered:
+class RememberedAnswer:
     """What the ledger remembers of an entry: how many numbers, and those that a page shows."""
 
     count: int = 0
