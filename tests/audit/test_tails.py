@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
+import leakcap.audit.tails
 from leakcap.audit.tails import (
     binomial_tail,
     fraction_lower,
     fraction_upper,
     log_odds_lower,
+    logistic,
     masses_below,
     mean_lower,
 )
@@ -50,6 +52,26 @@ def test_limits_are_clopper_and_pearsons(hits: int, trials: int, level: float) -
     assert fraction_lower(hits, trials, level) <= lower * (1 + 1e-12)
     if hits > 0:
         assert log_odds_lower(hits, trials, level) == pytest.approx(math.log(lower / (1 - lower)), abs=1e-5)
+
+
+def test_a_limit_is_found_with_few_tails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halving alone asked for 36 of them; and at the limit found the tail is still within the level."""
+    asked = list[float]()
+
+    def tail(hits: int, trials: int, probability: float) -> float:
+        asked.append(probability)
+        return binomial_tail(hits, trials, probability)
+
+    monkeypatch.setattr(leakcap.audit.tails, "binomial_tail", tail)
+    found = 0
+    for hits, trials in TRIALS[1:]:
+        for level in (0.4, 0.05, 1e-4, 1e-12):
+            asked.clear()
+            limit = logistic(log_odds_lower(hits, trials, level))
+            assert len(asked) <= 24, (hits, trials, level)
+            assert binom.sf(hits - 1, trials, limit) <= level
+            found += 1
+    assert found == 28
 
 
 def test_masses_below() -> None:

@@ -10,6 +10,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import flint
 import mpmath
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from leakcap.mechanism import DiscreteGaussian, TwoSidedGeometric
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.release.measurements.offer import deviation, epsilon_of_rho, largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution, Presence
-from leakcap.release.numbers.gaussian_tails import bent_gaussian_tail, gaussian_tail
+from leakcap.release.numbers.gaussian_tails import bent_gaussian_tail, gaussian_tail, normal_tail
 from leakcap.release.numbers.laws import sum_reach
 
 
@@ -170,6 +171,20 @@ def tail_of(y: object, one: object, sigma: float, a: float, b: float, far: float
         return float(chance[np.abs(a * places) >= far * (1 - 1e-12)].sum())
     each = [math.erfc((far - a * z) / (b * sigma) / math.sqrt(2.0)) for z in places.tolist()]
     return float(chance @ np.array(each))
+
+
+def test_the_normal_tail_is_no_lighter_anywhere_and_hardly_heavier() -> None:
+    """Against balls of 100 bits, between the places of its table and beyond them; what is no number goes as
+    far as anything does. A chord of the table is 2.9·10⁻⁸ off at most, and lifted by 3.1·10⁻⁸."""
+    random = np.random.default_rng(6).uniform(-9.0, 9.0, 4_000)
+    at = np.concatenate([random, np.arange(-9.0, 9.0, 1 / 128), [-1e300, -8.5, 0.0, 8.5, 40.0]])
+    with flint.ctx.workprec(100):
+        root = flint.arb(2).sqrt()
+        truth = [(flint.arb(x) / root).erfc() / 2 for x in at.tolist()]
+        for found, true in zip(normal_tail(at).tolist(), truth, strict=True):
+            assert true - flint.arb(2) ** -50 <= flint.arb(found) <= true + flint.arb(6.1e-8)
+    assert normal_tail(np.array([np.nan, -np.inf])).tolist() == [1.0, 1.0]
+    assert normal_tail(np.array([np.inf]))[0] < 4e-8
 
 
 def test_tails_hold_for_every_weight_between_the_ends() -> None:

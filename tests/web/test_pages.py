@@ -14,8 +14,12 @@ import altair
 import pytest
 from starlette.testclient import TestClient
 
+import leakcap.choosing.needs
+import leakcap.release.asking.accuracy
 from leakcap.choosing import Choice, Meaning, Need, choice, meaning_of
 from leakcap.choosing.meaning import count_error
+from leakcap.release import Policy, Query
+from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.web import Settings, create_app
 from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Pasted, compare
 from leakcap.web.choosing import choose_epsilon, epsilon_plots, needs_plots
@@ -172,6 +176,24 @@ def test_the_choice_knows_how_much_one_person_is(
     page = web.get(choose_epsilon.address(need)).text
     assert f"ε = {found.epsilon:g}" in page
     assert f"± {found.error}" in page
+
+
+@pytest.mark.parametrize("counts", ["all", "by", "people"])
+def test_a_page_plans_each_epsilon_once(counts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search, the pictures and the sentences ask for the same ones by several names."""
+    planned: list[float] = []
+
+    def plan(query: Query, policy: Policy) -> Plan:
+        planned.append(query.epsilon or 0.0)
+        return plan_query(query, policy)
+
+    for module in (leakcap.choosing.needs, leakcap.release.asking.accuracy):
+        monkeypatch.setattr(module, "plan_query", plan)
+    need = Need("guess", 61.7, 3, 5, 7, 2, counts)
+    found = choice(need)
+    assert found.met
+    assert len(needs_plots.figures(found)) == 2
+    assert 40 < len(planned) == len(set(planned)) < 90
 
 
 def test_the_figure_of_ten_rows_a_person() -> None:

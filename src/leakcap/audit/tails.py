@@ -54,9 +54,10 @@ def _falling(hits: int, trials: int, probability: float) -> float:
     """P(X ≥ hits) where hits > trials·probability, or just below: terms fall, by ratios computed at once."""
     first = _log_mass(hits, trials, probability) if hits <= trials else -math.inf
     odds = probability / (1.0 - probability)
-    total, term, start = 0.0, 1.0, hits
+    total, term, start, some = 0.0, 1.0, hits, 256
     while term > 0.0 and start <= trials:
-        steps = np.arange(start, min(start + 4096, trials + 1), dtype=np.float64)
+        steps = np.arange(start, min(start + some, trials + 1), dtype=np.float64)
+        some = min(2 * some, 4096)
         terms = term * np.cumprod((trials - steps) / (steps + 1.0) * odds)
         total += term + float(terms[:-1].sum())
         term, start = float(terms[-1]), start + len(steps)
@@ -92,7 +93,8 @@ def log_odds_lower(hits: int, trials: int, level: float) -> float:
         return -math.inf
 
     def excess(logit: float) -> float:
-        return binomial_tail(hits, trials, logistic(logit)) - level
+        tail = binomial_tail(hits, trials, logistic(logit))
+        return math.log(tail / level) if tail > 0.0 else -math.inf
 
     centre = math.log((hits + 0.5) / (trials - hits + 0.5))
     width = 1.0 / math.sqrt((hits + 0.5) * (trials - hits + 0.5) / (trials + 1.0)) + 1e-3
@@ -103,10 +105,26 @@ def log_odds_lower(hits: int, trials: int, level: float) -> float:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """The lower end of a bracket of the root, 10⁻¹⁰ wide: rounding stays on the safe side."""
-    while high - low > 1e-10 * max(1.0, abs(low)):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if rising(middle) > 0.0 else (middle, high)
+    """The lower end of a bracket of the root, 10⁻¹⁰ wide: rounding stays on the safe side.
+
+    By regula falsi, a little beyond the root so that both ends close in, and by halving where that stalls: of
+    a logarithm, which is nearly straight, a quarter of the steps of halving alone.
+    """
+    at_low, at_high = rising(low), rising(high)
+    if at_high <= 0.0:
+        return high
+    halved = False
+    while (width := high - low) > 1e-10 * max(1.0, abs(low)):
+        place = 0.5 * (low + high)
+        if not halved and math.isfinite(at_low):
+            guess = low - at_low * (width / (at_high - at_low))
+            beyond = 1e-3 * width + 2e-11
+            place = guess + beyond if guess - low < high - guess else guess - beyond
+        value = rising(place)
+        low, at_low, high, at_high = (
+            (low, at_low, place, value) if value > 0.0 else (place, value, high, at_high)
+        )
+        halved = high - low > 0.5 * width
     return low
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from leakcap.definition import MIDP, PureDP, convert
-from leakcap.release import Policy, Preview, Query, load_policy, preview
+from leakcap.release import Policy, Preview, Query, load_policy
+from leakcap.release.asking.accuracy import preview_of
+from leakcap.release.planning.plan import plan_query
 from leakcap.statement.guessing import success
 
 __all__ = ["Choice", "Need", "choice", "nearest"]
@@ -36,11 +38,7 @@ class Need:
 
     def previewed(self, epsilon: float) -> Preview:
         """What the engine says of one such count, or table of counts, at this ε."""
-        policy = _policy(self.rows, self.groups, self.neighbours)
-        statistic = "distinct" if self.counts == "people" else "count"
-        by = () if self.counts == "all" else ("group",)
-        (found,) = preview([Query(name="n", statistic=statistic, by=by, epsilon=epsilon)], policy=policy)
-        return found
+        return _previewed(self.rows, self.groups, self.counts, self.neighbours, epsilon)
 
     def contents(self, epsilon: float) -> float:
         """ε between any two contents of one person's data after all queries."""
@@ -60,6 +58,15 @@ def _policy(rows: int, groups: int, neighbours: str) -> Policy:
             "columns": {"group": {"keys": list(range(2 * groups + 1))}},
         }
     )
+
+
+@lru_cache(maxsize=1024)
+def _previewed(rows: int, groups: int, counts: str, neighbours: str, epsilon: float) -> Preview:
+    """A page asks for the same ε by several names. Which other ε or noise would do it does not ask."""
+    statistic = "distinct" if counts == "people" else "count"
+    by = () if counts == "all" else ("group",)
+    query = Query(name="n", statistic=statistic, by=by, epsilon=epsilon)
+    return preview_of(plan_query(query, _policy(rows, groups, neighbours)))
 
 
 @dataclass(frozen=True)
