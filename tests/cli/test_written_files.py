@@ -17,7 +17,7 @@ from command_line import COMMANDS, ROOT, example, leakcap
 from leakcap.apart import apart
 from leakcap.ledger import Ledger
 
-OUTPUTS = {"report", "csv", "output", "checkpoint"}
+OUTPUTS = {"report", "csv", "excel", "output", "checkpoint"}
 """Options of all commands that name a file to be written."""
 
 READ = {"correlation", "file", "first", "old", "pedigree", "policy", "source"}
@@ -58,6 +58,15 @@ KEPT = ["policy.toml", "visits.csv", "spent.db", "spent.db-wal", "spent.db-shm"]
 WAYS = {
     "release --report": (["release", "q.toml", "--report"], ".html"),
     "release --csv": (["release", "q.toml", "--csv"], ".csv"),
+    "release --excel": (["release", "q.toml", "--excel"], ".xlsx"),
+    "sql --csv": (
+        ["sql", "SELECT COUNT(*) FROM ward", "--epsilon", "0.1", "--in", "q.toml", "--csv"],
+        ".csv",
+    ),
+    "sql --excel": (
+        ["sql", "SELECT COUNT(*) FROM ward", "--epsilon", "0.1", "--in", "q.toml", "--excel"],
+        ".xlsx",
+    ),
     "report --output page": (["report", "q.toml", "--output"], ".md"),
     "ledger export --output": (["ledger", "export", "q.toml", "--output"], ".csv"),
     "annex --output": (["annex", "q.toml", "--output"], ".md"),
@@ -83,7 +92,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     assert {one for many in found.values() for one in many} <= READ | OUTPUTS
     written = {(name, one) for name, many in found.items() for one in many & OUTPUTS}
     guarded = {("release", "report"), ("release", "csv"), ("report", "output"), ("fit", "checkpoint")}
-    guarded.add(("init", "output"))
+    guarded |= {("init", "output"), ("release", "excel"), ("sql", "csv"), ("sql", "excel")}
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert written == guarded | {("ledger export", "output"), ("annex", "output")} | attacks
 
@@ -162,16 +171,16 @@ def test_the_files_of_a_commands_example_stay(name: str, tmp_path: Path) -> None
         ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "*.html")
     )
     words = example(name)
-    option = "--output" if "output" in paths(COMMANDS[name]) else "--report"
+    writes = paths(COMMANDS[name])
+    option = next(f"--{one}" for one in ("output", "report", "csv", "checkpoint") if one in writes)
+    ending = {"--csv": ".csv", "--checkpoint": ".json"}.get(option, ".html")
     if option in words:
         words = words[: words.index(option)] + words[words.index(option) + 2 :]
-    if name == "fit":
-        option = "--checkpoint"
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     named = [tmp_path / word for word in words if (tmp_path / word).is_file()]
     assert named
     for number, read in enumerate(named):
-        link = tmp_path / f"link{number}.html"
+        link = tmp_path / f"link{number}{ending}"
         link.symlink_to(read)
         done = leakcap(*words, option, link, cwd=tmp_path)
         refused = done.returncode == 2 and "may not replace" in done.stderr

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -30,6 +31,7 @@ from leakcap.report.records import DryRunRecord, PlanRecord, ReleaseRecord
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.render.sheet import values_text
+from leakcap.report.render.workbook import write_workbook
 from leakcap.report.sources import page_of, read_record
 from leakcap.report.terminal.tables import print_preview, print_release
 from leakcap.report.words.wording import to_its_noise
@@ -152,6 +154,24 @@ def test_the_sheet_has_every_digit(record: ReleaseRecord) -> None:
             n: str(k) for n, k in (row.keys or {}).items()
         }
         assert [line["value"], line["lower"], line["upper"]] == list(map(repr, (row.value, *row.interval)))
+
+
+def test_the_workbook_has_every_digit(record: ReleaseRecord, tmp_path: Path) -> None:
+    """A sheet a release, in their order, below its notes; no cell of any sheet is a formula."""
+    write_workbook(page_of(record, "board"), record.releases, tmp_path / "values.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "values.xlsx")
+    assert book.sheetnames == ["Summary", *(release.name for release in record.releases)]
+    for release in record.releases:
+        rows = [list(row) for row in book[release.name].iter_rows(values_only=True)]
+        assert rows[0][0] == release.name
+        start = next(place for place, row in enumerate(rows) if row[-3:] == ["value", "from", "to"])
+        assert any(str(row[0]).startswith(release.query) for row in rows[:start])
+        found = [tuple(row) for row in rows[start + 1 :]]
+        assert found == [(*(row.keys or {}).values(), row.value, *row.interval) for row in release.values]
+        assert list(map(type, found)) == [tuple] * len(release.values)
+    summary = [row[0] for row in book["Summary"].iter_rows(values_only=True)]
+    assert summary[0] == record.dataset
+    assert {"In short", "What is published"} <= set(summary)
 
 
 def test_frames_of_the_record_are_those_of_the_release(

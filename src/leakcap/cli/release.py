@@ -10,6 +10,7 @@ import typer
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.targets import files_of, require_durable, require_target
+from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,10 +49,8 @@ def release(
             show_default=False,
         ),
     ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(help="Where the values go as CSV, in full, for a spreadsheet.", show_default=False),
-    ] = None,
+    csv: CsvTarget = None,
+    excel: ExcelTarget = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
     family: Annotated[
         int, typer.Option(min=2, max=MOST, help="How many people's records may move together.")
@@ -80,7 +79,6 @@ def release(
     from leakcap.release import PrivateTable, agreeing, exposure_so_far, load_policy, load_queries
     from leakcap.report.records import ReleaseRecord
     from leakcap.report.render.html import write_html
-    from leakcap.report.render.sheet import write_values
     from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
 
@@ -91,8 +89,7 @@ def release(
     kept = [file, *files_of(queries, url)]
     if target is not None:
         require_target(target, "The report", (".html", ".htm"), kept)
-    if csv is not None:
-        require_target(csv, "`--csv`", (".csv",), [*kept, *([target] if target else [])])
+    require_values(csv, excel, [*kept, *([target] if target else [])])
     table = PrivateTable(
         queries.data,
         policy=policy,
@@ -109,13 +106,12 @@ def release(
     releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
-    written = None if target is None else str(target)
+    named = None if target is None else str(target)
     told = (policy, releases, total, table.budget(), table.ledger.amendments())
-    record = ReleaseRecord.of(*told, report=written)
+    record = ReleaseRecord.of(*told, report=named)
     if target is not None:
         write_html(page_of(record, "reviewer"), target)
-    if csv is not None:
-        write_values(record.releases, csv)
+    values = list(write_given(record, csv, excel))
     if json_:
         print_record(record)
         return
@@ -128,9 +124,9 @@ def release(
     repeated = sum(release.repeated for release in releases)
     if repeated:
         out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.")
-    for what, path in (("report is", target), ("values are", csv)):
-        if path is not None:
-            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
+    written = [("report is", target)] if target is not None else []
+    for what, path in [*written, *(("values are", path) for path in values)]:
+        out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
 
 
 def _require_fit(queries: Sequence[Query], consistent: Sequence[Sequence[str]], policy: Policy) -> None:

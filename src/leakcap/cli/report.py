@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
+_SHEETS = (".csv", ".xlsx")
+
+
 class Reader(StrEnum):
     """Who reads a report."""
 
@@ -43,8 +46,8 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="An .html or .md file, or of a release its values as .csv; may be repeated. A page of each "
-            "kind in this folder, else.",
+            help="An .html or .md file, or of a release its values as .csv or .xlsx; may be repeated. A page "
+            "of each kind in this folder, else.",
             show_default=False,
         ),
     ] = None,
@@ -61,20 +64,27 @@ def report(
     from leakcap.report.render.html import write_html
     from leakcap.report.render.markdown import write_markdown
     from leakcap.report.render.sheet import write_values
+    from leakcap.report.render.workbook import write_workbook
     from leakcap.report.sources import page_of
 
     targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
     kept = _kept(source)
     for target in targets:
-        require_target(target, "`--output`", (".html", ".htm", ".md", ".csv"), kept)
+        require_target(target, "`--output`", (".html", ".htm", ".md", *_SHEETS), kept)
     record = _record(source, preview)
     page: Document = page_of(record, reader.value, str(source))
     sheets = [target for target in targets if _is_sheet(target)]
     if sheets and not isinstance(record, ReleaseRecord):
-        raise InvalidParameter(f"Only what was released can be written as CSV. `{source}` is a {page.kind}.")
+        raise InvalidParameter(
+            f"`--output` must be an .html or .md file for a {page.kind}. Only what a run released goes into "
+            f"a sheet: give the file of its `--json`. Got `{sheets[0]}`."
+        )
     for target in targets:
         if isinstance(record, ReleaseRecord) and target in sheets:
-            write_values(record.releases, target)
+            if target.suffix.lower() == ".csv":
+                write_values(record.releases, target)
+            else:
+                write_workbook(page, record.releases, target)
         else:
             (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
     files = [str(target) for target in targets]
@@ -94,7 +104,7 @@ def _kept(source: Path) -> list[Path | str]:
 
 
 def _is_sheet(target: Path) -> bool:
-    return target.suffix.lower() == ".csv"
+    return target.suffix.lower() in _SHEETS
 
 
 def _record(source: Path, preview: bool) -> Record:

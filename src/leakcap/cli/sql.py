@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
-from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl, SameAs, print_plan
-from leakcap.cli.targets import require_durable
+from leakcap.cli.targets import files_of, require_durable
+from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
+from leakcap.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from leakcap.release import Policy, Query, Release
+    from leakcap.report.records import ReleaseRecord
 
 __all__ = ["sql"]
 
@@ -66,6 +69,8 @@ def sql(
     fresh: Fresh = False,
     yes: Yes = False,
     same_as: SameAs = None,
+    csv: CsvTarget = None,
+    excel: ExcelTarget = None,
     json_: Json = False,
 ) -> None:
     """Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.
@@ -83,6 +88,9 @@ def sql(
         "noise": noise,
     }
     asked = _asked(text, file, price)
+    require_values(csv, excel, [file, *asked.files, *([ledger] if ledger else [])])
+    if (csv or excel) and (preview or dry_run):
+        raise InvalidQuery("`--csv` and `--excel` go with an answer, not with `--preview` or `--dry-run`.")
     if preview:
         from leakcap.release import preview as preview_queries
 
@@ -94,7 +102,10 @@ def sql(
         _print_dry_run(on_dummy(asked.queries, asked.policy), json_)
         return
     url = require_durable(asked.ledger if ledger is None else ledger)
-    _answer(asked, url, analyst, (fresh, yes), same_as, json_)
+    record = _answer(asked, url, analyst, (fresh, yes), same_as, json_)
+    for path in write_given(record, csv, excel):
+        if not json_:
+            say(f"The values are in {path}")
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,7 @@ class _Asked:
     table: str | None
     tables: Mapping[str, Path | str]
     ledger: str
+    files: Sequence[Path | str]
 
 
 def _asked(text: str, file: Path, price: Mapping[str, Any]) -> _Asked:
@@ -119,12 +131,10 @@ def _asked(text: str, file: Path, price: Mapping[str, Any]) -> _Asked:
     named = [place.table.rpartition(".")[2]] if place.table is not None else []
     tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
     queries = sql_queries(text, policy, tables=tables, **price)
-    return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger)
+    return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger, files_of(place))
 
 
 def _numbers(text: str | None, option: str) -> list[float] | None:
-    from leakcap.errors import InvalidQuery
-
     if text is None:
         return None
     try:
@@ -147,7 +157,7 @@ def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
 
 def _answer(
     asked: _Asked, ledger: str, analyst: str, fresh: tuple[bool, bool], same_as: int | None, json_: bool
-) -> None:
+) -> ReleaseRecord:
     from leakcap.release import PrivateTable, exposure_so_far
     from leakcap.report.records import ReleaseRecord
     from leakcap.report.terminal.tables import print_new_ledger, print_release
@@ -170,8 +180,9 @@ def _answer(
     record = ReleaseRecord.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
     if json_:
         print_record(record)
-        return
+        return record
     out = console()
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_release(out, record, every="--json")
+    return record

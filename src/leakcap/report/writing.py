@@ -13,6 +13,7 @@ from leakcap.report.render.document import Audience
 from leakcap.report.render.html import write_html
 from leakcap.report.render.markdown import write_markdown
 from leakcap.report.render.sheet import write_values
+from leakcap.report.render.workbook import write_workbook
 from leakcap.report.sources import page_of
 
 __all__ = ["write_report"]
@@ -25,8 +26,8 @@ def write_report(
     *,
     audience: Audience = "reviewer",
 ) -> None:
-    """Write what `table` released: an .html or .md page of it and of all that its ledger tells so far, or the
-    values alone as .csv. `audience` is "board" or "reviewer". Nothing is spent.
+    """Write what `table` released: an .html or .md page of it and of all that its ledger tells so far, the
+    values alone as .csv, or both as an .xlsx workbook. `audience` is "board" or "reviewer". Nothing is spent.
 
     >>> import pyarrow, tempfile
     >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -50,7 +51,10 @@ def write_report(
     if kind == ".csv":
         write_values(record.releases, target)
         return
-    if kind not in (".html", ".htm", ".md"):
-        raise InvalidParameter(f"`path` must be an .html, .md or .csv file. Got `{target}`.")
+    if kind not in (".html", ".htm", ".md", ".xlsx"):
+        raise InvalidParameter(f"`path` must be an .html, .md, .csv or .xlsx file. Got `{target}`.")
     page = page_of(record, audience)
+    if kind == ".xlsx":
+        write_workbook(page, record.releases, target)
+        return
     (write_markdown if kind == ".md" else write_html)(page, target)

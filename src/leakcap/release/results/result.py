@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -163,6 +164,16 @@ class Release:
     def to_polars(self) -> Any:
         """A `polars.DataFrame` of the columns of `to_pandas`. Raises `InvalidParameter` without Polars."""
         return polars_of(self.rows)
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write an Excel workbook (.xlsx) with one sheet: what was asked, and the columns of `to_pandas`.
+
+        Keys stay texts whatever they begin with: none is run as a formula. Raises `InvalidParameter` without
+        openpyxl, and for another ending.
+        """
+        from leakcap.release.results.workbook import write_excel
+
+        write_excel([self.record], path)
 
     def __repr__(self) -> str:
         """As in a list of releases: the name, the statistic and what it cost; no numbers."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from leakcap.plain import csv_text
 from leakcap.release.results.record import ReleasedRecord
+from leakcap.release.results.workbook import file_names
 
-__all__ = ["values_text", "write_values"]
+__all__ = ["values_text", "write_each", "write_values"]
 
 _NUMBERS = ("value", "lower", "upper", "confidence", "covers")
 
@@ -17,6 +18,12 @@ def write_values(releases: Sequence[ReleasedRecord], path: Path) -> None:
     """Write the file; its folder is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(values_text(releases), encoding="utf-8")
+
+
+def write_each(releases: Sequence[ReleasedRecord], folder: Path) -> None:
+    """Write a file for each release, called as it is, in this folder, which is made if it is not there."""
+    for release, name in zip(releases, file_names([one.name for one in releases]), strict=True):
+        write_values([release], folder / f"{name}.csv")
 
 
 def values_text(releases: Sequence[ReleasedRecord]) -> str:

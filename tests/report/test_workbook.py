@@ -1,0 +1,201 @@
+"""Excel workbooks and CSV files of released tables: keys stay texts, names fit, nothing is spent in vain."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pyarrow
+import pytest
+
+from command_line import leakcap
+from leakcap.errors import InvalidParameter
+from leakcap.ledger import Ledger
+from leakcap.release import PrivateTable, Release
+from leakcap.release.results.workbook import file_names, sheet_names
+from leakcap.report import write_report
+
+KEYS = [
+    "=1+1", "+1", "-1", "@SUM(A1)",
+    "\t=1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x","y")', "\uff1d1",
+    "plain", " =1", "{=1}", "'=1", "1", "TRUE", "2024-01-01", "#N/A",
+    "a\nb", "\x07bell", "a;=1+1", "_x003D_1",
+]  # fmt: skip
+POLICY = {
+    "dataset": "=1+1",
+    "neighbours": "add-remove-one",
+    "caps": {"epsilon": 100.0},
+    "columns": {"ward": {"keys": KEYS}, "=x": {"bounds": [0.0, 10.0]}},
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> PrivateTable:
+    rows = pyarrow.table({"ward": KEYS, "=x": [float(n % 10) for n in range(len(KEYS))]})
+    return PrivateTable(rows, policy=POLICY, ledger="sqlite://")
+
+
+@pytest.fixture(scope="module")
+def release(table: PrivateTable) -> Release:
+    return table.count(by="ward", epsilon=1.0, name="=2+2")
+
+
+def parts(path: Path) -> dict[str, str]:
+    with zipfile.ZipFile(path) as book:
+        return {name: book.read(name).decode() for name in book.namelist() if name.endswith(".xml")}
+
+
+def test_no_key_becomes_a_formula(table: PrivateTable, release: Release, tmp_path: Path) -> None:
+    release.to_excel(tmp_path / "one.xlsx")
+    write_report(table, release, tmp_path / "all.xlsx", audience="board")
+    for name, sheets in (("one.xlsx", 1), ("all.xlsx", 2)):
+        found = parts(tmp_path / name)
+        drawn = {part: text for part, text in found.items() if part.startswith("xl/worksheets/")}
+        assert len(drawn) == sheets
+        for text in drawn.values():
+            assert "<f" not in re.sub(r"<f?(ormat|ilt)", "", text)
+            assert set(re.findall(r' t="(\w+)"', text)) <= {"inlineStr", "n", "b"}
+        assert 'quotePrefix="1"' in found["xl/styles.xml"]
+        sheet = openpyxl.load_workbook(tmp_path / name).worksheets[-1]
+        keys = [row[0] for row in sheet.iter_rows(min_row=6) if row[0].value is not None]
+        assert [cell.data_type for cell in keys] == ["s"] * len(KEYS)
+        assert all(cell.quotePrefix for cell in keys)
+        shown = [key.replace("\t", "\\t").replace("\n", "\\n").replace("\x07", "\\x07") for key in KEYS]
+        assert [cell.value for cell in keys] == shown
+
+
+def test_a_planted_formula_is_seen(tmp_path: Path) -> None:
+    """What the test above looks for is what openpyxl makes of such a text by itself."""
+    book = openpyxl.Workbook()
+    book.active["A1"] = "=1+1"
+    book.save(tmp_path / "bad.xlsx")
+    assert "<f>" in parts(tmp_path / "bad.xlsx")["xl/worksheets/sheet1.xml"]
+
+
+def test_integers_that_no_double_holds_are_texts(release: Release, tmp_path: Path) -> None:
+    from leakcap.release.results.workbook import write_excel
+
+    row = release.record.values[0]
+    values = [2**53, -(2**53), 2**53 + 1, -(2**70)]
+    rows = tuple(row.model_copy(update={"value": value}) for value in values)
+    write_excel([release.record.model_copy(update={"values": rows})], tmp_path / "t.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "t.xlsx").active
+    found = [cells[1] for cells in sheet.iter_rows(min_row=6, values_only=True)]
+    assert found == [2**53, -(2**53), str(2**53 + 1), str(-(2**70))]
+
+
+def test_names_of_sheets_and_files() -> None:
+    odd = [
+        "a" * 40,
+        "A" * 40,
+        "a/b",
+        "a:b",
+        "[x]",
+        "'x'",
+        "",
+        " ",
+        "History",
+        "summary",
+        "x\ny",
+        "ä" * 99,
+        "../..",
+    ]
+    for made, longest in ((sheet_names(odd), 31), (file_names(odd), 60)):
+        assert len({name.casefold() for name in made}) == len(odd)
+        assert all(0 < len(name) <= longest for name in made)
+        assert not any(sign in name for name in made for sign in "[]:*?/\\\n")
+        assert not any(name.startswith("'") or name.endswith("'") for name in made)
+    assert not any(name.startswith(".") for name in file_names(odd))
+    assert not {"history", "summary"} & {name.casefold() for name in sheet_names(odd)}
+
+
+OWNER = """dataset = "d"
+neighbours = "add-remove-one"
+caps = { epsilon = 9.0 }
+columns.ward = { keys = ["=1", "b"] }
+"""
+QUERIES = """policy = "policy.toml"
+data = "t.csv"
+ledger = "spent.db"
+[[query]]
+name = "by ward"
+statistic = "count"
+by = "ward"
+epsilon = 0.5
+[[query]]
+name = "By/ward"
+statistic = "count"
+epsilon = 0.5
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "policy.toml").write_text(OWNER)
+    (tmp_path / "q.toml").write_text(QUERIES)
+    (tmp_path / "t.csv").write_text("ward\n=1\nb\nb\n")
+    return tmp_path
+
+
+def test_a_file_a_table_and_a_workbook(desk: Path) -> None:
+    done = leakcap("release", "q.toml", "--csv", "tables", "--excel", "out/values.xlsx", cwd=desk)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in (desk / "tables").iterdir()) == ["By-ward-2.csv", "by-ward.csv"]
+    with (desk / "tables" / "by-ward.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["ward"] for row in rows] == ["'=1", "b"]
+    sheet = openpyxl.load_workbook(desk / "out" / "values.xlsx")["by ward"]
+    found = list(sheet.iter_rows(min_row=6, values_only=True))
+    assert [cells[0] for cells in found] == ["=1", "b"]
+    assert [str(cells[1]) for cells in found] == [row["value"] for row in rows]
+
+
+def test_sql_writes_them_too(desk: Path) -> None:
+    words = ["sql", "SELECT ward, COUNT(*) FROM d GROUP BY ward", "--epsilon", "0.5", "--in", "q.toml"]
+    done = leakcap(*words, "--csv", "v.csv", "--excel", "v.xlsx", cwd=desk)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("The values are in v.csv\nThe values are in v.xlsx\n")
+    assert (desk / "v.csv").read_text().count("\n") == 3
+    refused = leakcap(*words, "--preview", "--csv", "w.csv", cwd=desk)
+    assert (refused.returncode, "go with an answer" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--csv", "there"], ["--csv", "t.txt"], ["--excel", "v.xls"], ["--excel", "t.csv"], ["--csv", "t.csv"]],
+)
+def test_refused_before_anything_is_spent(desk: Path, words: list[str]) -> None:
+    (desk / "there").mkdir()
+    done = leakcap("release", "q.toml", *words, cwd=desk)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "Nothing was spent or written." in done.stderr
+    assert not (desk / "spent.db").exists()
+
+
+def test_without_openpyxl_nothing_is_spent(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    done = leakcap("release", "q.toml", "--excel", "v.xlsx", cwd=desk)
+    assert (done.returncode, "pip install 'leakcap[excel]'" in done.stderr) == (2, True)
+    assert not (desk / "spent.db").exists()
+
+
+def test_another_ending_is_refused(release: Release, tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match=r"must be an \.xlsx file"):
+        release.to_excel(tmp_path / "t.xls")
+
+
+def test_only_what_was_released_goes_into_a_sheet(desk: Path) -> None:
+    assert leakcap("release", "q.toml", cwd=desk).returncode == 0
+    for name in ("x.csv", "x.xlsx"):
+        done = leakcap("report", "q.toml", "--output", name, cwd=desk)
+        assert done.returncode == 2
+        assert "Only what a run released goes into a sheet: give the file of its `--json`" in done.stderr
+    result = leakcap("release", "q.toml", "--json", cwd=desk)
+    (desk / "r.json").write_text(result.stdout)
+    assert leakcap("report", "r.json", "--output", "x.xlsx", cwd=desk).returncode == 0
+    with Ledger.read(f"sqlite:///{desk / 'spent.db'}") as ledger:
+        assert ledger.totals().epsilon == 1.0
