@@ -14,7 +14,7 @@ SOURCE = Path(leakcap.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("credentials", "lazily"),
     ("errors",),
-    ("apart", "cards", "numeric", "plain", "progress"),
+    ("apart", "cards", "numeric", "plain", "progress", "uncollected"),
     ("sampling",),
     ("bound",),
     ("channel", "divergence", "adversary"),

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from leakcap.uncollected import uncollected
+
 __all__ = [
     "Delta",
     "Ends",
@@ -53,7 +55,8 @@ class Part(BaseModel):
         >>> Ends(lower=0.5, upper=float("inf")).to_dict()
         {'lower': 0.5, 'upper': None}
         """
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        with uncollected():
+            return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 class Ends(Part):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
+from leakcap.uncollected import uncollected
 
 __all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested", "numbers_of"]
 
@@ -155,11 +156,32 @@ class Rows(Sequence[Row]):
         return iter(self._list())
 
     def _list(self) -> list[Row]:
-        pairs, names = self.answers.pairs(), list(self.labels)
-        if not names:
-            return [Row({}, *pair) for pair in pairs]
-        keys = zip(*(words.tolist() for words in self.labels.values()), strict=True)
-        return [Row(dict(zip(names, key, strict=True)), *pair) for key, pair in zip(keys, pairs, strict=True)]
+        with uncollected():
+            pairs = self.answers.pairs()
+            if not self.labels:
+                return [Row({}, *pair) for pair in pairs]
+            return [Row(keys, *pair) for keys, pair in zip(self._keys(), pairs, strict=True)]
+
+    def _keys(self) -> Iterator[dict[str, Key]]:
+        """The keys of each row."""
+        names = list(self.labels)
+        for key in zip(*(words.tolist() for words in self.labels.values()), strict=True):
+            yield dict(zip(names, key, strict=True))
+
+    def told(self) -> list[dict[str, Any]]:
+        """For each row what a record says of it.
+
+        >>> Rows.of([Row({"ward": "a"}, 5, (2.0, 8.0))]).told()
+        [{'value': 5, 'interval': (2.0, 8.0), 'keys': {'ward': 'a'}}]
+        """
+        with uncollected():
+            found: list[dict[str, Any]] = [
+                {"value": value, "interval": ends} for value, ends in self.answers.pairs()
+            ]
+            if self.labels:
+                for one, keys in zip(found, self._keys(), strict=True):
+                    one["keys"] = keys
+            return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):

@@ -27,6 +27,7 @@ from leakcap.release.results.record import PriceRecord, ReleasedRecord
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.release.statistics import statistic_of
 from leakcap.statement import Statement, statement_of
+from leakcap.uncollected import uncollected
 
 _MOST = 20
 """So many rows are printed."""
@@ -121,10 +122,6 @@ class Release:
         known: dict[str, Any] = {
             "name": self.name,
             "query": self.text,
-            "values": [
-                ({"keys": row.keys} if row.keys else {}) | {"value": row.value, "interval": row.interval}
-                for row in self.rows
-            ],
             "confidence": 0.95,
             "covers": self.coverage.covers,
             "noise": {"mechanism": price.mechanism, "scales": price.noise_scales}
@@ -141,7 +138,8 @@ class Release:
             known["counted"] = self.counted
         if self.coverage.about:
             known["about"] = self.coverage.about
-        return ReleasedRecord.model_validate(known)
+        with uncollected():
+            return ReleasedRecord.model_validate(known | {"values": self.rows.told()})
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON has it, and as `leakcap release --json` prints it. Information is in nats; None
