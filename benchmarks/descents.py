@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakcap.accounting import PrivacyLoss
-from leakcap.ledger import Ledger
+from leakcap.ledger import Ledger, PlannedDescent, Slot, SlotPlan
 from leakcap.mechanism import Gaussian
 from leakcap.models import PrivateGradientDescent, RenyiCurve
 from leakcap.release import load_policy
@@ -78,7 +78,12 @@ def trainings() -> None:
             ).fit(X, y)
         spent, added = ledger.balances()[0].spent, ledger.totals().epsilon
         ledger.verify()
+    planned = SlotPlan("year", [Slot("trainings", 5, descent=PlannedDescent(1.1, rate, steps))], delta=5e-6)
+    with Ledger.open("sqlite://", dataset="d", policy=fingerprint, caps=caps) as ledger:
+        ledger.plan(planned)
+        as_a_plan = ledger.totals().epsilon
     loss = PrivacyLoss.of_mechanism(Gaussian(1.1)).sampled(float(rate)) ** steps
+    print(f"five trainings: as a plan {as_a_plan:.6f} (δ = 5·10⁻⁶)")
     print(
         f"five trainings: ε added up {added:.4f}; under a cap on all together {spent:.4f} (δ = 10⁻⁵ in all)"
     )

@@ -67,8 +67,8 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.ledger": """
         Account Amendment Answer Balance Caps Change Charge Entry Head Ledger Limits MOST_LEVELS
-        OdometerReading Paid Planned ProgressStep Proposed Slot SlotPlan SlotUse Spend Totals answer_once
-        export
+        OdometerReading Paid Planned PlannedDescent ProgressStep Proposed Slot SlotPlan SlotUse Spend Totals
+        answer_once export
     """,
     "leakcap.mechanism": """
         BinaryErasure BinarySymmetric BitVector CuffYuExample51 DIFFERENT DiscreteGaussian ERASED

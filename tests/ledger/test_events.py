@@ -17,7 +17,7 @@ from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, export
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.measured import covered, event_text, guarantee, laplace_distance, pure_event, rho_of
-from leakcap.ledger.slots import charge_of
+from leakcap.ledger.plan_price import charge_of
 from leakcap.numeric import float_up, up
 from leakcap.release import PrivateTable
 from leakcap.release.planning.price import event_of, price_of

@@ -17,7 +17,8 @@ from leakcap.ledger import planning as planning_module
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.lattice_gaussian import narrowed
 from leakcap.ledger.measured import event_text, gaussian_distance
-from leakcap.ledger.slots import charge_of, plan_read, plan_text, proven
+from leakcap.ledger.plan_price import charge_of, proven
+from leakcap.ledger.slots import plan_read, plan_text
 from leakcap.ledger.ticks import Ticks
 from leakcap.numeric import float_up
 from leakcap.release import PrivateTable, load_policy
@@ -185,8 +186,8 @@ def test_the_largest_pure_answer_is_one_that_a_coin_flip_tells_no_better() -> No
     low, high = 0, 10**12
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if SLOT._hides(middle) else (low, middle)
-    paid = SLOT.gaussian
+        low, high = (middle, high) if SLOT.law.hides(middle) else (low, middle)
+    paid = SLOT.law.narrow
     with mpmath.workdps(30):
         mu = mpmath.sqrt(2 * mpmath.mpf(paid.numerator) / paid.denominator)
         for ticks, below in ((low, True), (high + 1000, False)):

@@ -18,7 +18,7 @@ from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, Ledg
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Slot, SlotPlan, Spend, export
 from leakcap.ledger import planning as planning_module
 from leakcap.ledger.curve import ORDERS, curve_of_pure, least_epsilon, surcharges
-from leakcap.ledger.slots import charge_of
+from leakcap.ledger.plan_price import charge_of
 from leakcap.ledger.ticks import Ticks, total
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, load_policy
 

@@ -4,7 +4,7 @@
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
     answer_once, Paid              the one way to pay: recall, or commit, compute and record
     Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
-    Slot, SlotPlan                 answers fixed beforehand, paid for together: ledger.plan
+    Slot, SlotPlan, PlannedDescent answers fixed beforehand, paid for together: ledger.plan
     Entry, Balance, ...            what it gives back
     export                         the audit trail as CSV or JSON
 
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from leakcap.lazily import lazily
 from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
 from leakcap.ledger.export import export
+from leakcap.ledger.gaussian_laws import PlannedDescent
 from leakcap.ledger.paying import Paid, answer_once
 from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
 from leakcap.ledger.values import (
@@ -56,6 +57,7 @@ __all__ = [
     "OdometerReading",
     "Paid",
     "Planned",
+    "PlannedDescent",
     "ProgressStep",
     "Proposed",
     "Slot",

@@ -158,6 +158,12 @@ def _require_same_orders(old: Mapping[str, Any], new: Mapping[str, Any]) -> None
 
 def _require_same_plans(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """What was paid for beforehand stays as it is."""
+    slots = [slot for plan in old.get("plan", ()) for slot in plan.get("slots", ())]
+    if old.get("neighbours") != new.get("neighbours") and any(slot.get("descent") for slot in slots):
+        raise LedgerError(
+            "`neighbours` may not change where a `plan` has a `descent`: it was composed for the "
+            f"neighbours that were declared. {_KEEP.format('`neighbours`')}"
+        )
     now = {plan["name"]: plan for plan in new.get("plan", ())}
     for plan in old.get("plan", ()):
         if not alike(plan, now.get(plan["name"])):

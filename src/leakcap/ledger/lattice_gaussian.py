@@ -15,14 +15,19 @@ together are within e^(±10⁻¹³) of functions of Gaussian noise. See `docs/th
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
-__all__ = ["FARTHEST", "narrowed"]
+__all__ = ["FARTHEST", "narrowed", "on_a_fine_grid"]
 
 FARTHEST = 10**40
 """The largest squared distance for which the factor is known to be next to nothing."""
 
 _FAR, _WIDTH, _WIDTH_FAR = 10**12, 4, 8
+_ROUNDED = Fraction(1, 2**28)
+"""What rounding at random takes of a descent's squared noise multiplier. Its clip is 64,513 steps of its grid
+or more, so that this is a variance of 15.5 steps² or more, and e^(−2π²·15.5) < 10⁻¹³²."""
+_DECIMALS = 10**12
 
 
 def narrowed(variance: Fraction, squared: Fraction) -> Fraction | None:
@@ -36,3 +41,13 @@ def narrowed(variance: Fraction, squared: Fraction) -> Fraction | None:
     if variance <= width or squared > FARTHEST:
         return None
     return squared / (2 * (variance - width))
+
+
+def on_a_fine_grid(noise: Fraction) -> Fraction:
+    """The multiplier of continuous noise of which a descent's noise is a function, but for next to nothing:
+    √(z² − 2⁻²⁸), rounded down to twelve decimals. See `docs/theory/accounting.md`, "Noise on a grid".
+
+    >>> float(on_a_fine_grid(Fraction(2)))
+    1.999999999068
+    """
+    return Fraction(math.isqrt(math.floor((noise**2 - _ROUNDED) * _DECIMALS**2)), _DECIMALS)

@@ -19,7 +19,7 @@ from typing import Any
 from leakcap.ledger.curve import ORDERS, rho_beside_delta
 from leakcap.ledger.dp_events import Event, Guarantee, fraction, guaranteed, read, rho, summed
 from leakcap.ledger.lattice_gaussian import narrowed
-from leakcap.ledger.steps import accounted, steps_in
+from leakcap.ledger.steps import GaussianSteps, accounted, steps_in
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, units
 from leakcap.numeric import float_up
 
@@ -33,6 +33,7 @@ __all__ = [
     "pure_event",
     "required",
     "rho_of",
+    "steps_of",
 ]
 
 _NEARLY = 1e-5
@@ -144,6 +145,15 @@ def _enough(text: str, epsilon: int, delta: int) -> bool:
     else:
         proven = epsilon_of_curve(dict(zip(ORDERS, found.curve, strict=True)), at)
     return Fraction(proven * (1 - _NEARLY)) <= most
+
+
+def steps_of(text: str) -> GaussianSteps | None:
+    """The steps of Gaussian noise that an event stands for; None where it is something else.
+
+    >>> steps_of('{"name":"GaussianDpEvent","noise_multiplier":"5/2"}').count
+    1
+    """
+    return steps_in(read(text))
 
 
 def laplace_distance(text: str) -> Fraction | None:

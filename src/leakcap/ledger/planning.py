@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.errors import BudgetExceeded, LedgerError, Passed
 from leakcap.ledger.events import plan_row
 from leakcap.ledger.limits import excess, refuse
+from leakcap.ledger.plan_price import charge_of
 from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.schema import EVENT
-from leakcap.ledger.slots import SlotPlan, SlotUse, charge_of, plan_read, plan_text, taken
+from leakcap.ledger.slots import Slot, SlotPlan, SlotUse, plan_read, plan_text
 from leakcap.ledger.state import State
-from leakcap.ledger.ticks import Ticks, total
+from leakcap.ledger.ticks import Ticks, total, units
 from leakcap.ledger.values import Charge
 
 __all__ = ["due", "paid", "plans_of", "slots_of", "uses_of"]
@@ -46,7 +48,7 @@ def uses_of(
         (charge.slot, charge.query, own, charge.spend.event_text)
         for charge, own in zip(charges, asked, strict=True)
     ]
-    return taken(slots_of(connection), wanted, label)
+    return _taken(slots_of(connection), wanted, label)
 
 
 def due(connection: Connection, rules: CapsInTicks, wanted: Sequence[SlotPlan], label: str) -> list[SlotPlan]:
@@ -87,3 +89,62 @@ def _require_new(known: Sequence[SlotPlan], rules: CapsInTicks, plan: SlotPlan, 
                 f"called `{plan.name if one.name == plan.name else min(both)}`, which was paid for. Nothing "
                 "was spent. Take another name."
             )
+
+
+def _taken(
+    known: Mapping[str, SlotUse], wanted: Sequence[tuple[str, str, Ticks, str]], label: str
+) -> list[int]:
+    """For each charge that is asked from a slot, which use of it this is, from 1; for others 0.
+
+    `wanted` are a slot's name, a query's, its own price and its event. Raises `BudgetExceeded` for a slot
+    that is used up, `LedgerError` for one that is not there, or does not admit the query.
+    """
+    used = {name: one.used for name, one in known.items()}
+    places = []
+    for name, query, own, event in wanted:
+        if not name:
+            places.append(0)
+            continue
+        if name not in known:
+            raise LedgerError(
+                f"Ledger `{label}` has no slot `{name}` for query `{query}`. Nothing was spent. "
+                f"{_slots_there(known)}"
+            )
+        slot = known[name].slot
+        if not slot.admits(own, event):
+            raise LedgerError(
+                f"Slot `{name}` admits {slot.law.limits}{_table(slot)}; query `{query}` asks for "
+                f"{slot.law.asked(own, event)}{_of_the_table(own, slot)}. Nothing was spent. "
+                "Ask for less, or without the slot."
+            )
+        used[name] += 1
+        if used[name] > slot.count:
+            raise BudgetExceeded(
+                f"Slot `{name}` of plan `{known[name].plan}` has {known[name].left} of {slot.count} answers "
+                "left. Nothing was spent. Ask without the slot.",
+                passed=[
+                    Passed(
+                        f"slot {name}",
+                        slot.count,
+                        known[name].left,
+                        sum(1 for one in wanted if one[0] == name),
+                    )
+                ],
+            )
+        places.append(used[name])
+    return places
+
+
+def _table(slot: Slot) -> str:
+    return "" if math.isinf(slot.nats_table) else f", and {slot.nats_table:g} nats about the table"
+
+
+def _of_the_table(own: Ticks, slot: Slot) -> str:
+    if math.isinf(slot.nats_table):
+        return ""
+    table = "no bound" if own.nats_table is None else f"{units(own.nats_table):g} nats"
+    return f", with {table} about the table"
+
+
+def _slots_there(known: Mapping[str, SlotUse]) -> str:
+    return f"Its slots are {', '.join(known)}." if known else "It has no plan."

@@ -16,42 +16,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
+from leakcap.errors import require
 from leakcap.ledger.chain import require_text
-from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks
-from leakcap.ledger.implied import implied_person, renyi_of_pure
-from leakcap.ledger.lattice_gaussian import narrowed
-from leakcap.ledger.measured import (
-    composed,
-    event_text,
-    gaussian_distance,
-    laplace_distance,
-    pure_event,
-    rho_of,
-)
-from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Curve, Ticks, decimal, spend_ticks, units
-from leakcap.numeric import down, float_up, up
-
-if TYPE_CHECKING:
-    from leakcap.accounting import PrivacyLoss
+from leakcap.ledger.gaussian_laws import GaussianNoise, PlannedDescent
+from leakcap.ledger.measured import composed, event_text
+from leakcap.ledger.slot_laws import AnyPure, LaplaceNoise, SlotLaw
+from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
 
 __all__ = [
     "Slot",
     "SlotPlan",
     "SlotUse",
-    "charge_of",
     "plan_event",
     "plan_read",
     "plan_text",
-    "proven",
-    "taken",
 ]
 
 _LARGEST_EPSILON = 100.0
@@ -60,8 +44,6 @@ _MOST_SLOTS = 100
 _LEAST_DELTA = 1e-11
 # Gaussian noise of σ² = 8 at the least, where discrete noise is a function of one of half that.
 _NARROWEST = 16
-# The accountant's last digits are another's on another processor: its ε is rounded up so far.
-_ROUNDED = TICKS_PER_UNIT // 10**8
 
 
 @dataclass(frozen=True)
@@ -76,6 +58,8 @@ class Slot:
     With `rho` in place of `epsilon` they are discrete Gaussian noise of at most this ρ each, at `steps` or
     more (one where nothing is said), or answers of so small an ε that such noise tells no less.
 
+    With `descent` in place of both they are gradient descents that tell no more than this one.
+
     >>> Slot("monthly", count=12, epsilon=0.1).text
     '12 answers of ε 0.1 at most'
     """
@@ -87,9 +71,29 @@ class Slot:
     noise: Literal["laplace", "gaussian"] | None = None
     steps: int | None = None
     rho: float | None = None
+    descent: PlannedDescent | None = None
 
     def __post_init__(self) -> None:
         _require_name(self.name, "Slot")
+        whole = isinstance(self.count, int) and not isinstance(self.count, bool)
+        rule = f"be a whole number from 1 to {_MOST_ANSWERS:,}"
+        require(whole and 1 <= self.count <= _MOST_ANSWERS, "count", "Slot", rule, self.count)
+        if self.descent is None:
+            self._check_noise()
+        else:
+            self._check_descent(self.descent)
+        nats = _number(self.nats_table) and (0 <= self.nats_table <= LARGEST or self.nats_table == math.inf)
+        require(nats, "nats_table", "Slot", f"be from 0 to {LARGEST:,} nats", self.nats_table)
+        for name in ("epsilon", "nats_table"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    def _check_descent(self, descent: PlannedDescent) -> None:
+        require(isinstance(descent, PlannedDescent), "descent", "Slot", "be a `PlannedDescent`", descent)
+        for name, none in (("epsilon", math.inf), ("noise", None), ("steps", None), ("rho", None)):
+            value = getattr(self, name)
+            require(value == none, name, "Slot", "be left out beside `descent`, which says it", value)
+
+    def _check_noise(self) -> None:
         if self.rho is not None and self.noise is None:
             object.__setattr__(self, "noise", "gaussian")
         known = self.noise in (None, "laplace", "gaussian")
@@ -98,20 +102,13 @@ class Slot:
             object.__setattr__(self, "steps", 1 if self.noise == "gaussian" else 1000)
         steps = isinstance(self.steps, int) and not isinstance(self.steps, bool)
         require(steps and 1 <= (self.steps or 0) <= 10**15, "steps", "Slot", "be from 1 to 10¹⁵", self.steps)
-        whole = isinstance(self.count, int) and not isinstance(self.count, bool)
-        rule = f"be a whole number from 1 to {_MOST_ANSWERS:,}"
-        require(whole and 1 <= self.count <= _MOST_ANSWERS, "count", "Slot", rule, self.count)
         if self.noise == "gaussian":
             self._check_rho()
-        else:
-            require(self.rho is None, "rho", "Slot", "be left out of a slot without Gaussian noise", self.rho)
-            good = _number(self.epsilon) and 0 < self.epsilon <= _LARGEST_EPSILON
-            rule = f"be above 0 and at most {_LARGEST_EPSILON:g} nats"
-            require(good, "epsilon", "Slot", rule, self.epsilon)
-        nats = _number(self.nats_table) and (0 <= self.nats_table <= LARGEST or self.nats_table == math.inf)
-        require(nats, "nats_table", "Slot", f"be from 0 to {LARGEST:,} nats", self.nats_table)
-        for name in ("epsilon", "nats_table"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+            return
+        require(self.rho is None, "rho", "Slot", "be left out of a slot without Gaussian noise", self.rho)
+        good = _number(self.epsilon) and 0 < self.epsilon <= _LARGEST_EPSILON
+        rule = f"be above 0 and at most {_LARGEST_EPSILON:g} nats"
+        require(good, "epsilon", "Slot", rule, self.epsilon)
 
     def _check_rho(self) -> None:
         alone = _number(self.epsilon) and math.isinf(self.epsilon)
@@ -124,65 +121,27 @@ class Slot:
         require(good, "rho", "Slot", rule, self.rho, remedy)
         object.__setattr__(self, "rho", float(self.rho or 0.0))
 
-    @property
-    def offered(self) -> str:
-        """What each answer has at most."""
-        return f"ε {self.epsilon:g}" if self.rho is None else f"ρ {self.rho:g}"
+    @cached_property
+    def law(self) -> SlotLaw:
+        """What every answer is a function of."""
+        if self.descent is not None:
+            return self.descent
+        if self.rho is not None:
+            return GaussianNoise(self.rho, self.steps or 1)
+        return LaplaceNoise(self.epsilon, self.steps or 1000) if self.noise else AnyPure(self.epsilon)
 
     @property
     def text(self) -> str:
         """What it holds, as a phrase."""
         table = "" if math.isinf(self.nats_table) else f", {self.nats_table:g} nats about the table"
-        law = {"laplace": "Laplace", "gaussian": "Gaussian"}.get(self.noise or "")
-        steps = f"{self.steps:,} step{'s' * (self.steps != 1)}"
-        noise = f" with {law} noise of {steps}" if law else ""
-        return f"{self.count:,} answer{'s' * (self.count > 1)} of {self.offered} at most{noise}{table}"
-
-    @property
-    def distance(self) -> Fraction:
-        """With Laplace noise that of the law which dominates an answer, in scales: ε + ε²/4·steps."""
-        epsilon = Fraction(repr(self.epsilon))
-        return epsilon + epsilon**2 / (4 * (self.steps or 1))
-
-    @property
-    def gaussian(self) -> Fraction:
-        """The ρ of the Gaussian noise of which every answer of a slot with `rho` is a function."""
-        steps = Fraction(self.steps or 1) ** 2
-        found = narrowed(steps / (2 * Fraction(repr(self.rho))), steps)
-        assert found is not None
-        return found
+        return f"{self.count:,} answer{'s' * (self.count > 1)} of {self.law.text}{table}"
 
     def admits(self, own: Ticks, event: str) -> bool:
-        """Whether an answer of this price is dominated: ε alone, no δ, and no more about the table; with
-        Laplace or Gaussian noise by its event."""
+        """Whether an answer of this price and event is dominated, and tells no more about the table."""
         table = spend_ticks(self.nats_table)
-        if own.delta != 0:
-            return False
         if table is not None and (own.nats_table is None or own.nats_table > table):
             return False
-        if self.rho is not None:
-            most = spend_ticks(self.rho)
-            fits = own.rho is not None and most is not None and own.rho <= most
-            return fits and (self._hides(own.epsilon) or self._below(event))
-        epsilon = spend_ticks(self.epsilon)
-        fits = own.epsilon is not None and epsilon is not None and own.epsilon <= epsilon
-        if self.noise is not None:
-            far = laplace_distance(event) if event else None
-            fits = fits and far is not None and far <= self.distance
-        return fits
-
-    def _below(self, event: str) -> bool:
-        """Whether the event is discrete Gaussian noise that hides as much."""
-        found = gaussian_distance(event) if event else None
-        return found is not None and found <= self.gaussian
-
-    def _hides(self, epsilon: int | None) -> bool:
-        """Whether Gaussian noise hides no more than any answer of this ε: a coin flip about randomised
-        response, whose trade-off curve has one corner, is guessed no more often."""
-        if epsilon is None:
-            return False
-        mu = down(math.sqrt(2 * float(self.gaussian)), 4)
-        return up(math.tanh(units(epsilon) / 2), 8) <= down(math.erf(mu / math.sqrt(8)), 8)
+        return self.law.admits(own, event)
 
 
 @dataclass(frozen=True)
@@ -209,7 +168,7 @@ class SlotPlan:
         require(len(set(names)) == len(names), "slots", "SlotPlan", "have a name of its own each", names)
         small = _number(self.delta) and (self.delta == 0 or 1e-12 <= self.delta < 1)
         require(small, "delta", "SlotPlan", "be 0, or from 10⁻¹² to below 1", self.delta)
-        enough = self.delta >= _LEAST_DELTA or not any(one.rho is not None for one in self.slots)
+        enough = self.delta >= _LEAST_DELTA or not any(one.law.nearly for one in self.slots)
         rule = "be from 10⁻¹¹ where a slot has Gaussian noise, which has no ε without one"
         require(enough, "delta", "SlotPlan", rule, self.delta)
         object.__setattr__(self, "delta", float(self.delta))
@@ -254,206 +213,23 @@ def plan_event(plan: SlotPlan) -> str:
 
 
 def _repeated(slot: Slot) -> dict[str, Any]:
-    return {"name": "SelfComposedDpEvent", "event": _event(slot), "count": slot.count}
-
-
-def _event(slot: Slot) -> dict[str, Any]:
-    """What dominates an answer."""
-    if slot.rho is not None:
-        return {"name": "ZCDpEvent", "rho": Fraction(repr(slot.rho))}
-    if slot.noise is not None:
-        return {"name": "LaplaceDpEvent", "noise_multiplier": 1 / slot.distance}
-    return pure_event(Fraction(repr(slot.epsilon)))
+    return {"name": "SelfComposedDpEvent", "event": slot.law.event, "count": slot.count}
 
 
 def plan_read(text: str) -> SlotPlan:
     """The plan that `plan_text` wrote."""
     content = json.loads(text)
-    slots = tuple(Slot(**one) for one in content["slots"])
+    slots = tuple(_slot_read(one) for one in content["slots"])
     return SlotPlan(content["name"], slots, content["delta"])
 
 
-def charge_of(plan: SlotPlan, alpha: float | None) -> Ticks:
-    """What the whole plan is charged, in a ledger whose level is `alpha`: all slots composed.
-
-    >>> year = SlotPlan("year", (Slot("monthly", 12, 0.2),), delta=1e-6)
-    >>> decimal(charge_of(year, None).epsilon), decimal(charge_of(year, None).delta)
-    ('2.3986893', '0.000001')
-    """
-    added = _added(plan, alpha)
-    together = _composed(plan, lambda ends: ends[1]) if plan.delta else None
-    if together is None:
-        return added
-    # The last tick is for discrete noise, which is a function of Gaussian noise but for next to nothing.
-    rounded = -(-(together + 1) // _ROUNDED) * _ROUNDED
-    if added.epsilon is not None and rounded >= added.epsilon:
-        return added
-    return added._replace(epsilon=rounded, delta=spend_ticks(plan.delta), curve=_cut(added.curve, rounded))
-
-
-def proven(plan: SlotPlan, alpha: float | None, charged: Ticks) -> bool:
-    """Whether what a plan was charged covers it, computed a second time.
-
-    >>> year = SlotPlan("year", (Slot("monthly", 12, 0.2),), delta=1e-6)
-    >>> whole = charge_of(year, None)
-    >>> proven(year, None, whole), proven(year, None, whole._replace(epsilon=2 * 10**12))
-    (True, False)
-    """
-    least = _added(plan, alpha)
-    if charged.delta:
-        # What is charged was an upper end, perhaps on another machine: it cannot lie below a lower end.
-        epsilon = _composed(plan, lambda ends: ends[0])
-        curve = least.curve if charged.epsilon is None else _cut(least.curve, charged.epsilon)
-        least = least._replace(epsilon=epsilon, delta=spend_ticks(plan.delta), curve=curve)
-    pairs = [*zip(charged.numbers, least.numbers, strict=True)]
-    return len(charged.curve) == len(least.curve) and all(
-        found is None or (needed is not None and found >= needed - 1 - needed // 10**9)
-        for found, needed in [*pairs, *zip(charged.curve, least.curve, strict=True)]
-    )
-
-
-def taken(
-    known: Mapping[str, SlotUse], wanted: Sequence[tuple[str, str, Ticks, str]], label: str
-) -> list[int]:
-    """For each charge that is asked from a slot, which use of it this is, from 1; for others 0.
-
-    `wanted` are a slot's name, a query's, its own price and its event. Raises `BudgetExceeded` for a slot
-    that is used up, `LedgerError` for one that is not there, or does not admit the query.
-    """
-    used = {name: one.used for name, one in known.items()}
-    places = []
-    for name, query, own, event in wanted:
-        if not name:
-            places.append(0)
-            continue
-        if name not in known:
-            raise LedgerError(
-                f"Ledger `{label}` has no slot `{name}` for query `{query}`. Nothing was spent. "
-                f"{_slots_there(known)}"
-            )
-        slot = known[name].slot
-        if not slot.admits(own, event):
-            raise LedgerError(
-                f"Slot `{name}` admits {_limits(slot)}; query `{query}` asks for {_asks(own, slot)}. "
-                "Nothing was spent. Ask for less, or without the slot."
-            )
-        used[name] += 1
-        if used[name] > slot.count:
-            raise BudgetExceeded(
-                f"Slot `{name}` of plan `{known[name].plan}` has {known[name].left} of {slot.count} answers "
-                "left. Nothing was spent. Ask without the slot.",
-                passed=[
-                    Passed(
-                        f"slot {name}",
-                        slot.count,
-                        known[name].left,
-                        sum(1 for one in wanted if one[0] == name),
-                    )
-                ],
-            )
-        places.append(used[name])
-    return places
-
-
-def _limits(slot: Slot) -> str:
-    table = "" if math.isinf(slot.nats_table) else f", and {slot.nats_table:g} nats about the table"
-    law = {"laplace": "discrete Laplace noise that", "gaussian": "discrete Gaussian noise that"}
-    steps = f", over {slot.steps:,} steps or more" if slot.noise else ""
-    return f"{law.get(slot.noise or '', 'what')} has {slot.offered} at most and no δ{steps}{table}"
-
-
-def _asks(own: Ticks, slot: Slot) -> str:
-    said = "what has no ε" if own.epsilon is None else f"ε {decimal(own.epsilon)}"
-    if slot.rho is not None:
-        said += " and no ρ" if own.rho is None else f" and ρ {decimal(own.rho)}"
-    said += f" and δ {units(own.delta):g}" if own.delta else ""
-    if math.isinf(slot.nats_table):
-        return said
-    table = "no bound" if own.nats_table is None else f"{units(own.nats_table):g} nats"
-    return f"{said}, with {table} about the table"
-
-
-def _slots_there(known: Mapping[str, SlotUse]) -> str:
-    return f"Its slots are {', '.join(known)}." if known else "It has no plan."
-
-
-def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
-    """Everything added up."""
-
-    def sum_of(nats: Callable[[Slot], float]) -> int | None:
-        each = [(one.count, spend_ticks(nats(one))) for one in plan.slots]
-        return None if any(t is None for _, t in each) else sum(n * (t or 0) for n, t in each)
-
-    lattice = int(any(one.rho is not None for one in plan.slots))
-    curves = [(one.count, curve_ticks(_curve(one))) for one in plan.slots]
-    columns = zip(*([count * (t or 0) for t in curve] for count, curve in curves), strict=True)
-    return Ticks(
-        sum_of(lambda one: one.epsilon),
-        0,
-        sum_of(lambda one: min(implied_person(one.epsilon, 0.0), _curve(one)[0])),
-        sum_of(lambda one: one.nats_table),
-        None if alpha is None else sum_of(lambda one: _level(one, alpha)),
-        sum_of(lambda one: float_up(rho_of(event_text(_event(one))))),
-        0,
-        tuple(one + lattice for one in map(sum, columns)),
-    )
-
-
-def _level(slot: Slot, alpha: float) -> float:
-    """Between any two contents of a unit, which may be two steps apart."""
-    if slot.rho is not None:
-        return up(4 * alpha * float_up(slot.gaussian), 4)
-    return renyi_of_pure(2 * slot.epsilon, alpha)
-
-
-def _composed(plan: SlotPlan, end: Callable[[tuple[float, float]], float]) -> int | None:
-    """One end of the ε of all slots together at the plan's δ, in ticks rounded up; None for ∞."""
-    from leakcap.accounting import PrivacyLoss
-
-    counts: dict[PrivacyLoss, int] = {}
-    for one in plan.slots:
-        loss = _dominating(one)
-        counts[loss] = counts.get(loss, 0) + one.count
-    lattice = any(one.rho is not None for one in plan.slots)
-    found = PrivacyLoss.of(counts).epsilon_both(plan.delta - 1 / TICKS_PER_UNIT if lattice else plan.delta)
-    nats = end((found.lower, found.upper))
-    return math.ceil(Fraction(nats) * TICKS_PER_UNIT) if math.isfinite(nats) else None
-
-
-def _dominating(slot: Slot) -> PrivacyLoss:
-    """The pair that every answer of a slot is a function of: randomised response, Laplace or Gaussian
-    noise."""
-    from leakcap.accounting import PrivacyLoss, dominating_loss
-    from leakcap.definition import PureDP
-    from leakcap.mechanism import Gaussian, Laplace
-
-    if slot.rho is not None:
-        return PrivacyLoss.of_mechanism(Gaussian(down(1 / math.sqrt(2 * float(slot.gaussian)), 8)))
-    if slot.noise is None:
-        return dominating_loss(PureDP(up(slot.epsilon, 4)))
-    return PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(slot.distance), 2)))
-
-
-@lru_cache(maxsize=256)
-def _curve(slot: Slot) -> tuple[float, ...]:
-    if slot.rho is not None:
-        return tuple(float_up(Fraction(str(order)) * slot.gaussian) for order in ORDERS)
-    pure = curve_of_pure(slot.epsilon)
-    if slot.noise is None:
-        return pure
-    loss = _dominating(slot)
-    return tuple(min(loss.renyi(order).upper, most) for order, most in zip(ORDERS, pure, strict=True))
-
-
-def _cut(curve: Curve, epsilon: int) -> Curve:
-    """Of what is left without its δ no odds pass e^ε."""
-    return tuple(None if one is None else min(one, epsilon) for one in curve)
+def _slot_read(content: dict[str, Any]) -> Slot:
+    descent = content.pop("descent", None)
+    return Slot(**content, descent=None if descent is None else PlannedDescent(**descent))
 
 
 def _content(slot: Slot) -> dict[str, Any]:
-    price = {"epsilon": slot.epsilon} if slot.rho is None else {"rho": slot.rho}
-    content: dict[str, Any] = {"name": slot.name, "count": slot.count, **price}
-    content |= {"noise": slot.noise, "steps": slot.steps} if slot.noise else {}
+    content: dict[str, Any] = {"name": slot.name, "count": slot.count, **slot.law.content}
     return content if math.isinf(slot.nats_table) else content | {"nats_table": slot.nats_table}
 
 

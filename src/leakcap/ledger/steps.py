@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leakcap.accounting import SampledSteps
 
-__all__ = ["GaussianSteps", "accounted", "steps_in"]
+__all__ = ["GaussianSteps", "accounted", "sampling_rate", "steps_in"]
 
-_MOST = 10**12
+_MOST, _MOST_DENOMINATOR = 10**12, 10**6
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,15 @@ class GaussianSteps:
         if self.count > 1:
             event = {"name": "SelfComposedDpEvent", "event": event, "count": self.count}
         return {"name": "ReplacedDpEvent", "event": event} if self.replaced and not direct else event
+
+
+def sampling_rate(value: Any) -> Fraction:
+    """The rate of a descent as it is sampled: the nearest fraction with a denominator of a million at most.
+
+    >>> sampling_rate(0.1), sampling_rate("256/50000")
+    (Fraction(1, 10), Fraction(16, 3125))
+    """
+    return Fraction(value).limit_denominator(_MOST_DENOMINATOR)
 
 
 def steps_in(event: Mapping[str, Any]) -> GaussianSteps | None:

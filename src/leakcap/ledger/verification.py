@@ -13,9 +13,10 @@ from leakcap.ledger.chain import START, row_hash
 from leakcap.ledger.details import floor_read
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
 from leakcap.ledger.measured import covered
+from leakcap.ledger.plan_price import proven
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import ACCOUNT, EVENT
-from leakcap.ledger.slots import plan_read, proven
+from leakcap.ledger.slots import plan_read
 from leakcap.ledger.state import State, load_state, sums_of
 from leakcap.ledger.sums import Regime, RunningSums
 from leakcap.ledger.ticks import NOTHING, Ticks

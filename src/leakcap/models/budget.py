@@ -142,6 +142,7 @@ class FitAccount:
     policy: Policy
     ledger: Ledger
     analyst: str = ""
+    slot: str = ""
 
     @property
     def replace(self) -> bool:
@@ -156,6 +157,7 @@ class FitAccount:
         ledger: Ledger | str | Path | None,
         analyst: str,
         owner: str,
+        slot: str = "",
     ) -> Iterator[FitAccount]:
         """The account of a model; a ledger given by its URL is closed again."""
         require(policy is not None, "policy", owner, "be given: it says who is protected", policy)
@@ -164,7 +166,7 @@ class FitAccount:
         assert ledger is not None
         checked = load_policy(policy)
         if isinstance(ledger, Ledger):
-            yield cls(checked, open_ledger(ledger, checked), analyst)
+            yield cls(checked, open_ledger(ledger, checked), analyst, slot)
             return
         if str(ledger) == "sqlite://" or ":memory:" in str(ledger):
             raise InvalidParameter(
@@ -172,12 +174,12 @@ class FitAccount:
                 "a file, or a `Ledger` that is open."
             )
         with open_ledger(ledger, checked) as held:
-            yield cls(checked, held, analyst)
+            yield cls(checked, held, analyst, slot)
 
     @classmethod
-    def of_table(cls, table: PrivateTable, analyst: str) -> FitAccount:
+    def of_table(cls, table: PrivateTable, analyst: str, slot: str = "") -> FitAccount:
         """A table's policy and ledger, which count instead of the model's."""
-        account = cls(table.policy, table.ledger, analyst or table.analyst)
+        account = cls(table.policy, table.ledger, analyst or table.analyst, slot)
         account.check_policy()
         return account
 
@@ -238,4 +240,4 @@ class FitAccount:
     ) -> Charge:
         """A fit's price, with what every fit tells the ledger; `asked` is its ε and δ, see `asked_of`."""
         facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
-        return Charge(query, text, spend, self.analyst, facts, asked)
+        return Charge(query, text, spend, self.analyst, facts, asked, slot=self.slot)

@@ -21,6 +21,7 @@ from leakcap.capacities import gaussian_power_capacity
 from leakcap.definition import LevelCapacity, Neighbourhood, Relation, RenyiDP
 from leakcap.definition.information import Centre
 from leakcap.errors import require
+from leakcap.ledger.lattice_gaussian import on_a_fine_grid
 from leakcap.ledger.measured import event_text
 from leakcap.ledger.steps import GaussianSteps
 from leakcap.numeric import short_up, up
@@ -30,9 +31,6 @@ __all__ = ["RenyiCurve", "noise_multiplier_for"]
 
 _LATTICE = 1e-12
 """Discrete Gaussian noise of two steps or more tells at most this part more than Gaussian noise."""
-_ROUNDED = Fraction(1, 2**28)
-"""What rounding at random takes of z²: 15.5 steps² of the coarsest grid, and e^(−2π²·15.5) < 10⁻¹³²."""
-_DECIMALS = 10**12
 _NARROWER = 1 - 2.0**-50
 """Of δ: what the factor 1 + 10⁻¹⁰⁰ may take, and far more."""
 _EPSILON_DIGITS = 6
@@ -69,8 +67,7 @@ class RenyiCurve:
     @cached_property
     def _steps(self) -> SampledSteps:
         """Steps of continuous noise that tell no less."""
-        kept = Fraction(self.noise_multiplier) ** 2 - _ROUNDED
-        noise = Fraction(math.isqrt(math.floor(kept * _DECIMALS**2)), _DECIMALS)
+        noise = on_a_fine_grid(Fraction(self.noise_multiplier))
         return SampledSteps(noise, self.rate, self.steps, self.replace)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from leakcap.apart import apart
 from leakcap.errors import InvalidParameter, LedgerError, require
 from leakcap.ledger import Entry, Spend
 from leakcap.ledger.curve import ORDERS
+from leakcap.ledger.steps import sampling_rate
 from leakcap.models.budget import FitAccount, asked_of, check_epsilon
 from leakcap.models.checkpoint import Checkpoint, note_step, resumed
 from leakcap.models.curve import RenyiCurve
@@ -30,7 +32,6 @@ from leakcap.sampling import ByteSource, discrete_gaussian, uniform_below
 __all__ = ["PrivateGradientDescent", "coins"]
 
 _STEPS = 2**16
-_MOST_DENOMINATOR = 10**6
 _MOST_ROWS = 2**10
 _OWNER = "PrivateGradientDescent"
 
@@ -65,6 +66,10 @@ class PrivateGradientDescent(PrivateModel):
     without the intercept), `intercept_`, `curve_` (the guarantee: Rényi curve and capacities), `spend_` (the
     ledger counts ε at `delta`), `entry_`.
 
+    With ``delta=None`` the ledger is charged the curve alone, as of Gaussian noise, and nothing of the δ for
+    answers: for caps on all answers together, or on ρ. A `slot` of a plan whose `descent` tells no less pays
+    for the fit beforehand.
+
     `progress(step, steps)` is called after each step. With `checkpoint`, a path, the state goes to the ledger
     and the file every `checkpoint_every` steps and on Ctrl-C, and `resume` goes on without paying again.
     Source: Bassily, Smith & Thakurta 2014; Abadi et al. 2016; Mironov, Talwar & Zhang 2019.
@@ -83,7 +88,7 @@ class PrivateGradientDescent(PrivateModel):
     """
 
     loss: Loss | None = None
-    delta: float = 1e-6
+    delta: float | None = 1e-6
     noise_multiplier: float = 2.0
     clip: float = 1.0
     sample_rate: float | Fraction = 0.1
@@ -109,7 +114,7 @@ class PrivateGradientDescent(PrivateModel):
 
     @property
     def _rate(self) -> Fraction:
-        return Fraction(self.sample_rate).limit_denominator(_MOST_DENOMINATOR)
+        return sampling_rate(self.sample_rate)
 
     def guarantee(self, *, replace: bool) -> RenyiCurve:
         """The Rényi curve that a fit will cost, under replace-one or add/remove-one; touches no data."""
@@ -178,7 +183,7 @@ class PrivateGradientDescent(PrivateModel):
         if saved is None:
             noise = "sampled discrete Gaussian"
             details: dict[str, str | float | int] = {"mechanism": noise, "steps": self.steps}
-            asked = asked_of(None, self.delta)
+            asked = asked_of(None, self.delta or 0.0)
             charge = account.charge("gradient descent", text, spend, details, asked=asked)
             data = examples.data if self._loss.remembered else ""
 
@@ -265,8 +270,8 @@ class PrivateGradientDescent(PrivateModel):
         alpha = policy.caps.alpha
         level = float("inf") if alpha is None else curve.contents(alpha)
         return Spend(
-            epsilon=curve.epsilon(self.delta),
-            delta=self.delta,
+            epsilon=math.inf if self.delta is None else curve.epsilon(self.delta),
+            delta=self.delta or 0.0,
             # Any content's answers are within this divergence of the absent person's.
             nats_person=curve.presence(1.0),
             nats_table=float("inf"),
@@ -295,8 +300,10 @@ class PrivateGradientDescent(PrivateModel):
 
     def _check(self) -> None:
         owner = _OWNER
-        check_epsilon(1.0, self.delta, owner)
-        require(self.delta > 0, "delta", owner, "be positive: the ledger counts ε at this δ", self.delta)
+        if self.delta is not None:
+            check_epsilon(1.0, self.delta, owner)
+            rule = "be positive, or None: the ledger counts ε at this δ"
+            require(self.delta > 0, "delta", owner, rule, self.delta)
         for name, value in (("clip", self.clip), ("learning_rate", self.learning_rate)):
             require(1e-12 <= value <= 1e12, name, owner, "lie between 1e-12 and 1e12", value)
         every = self.checkpoint_every

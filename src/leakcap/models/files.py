@@ -49,6 +49,7 @@ class _Fit(BaseModel, ABC):
     features: list[str] = Field(min_length=1)
     target: str
     where: str | None = None
+    slot: str = ""
 
     @abstractmethod
     def model(self, policy: Policy, analyst: str) -> Model:
@@ -60,7 +61,7 @@ class _Fit(BaseModel, ABC):
 
     def _settings(self) -> dict[str, Any]:
         """The fields that are the estimator's own, which has them under the same names."""
-        return {name: value for name, value in self if name not in ("kind", *_Fit.model_fields)}
+        return {name: value for name, value in self if name not in ("kind", "features", "target", "where")}
 
 
 class Linear(_Fit):

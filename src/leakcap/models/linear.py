@@ -80,7 +80,7 @@ class LinearRegression(PrivateModel):
         self._check()
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
-        account, engine = FitAccount.of_table(table, self.analyst), table.engine
+        account, engine = FitAccount.of_table(table, self.analyst, self.slot), table.engine
         # Written out before the commit, so that nothing after it can fail because of the query.
         statement = query.statement(plan, engine, table.ledger.seed)
         query.check(engine)

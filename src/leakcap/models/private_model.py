@@ -24,12 +24,14 @@ __all__ = ["PrivateModel"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateModel(Estimator, ABC):
-    """An estimator whose fit is paid from a ledger. After it: `spend_`, `entry_`, `repeated_`."""
+    """An estimator whose fit is paid from a ledger, or from a `slot` of a plan of the policy. After it:
+    `spend_`, `entry_`, `repeated_`."""
 
     policy: Policy | str | Path | Mapping[str, Any] | None = None
     ledger: Ledger | str | Path | None = None
     n_features: int | None = None
     analyst: str = ""
+    slot: str = ""
     source: ByteSource = system_bytes
 
     spend_: Spend = field(init=False)
@@ -100,7 +102,9 @@ class PrivateModel(Estimator, ABC):
     @contextmanager
     def _account(self, examples: Examples) -> Iterator[FitAccount]:
         """The account that pays for a fit to arrays."""
-        with FitAccount.opened(self.policy, self.ledger, self.analyst, type(self).__name__) as account:
+        with FitAccount.opened(
+            self.policy, self.ledger, self.analyst, type(self).__name__, self.slot
+        ) as account:
             account.check_rows(examples.read()[0].shape[0])
             yield account
 
@@ -108,7 +112,7 @@ class PrivateModel(Estimator, ABC):
         self, table: PrivateTable, features: Sequence[str], target: str, where: str | None
     ) -> tuple[FitAccount, Examples]:
         """The account of a table behind a policy, and its examples, unread."""
-        account = FitAccount.of_table(table, self.analyst)
+        account = FitAccount.of_table(table, self.analyst, self.slot)
         labels = self._kind() == "classifier"
         examples = of_table(table, features, target, where, classes=labels, centred=self._centred())
         account.check_units(table.engine)

@@ -155,7 +155,7 @@ class _Guarantee:
     def of(cls, model: Model, *, replace: bool) -> _Guarantee:
         around = Neighbourhood(Relation.REPLACE_ONE if replace else Relation.ADD_REMOVE_ONE)
         if isinstance(model, PrivateGradientDescent):
-            return cls(model.curve_, None, model.spend_.epsilon, model.delta, around)
+            return cls(model.curve_, None, model.spend_.epsilon, model.delta or 0.0, around)
         gaussian = model.delta > 0 and isinstance(model, LinearRegression | RidgeRegression)
         rho = model.spend_.nats_person if gaussian else None
         return cls(None, rho, float(model.epsilon), float(model.delta), around)

@@ -118,7 +118,7 @@ class Policy(Strict):
         self._check_units()
         self._check_people()
         self._check_tables()
-        check_plans(self.plan)
+        check_plans(self.plan, self.neighbours)
         if self.plan and self.caps.each_person is not None:
             raise ValueError("a `plan` goes without `caps.each_person`: people's own caps are on ε added up")
         return self

@@ -9,17 +9,26 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from leakcap.errors import InvalidParameter
-from leakcap.ledger import Slot, SlotPlan
+from leakcap.ledger import PlannedDescent, Slot, SlotPlan
 from leakcap.policy.declared import Strict
 
 __all__ = ["PolicyPlan", "PolicySlot", "check_plans"]
 
-_OF_A_SLOT = ("count", "epsilon", "nats_table", "noise", "steps", "rho")
+_OF_A_SLOT = ("count", "epsilon", "nats_table", "noise", "steps", "rho", "descent")
+
+
+class PolicyDescent(Strict):
+    """A gradient descent as `PrivateGradientDescent` takes it; `sample_rate` may be a text, ``"1/100"``."""
+
+    noise_multiplier: float
+    sample_rate: float | str
+    steps: int
 
 
 class PolicySlot(Strict):
     """So many answers, each of this ε at most; `nats_table` is what each may tell about the table;
-    `noise` and `steps` ask for Laplace noise on a fine grid. `rho` in place of ε asks for Gaussian noise."""
+    `noise` and `steps` ask for Laplace noise on a fine grid. `rho` in place of ε asks for Gaussian noise,
+    `descent` for gradient descents."""
 
     name: str = Field(min_length=1)
     count: int
@@ -28,13 +37,18 @@ class PolicySlot(Strict):
     noise: Literal["laplace", "gaussian"] | None = None
     steps: int | None = None
     rho: float | None = None
+    descent: PolicyDescent | None = None
 
-    @property
-    def slot(self) -> Slot:
-        """As the ledger takes it."""
+    def slot(self, neighbours: str) -> Slot:
+        """As the ledger takes it, under this neighbouring relation."""
         table = math.inf if self.nats_table is None else self.nats_table
         epsilon = math.inf if self.epsilon is None else self.epsilon
-        return Slot(self.name, self.count, epsilon, table, self.noise, self.steps, self.rho)
+        descent = None
+        if self.descent is not None:
+            told = self.descent
+            replaced = neighbours == "replace-one"
+            descent = PlannedDescent(told.noise_multiplier, told.sample_rate, told.steps, replaced)
+        return Slot(self.name, self.count, epsilon, table, self.noise, self.steps, self.rho, descent)
 
 
 class PolicyPlan(Strict):
@@ -71,14 +85,20 @@ class PolicyPlan(Strict):
             raise ValueError(str(error)) from None
         return self
 
-    def ledger_plan(self) -> SlotPlan:
-        """As the ledger takes it."""
-        return SlotPlan(self.name, tuple(one.slot for one in self.slots), self.delta)
+    def ledger_plan(self, neighbours: str = "add-remove-one") -> SlotPlan:
+        """As the ledger takes it, under this neighbouring relation."""
+        return SlotPlan(self.name, tuple(one.slot(neighbours) for one in self.slots), self.delta)
 
 
-def check_plans(plans: tuple[PolicyPlan, ...]) -> None:
-    """Raise `ValueError` where two plans, or two slots, have one name."""
+def check_plans(plans: tuple[PolicyPlan, ...], neighbours: str) -> None:
+    """Raise `ValueError` where two plans, or two slots, have one name, or a descent is none under this
+    neighbouring relation."""
     slots = [slot.name for plan in plans for slot in plan.slots]
     for names in ([plan.name for plan in plans], slots):
         if len(set(names)) < len(names):
             raise ValueError("each `plan`, and each of its `slots`, needs a name of its own")
+    for plan in plans:
+        try:
+            plan.ledger_plan(neighbours)
+        except InvalidParameter as error:
+            raise ValueError(f"plan `{plan.name}` under {neighbours} neighbours: {error}") from None

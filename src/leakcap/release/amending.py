@@ -61,7 +61,7 @@ def amendment(
 def _proposed(policy: _Policy, reason: str, by: str, before: _Policy | None) -> Proposed:
     new = load_policy(policy)
     old = "" if before is None else load_policy(before).text()
-    plans = [one.ledger_plan() for one in new.plan]
+    plans = [one.ledger_plan(new.neighbours) for one in new.plan]
     return Proposed(new.text(), new.caps.ledger_caps(), reason, by, old, plans)
 
 

@@ -382,7 +382,7 @@ def _planned(ledger: Ledger, policy: Policy) -> Ledger:
     """The ledger, with the policy's plans paid for."""
     if policy.plan:
         known = {(one.plan, one.slot) for one in ledger.slots()}
-        for plan in (one.ledger_plan() for one in policy.plan):
+        for plan in (one.ledger_plan(policy.neighbours) for one in policy.plan):
             if not known >= {(plan.name, slot) for slot in plan.slots}:
                 ledger.plan(plan)
     return ledger

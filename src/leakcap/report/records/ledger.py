@@ -142,6 +142,8 @@ class SlotRecord(Part):
     epsilon: Epsilon | None
     rho: Rho = None
     nats_table: Nats
+    each: str
+    """What each answer is at most, in words."""
 
     @classmethod
     def of(cls, use: SlotUse) -> Self:
@@ -152,9 +154,10 @@ class SlotRecord(Part):
             plan=use.plan,
             count=slot.count,
             used=use.used,
-            epsilon=slot.epsilon if slot.rho is None else None,
+            epsilon=slot.epsilon if slot.rho is None and slot.descent is None else None,
             rho=slot.rho,
             nats_table=slot.nats_table,
+            each=slot.law.offered,
         )
 
 

@@ -59,10 +59,6 @@ def print_told(console: Console, told: Sequence[ToldRecord]) -> None:
         console.print(Text(f"\n{odds}, but with a probability of {one.delta:.6g}.", style="bold"))
 
 
-def _offered(slot: SlotRecord) -> str:
-    return f"ρ {slot.rho:g}" if slot.epsilon is None else f"ε {slot.epsilon:g}"
-
-
 def print_slots(console: Console, slots: Sequence[SlotRecord]) -> None:
     """What each slot of a plan may still answer, at no further cost."""
     if not slots:
@@ -72,7 +68,7 @@ def print_slots(console: Console, slots: Sequence[SlotRecord]) -> None:
     for title in ("slot", "plan", "used", "of", "each at most"):
         table.add_column(title, justify="right" if title in ("used", "of") else "left")
     for one in slots:
-        cells = (one.name, one.plan, f"{one.used:,}", f"{one.count:,}", _offered(one))
+        cells = (one.name, one.plan, f"{one.used:,}", f"{one.count:,}", one.each)
         table.add_row(*(Text(plain(cell)) for cell in cells))
     console.print(table)
 
