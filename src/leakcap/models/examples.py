@@ -21,7 +21,7 @@ from leakcap.models.moment_query import bounded_rows
 from leakcap.models.reading import features_of, targets_of
 from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
-from leakcap.release.columns.typed import ReadColumn, aliased, column, number_column, typed_column
+from leakcap.release.columns.typed import ReadColumn, aliased, column, number_column, stored_column
 from leakcap.release.engine import Columns
 from leakcap.release.engine.identity import Identity
 from leakcap.release.engine.schema import check_schema
@@ -188,6 +188,10 @@ def _check_columns(policy: Policy, features: Sequence[str], target: str, *, clas
             )
     if classes and target not in policy.columns:
         raise InvalidQuery(f"`{target}` is not a column of the policy.")
+    if not policy.columns[target].stored or policy.columns[target].kind in ("date", "timestamp", "instant"):
+        raise InvalidQuery(
+            f"`{target}` has no classes that a regression can learn: it is derived, or a date."
+        )
     if len({*features, target}) <= len(features):
         raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
 
@@ -205,7 +209,7 @@ def _values(
 ) -> list[exp.Expression]:
     values: list[exp.Expression] = [number_column(name) for name in features]
     keyed = classes and policy.columns[target].keys is not None
-    values.append(typed_column(target, policy) if keyed else number_column(target))
+    values.append(stored_column(target, policy.columns[target]) if keyed else number_column(target))
     if person is not None:
         values.append(person)
     return [aliased(value, f"v{place}") for place, value in enumerate(values)]

@@ -44,7 +44,7 @@ def check(
             key, kind = declared.key_column, "id"
             if declared.on is not None:
                 kind = policy.columns[declared.on].kind
-            found += _of_table(place, stored, f"{name}.", declared.columns, (key, kind))
+            found += _of_table(place, stored, f"{name}.", declared.stored, (key, kind))
     return tuple(found)
 
 
@@ -56,7 +56,8 @@ def _of(data: object, policy: Policy, table: str | None) -> Iterator[DataFault]:
     known = OwnerTable(attach(data, table=table))
     yield from check_people(known, policy)
     for name, declared in policy.columns.items():
-        yield from check_column(known, name, declared, name)
+        if declared.stored:
+            yield from check_column(known, name, declared, name)
     caps = policy.caps_column
     if caps is not None and caps not in policy.columns:
         yield from check_column(known, caps, Column(unknown=True), caps)

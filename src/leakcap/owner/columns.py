@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
@@ -14,13 +15,19 @@ from leakcap.owner.finding import DataFault, counted, listed, shown
 from leakcap.owner.numbers import remedy
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.validation import meant
-from leakcap.release.columns.typed import literal
+from leakcap.release.columns.typed import literal, stored_column
 from leakcap.release.engine.schema import require_column
 
 __all__ = ["check_column", "missing_column", "unreadable"]
 
 _FEW = 3
 _LISTED = 5
+_MOMENTS = {"date": "a date", "timestamp": "a time", "instant": "a time with an offset from UTC"}
+_WRITTEN = {
+    "date": "2024-02-29",
+    "timestamp": "2024-02-29 23:59:00",
+    "instant": "2024-02-29 23:59:00+01:00",
+}
 
 
 def missing_column(table: OwnerTable, name: str, kind: str, place: str) -> DataFault | None:
@@ -41,7 +48,7 @@ def check_column(table: OwnerTable, name: str, known: Column, place: str) -> Ite
     if lacking is not None:
         yield lacking
         return
-    value = read(name, known.kind)
+    value = stored_column(name, known)
     rows, there, bad = table.row(
         exp.Count(this=exp.Star()), number_of(not_null(value)), number_of(_unreadable(name, known.kind))
     )
@@ -50,7 +57,9 @@ def check_column(table: OwnerTable, name: str, known: Column, place: str) -> Ite
     elif rows and not there:
         yield DataFault(place, "problem", f"no row has a value. Is `{name}` the right column?")
     if known.bounds is not None and there:
-        yield from _outside(table, value, known.bounds, place, there)
+        yield from _outside(table, read(name, "number"), known, place, there)
+    if known.moments is not None and there:
+        yield from _outside(table, value, known, place, there)
     if known.keys is not None and there:
         yield from _unlisted(table, value, known.keys, known.kind, place, there)
 
@@ -67,7 +76,9 @@ def unreadable(table: OwnerTable, name: str, kind: str, place: str, bad: int, ro
     examples = listed([f"{shown(str(text))} ({counted(many, 'row')})" for text, many in texts])
     also = " and others" if sum(many for _, many in texts) < bad else ""
     help_ = remedy([str(text) for text, _ in texts]) if kind in ("number", "integer") else _of_words(kind)
-    what = {"number": "a number", "integer": "an integer", "boolean": "true or false"}.get(kind, kind)
+    what = {"number": "a number", "integer": "an integer", "boolean": "true or false", **_MOMENTS}.get(
+        kind, kind
+    )
     text = (
         f"{bad:,} of {counted(rows, 'row')} cannot be read as {what} and {'counts' if bad == 1 else 'count'}"
     )
@@ -75,30 +86,40 @@ def unreadable(table: OwnerTable, name: str, kind: str, place: str, bad: int, ro
 
 
 def _of_words(kind: str) -> str:
+    if kind in _MOMENTS:
+        return f"Write each like {_WRITTEN[kind]}."
     return "Write true or false." if kind == "boolean" else f"Write each as {kind}."
 
 
 def _outside(
-    table: OwnerTable, value: exp.Expression, bounds: tuple[float, float], place: str, there: int
+    table: OwnerTable, value: exp.Expression, known: Column, place: str, there: int
 ) -> Iterator[DataFault]:
-    low, high = (literal(one, "number") for one in bounds)
+    bounds: Sequence[float | datetime.date] = known.bounds or known.moments or ()
+    kind = "number" if known.bounds is not None else known.kind
+    low, high = (literal(_as_on_the_clock(one), kind) for one in bounds)
     below, above = table.row(
         number_of(exp.LT(this=value, expression=low)),
         number_of(exp.GT(this=value.copy(), expression=high)),
     )
     told = [
-        f"{many:,} {where} {end:g}"
+        f"{many:,} {where} {f'{end:g}' if isinstance(end, float) else end}"
         for many, where, end in ((below, "below", bounds[0]), (above, "above", bounds[1]))
         if many
     ]
     if told:
+        counts = "they are in no period" if known.moments else "they count as the nearer bound"
         most = " Most do: is the unit another one?" if 2 * (below + above) > there else ""
         yield DataFault(
             place,
             "note",
-            f"of {counted(there, 'value')} {listed(told)}, outside the bounds; they count as the nearer "
-            f"bound.{most} Do not fit the bounds to this.",
+            f"of {counted(there, 'value')} {listed(told)}, outside the bounds; {counts}.{most} Do not fit "
+            "the bounds to this.",
         )
+
+
+def _as_on_the_clock(end: float | datetime.date) -> float | datetime.date:
+    """An end of instants as a clock at their offset shows it."""
+    return end.replace(tzinfo=None) if isinstance(end, datetime.datetime) else end
 
 
 def _unlisted(

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from leakcap.ledger import MOST_LEVELS, Caps, Limits
 from leakcap.ledger.curve import ORDERS
-from leakcap.policy.declared import Strict
+from leakcap.policy.validation import Strict
 
 __all__ = ["EachPeriod", "PolicyCaps", "PolicyLimits", "coin_flip_epsilon"]
 

@@ -16,9 +16,11 @@ from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger.chain import text_hash
 from leakcap.policy.caps import PolicyCaps, coin_flip_epsilon
-from leakcap.policy.declared import Column, JoinedTable, Strict, check_names
+from leakcap.policy.declared import Column, check_names
 from leakcap.policy.planned import PolicyPlan, check_plans
-from leakcap.policy.validation import complaints, read_toml
+from leakcap.policy.resolving import check_not_derived, resolved
+from leakcap.policy.tables import JoinedTable
+from leakcap.policy.validation import Strict, complaints, read_toml
 
 __all__ = ["IdUnit", "Policy", "RowUnit", "load_policy"]
 
@@ -115,6 +117,8 @@ class Policy(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_names(self.columns)
+        object.__setattr__(self, "columns", resolved(self.columns))
+        check_not_derived(self.columns, {"`unit.id`": self.id_column, "`unit.caps`": self.caps_column})
         self._check_units()
         self._check_people()
         self._check_tables()
@@ -161,8 +165,8 @@ class Policy(Strict):
             raise ValueError(f"`tables.{name}` has an `id`, but the unit is a row; give `unit` an id")
         if table.on is not None:
             known = self.columns.get(table.on)
-            if known is None or known.kind == "number":
-                raise ValueError(f"`tables.{name}.on` must name a column of `columns` that has keys")
+            if known is None or known.kind not in ("text", "integer", "boolean") or not known.stored:
+                raise ValueError(f"`tables.{name}.on` must name a stored column of `columns` that has keys")
 
     def _check_units(self) -> None:
         replace = self.neighbours == "replace-one"
@@ -220,6 +224,9 @@ class Policy(Strict):
                 del column["private"]
             if not column["unknown"]:
                 del column["unknown"]
+        for columns in (content["columns"], *(one["columns"] for one in content["tables"].values())):
+            for name in columns:
+                columns[name] = _without_keys(columns[name])
         for name in ("tables", "plan"):
             if not content[name]:
                 del content[name]
@@ -228,6 +235,12 @@ class Policy(Strict):
     def fingerprint(self) -> str:
         """SHA-256 of the policy's text: it binds a ledger to the policy."""
         return text_hash(self.text())
+
+
+def _without_keys(column: dict[str, Any]) -> dict[str, Any]:
+    """A column's content without keys that follow from the rest of it."""
+    follow = "from" in column and set(column) & {"truncate", "part", "groups", "compare"}
+    return {name: value for name, value in column.items() if name != "keys" or not follow}
 
 
 def load_policy(source: Policy | str | Path | Mapping[str, Any]) -> Policy:

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from leakcap.errors import InvalidParameter
 from leakcap.ledger import PlannedDescent, Slot, SlotPlan
-from leakcap.policy.declared import Strict
+from leakcap.policy.validation import Strict
 
 __all__ = ["PolicyPlan", "PolicySlot", "check_plans"]
 

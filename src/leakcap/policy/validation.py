@@ -9,15 +9,21 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leakcap.errors import InvalidInput
 
-__all__ = ["complaints", "meant", "read_checked", "read_toml"]
+__all__ = ["Strict", "complaints", "meant", "read_checked", "read_toml"]
 
 _MOST = 20
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """What the owner writes: unknown fields are refused, and nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 # The names of the forms that a `unit` may have are no part of where it stands.

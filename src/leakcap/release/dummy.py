@@ -6,14 +6,16 @@ allowed, what their answers look like, and what they would cost from an untouche
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.policy.declared import Column, JoinedTable
+from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
+from leakcap.policy.tables import JoinedTable
 from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import DuckDB, Origin
 from leakcap.release.engine.duck import connect
@@ -36,7 +38,9 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     generator = np.random.default_rng(seed)
     units = UNITS if policy.units is None else min(policy.units, UNITS)
     size = units * min(policy.rows_per_unit, 10)
-    columns = {name: _values(known, size, generator) for name, known in policy.columns.items()}
+    columns = {
+        name: _values(known, size, generator) for name, known in policy.columns.items() if known.stored
+    }
     if policy.id_column is not None:
         known = policy.columns.get(policy.id_column)
         ids = np.arange(size) % units
@@ -50,7 +54,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     _stored(connection, SOURCE, columns)
     for name, table in policy.tables.items():
         keys = _keys(table, policy, columns)
-        others = {one: _values(known, len(keys), generator) for one, known in table.columns.items()}
+        others = {one: _values(known, len(keys), generator) for one, known in table.stored.items()}
         _stored(connection, joined_source(name), {**others, table.key_column: keys})
     return DuckDB(connection, origins=dict.fromkeys(policy.tables, Origin()))
 
@@ -76,8 +80,18 @@ def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray
         low, high = known.bounds
         share = generator.random(size)
         return low * (1.0 - share) + high * share
+    if known.moments is not None:
+        return _moments(*known.moments, generator.random(size))
     if known.unknown:
         return 100.0 * generator.standard_normal(size)
     keys = known.keys or ([f"key {i}" for i in range(5)] if known.private == "text" else list(range(5)))
     types = {"text": object, "integer": np.int64, "boolean": np.bool_}
     return np.array(keys, dtype=types[known.kind])[generator.integers(len(keys), size=size)]
+
+
+def _moments(first: datetime.date, last: datetime.date, shares: NDArray[np.float64]) -> NDArray[np.generic]:
+    """Evenly spread days, or moments to the second, as texts that the column's kind is read from."""
+    timed = isinstance(first, datetime.datetime)
+    step = datetime.timedelta(seconds=1) if timed else datetime.timedelta(days=1)
+    steps = np.floor(shares * ((last - first) // step + 1)).astype(np.int64)
+    return np.array([str(first + int(count) * step) for count in steps], dtype=object)

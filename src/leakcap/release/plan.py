@@ -63,8 +63,9 @@ class QueryContext:
                 f"`column` of query `{self.query.name}` names `{name}`, which is not a column of the policy."
             )
         if known.bounds is None:
+            numbers = "numbers as " if known.moments else ""
             raise InvalidQuery(
-                f"`{name}` has no `bounds` in the policy, which a {self.query.statistic} needs."
+                f"`{name}` has no {numbers}`bounds` in the policy, which a {self.query.statistic} needs."
             )
         return known, known.bounds
 

@@ -20,7 +20,8 @@ from leakcap.numeric import up
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
-from leakcap.release.columns.typed import Bin, literal, typed_column
+from leakcap.release.columns.derived import codes, typed_column
+from leakcap.release.columns.typed import Bin, literal
 from leakcap.release.columns.typed import column as raw
 from leakcap.release.numbers.answers import Labels, nested
 from leakcap.release.numbers.exact_integers import objects
@@ -177,9 +178,11 @@ def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
     if known.keys is None:
         raise InvalidQuery(
             f"`by` of query `{query.name}` names `{column}`, which has no `keys` in the policy. "
-            "Ask for a histogram of it instead."
+            + ("Ask by a column derived from it." if known.moments else "Ask for a histogram of it instead.")
         )
-    return Axis(column, typed_column(column, policy), {key: key for key in known.keys}, known.kind)
+    labels = dict(codes(column, policy))
+    kind = "integer" if all(type(code) is int for code in labels) else known.kind
+    return Axis(column, typed_column(column, policy), labels, kind)
 
 
 def _short(column: str, policy: Policy) -> exp.Expression:

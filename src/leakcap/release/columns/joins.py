@@ -20,10 +20,18 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidQuery
-from leakcap.policy.declared import Column, JoinedTable
+from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
+from leakcap.policy.tables import JoinedTable
 from leakcap.release.columns.people import counted_people
-from leakcap.release.columns.typed import ReadColumn, aliased, column, identifier, joined_source
+from leakcap.release.columns.typed import (
+    ReadColumn,
+    aliased,
+    column,
+    identifier,
+    joined_source,
+    stored_column,
+)
 
 __all__ = ["check_joins", "joined_policy", "joined_tree"]
 
@@ -48,7 +56,8 @@ def joined_policy(policy: Policy, tables: Sequence[str], *, owner: str = "query"
         if name not in policy.tables:
             known = f"It has {', '.join(policy.tables)}." if policy.tables else "It declares none."
             raise InvalidQuery(f"`join` of {owner} names `{name}`, which is no table of the policy. {known}")
-        added |= {f"{name}.{key}": value for key, value in policy.tables[name].columns.items()}
+        theirs = policy.tables[name].columns.items()
+        added |= {f"{name}.{key}": value.qualified(name) for key, value in theirs}
     return policy.model_copy(update={"columns": {**policy.columns, **added}})
 
 
@@ -62,7 +71,7 @@ def joined_tree(
     """
     if not tables:
         return counted_people(policy, read, people_from)
-    theirs = {f"{name}.{key}" for name in tables for key in policy.tables[name].columns}
+    theirs = {f"{name}.{key}" for name in tables for key in policy.tables[name].stored}
     met = [on for name in tables if (on := policy.tables[name].on) is not None]
     own = [name for name in (policy.id_column, *read, *met) if name is not None and name not in theirs]
     # With nothing to read of the data there is still the id or the key by which it is met.
@@ -85,13 +94,13 @@ def joined_tree(
 
 def _one_each(policy: Policy, table: JoinedTable, name: str) -> exp.Select:
     """The table's rows under the names that they have beside the data, one for each key."""
-    raw = list(dict.fromkeys((table.key_column, *table.columns)))
+    raw = list(dict.fromkeys((table.key_column, *table.stored)))
     names = [f"{name}.{one}" for one in raw]
     source = exp.Table(this=identifier(joined_source(name)))
     renamed = exp.Select(expressions=[aliased(column(a), b) for a, b in zip(raw, names, strict=True)])
     key = _theirs(policy, table, name)
     order: list[exp.Expression] = [
-        ReadColumn(this=column(f"{name}.{one}"), kind=known.kind) for one, known in table.columns.items()
+        stored_column(f"{name}.{one}", known) for one, known in table.stored.items()
     ]
     ordered = [exp.Ordered(this=one, nulls_first=False) for one in order]
     number = exp.Window(this=exp.RowNumber(), partition_by=[key.copy()], order=exp.Order(expressions=ordered))

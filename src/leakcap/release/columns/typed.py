@@ -1,27 +1,29 @@
 """What a statement may ask of a row, in words of our own that each engine says in its own way.
 
-`ReadColumn` is a column as the policy's kind, NULL where it is missing or cannot be read so; `Quantize` the
-integer that stands for a number on the grid; `Bin` the index of a number's bin; `ExactSum` the exact sum of
-such integers; `Hashed` a number that follows from a row and a seed and looks random; `PopCount` how many bits
-are set; `Constant` an integer; `KeyFilter` a test of groups rather than of rows. The rest is plain SQL. An
-engine replaces these by expressions that no value of its types can make fail (`release/engine/`); a tree that
-still has one cannot be written out.
+`ReadColumn` is a column as the policy's kind, NULL where it is missing or cannot be read so; `DatePart` a
+number of a date; `Quantize` the integer that stands for a number on the grid; `Bin` the index of its bin;
+`ExactSum` the exact sum of such integers; `Hashed` a number that follows from a row and a seed and looks
+random; `PopCount` how many bits are set; `Constant` an integer; `KeyFilter` a test of groups rather than of
+rows. The rest is plain SQL. An engine replaces these by expressions that no value of its types can make fail
+(`release/engine/`); a tree that still has one cannot be written out.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from functools import cache
 from typing import ClassVar
 
 from sqlglot import exp
 
-from leakcap.policy.document import Policy
+from leakcap.policy.declared import Column
 
 __all__ = [
     "SOURCE",
     "Bin",
     "Constant",
+    "DatePart",
     "ExactSum",
     "Hashed",
     "KeyFilter",
@@ -29,6 +31,7 @@ __all__ = [
     "Quantize",
     "ReadColumn",
     "aliased",
+    "cast",
     "column",
     "data_type",
     "free_name",
@@ -37,7 +40,7 @@ __all__ = [
     "literal",
     "number_column",
     "source_table",
-    "typed_column",
+    "stored_column",
 ]
 
 # The name under which statements speak of the one table.
@@ -53,19 +56,31 @@ def joined_source(name: str) -> str:
     return f"leakcap_joined_{name}"
 
 
-_TYPES = {"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean": "BOOLEAN"}
+_TYPES = {
+    **{"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean": "BOOLEAN"},
+    **{"date": "DATE", "timestamp": "TIMESTAMP", "instant": "TIMESTAMP"},
+}
 # Integers that every engine reads from plain digits.
 _PLAIN = 2**62
 
 
 class ReadColumn(exp.Expression):
-    """A column of the table read as `kind`: number, double, text, integer, boolean or id.
+    """A column of the table read as a number, double, text, integer, boolean, date, timestamp, instant or id.
 
     NULL where it is missing (NaN included) or cannot be read so; a `double` is a number that may be NaN. An
-    `id` is told apart byte by byte.
+    `id` is told apart byte by byte. An `instant` is what a clock shows `zone` seconds ahead of UTC. A date or
+    a timestamp may lie beyond the years 1 to 9999, or be infinite.
     """
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "zone": False}
+
+
+class DatePart(exp.Expression):
+    """The `part` of the date `this`, an integer: year, quarter, month, weekday (1, Monday, to 7), or `days`
+    since 1 January of the year 1. The date must lie in the years 1 to 9999.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "part": True}
 
 
 class Quantize(exp.Expression):
@@ -170,7 +185,12 @@ def _parsed(name: str) -> exp.DataType:
     return exp.DataType.build(name, dialect="duckdb")
 
 
-def literal(value: str | int | bool | float, kind: str) -> exp.Expression:
+def cast(tree: exp.Expression, type_: str) -> exp.Cast:
+    """CAST(tree AS type), the type by its DuckDB name."""
+    return exp.Cast(this=tree, to=data_type(type_))
+
+
+def literal(value: str | int | bool | float | datetime.date, kind: str) -> exp.Expression:
     """A constant of the column's kind; doubles in their shortest exact decimal form.
 
     >>> literal(0.1, "number").sql("duckdb")
@@ -180,10 +200,13 @@ def literal(value: str | int | bool | float, kind: str) -> exp.Expression:
         return exp.Boolean(this=bool(value))
     if kind == "text":
         return exp.Literal.string(str(value))
+    if isinstance(value, datetime.date):
+        shown = value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
+        return cast(exp.Literal.string(shown), _TYPES[kind])
     if kind == "integer" and abs(int(value)) < _PLAIN:
         return exp.Literal.number(int(value))
     text = repr(float(value)) if kind == "number" else str(int(value))
-    return exp.Cast(this=exp.Literal.string(text), to=data_type(_TYPES[kind]))
+    return cast(exp.Literal.string(text), _TYPES[kind])
 
 
 def number_column(name: str) -> exp.Expression:
@@ -191,6 +214,6 @@ def number_column(name: str) -> exp.Expression:
     return ReadColumn(this=column(name), kind="number")
 
 
-def typed_column(name: str, policy: Policy) -> exp.Expression:
-    """The column as the policy's kind; NULL where it is missing or cannot be read so."""
-    return ReadColumn(this=column(name), kind=policy.columns[name].kind)
+def stored_column(name: str, known: Column) -> exp.Expression:
+    """A stored column as the policy's kind; NULL where it is missing or cannot be read so."""
+    return ReadColumn(this=column(name), kind=known.kind, zone=known.zone)

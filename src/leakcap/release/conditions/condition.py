@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -12,7 +13,8 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from leakcap.policy.document import Policy
-from leakcap.release.columns.typed import PopCount, literal, typed_column
+from leakcap.release.columns.derived import code_literal, typed_column
+from leakcap.release.columns.typed import PopCount, literal, stored_column
 
 __all__ = [
     "Among",
@@ -31,7 +33,7 @@ __all__ = [
     "to_tree",
 ]
 
-Scalar: TypeAlias = str | int | bool | float
+Scalar: TypeAlias = str | int | bool | float | datetime.date
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 
 _TREES: dict[Operator, type[exp.Expression]] = {
@@ -111,25 +113,34 @@ def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
         return exp.Not(this=exp.Paren(this=to_tree(condition.part, policy)))
     if isinstance(condition, Parity):
         return _parity(condition, policy)
-    column = typed_column(condition.column, policy)
-    kind = policy.columns[condition.column].kind
+    name, known = condition.column, policy.columns[condition.column]
+    column = _column(name, policy)
+
+    def said(value: Scalar) -> exp.Expression:
+        return literal(value, known.kind) if known.stored else code_literal(value, name, policy)
+
     if isinstance(condition, Missing):
         return exp.Is(this=column, expression=exp.Null())
     if isinstance(condition, Among):
-        return exp.In(this=column, expressions=[literal(value, kind) for value in condition.values])
+        return exp.In(this=column, expressions=[said(value) for value in condition.values])
     if isinstance(condition, Between):
-        return exp.Between(this=column, low=literal(condition.low, kind), high=literal(condition.high, kind))
-    return _TREES[condition.operator](this=column, expression=literal(condition.value, kind))
+        return exp.Between(this=column, low=said(condition.low), high=said(condition.high))
+    return _TREES[condition.operator](this=column, expression=said(condition.value))
 
 
 def _parity(condition: Parity, policy: Policy) -> exp.Expression:
     ones: list[exp.Expression] = []
     for name, mask in condition.masks:
-        masked = exp.BitwiseAnd(this=typed_column(name, policy), expression=literal(mask, "integer"))
+        masked = exp.BitwiseAnd(this=_column(name, policy), expression=literal(mask, "integer"))
         ones.append(PopCount(this=exp.Paren(this=masked)))
     total = reduce(lambda left, right: exp.Add(this=left, expression=right), ones)
     rest = exp.Mod(this=exp.Paren(this=total), expression=exp.Literal.number(2))
     return exp.EQ(this=rest, expression=exp.Literal.number(int(condition.odd)))
+
+
+def _column(name: str, policy: Policy) -> exp.Expression:
+    known = policy.columns[name]
+    return stored_column(name, known) if known.stored else typed_column(name, policy)
 
 
 def _balanced(word: str, trees: list[exp.Expression]) -> exp.Expression:
@@ -205,6 +216,10 @@ def _is_plain(column: str) -> bool:
 def _show(value: Scalar) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
+    if isinstance(value, datetime.datetime):
+        return f"TIMESTAMP '{value.isoformat(' ')}'"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return repr(value)

@@ -39,6 +39,7 @@ from leakcap.release.conditions.condition import (
     Parity,
     Scalar,
 )
+from leakcap.release.conditions.dates import date_of
 from leakcap.release.conditions.whitelist import unread_within
 
 __all__ = ["check_words", "column_of", "condition_of", "parse_where"]
@@ -197,8 +198,8 @@ def _compare(node: exp.Expression, policy: Policy) -> Condition:
         operator, left, right = _MIRROR[operator], right, left
     column = _column(left, policy)
     ordered = operator not in ("=", "<>")
-    if ordered and policy.columns[column].kind == "boolean":
-        raise InvalidQuery(f"`where` compares `{column}`, which is true or false, by order. Use = or <>.")
+    if ordered:
+        _check_order(column, policy)
     return Compare(column, operator, _value(right, column, policy, listed=not ordered))
 
 
@@ -240,10 +241,17 @@ def _between(node: exp.Between, policy: Policy) -> Condition:
     if extra:
         raise InvalidQuery(f"`where` may use BETWEEN with two literals only. {_ALLOWED}")
     column = _column(_bare(node.this), policy)
-    if policy.columns[column].kind == "boolean":
-        raise InvalidQuery(f"`where` compares `{column}`, which is true or false, by order. Use = or <>.")
+    _check_order(column, policy)
     low = _value(node.args["low"], column, policy, listed=False)
     return Between(column, low, _value(node.args["high"], column, policy, listed=False))
+
+
+def _check_order(column: str, policy: Policy) -> None:
+    known = policy.columns[column]
+    if known.kind == "boolean":
+        raise InvalidQuery(f"`where` compares `{column}`, which is true or false, by order. Use = or <>.")
+    if known.cuts is not None or known.groups is not None:
+        raise InvalidQuery(f"`where` compares `{column}`, whose keys have no order, by order. Use = or IN.")
 
 
 def _missing(node: exp.Is, policy: Policy) -> Condition:
@@ -299,8 +307,10 @@ def _known(node: exp.Column, policy: Policy) -> str:
 
 def _value(node: exp.Expression, column: str, policy: Policy, *, listed: bool) -> Scalar:
     """The literal, of the column's kind; where `listed`, it must be one of the column's keys."""
-    value = _literal(_bare(node), column)
     known = policy.columns[column]
+    if known.kind in ("date", "timestamp", "instant"):
+        return date_of(_bare(node), column, timed=known.times is not None)
+    value = _literal(_bare(node), column)
     wanted = {
         "number": "a number",
         "text": "text in quotes",
@@ -308,12 +318,14 @@ def _value(node: exp.Expression, column: str, policy: Policy, *, listed: bool) -
         "boolean": "TRUE or FALSE",
     }
     if known.kind == "number":
-        if isinstance(value, bool | str):
+        if not isinstance(value, int | float) or isinstance(value, bool):
             raise InvalidQuery(f"`where` must compare `{column}` with a number.")
         return float(value)
     kinds: dict[str, type[Key]] = {"text": str, "integer": int, "boolean": bool}
     if type(value) is not kinds[known.kind]:
         raise InvalidQuery(f"`where` must compare `{column}` with {wanted[known.kind]}.")
+    # A derived column has no other values than its keys.
+    listed = listed or known.truncate is not None
     if listed and value not in (known.keys or ()):
         raise InvalidQuery(f"`where` names {value!r}, which is not a key of `{column}` in the policy.")
     return value

@@ -24,6 +24,9 @@ _READ: dict[type, tuple[str, ...]] = {
     **dict.fromkeys((exp.Distinct, exp.Group), ("expressions",)),
     **dict.fromkeys((exp.In, exp.Anonymous), ("this", "expressions")),
     **dict.fromkeys((exp.Table, exp.Alias), ("this", "alias")),
+    # Only of a date's text: `conditions/dates.py`.
+    exp.Cast: ("this", "to"),
+    exp.DataType: ("this",),
     exp.Select: ("expressions", "from", "from_", "joins", "where", "group"),
     exp.Join: ("this", "on", "kind"),
     exp.Column: ("this", "table"),

@@ -12,7 +12,7 @@ import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for 
 from sqlglot import exp
 
 from leakcap.release.columns.typed import Bin, ExactSum, column, data_type
-from leakcap.release.engine import objects
+from leakcap.release.engine import moments, objects
 from leakcap.release.engine.bins import Even, even
 from leakcap.release.engine.doubles import ROUNDED, DoubleSums
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, signed
@@ -39,12 +39,10 @@ class Integers(Lowering):
             if type_.startswith("OBJECT(")
         }
 
-    def read(self, name: str, kind: str) -> exp.Expression:
+    def read(self, name: str, kind: str, zone: int | None = None) -> exp.Expression:
         """The column as `kind`; a pandas one cell by cell."""
-        if name not in self._objects:
-            return super().read(name, kind)
-        if kind in ("number", "double"):
-            return super().read(name, kind)
+        if name not in self._objects or kind in ("number", "double", "date", "timestamp", "instant"):
+            return super().read(name, kind, zone)
         return objects.read(name, self._objects[name], "text" if kind == "id" else kind)
 
     def may_be_nan(self, name: str) -> bool:
@@ -66,6 +64,30 @@ class Integers(Lowering):
     def integer(self, name: str) -> exp.Expression:
         """The column itself where every value fits, or TRY_CAST."""
         return column(name) if self.type_of(name) in INTEGERS else _tried(name, "BIGINT")
+
+    def date(self, name: str) -> exp.Expression:
+        """Of text the day that it begins with, where all of it is a day, or a day with a time."""
+        text = self._text(name)
+        return super().date(name) if text is None else moments.date(text)
+
+    def timestamp(self, name: str) -> exp.Expression:
+        """The column itself, or TRY_CAST: seconds and milliseconds reach farther than microseconds do."""
+        text = self._text(name)
+        if text is not None:
+            return moments.timestamp(text)
+        return column(name) if self.type_of(name) == "TIMESTAMP" else _tried(name, "TIMESTAMP")
+
+    def instant(self, name: str, zone: int) -> exp.Expression:
+        """By microseconds since 1970, which know of no zone."""
+        text = self._text(name)
+        return moments.instant(column(name) if text is None else moments.with_zone(text), zone)
+
+    def _text(self, name: str) -> exp.Expression | None:
+        """The column's text where its type knows of no dates; None where it does."""
+        if name in self._objects:
+            return objects.read(name, self._objects[name], "text")
+        known = self.type_of(name).partition(" ")[0].partition("_")[0] in ("DATE", "TIMESTAMP")
+        return None if known else _tried(name, "VARCHAR")
 
     def boolean(self, name: str) -> exp.Expression:
         """The column itself, or TRY_CAST."""

@@ -16,14 +16,15 @@ from sqlglot import exp
 from leakcap.release.columns.typed import (
     Bin,
     Constant,
+    DatePart,
     ExactSum,
     Hashed,
     KeyFilter,
     PopCount,
     Quantize,
     ReadColumn,
+    cast,
     column,
-    data_type,
     literal,
 )
 from leakcap.release.engine.within import ball
@@ -36,7 +37,7 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
-_OWN = (ReadColumn, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, KeyFilter, exp.Table)
+_OWN = (ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, KeyFilter, exp.Table)
 
 
 class Lowering(ABC):
@@ -78,7 +79,9 @@ class Lowering(ABC):
         if isinstance(node, KeyFilter):
             return self.kept(node.this)
         if isinstance(node, ReadColumn):
-            return self.read(node.this.name, str(node.args["kind"]))
+            return self.read(node.this.name, str(node.args["kind"]), node.args.get("zone"))
+        if isinstance(node, DatePart):
+            return self.part(node.this, str(node.args["part"]))
         if isinstance(node, Hashed):
             purpose = exp.Literal.number(int(node.args["purpose"]))
             return self.hashed(node.this, [purpose, *node.expressions])
@@ -89,8 +92,12 @@ class Lowering(ABC):
         """The first word of the column's type, as DuckDB would call it; empty where it is not known."""
         return self._types.get(name, "")
 
-    def read(self, name: str, kind: str) -> exp.Expression:
+    def read(self, name: str, kind: str, zone: int | None = None) -> exp.Expression:
         """The column as `kind`; NULL where it is missing or cannot be read so."""
+        if kind in ("date", "timestamp"):
+            return self.date(name) if kind == "date" else self.timestamp(name)
+        if kind == "instant":
+            return self.instant(name, zone or 0)
         if kind == "number":
             return self._number(name)
         if kind == "double":
@@ -206,6 +213,28 @@ class Lowering(ABC):
     def words(self, name: str) -> exp.Expression:
         """The column as text that is compared byte by byte."""
 
+    def date(self, name: str) -> exp.Expression:
+        """The column as a date; of a timestamp its day."""
+        return column(name) if self.type_of(name) == "DATE" else cast(self.timestamp(name), "DATE")
+
+    def timestamp(self, name: str) -> exp.Expression:
+        """The column as a timestamp without a zone."""
+        return column(name)
+
+    @abstractmethod
+    def instant(self, name: str, zone: int) -> exp.Expression:
+        """What a clock shows, `zone` seconds ahead of UTC, at the column's instants of the years 2 to 9998.
+
+        NULL at others, for which an engine may have no such time.
+        """
+
+    def part(self, day: exp.Expression, part: str) -> exp.Expression:
+        """A number that a date of the years 1 to 9999 has."""
+        if part == "days":
+            first = cast(exp.Literal.string("0001-01-01"), "DATE")
+            return exp.Paren(this=exp.Sub(this=day, expression=first))
+        return exp.Extract(this=exp.Var(this="ISODOW" if part == "weekday" else part.upper()), expression=day)
+
     def identity(self, name: str) -> exp.Expression:
         """The column as an id, two of which are equal only where they are the same value."""
         return column(name)
@@ -254,11 +283,6 @@ def seed_in(tree: exp.Expression) -> int | None:
     """The seed of a statement in our own words; None where nothing in it is chosen."""
     found = tree.find(Hashed)
     return None if found is None else int(found.args["seed"])
-
-
-def cast(tree: exp.Expression, type_: str) -> exp.Cast:
-    """CAST(tree AS type), the type by its DuckDB name."""
-    return exp.Cast(this=tree, to=data_type(type_))
 
 
 def fitting(name: str, value: exp.Expression) -> exp.Expression:

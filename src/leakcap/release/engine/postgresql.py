@@ -38,6 +38,8 @@ _TYPES = {
         "text": "TEXT",
         "varchar": "TEXT",
         "date": "DATE",
+        "timestamp": "TIMESTAMP",
+        "timestamptz": "TIMESTAMP WITH TIME ZONE",
         "uuid": "UUID",
     },
 }

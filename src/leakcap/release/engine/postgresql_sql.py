@@ -43,6 +43,21 @@ class PostgreSQL15(Lowering):
             return cast(column(name), "INTEGER")
         return fitting(name, column(name)) if type_ == "DECIMAL" else column(name)
 
+    def instant(self, name: str, zone: int) -> exp.Expression:
+        """AT TIME ZONE, which stops where there is no such time: so instants beyond are NULL before it."""
+        ends = [
+            cast(exp.Literal.string(f"{year}-01-01 00:00:00+00"), "TIMESTAMPTZ") for year in ("0002", "9999")
+        ]
+        known = exp.Between(this=column(name), low=ends[0], high=ends[1])
+        ahead = cast(exp.Literal.string(f"{zone} seconds"), "INTERVAL")
+        shown = exp.Anonymous(this="TIMEZONE", expressions=[ahead, column(name)])
+        return exp.Case(ifs=[exp.If(this=known, true=shown)])
+
+    def part(self, day: exp.Expression, part: str) -> exp.Expression:
+        """EXTRACT is a numeric here."""
+        found = super().part(day, part)
+        return found if part == "days" else cast(found, "INTEGER")
+
     def boolean(self, name: str) -> exp.Expression:
         """Booleans as they are; an integer is true where it is not zero."""
         if self.type_of(name) == "BOOLEAN":

@@ -19,12 +19,23 @@ _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL"}
 _TEXTS = {"VARCHAR", "ENUM", "TEXT"}
 # A pandas column's dtype hangs on its rows: it is read cell by cell, and never refused.
 _ANY = {"OBJECT"}
+_MOMENTS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+_WITH_OFFSET = " Give `bounds` with an offset, like 2024-01-01T00:00:00+01:00: it says where a day begins."
+_REMEDIES = {
+    ("TIMESTAMP WITH TIME ZONE", "date"): _WITH_OFFSET,
+    ("TIMESTAMP WITH TIME ZONE", "timestamp"): _WITH_OFFSET,
+    **dict.fromkeys(((one, "instant") for one in (*_MOMENTS, "DATE")), " Give `bounds` without an offset."),
+    ("DATE", "timestamp"): " Give dates as `bounds`.",
+}
 _READABLE = {
     "number": _ANY | _NUMBERS | {"BOOLEAN", "VARCHAR"},
     "integer": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR", "DECIMAL"},
     "text": _ANY | _INTEGERS | _TEXTS | {"BOOLEAN", "DATE", "UUID"},
     "boolean": _ANY | _INTEGERS | {"BOOLEAN", "VARCHAR"},
     "an id": _ANY | _INTEGERS | _TEXTS | {"DATE", "UUID", "DECIMAL"},
+    "date": _ANY | _MOMENTS | {"DATE", "VARCHAR"},
+    "timestamp": _ANY | _MOMENTS | {"VARCHAR"},
+    "instant": _ANY | {"TIMESTAMP WITH TIME ZONE", "VARCHAR"},
 }
 
 
@@ -57,7 +68,8 @@ def require_column(columns: Mapping[str, str], name: str, kind: str) -> None:
     # An ENUM's type lists values that may have been read off the rows: only its first word is ever shown.
     type_ = columns[name].partition("(")[0].strip()
     if type_ not in _READABLE[kind] or columns[name].endswith("]"):
-        raise DataError(f"Column `{name}` has type {type_}, which cannot be read as {kind}.")
+        remedy = _REMEDIES.get((type_, kind), "")
+        raise DataError(f"Column `{name}` has type {type_}, which cannot be read as {kind}.{remedy}")
 
 
 def wrong_number(policy: Policy) -> str:

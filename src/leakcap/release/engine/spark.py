@@ -27,6 +27,7 @@ _LIBRARIES = ("pyspark", "py4j", "grpc", "google")
 _TYPES = {
     **{"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "date": "DATE"},
     **{"float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "string": "TEXT"},
+    **{"timestamp_ntz": "TIMESTAMP", "timestamp": "TIMESTAMP WITH TIME ZONE"},
 }
 _ARITHMETIC = """
 SELECT CAST(RINT(x) AS BIGINT), ABS(x - CAST('NaN' AS DOUBLE)) > 2D

@@ -23,6 +23,8 @@ __all__ = ["SparkDoubles", "SparkSQL"]
 
 # Sums of integers below this need no halves for up to 2⁴³ rows.
 _SMALL = 2**20
+# Microseconds from 1970 to the years 2 and 9999: whatever the zone, a clock then shows a year from 1 to 9999.
+_FIRST, _LAST = -62_104_060_800_000_000, 253_370_764_800_000_000
 
 
 class SparkSQL(Lowering):
@@ -45,6 +47,29 @@ class SparkSQL(Lowering):
             rounded = exp.Anonymous(this="ROUND", expressions=[column(name), exp.Literal.number(0)])
             return fitting(name, rounded)
         return cast(column(name), "INTEGER") if type_ == "BOOLEAN" else column(name)
+
+    def instant(self, name: str, zone: int) -> exp.Expression:
+        """By microseconds since 1970, which know of no zone, nor of the session's."""
+        micros = exp.Anonymous(this="UNIX_MICROS", expressions=[column(name)])
+        low, high = exp.Literal.number(_FIRST), exp.Literal.number(_LAST)
+        ahead = exp.Paren(this=exp.Add(this=micros, expression=exp.Literal.number(zone * 10**6)))
+        seconds = exp.Div(this=_decimal(ahead, 18), expression=exp.Literal.number(10**6))
+        nothing = [exp.Literal.number(0) for _ in range(3)]
+        since = exp.Anonymous(
+            this="MAKE_DT_INTERVAL", expressions=[*nothing, cast(seconds, "DECIMAL(18, 6)")]
+        )
+        start = cast(exp.Literal.string("1970-01-01 00:00:00"), "TIMESTAMP")
+        known = exp.Between(this=micros.copy(), low=low, high=high)
+        return exp.Case(ifs=[exp.If(this=known, true=exp.Add(this=start, expression=since))])
+
+    def part(self, day: exp.Expression, part: str) -> exp.Expression:
+        """Days by DATEDIFF; weekdays have another name."""
+        if part == "days":
+            first = cast(exp.Literal.string("0001-01-01"), "DATE")
+            return exp.Anonymous(this="DATEDIFF", expressions=[day, first])
+        if part == "weekday":
+            return exp.Extract(this=exp.Var(this="DAYOFWEEK_ISO"), expression=day)
+        return super().part(day, part)
 
     def boolean(self, name: str) -> exp.Expression:
         """Booleans as they are; an integer is true where it is not zero."""

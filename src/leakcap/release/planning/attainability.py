@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Collection
 from typing import Any
 
 from leakcap.policy.declared import Key
@@ -41,7 +42,7 @@ def every_content_occurs(plan: Plan, part: Measurement) -> bool:
         return False
     touched = columns_of(plan.condition) if plan.condition is not None else set()
     own = {plan.query.column, *(axis.column for axis in plan.cells.axes)} - {None}
-    if touched & own:
+    if _stored(touched, plan.policy) & _stored(own, plan.policy):
         return False
     outcomes: set[Truth] = {True} if plan.condition is None else possible(plan.condition, plan.policy)
     if True not in outcomes:
@@ -49,6 +50,15 @@ def every_content_occurs(plan: Plan, part: Measurement) -> bool:
     if part.contribution.every:
         return True
     return _may_be_left_out(plan, part, outcomes)
+
+
+def _stored(names: Collection[str | None], policy: Policy) -> set[str]:
+    """The stored columns that these follow from."""
+    found = set[str]()
+    for name in names:
+        known = policy.columns.get(name or "")
+        found |= {name or ""} if known is None or known.stored else set(known.sources)
+    return found - {""}
 
 
 def _may_be_left_out(plan: Plan, part: Measurement, outcomes: set[Truth]) -> bool:
@@ -95,11 +105,11 @@ def possible(condition: Condition, policy: Policy) -> set[Truth]:
 
 def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | None]:
     column = policy.columns[name]
-    if column.private is not None:  # not decided
+    if column.private is not None or column.moments is not None or not column.stored:  # not decided
         return []
     if column.keys is not None:
         return [None, *column.keys, *_another(column.kind, column.keys), *_bits(name, condition)]
-    marks = sorted({float(v) for v in _literals(name, condition)})
+    marks = sorted({float(v) for v in _literals(name, condition) if isinstance(v, int | float)})
     between = [(a + b) / 2 for a, b in itertools.pairwise(marks)]
     ends = [marks[0] - 1.0, marks[-1] + 1.0] if marks else [0.0]
     return [None, *marks, *between, *ends]
@@ -161,7 +171,8 @@ def _odd(condition: Parity, row: dict[str, Scalar | None]) -> Truth:
         value = row[name]
         if value is None:
             return None
-        ones += (int(value) & mask).bit_count()
+        assert isinstance(value, int)
+        ones += (value & mask).bit_count()
     return ones % 2 == condition.odd
 
 

@@ -19,7 +19,7 @@ from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Cells, key_axis, require_few
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.columns.people import require_no_delta
-from leakcap.release.columns.typed import typed_column
+from leakcap.release.columns.typed import stored_column
 from leakcap.release.conditions.condition import named, to_text, to_tree
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine.base import Columns
@@ -66,7 +66,8 @@ def used_columns(plan: Plan) -> tuple[str, ...]:
     trees = [*plan.values, *(axis.tree for axis in plan.cells.axes)]
     trees += [] if plan.condition is None else [to_tree(plan.condition, plan.policy)]
     for table in plan.query.join:
-        trees += [typed_column(f"{table}.{name}", plan.policy) for name in plan.policy.tables[table].columns]
+        theirs = plan.policy.tables[table].stored.items()
+        trees += [stored_column(f"{table}.{name}", known) for name, known in theirs]
     return columns_in(trees, plan.policy)
 
 

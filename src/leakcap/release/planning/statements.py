@@ -22,7 +22,7 @@ from leakcap.release.columns.typed import (
     data_type,
     free_name,
     source_table,
-    typed_column,
+    stored_column,
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
@@ -209,9 +209,9 @@ def _start(unit: exp.Expression, groups: Sequence[exp.Expression], seed: str) ->
 
 def _content(name: str, policy: Policy) -> exp.Expression:
     """A column to be ordered by; every engine has a place for NaN in its order."""
-    if policy.columns[name].kind == "number":
+    if policy.columns[name].bounds is not None or policy.columns[name].kind == "number":
         return ReadColumn(this=column(name), kind="double")
-    return typed_column(name, policy)
+    return stored_column(name, policy.columns[name])
 
 
 def _groups(plan: Plan) -> list[exp.Expression]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leakcap.release import Policy
+from leakcap.release import Column, Policy
 
 __all__ = [
     "assumed",
     "assumptions",
+    "derived",
     "elsewhere",
     "neighbours",
     "not_counted",
@@ -65,6 +66,8 @@ def not_counted(policy: Policy) -> str:
             f"{'rows' if person is None else 'people'} whose own cap, in `{policy.caps_column}`, has no room "
             "left, is missing or lies below every level"
         )
+    if any(column.moments is not None for column in columns):
+        left.append("where dates are cut down to periods or parts, those outside the policy's bounds")
     if any(column.keys for column in columns):
         left.append("in groups, rows whose key is not letter for letter one of the policy's")
     if any(column.bounds is not None and column.fill is None for column in columns):
@@ -142,7 +145,11 @@ def policy_rows(policy: Policy) -> Sequence[tuple[str, str]]:
     """The policy's columns, each with what is publicly known of it."""
     rows = []
     for name, column in policy.columns.items():
-        if column.bounds is not None:
+        if not column.stored:
+            rows.append((name, derived(column)))
+        elif column.moments is not None:
+            rows.append((name, f"from {column.moments[0]} to {column.moments[1]}"))
+        elif column.bounds is not None:
             low, high = column.bounds
             fill = "" if column.fill is None else f"; missing counts as {column.fill:g}"
             rows.append((name, f"from {low:g} to {high:g}{fill}"))
@@ -157,3 +164,21 @@ def policy_rows(policy: Policy) -> Sequence[tuple[str, str]]:
             more = "" if len(keys) <= 12 else f" and {len(keys) - 12:,} more"
             rows.append((name, f"one of {', '.join(keys[:12])}{more}"))
     return rows
+
+
+def derived(column: Column) -> str:
+    """What a derived column is made of.
+
+    >>> derived(Column.model_validate({"from": "admitted", "truncate": "month"}))
+    'the month of admitted'
+    """
+    named = " and ".join(column.sources)
+    if column.compare is not None:
+        left, right = column.sources
+        return f"whether {left} {column.compare} {right}"
+    if column.cuts is not None:
+        return f"the band of {named}: {', '.join(map(str, column.keys or ()))}"
+    if column.truncate is not None or column.part is not None:
+        return f"the {column.truncate or column.part} of {named}"
+    what = named if column.prefix is None else f"the first {column.prefix} characters of {named}"
+    return what if column.groups is None else f"the group of {what}: {', '.join(column.groups)}"

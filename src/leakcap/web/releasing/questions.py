@@ -63,6 +63,8 @@ def columns(policy: Policy) -> dict[str, str]:
 
 def _about(policy: Policy, name: str) -> str:
     column = policy.columns[name]
+    if column.moments is not None:
+        return f"{column.moments[0]} to {column.moments[1]}"
     if column.bounds is not None:
         return f"{column.bounds[0]:g} to {column.bounds[1]:g}"
     if column.keys is None or column.private:

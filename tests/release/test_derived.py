@@ -1,0 +1,262 @@
+"""Derived columns as a policy declares them; they may not cost more, tell more, or hang on the data."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import tomllib
+from typing import Any
+
+import pyarrow
+import pytest
+
+from engines.words import COLUMNS, DERIVED, POLICY
+from leakcap.errors import InvalidPolicy, InvalidQuery
+from leakcap.release import PrivateTable, attach, load_policy, query_from
+from leakcap.release.dummy import dummy_engine
+from leakcap.release.engine.schema import check_schema
+from leakcap.release.planning.attainability import every_content_occurs
+from leakcap.release.planning.plan import plan_query, used_columns
+from leakcap.report.words.promises import policy_rows
+from release.world import answers, exact, planned, policy_of
+
+FIRST = """
+dataset = "stays"
+neighbours = "add-remove-one"
+caps = { epsilon = 9.0 }
+[columns]
+age = { bounds = [0, 120] }
+admitted = { bounds = [2024-01-01, 2024-12-31] }
+seen = { bounds = [2024-01-01T00:00:00Z, 2024-12-31T23:59:59Z] }
+icd = { keys = "private" }
+ward = { keys = [1, 2] }
+band = { from = "age", cuts = [65] }
+"""
+
+BAD: dict[str, str] = {
+    'x = { from = "nobody", cuts = [1] }': "`columns.x` is from `nobody`, which is no column",
+    'x = { from = "band", prefix = 1, keys = ["u"] }': "`columns.x` is from `band`, which is derived itself",
+    'x = { from = "x", cuts = [1] }': "`columns.x` is from `x`, which is derived itself",
+    'x = { from = "age" }': "takes one of `cuts`, `truncate`, `part`, `prefix`, `groups`, `compare`",
+    'x = { from = "age", cuts = [1], part = "year" }': "takes one of `cuts`",
+    "x = { cuts = [1] }": "`cuts` needs `from`",
+    'x = { from = ["age", "age"], cuts = [1] }': "`compare` takes two columns",
+    'x = { from = "age", compare = "<" }': "`compare` takes two columns",
+    'x = { from = ["age"], compare = "<" }': "`from` is the name of a column",
+    'x = { from = ["age", "admitted"], compare = "<" }': "compares columns of two kinds",
+    'x = { from = "age", cuts = [65, 18] }': "`cuts` must rise",
+    'x = { from = "age", cuts = [] }': "`cuts` are rising numbers, or rising dates",
+    'x = { from = "age", cuts = [1, 2024-01-01] }': "`cuts` are rising numbers, or rising dates",
+    'x = { from = "age", cuts = [0] }': "`cuts` of `columns.x` must lie within the bounds of `age`",
+    'x = { from = "age", cuts = [120] }': "`cuts` of `columns.x` must lie within the bounds of `age`",
+    'x = { from = "age", cuts = [2024-02-01] }': "needs `bounds` of the same kind",
+    'x = { from = "ward", cuts = [1] }': "needs `bounds` of the same kind",
+    'x = { from = "age", cuts = [65], keys = ["young"] }': "must be texts, one more than `cuts`",
+    'x = { from = "age", cuts = [65], keys = ["a", "a"] }': "must not repeat a key",
+    'x = { from = "age", cuts = [65], keys = [1, 2] }': "must be texts, one more than `cuts`",
+    'x = { from = "age", cuts = [65], keys = "private" }': "follow from what it is `from`",
+    'x = { from = "age", cuts = [65], fill = 1.0 }': "no `bounds` and no `fill` of its own",
+    'x = { from = "age", truncate = "month" }': "needs a column with dates as `bounds`",
+    'x = { from = "admitted", truncate = "moon" }': "'month'",
+    'x = { from = "admitted", part = "week" }': "'weekday'",
+    'x = { from = "admitted", part = "month", keys = [1] }': "follow from what it is `from`",
+    'x = { from = "icd", prefix = 0, keys = ["a"] }': "greater than or equal to 1",
+    'x = { from = "icd", prefix = 1 }': 'a `prefix` needs `keys`, or `keys = "private"`, or `groups`',
+    'x = { from = "ward", prefix = 1, keys = ["1"] }': "needs a column with text keys",
+    'x = { from = "icd", groups = { a = [1] } }': "needs a column with integer keys",
+    'x = { from = "icd", groups = { a = [] } }': "give each name a list",
+    'x = { from = "icd", groups = { a = ["1", 1] } }': "all text or all integers",
+    'x = { from = "icd", groups = { a = ["C"], b = ["C"] } }': "must not name a value twice",
+    'x = { from = "icd", prefix = 1, groups = { a = ["C5"] } }': "texts of its length",
+    "x = { bounds = [2024-01-02, 2024-01-01] }": "first < last",
+    "x = { bounds = [2024-01-02] }": "`bounds` must be [first, last], both dates",
+    "x = { bounds = [2024-01-01, 2024-01-02T00:00:00] }": "`bounds` must be [first, last], both dates",
+    "x = { bounds = [2024-01-01T00:00:00, 2024-01-02T00:00:00Z] }": "the same one",
+    "x = { bounds = [2024-01-01T00:00:00+01:00, 2024-01-02T00:00:00+02:00] }": "the same one",
+    "x = { bounds = [2024-01-01, 2024-01-02], fill = 1.0 }": "`fill` goes with `bounds` of a number",
+    "x = { bounds = [2024-01-01, 2024-01-02], keys = [1] }": "only integers may have",
+    "x = { bounds = [0001-01-01, 9999-01-01] }\ny = { from = 'x', truncate = 'day' }": "100,000 keys",
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_each_broken_rule_is_one_line(line: str) -> None:
+    with pytest.raises(InvalidPolicy) as caught:
+        load_policy(tomllib.loads(FIRST + line))
+    assert BAD[line] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"unit": {"id": "band", "max_rows": 1}},
+        {"unit": {"id": "age", "caps": "band"}, "caps": {"epsilon": 1.0, "each_person": [1.0]}},
+        {"tables": {"wards": {"public": True, "key": "w", "on": "band", "columns": {"r": {"keys": [1]}}}}},
+    ],
+)
+def test_what_is_read_from_the_table_is_not_derived(more: dict[str, Any]) -> None:
+    with pytest.raises(InvalidPolicy, match=r"derived|must name a stored column"):
+        load_policy({**tomllib.loads(FIRST), **more})
+
+
+def test_what_came_later_does_not_change_an_older_policy() -> None:
+    """The fingerprint binds a ledger to its policy."""
+    tables = {"people": {"id": "id", "columns": {"sex": {"keys": ["f", "m"]}}}}
+    policy = policy_of(unit={"id": "id"}, tables=tables)
+    words = set(json.loads(policy.text())["columns"]["x"])
+    assert words == {"bounds", "fill", "keys"}
+    theirs = json.loads(policy.text())["tables"]["people"]["columns"]["sex"]
+    assert set(theirs) == {"bounds", "fill", "keys", "private", "unknown"}
+
+
+def test_another_derivation_is_another_policy() -> None:
+    """And the same one has the same fingerprint, however often it is loaded."""
+    texts, content = set(), tomllib.loads(FIRST)
+    for cut in (18, 65, 65):
+        content["columns"]["band"] = {"from": "age", "cuts": [cut], "keys": ["low", "high"]}
+        texts.add(load_policy(content).fingerprint())
+    assert len(texts) == 2
+    for one, other in itertools.pairwise(["year", "quarter", "month", "week", "day"]):
+        named = [{**content["columns"], "x": {"from": "admitted", "truncate": unit}} for unit in (one, other)]
+        first, second = (load_policy({**content, "columns": columns}).fingerprint() for columns in named)
+        assert first != second
+
+
+@pytest.mark.parametrize("neighbours", [{}, {"neighbours": "replace-one", "rows": 3}])
+def test_a_derived_key_costs_what_a_stored_one_costs(neighbours: dict[str, Any]) -> None:
+    """Price and sensitivity are those of a column with as many stored keys."""
+    tested = 0
+    for name in DERIVED:
+        keys = POLICY.columns[name].keys or ()
+        policy = policy_of(columns={**COLUMNS, "stored": {"keys": list(keys)}}, **neighbours)
+        asked = [planned(policy, statistic="count", by=(by,)).parts[0] for by in (name, "stored")]
+        assert asked[0].contribution == asked[1].contribution
+        assert asked[0].loss == asked[1].loss
+        tested += 1
+    assert tested == len(DERIVED)
+
+
+def test_no_neighbour_moves_an_answer_by_more_than_is_priced() -> None:
+    """Every table of two rows of a person beside one of another's, with each value that matters."""
+    policy = policy_of(
+        unit={"id": "id", "max_rows": 2, "max_groups": 1},
+        columns={
+            "x": {"bounds": [0.0, 10.0]},
+            "d": {"keys": "private"},
+            "high": {"from": "x", "cuts": [5], "keys": ["low", "high"]},
+            "group": {"from": "d", "prefix": 1, "groups": {"A": ["a"], "B": ["b", "c"]}},
+        },
+    )
+    values = [(None, "a"), (5.0, "b"), (4.0, "cx"), (7.0, None)]
+    tested = 0
+    for by in ("high", "group"):
+        plan = planned(policy, statistic="sum", column="x", by=(by,))
+        most = plan.parts[0].contribution.sensitivity(replace=False)
+        for rows in itertools.product(values, repeat=3):
+            told = [{"id": one, "x": x, "d": d} for one, (x, d) in zip((1, 1, 2), rows, strict=True)]
+            types = {"id": pyarrow.int64(), "x": pyarrow.float64(), "d": pyarrow.string()}
+            tables = [pyarrow.Table.from_pylist(kept, pyarrow.schema(types)) for kept in (told, told[2:])]
+            one, other = (answers(plan, table)[0] for table in tables)
+            assert sum(abs(a - b) for a, b in zip(one, other, strict=True)) <= most
+            tested += 1
+    assert tested == 2 * 4**3
+
+
+def test_a_derived_column_of_a_joined_table() -> None:
+    """Of one row for each person, chosen by the stored columns alone."""
+    policy = load_policy(
+        {
+            "dataset": "visits",
+            "neighbours": "add-remove-one",
+            "unit": {"id": "id", "max_rows": 3},
+            "caps": {"epsilon": 9.0},
+            "columns": {"stay": {"bounds": [0, 9]}},
+            "tables": {
+                "people": {
+                    "id": "id",
+                    "columns": {
+                        "born": {"bounds": [datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)]},
+                        "died": {"bounds": [datetime.date(1900, 1, 1), datetime.date(2030, 12, 31)]},
+                        "decade": {"from": "born", "cuts": [datetime.date(1980, 1, 1)], "keys": ["a", "b"]},
+                        "dead": {"from": ["born", "died"], "compare": "<"},
+                    },
+                }
+            },
+        }
+    )
+    people = pyarrow.table(
+        {
+            "id": [1, 2, 3],
+            "born": [datetime.date(1979, 12, 31), datetime.date(1980, 1, 1), None],
+            "died": [None, datetime.date(2001, 1, 1), datetime.date(2001, 1, 1)],
+        }
+    )
+    engine = attach(pyarrow.table({"id": [1, 2, 2, 3, 4], "stay": [1.0] * 5}), tables={"people": people})
+    asked = {"name": "q", "epsilon": 1.0, "statistic": "count", "join": ("people",)}
+    grouped = plan_query(query_from({**asked, "by": ("people.decade",)}), policy)
+    assert exact(grouped, engine) == [[1, 2]]
+    check_schema(engine.columns(), used_columns(grouped), grouped.policy, tables=("people",))
+    chosen = plan_query(query_from({**asked, "where": "people.dead AND people.decade = 'b'"}), policy)
+    assert exact(chosen, engine) == [[2]]
+
+
+def test_an_answer_is_recalled_and_a_dry_run_costs_nothing() -> None:
+    data = pyarrow.table({"admitted": [datetime.date(2024, 2, 29)] * 5, "age": [70.0] * 5})
+    table = PrivateTable(data, policy=tomllib.loads(FIRST), ledger="sqlite://")
+    written = ["admitted >= '2024-02-01'", "(DATE '2024-02-01') <= admitted", "admitted>=DATE'2024-02-01'"]
+    told = [table.count(by="band", where=where, epsilon=1.0) for where in written]
+    assert len({tuple(row.value for row in release.rows) for release in told}) == 1
+    assert table.budget()[0].spent == 1.0
+    dry = table.all.by("band").count().dry_run(epsilon=1.0)
+    assert [row.keys["band"] for row in dry.rows] == ["under 65", "65 and over"]
+    assert table.budget()[0].spent == 1.0
+
+
+def test_the_dummy_table_has_every_stored_column_and_no_other() -> None:
+    engine = dummy_engine(POLICY)
+    assert set(engine.columns()) == set(COLUMNS) - set(DERIVED)
+    for name in ("t_month", "z_week", "d_of_weekday", "x_band"):
+        counts = exact(planned(POLICY, statistic="count", by=(name,)), engine)[0]
+        assert sum(counts) == 1_000, name
+
+
+def test_a_report_says_what_each_column_is() -> None:
+    rows = dict(policy_rows(POLICY))
+    assert rows["d"] == "from 2023-01-15 to 2025-02-10"
+    assert rows["x_band"] == "the band of x: 0-17, 18-64, 65+"
+    assert rows["z_month"] == "the month of z"
+    assert rows["s_chapter"] == "the group of the first 1 characters of s: Neoplasms, Odd"
+    assert rows["d_until"] == "whether d <= e"
+
+
+def test_nothing_is_promised_of_a_condition_on_what_is_grouped() -> None:
+    """Below 18 nobody is in the band of 65 and over: the lower end of what is told may not count on it."""
+    for where, occurs in (("x < 18", False), ("f", True)):
+        plan = planned(POLICY, statistic="count", by=("x_band",), where=where)
+        assert every_content_occurs(plan, plan.parts[0]) is occurs
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("x_band > '0-17'", "whose keys have no order"),
+        ("x_band = '66+'", "not a key of `x_band`"),
+        ("d_month >= '2030-01'", "not a key of `d_month`"),
+        ("d > 3", "a date like DATE"),
+        ("d = '2024-02-30'", "a day that there is not"),
+        ("d = TIMESTAMP '2024-02-01 00:00:00'", "a date like DATE"),
+        ("t = TIMESTAMPTZ '2024-02-01 00:00:00+00'", "a date like TIMESTAMP"),
+        ("d = e", "not with another column"),
+        ("d = NULL", "IS NULL"),
+        ("d = CAST(x AS DATE)", "a date like DATE"),
+        ("d = CAST('2024-02-01' AS DATE FORMAT 'YYYY')", "where"),
+        ("d = TRY_CAST('2024-02-01' AS DATE)", "a date like DATE"),
+        ("CAST(d AS TEXT) = '2024-02-01'", "CAST"),
+        ("d = DATE '2024-2-1'", "a date like DATE"),
+    ],
+)
+def test_conditions_that_are_refused(where: str, words: str) -> None:
+    with pytest.raises(InvalidQuery, match=words):
+        planned(POLICY, statistic="count", where=where)
