@@ -49,7 +49,13 @@ ROWS = [{"id": i, "x": i % 9 - 2.5, "y": 2.0 + i % 6, "d": "abc"[i % 3], "k": 1 
 
 def queries() -> list[Query]:
     """Each kind of each statistic, plain, by a key, and where it may with Gaussian noise; by private keys."""
-    ways: list[dict[str, Any]] = [{}, {"by": ("d",)}, {"noise": "gaussian"}, {"by": ("k",), "noise": "best"}]
+    ways: list[dict[str, Any]] = [
+        {},
+        {"by": ("d",)},
+        {"by": ("d", "k")},
+        {"noise": "gaussian"},
+        {"by": ("k",), "noise": "best"},
+    ]
     found = [content | way | {"epsilon": 2.0} for content in contents() for way in ways]
     found += [{"statistic": "count", "by": ("private",), "epsilon": 2.0, "delta": 1e-6}]
     # Nobody is in a group here: no row tells the columns.

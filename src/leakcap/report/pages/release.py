@@ -30,6 +30,7 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
+from leakcap.report.words.crossed import crossed_table
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import ROUNDED, figure_held, shared
 from leakcap.report.words.wording import sum_text, to_its_noise
@@ -38,6 +39,7 @@ from leakcap.statement.restated import restated
 __all__ = ["release_page"]
 
 _FEW, _MOST = 4, 12
+_ACROSS = 8
 _INTERVAL = "exact integer noise: docs/noise.md"
 
 
@@ -76,6 +78,8 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
             rows.append((f"{release.name} (no group had enough people to appear)", "", "", ""))
         elif not release.grouped:
             rows.append((release.name, *_cells(release, release.values[0], full)))
+        elif full and crossed_table(release, _ACROSS) is not None:
+            rows.append((f"{release.name} (in a table of its own, below)", "", "", ""))
         elif full or len(release.values) <= _FEW:
             rows.append((release.name, "", "", ""))
             rows += [(f"   {_label(row)}", *_cells(release, row, full)) for row in release.values]
@@ -84,6 +88,8 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     if not full and len(rows) > _MOST:
         rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "", "")]
     yield TextTable(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
+    if full:
+        yield from _crossed(record)
     cut = any(release.covers == "rows kept" for release in record.releases)
     yield Paragraph(
         f"Each interval holds, with probability 95 % over the noise, the figure that {figure_held(cut)}. "
@@ -104,7 +110,25 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
             yield Plot(f"statistic-{index}", plots.statistic(release.name, release.values), label)
 
 
-def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[Text, Text, Text]:
+def _crossed(record: ReleaseRecord) -> Iterator[TextTable | Paragraph]:
+    """The tables by two keys, rows by columns, each cell with its interval."""
+    for release in record.releases:
+        found = crossed_table(release, _ACROSS)
+        if found is None:
+            continue
+        yield Paragraph(f"{release.name}, with 95 % intervals")
+        rows = []
+        for head, cells in found.rows:
+            shown = (_cells(release, row, full=True) for row in cells)
+            rows.append((head, *(_together(*cell) for cell in shown)))
+        yield TextTable((found.corner, *found.heads), tuple(rows), tuple(range(1, len(found.heads) + 1)))
+
+
+def _together(value: NotedNumber, low: str, high: str) -> Text:
+    return value, f" ({low} to {high})"
+
+
+def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[NotedNumber, str, str]:
     value, low, high = to_its_noise(row.value, *row.interval)
     noise = f"{release.noise.mechanism} noise"
     asked = f"{release.query}, and {noise} of scale {_scales(release)}" if full else noise

@@ -16,6 +16,7 @@ from rich.text import Text
 from leakcap.plain import plain
 from leakcap.report.plots.release import label
 from leakcap.report.terminal.spending import caps_table
+from leakcap.report.words.crossed import crossed_table
 from leakcap.report.words.promises import not_counted, protects
 from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales, shared
 from leakcap.report.words.wording import in_short, sum_text, to_its_noise
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 20
+_MOST_ACROSS = 4
 _MOST_SECRETS = 8
 _NAME = 34
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
@@ -74,7 +76,12 @@ def print_release(
 
 def print_values(console: Console, releases: Sequence[ReleasedRecord], *, scale: bool = False) -> None:
     """The values alone, with their intervals, and what was done to them afterwards."""
-    console.print(_values(releases, scale))
+    crossed = [_crossed(release, console.width) for release in releases]
+    console.print(_values(releases, scale, crossed))
+    for table in crossed:
+        if table is not None:
+            console.print()
+            console.print(table)
     for told in ([one.counted for one in releases], [one.about for one in releases]):
         for words in shared([one.name for one in releases], told):
             console.print(Text(plain(words), style=_SOFT))
@@ -84,15 +91,18 @@ def print_values(console: Console, releases: Sequence[ReleasedRecord], *, scale:
             console.print(Text(words, style=_SOFT))
 
 
-def _values(releases: Sequence[ReleasedRecord], scale: bool) -> Table:
+def _values(releases: Sequence[ReleasedRecord], scale: bool, crossed: Sequence[Table | None]) -> Table:
     table = _table("statistic", "value", "95 % interval", *(["noise scale"] if scale else []), "ε")
-    for release in releases:
+    for release, apart in zip(releases, crossed, strict=True):
         price = (*([scales(release.noise.scales)] if scale else []), f"{release.price.epsilon:g}")
         if not release.grouped:
             row = release.values[0]
             table.add_row(_name(release.name), *_cells(row.value, row.interval), *price)
             continue
         table.add_row(_name(release.name), "", "", *price)
+        if apart is not None:
+            table.add_row(Text("  in a table of its own, below", style=_SOFT))
+            continue
         if not release.values:
             table.add_row(Text("  no group had enough people to appear", style=_SOFT))
         for row in release.values[:MOST_ROWS]:
@@ -101,6 +111,25 @@ def _values(releases: Sequence[ReleasedRecord], scale: bool) -> Table:
             more = len(release.values) - MOST_ROWS
             table.add_row(Text(f"  … {more} more, in the report, --csv and --json", style=_SOFT))
     return table
+
+
+def _crossed(release: ReleasedRecord, room: int) -> Table | None:
+    """The crossed table that is shown in place of a line a value; None where a line has no `room` for it."""
+    found = crossed_table(release, _MOST_ACROSS)
+    if found is None or len(found.rows) > MOST_ROWS:
+        return None
+    table = _table(plain(found.corner), *map(plain, found.heads))
+    table.title, table.title_justify, table.title_style = Text(plain(release.name)), "left", "bold"
+    widths = [len(found.corner), *map(len, found.heads)]
+    for head, cells in found.rows:
+        shown = [to_its_noise(row.value, *row.interval) for row in cells]
+        texts = [Text(plain(head))]
+        texts += [
+            Text.assemble((value, "bold " + _ACCENT), f" ({low} to {high})") for value, low, high in shown
+        ]
+        table.add_row(*texts)
+        widths = [max(width, text.cell_len) for width, text in zip(widths, texts, strict=True)]
+    return table if sum(widths) + 2 * len(widths) <= room else None
 
 
 def _name(name: str) -> Text:
