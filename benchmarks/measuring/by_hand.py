@@ -91,6 +91,8 @@ _X, _XY = {"column": "x"}, {"columns": ("x", "y")}
 _BINNED = {**_X, "bins": BINS}
 _PRODUCTS = "COVAR_POP(x, y), VAR_POP(x), VAR_POP(y)"
 
+_CUT = "list_sum([greatest(n, 10000) - 10000 for n in map_values(histogram(id))])"
+
 CASES: dict[str, Case] = {
     "count": Case({}, "COUNT(*)"),
     "sum": Case(_X, "SUM(x)"),
@@ -109,6 +111,7 @@ CASES: dict[str, Case] = {
     "bounds": Case(_X, "COUNT(*)", ("sign(x), floor(log2(abs(nullif(x, 0))))",)),
     "ratio": Case({"when": "x > 50"}, "AVG(CASE WHEN x > 50 THEN 1 ELSE 0 END)"),
     "formula_sum": Case({"formula": "2 * x - y", "range": (-100.0, 200.0)}, "SUM(2 * x - y)"),
+    "rows_cut": Case({"up_to": 20_000}, _CUT, bare=1.5, grouped=1.5, people=True),
     "distinct": Case({}, "COUNT(DISTINCT id)", people=True),
 }
 

@@ -90,8 +90,8 @@ ROOMS: dict[str, str] = {
     "leakcap.release": """
         Batch Column Comparison Covariances DuckDB Engine IdUnit Policy PolicyCaps Preview Price
         PrivateTable Query QueryFile Question Release ReleasedRecord Row Rows Selection agreeing
-        amend amendment attach consistent difference dry_run exposure_of exposure_so_far load_policy
-        load_queries open_ledger preview query_from ratio_of sql_queries
+        amend amendment attach consistent covered covering difference dry_run exposure_of
+        exposure_so_far load_policy load_queries open_ledger preview query_from ratio_of sql_queries
     """,
     "leakcap.report": """
         ReleaseRecord page_of read_record write_report

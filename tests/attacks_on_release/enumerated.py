@@ -94,6 +94,7 @@ FIELDS: dict[str, list[Any]] = {
     "range": [(-2.0, 5.0), (1.0, 3.0)],
     "when": ["x > 0", "people.u = 'f'"],
     "top": [1, 2],
+    "up_to": [3],
 }
 
 

@@ -21,6 +21,7 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
     "over": (None, "y"),
     "when": (None, "k = 1"),
     "top": (None, 2),
+    "up_to": (None, 4),
     "formula": (None, "x * y - 3 * x"),
     "range": (None, (-5.0, 20.0)),
 }

@@ -94,10 +94,12 @@ class Case:
     told: bool = False
 
 
+ONE = {"unit": {"id": "id", "max_rows": 1}}
 TWO = {"unit": {"id": "id", "max_rows": 2}}
 CASES: dict[str, list[Case]] = {
     "count": [Case({}, lambda c: [len(c["x"])], noises=(1,))],
     "distinct": [Case({}, lambda c: [len(set(c["id"].tolist()))], TWO, (1,))],
+    "rows_cut": [Case({"up_to": 3}, lambda c: [len(c["id"]) / 2] * 2, ONE, (1, 1))],
     "histogram": [Case({"column": "x", "bins": 8}, bins, noises=(1,) * 8)],
     "contingency": [Case({"columns": ("d", "k")}, crossed, noises=(*(1,) * 6, 2, 2, 2, 3, 3, 6))],
     "cumulative": [Case({"column": "x", "bins": 8}, lambda c: bins(c).cumsum(), noises=tuple(range(1, 9)))],
@@ -239,8 +241,9 @@ def faults(name: str, place: int, where: str, runs: int, shrink: float = 1.0) ->
         if case.noises:
             # A whole number's interval is the least that covers; how much more than 95 % is known exactly.
             a, k = round(width / 2 / shrink), case.noises[place]
-            most = attained(plan.parts[-1].scale, k, a)
-            if not attained(plan.parts[-1].scale, k, a - 1) < 0.95 <= most + 1e-9:
+            part = plan.parts[place if name == "rows_cut" else -1]
+            most = attained(part.scale, k, a)
+            if not attained(part.scale, k, a - 1) < 0.95 <= most + 1e-9:
                 said.append(f"row {place}: ±{a} covers {most:.4f}, which is not the least")
         share = held / runs
         if binom.cdf(held, runs, 0.95) < ALARM:

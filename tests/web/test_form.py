@@ -53,6 +53,7 @@ ASKED = {
     "correlation": {"columns": "stay, age"},
     "cumulative": {"column": "stay", "edges": "0, 10, 60"},
     "top": {"column": "ward", "top": "2"},
+    "rows_cut": {"up_to": "40"},
     "bounds": {"column": "income"},
     "formula_sum": {"formula": "stay * age / 100", "range": "0, 20"},
     "ratio": {"when": "ward = 'a'"},
@@ -116,7 +117,7 @@ def test_the_form_shows_the_fields_of_the_statistic_alone(folder: Path, statisti
     settings = Settings(**_from_file(folder / "release.toml"), allow_release=True)
     web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
     page = web.get("/release", params={"statistic": statistic, "epsilon": "1"}).text
-    fields = re.findall(r'<div data-of="([^"]*)"( hidden)?>.*? name="([a-z]+)"', page)
+    fields = re.findall(r'<div data-of="([^"]*)"( hidden)?>.*? name="([a-z_]+)"', page)
     assert {name for _, _, name in fields} == set().union(*(one.fields for one in statistics().values()))
     for of, hidden, name in fields:
         assert set(of.split()) == {known for known, one in statistics().items() if name in one.fields}

@@ -76,7 +76,7 @@ def release(
 
     Example: leakcap release examples/hospital/release.toml --explain
     """
-    from leakcap.release import PrivateTable, agreeing, exposure_so_far, load_policy, load_queries
+    from leakcap.release import PrivateTable, agreeing, covered, exposure_so_far, load_policy, load_queries
     from leakcap.report.records import ReleaseRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.sources import page_of
@@ -104,6 +104,7 @@ def release(
     if fresh:
         ask_to_pay_for(table, queries.queries, yes=yes, json_=json_)
     releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
+    releases = covered(releases, queries.cover, policy)
     exposure = exposure_so_far(table.ledger.entries(), policy)
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
     named = None if target is None else str(target)

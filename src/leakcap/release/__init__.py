@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from leakcap.release.planning.queries import Query, query_from
     from leakcap.release.results.comparing import Comparison, difference, ratio_of
     from leakcap.release.results.consistent import agreeing, consistent
+    from leakcap.release.results.covering import covered, covering
     from leakcap.release.results.exposure import exposure_of, exposure_so_far
     from leakcap.release.results.noisy_totals import Covariances
     from leakcap.release.results.record import ReleasedRecord
@@ -64,6 +65,8 @@ __all__ = [
     "amendment",
     "attach",
     "consistent",
+    "covered",
+    "covering",
     "difference",
     "dry_run",
     "exposure_of",
@@ -92,6 +95,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.release.planning.queries": ("Query", "query_from"),
         "leakcap.release.results.comparing": ("Comparison", "difference", "ratio_of"),
         "leakcap.release.results.consistent": ("agreeing", "consistent"),
+        "leakcap.release.results.covering": ("covered", "covering"),
         "leakcap.release.results.exposure": ("exposure_of", "exposure_so_far"),
         "leakcap.release.results.noisy_totals": ("Covariances",),
         "leakcap.release.results.record": ("ReleasedRecord",),

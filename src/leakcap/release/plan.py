@@ -87,10 +87,11 @@ class QueryContext:
         centre: int = 0,
         exact_count: int | None = None,
         bounded: bool = True,
+        beyond: int | None = None,
     ) -> Plan:
         """The plan of these parts."""
         given = (self.query, self.policy, self.condition, self.cells, self.whole_offer)
-        return Plan(*given, tuple(parts), tuple(values), grid, centre, exact_count, bounded)
+        return Plan(*given, tuple(parts), tuple(values), grid, centre, exact_count, bounded, beyond=beyond)
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,9 @@ class Plan:
 
     `values` are what each row becomes, in our own words: integers, or an id; NULL where it has none. `grid`
     and `centre` are those of the first value. `exact_count` is the public number of rows, where it is public.
-    `bounded` says whether only `max_rows` rows of a unit are used, `people_from` from which cap of their own
-    on people are counted (None: all are). `chosen` says which noise was chosen and why, where that was left
-    open.
+    `bounded` says whether only `max_rows` rows of a unit are used, `beyond` that so many others of each are
+    looked at instead, `people_from` from which cap of their own on people are counted (None: all are).
+    `chosen` says which noise was chosen and why, where that was left open.
     """
 
     query: QueryFields
@@ -116,6 +117,7 @@ class Plan:
     exact_count: int | None
     bounded: bool
     people_from: float | None = None
+    beyond: int | None = None
     chosen: str | None = None
 
     @property
@@ -137,6 +139,8 @@ class Plan:
         """Whose figure the intervals hold: that of the rows kept, where too many of a person may be cut."""
         if self.policy.id_column is None or not self.bounded:
             return TABLE
+        if self.beyond is not None:
+            return Coverage("table", f"Whoever has more than {self.query.up_to:,} rows counts as if so many.")
         return rows_kept(self.policy, grouped=bool(self.query.by))
 
     @cached_property

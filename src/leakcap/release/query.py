@@ -26,7 +26,8 @@ class QueryFields:
     are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
     private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
     belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
-    many of the largest categories are wanted; `formula` is computed of each row and clamped to `range`.
+    many of the largest categories are wanted; `up_to` how many rows of a person are looked at; `formula`
+    is computed of each row and clamped to `range`.
     `slot` names a slot of the policy's `plan` that pays for the answer.
 
     `noise` is laplace, gaussian, or best: whichever errs less for as much of the policy's caps. With Gaussian
@@ -49,6 +50,7 @@ class QueryFields:
     over: Text | None = None
     when: Text | None = None
     top: Whole | None = None
+    up_to: Whole | None = None
     formula: Text | None = None
     range: tuple[Number, ...] | None = None
     slot: Text | None = None

@@ -56,6 +56,7 @@ class Preview:
     useful_epsilon: float | None = None
     ways: tuple[Way, ...] = ()
     coverage: Coverage = TABLE
+    statistic: str = ""
 
     @property
     def useless(self) -> str | None:
@@ -119,6 +120,7 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         useful_epsilon=useful,
         ways=() if policy is None else ways_of(plan.query, policy, plan_at),
         coverage=plan.coverage,
+        statistic=plan.query.statistic,
     )
 
 

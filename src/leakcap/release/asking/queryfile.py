@@ -6,6 +6,7 @@
     ledger = "visits.db"
     budget = { epsilon = 1.0, for = "least total error" }
     consistent = ["stays", "wards"]
+    cover = "cut"
 
     [[query]]
     name = "stays"
@@ -14,7 +15,8 @@
 
 Each query has its own `epsilon`, or `rho`, or an `error` that it must stay within; or the file has a
 `budget`, and each query a `weight` or an `error`. The answers of the queries that `consistent` names are made
-to add up; it may be a list of such lists.
+to add up; it may be a list of such lists. `cover` names a query of `rows_cut`, by whose answer the intervals
+of others are made to hold the table's figure.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ class _Contents(BaseModel):
     budget: _Budget | None = None
     consistent: list[str] | list[list[str]] = Field(default_factory=list)
     annex: OwnerAnswers = OwnerAnswers()
+    cover: str | None = None
     query: list[dict[str, Any]] = Field(min_length=1)
 
 
@@ -72,6 +75,7 @@ class QueryFile:
     `data` is a path, or the URL of a server; `tables` are those that the policy joins. `consistent` are the
     queries, by name, whose answers are made to add up: group by group. `annex` is what the owner says for
     `leakcap annex`, which no release reads.
+    `cover` is the query of `rows_cut` by which the intervals of others hold the table's figure.
     """
 
     policy: Path
@@ -83,6 +87,7 @@ class QueryFile:
     tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
     consistent: tuple[tuple[str, ...], ...] = ()
     annex: OwnerAnswers = field(default_factory=OwnerAnswers)
+    cover: str | None = None
 
 
 def load_queries(path: str | Path) -> QueryFile:
@@ -108,6 +113,7 @@ def load_queries(path: str | Path) -> QueryFile:
         tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
         consistent=_alike(contents.consistent, names, path),
         annex=contents.annex,
+        cover=_cover(contents.cover, queries, path),
     )
 
 
@@ -124,6 +130,16 @@ def _alike(
     for group in groups:
         require(len(group) > 1, "consistent", ", ".join(group), "stand beside another query")
     return tuple(groups)
+
+
+def _cover(given: str | None, queries: Sequence[Query], path: Path) -> str | None:
+    """The query by whose answer others are widened: one that counts the rows cut."""
+    if given is not None:
+        kinds = {query.name: query.statistic for query in queries}
+        require(
+            kinds.get(given) == "rows_cut", "cover", given, f"be the name of a `rows_cut` query in `{path}`"
+        )
+    return given
 
 
 def _inside(folder: Path, report: str, path: Path) -> Path:

@@ -130,6 +130,10 @@ class Selection:
         """The keys of a column that most rows have, with noisy counts."""
         return self.ask("top", column, top=top)
 
+    def rows_cut(self, *, up_to: int) -> Question:
+        """People who have more rows than are used, and how many of their rows are left out."""
+        return self.ask("rows_cut", up_to=up_to)
+
     def covariance(self, columns: Sequence[str]) -> Question:
         """The covariance of each pair of columns and the variance of each."""
         return self.ask("covariance", columns=columns)

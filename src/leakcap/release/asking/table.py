@@ -168,6 +168,10 @@ class Asking(Answering):
         """The keys of a column that most rows have, with noisy counts, each group for itself."""
         return self._ask(lambda rows: rows.top(column, top), **terms)
 
+    def rows_cut(self, *, up_to: int, **terms: Unpack[Terms]) -> Release:
+        """People who have more rows than are used, and how many of their rows are left out."""
+        return self._ask(lambda rows: rows.rows_cut(up_to=up_to), **terms)
+
     def covariance(self, columns: Sequence[str], **terms: Unpack[Terms]) -> Release:
         """The covariance of each pair of columns and the variance of each, divided by the number of rows."""
         return self._ask(lambda rows: rows.covariance(columns), **terms)

@@ -87,7 +87,7 @@ def _check_types(query: Query) -> None:
     _require(listed, "by", query.name, "be a tuple of column names")
     tables = isinstance(query.join, tuple) and all(isinstance(name, str) for name in query.join)
     _require(tables, "join", query.name, "be a tuple of names of tables")
-    for field in ("bins", "top"):
+    for field in ("bins", "top", "up_to"):
         value = getattr(query, field)
         _require(value is None or type(value) is int, field, query.name, "be a whole number")
     several = query.columns

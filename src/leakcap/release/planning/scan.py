@@ -85,4 +85,4 @@ def _sort(plan: Plan) -> object:
     condition = None if plan.condition is None else to_text(plan.condition)
     axes = tuple((axis.column, axis.kind, tuple(axis.labels.items()), axis.tree) for axis in plan.cells.axes)
     by = len(plan.query.by) if plan.policy.groups_per_unit < plan.policy.rows_per_unit else 0
-    return condition, axes, plan.bounded, by, plan.query.join, plan.people_from
+    return condition, axes, plan.bounded, plan.beyond, by, plan.query.join, plan.people_from

@@ -177,8 +177,30 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
         chosen.append(aliased(_window(exp.Min(this=column(start)), [unit], []), start))
         kept = [_spread(column(place), column(size), most, column(start))]
     ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
+    if plan.beyond is not None:
+        return _beyond(plan.beyond, ranked, kept, [*map(column, carried)], [unit, *groups, *seen], place)
     units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
     return units.where(*kept, copy=False).subquery("units", copy=False)
+
+
+def _beyond(
+    most: int,
+    ranked: exp.Select,
+    kept: Sequence[exp.Expression],
+    carried: Sequence[exp.Expression],
+    order: Sequence[exp.Expression],
+    place: str,
+) -> exp.Expression:
+    """Of the rows that are not kept so many of each unit at most: its first ones, in an order that follows
+    from its own rows. Rows that tie are alike in all that is read.
+    """
+    numbered = aliased(_window(exp.RowNumber(), order[:1], order), place)
+    source = ranked.subquery("ranked", copy=False)
+    left = exp.Select(expressions=[*carried, numbered]).from_(source, copy=False)
+    left = left.where(exp.Not(this=exp.Paren(this=exp.and_(*kept, copy=False))), copy=False)
+    few = exp.LTE(this=column(place), expression=exp.Literal.number(most))
+    units = exp.Select(expressions=[exp.Star()]).from_(left.subquery("left_out", copy=False), copy=False)
+    return units.where(few, copy=False).subquery("units", copy=False)
 
 
 def _spread(

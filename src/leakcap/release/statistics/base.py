@@ -66,6 +66,9 @@ class Statistic(ABC):
     a_row_a_group: ClassVar[bool] = True
     """Whether an answer has one row for each group; only such groups may have private keys."""
 
+    of_people: ClassVar[bool] = False
+    """Whether people are counted, so that it is refused where a row is the unit."""
+
     @property
     def label(self) -> str:
         """The name as it stands in a sentence."""
@@ -102,6 +105,7 @@ class Statistic(ABC):
         words += [f"over {named(query.over)}"] if query.over is not None else []
         words += [f"when {query.when!r}"] if query.when is not None else []
         words += [f"top {query.top}"] if query.top is not None else []
+        words += [f"up to {query.up_to}"] if query.up_to is not None else []
         return words
 
     def groups(self, plan: Plan) -> Cells:

@@ -20,6 +20,7 @@ class Distinct(IntegerStatistic):
 
     name: ClassVar[str] = "distinct"
     fields: ClassVar[frozenset[str]] = frozenset()
+    of_people: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -52,7 +52,7 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
     if left_out := not_counted(record.policy):
         below.append(Paragraph(left_out, soft=True))
     if about := shared([one.name for one in record.statistics], [one.about for one in record.statistics]):
-        below.append(Items(tuple(about)))
+        below.append(Items((*about, *([] if record.offered is None else [record.offered]))))
     if warned := tuple(one.useless for one in record.statistics if one.useless is not None):
         below.append(Items(warned, caution=True))
     sections = [

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from leakcap.ledger import Amendment, Balance
 from leakcap.release import Policy, Preview, Release
+from leakcap.release.asking.offered import cut_offered
 from leakcap.release.asking.planned import PlannedRecord
 from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
 from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
@@ -87,13 +88,18 @@ class PlanRecord(Record):
         Field(description="what it would take of the caps, were nothing spent before; not told at first"),
     ] = ()
     assumptions: tuple[str, ...]
+    offered: Annotated[
+        str | None, Field(description="what counting the rows cut would cost, where that is not asked for")
+    ] = None
 
     @classmethod
     def of(cls, policy: Policy, previews: Sequence[Preview]) -> Self:
         """A plan: accuracy, price and statement of each query, and of all together."""
         prices = [preview.price for preview in previews]
         each = [preview.statement().exposure for preview in previews]
+        offered = cut_offered(previews, policy)
         return cls.made(
+            **({} if offered is None else {"offered": offered}),
             dataset=policy.dataset,
             policy=policy.model_dump(mode="json"),
             statistics=tuple(preview.record for preview in previews),

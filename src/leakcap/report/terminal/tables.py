@@ -201,6 +201,8 @@ def print_preview(console: Console, record: PlanRecord) -> None:
             console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=_SOFT))
     for words in shared([p.name for p in record.statistics], [p.about for p in record.statistics]):
         console.print(Text(plain(words), style=_SOFT))
+    if record.offered is not None:
+        console.print(Text(plain(record.offered), style=_SOFT))
     total = record.together.exposure
     with_slack = f" with δ = {total.delta:g}" if total.delta else ""
     words = f"All together ε = {total.epsilon:g}{with_slack}. Nothing was read and nothing was spent."

@@ -20,7 +20,20 @@ __all__ = ["FIELDS", "OneTimeTokens", "asked_query", "previewed", "released"]
 
 FIELDS = (
     *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
-    *("bins", "edges", "quantiles", "top", "formula", "range", "epsilon", "rho", "noise", "delta", "slot"),
+    *(
+        "bins",
+        "edges",
+        "quantiles",
+        "top",
+        "up_to",
+        "formula",
+        "range",
+        "epsilon",
+        "rho",
+        "noise",
+        "delta",
+        "slot",
+    ),
 )
 _MOST = 2000
 _ONE = threading.Lock()
@@ -120,6 +133,7 @@ _READ: Mapping[str, Callable[[str, str], object]] = {
     "columns": _listed,
     "bins": _whole,
     "top": _whole,
+    "up_to": _whole,
     "edges": _numbers,
     "quantiles": _numbers,
     "range": _numbers,

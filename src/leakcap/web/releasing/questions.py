@@ -18,6 +18,7 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
         "contingency": "how many of each combination of columns",
         "cumulative": "how many below each edge",
         "top": "the keys that most have",
+        "rows_cut": "how many rows of people are left out",
     },
     "How much": {
         "sum": "a column added up",
