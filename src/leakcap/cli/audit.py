@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.printing import Json, console, print_record
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -79,12 +79,15 @@ def audit(
         if mechanism == "-"
         else _run(mechanism, first, second, batch, {**options, "samples": samples})
     )
+    from leakcap.report.records import AuditRecord
+
+    record = AuditRecord.of(mechanism, (first, second), found)
     if json_:
-        print_json("audit/1", {"mechanism": mechanism, "inputs": [first, second]} | found.to_dict())
+        print_record(record)
     else:
         from leakcap.report.terminal.audit import print_audit
 
-        print_audit(console(), "outputs in files" if mechanism == "-" else mechanism, found)
+        print_audit(console(), "outputs in files" if mechanism == "-" else mechanism, record)
     _exit(claimed, found)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,13 +15,14 @@ from leakcap import gain as gains
 from leakcap.channel import Channel
 from leakcap.cli.adversaries import adversary as read_adversary
 from leakcap.cli.adversaries import neighbours as read_neighbours
-from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.printing import Json, console, print_record
 from leakcap.errors import InvalidParameter, InvalidPrior
 from leakcap.gain import Gain
 from leakcap.leakage import Hyper
 
 if TYPE_CHECKING:
     from leakcap.leakage.findings import Leak
+    from leakcap.report.records import ChannelRecord
 
 __all__ = ["channel", "channel_record", "read_gain", "read_prior"]
 
@@ -66,16 +67,13 @@ def channel(
     no~maybe --adversary 'EntropyFloor(0.9)'
     """
     asked = _Asked(prior, gain, alpha, neighbours, tuple(adversary or ()), individuals, hyper)
+    record = channel_record(file, asked)
     if json_:
-        record = channel_record(file, asked)
-        print_json("channel/1", {name: part for name, part in record.items() if name != "schema"})
+        print_record(record)
         return
-    from leakcap.report.terminal.tables import print_findings, print_hyper
+    from leakcap.report.terminal.theory import print_channel
 
-    matrix, belief, found = _found(file, asked)
-    print_findings(console(), f"{file.name}: {matrix.shape[0]} secrets, {matrix.shape[1]} outputs", found)
-    if hyper:
-        print_hyper(console(), Hyper(matrix, belief))
+    print_channel(console(), record)
 
 
 @dataclass(frozen=True)
@@ -91,23 +89,21 @@ class _Asked:
     hyper: bool = False
 
 
-def channel_record(file: Path, asked: _Asked | None = None) -> dict[str, Any]:
-    """Everything that the matrix in `file` leaks, as JSON."""
+def channel_record(file: Path, asked: _Asked | None = None) -> ChannelRecord:
+    """Everything that the matrix in `file` leaks."""
+    from leakcap.report.records import ChannelRecord
+
     asked = _Asked() if asked is None else asked
     matrix, belief, found = _found(file, asked)
-    record = {
-        "schema": "leakcap/channel/1",
-        "file": file.name,
-        "shape": list(matrix.shape),
-        "prior": belief,
-        "gain": asked.gain,
-        "neighbours": asked.neighbours,
-        "measures": [finding.to_dict() for finding in found],
-    }
-    if asked.hyper:
-        posteriors = Hyper(matrix, belief)
-        record["hyper"] = [{"probability": p, "posterior": after.tolist()} for p, after in posteriors]
-    return record
+    return ChannelRecord.of(
+        file.name,
+        matrix,
+        found,
+        prior=belief,
+        gain=asked.gain,
+        neighbours=asked.neighbours,
+        hyper=Hyper(matrix, belief) if asked.hyper else None,
+    )
 
 
 def _found(file: Path, asked: _Asked) -> tuple[Channel, list[float], list[Leak]]:

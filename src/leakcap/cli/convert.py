@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leakcap.cli.printing import Json, console, finite, print_json
+from leakcap.cli.printing import Json, console, print_record
 
 __all__ = ["convert"]
 
@@ -30,33 +30,14 @@ def convert(
     from leakcap.cli.expressions import guarantee
     from leakcap.cli.expressions import target as read_target
     from leakcap.definition import implications, route
+    from leakcap.report.records import ConvertRecord
+    from leakcap.report.terminal.theory import print_route
 
     given = guarantee(source)
     kind, free = read_target(target)
-    found = route(given, kind, **free)
-    if json_:
-        print_json(
-            "convert/1",
-            {
-                "from": repr(given),
-                "to": repr(found.target),
-                "value": finite(found.target.threshold),
-                "tight": found.tight,
-                "steps": [
-                    {
-                        "from": repr(step.source),
-                        "to": repr(step.target),
-                        "formula": step.edge.formula,
-                        "source": step.edge.citation,
-                        "attained_by": step.edge.attained_by or None,
-                    }
-                    for step in found.steps
-                ],
-            },
-        )
-        return
-    out = console()
-    out.print(str(found), soft_wrap=True, markup=False)
     looser = [edge for edge in implications(type(given), kind) if edge.loose]
-    for edge in looser:
-        out.print(f"looser, as published: {edge.formula}  [{edge.citation}]", style="dim", markup=False)
+    record = ConvertRecord.of(route(given, kind, **free), looser)
+    if json_:
+        print_record(record)
+    else:
+        print_route(console(), record)

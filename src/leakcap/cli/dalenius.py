@@ -9,7 +9,7 @@ import typer
 
 from leakcap.channel import Channel
 from leakcap.cli.channel import read_gain, read_prior
-from leakcap.cli.printing import Json, console, print_json
+from leakcap.cli.printing import Json, console, print_record
 
 __all__ = ["dalenius"]
 
@@ -41,22 +41,14 @@ def dalenius(
     Example: leakcap dalenius examples/survey.csv examples/disease.csv --prior 0.01,0.99
     """
     from leakcap.leakage.findings_about import correlated_findings
-    from leakcap.report.terminal.tables import print_findings
+    from leakcap.report.records import DaleniusRecord
+    from leakcap.report.terminal.theory import print_dalenius
 
     channel, about = Channel.load(file), Channel.load(correlation)
     belief = read_prior(prior, about.shape[0])
     found = correlated_findings(channel, about, belief, read_gain(gain, belief, about))
+    record = DaleniusRecord.of((file.name, correlation.name), channel, about, found, prior=belief, gain=gain)
     if json_:
-        record = {
-            "file": file.name,
-            "correlation": correlation.name,
-            "shape": [about.shape[0], *channel.shape],
-            "prior": belief,
-            "gain": gain,
-            "measures": [finding.to_dict() for finding in found],
-        }
-        print_json("dalenius/1", record)
-        return
-    values, secrets = about.shape[0], channel.shape[0]
-    title = f"{file.name}, about {correlation.name}: {values} values, seen through {secrets} secrets"
-    print_findings(console(), title, found)
+        print_record(record)
+    else:
+        print_dalenius(console(), record)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from leakcap.report.records import Record
 
-__all__ = ["Json", "console", "finite", "print_json", "print_record", "say"]
+__all__ = ["Json", "console", "print_record", "say"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -43,20 +43,6 @@ def say(text: str) -> None:
     typer.echo(plain(text), nl=not text.endswith("\n"))
 
 
-def print_json(schema: str, value: Mapping[str, Any]) -> None:
-    """Strict JSON on standard output; `schema` names its shape and version, as in ``release/1``."""
-    typer.echo(json_text({"schema": f"leakcap/{schema}", **value}, indent=2))
-
-
 def print_record(record: Record) -> None:
     """A record as strict JSON on standard output."""
     typer.echo(json_text(record.to_dict(), indent=2))
-
-
-def finite(value: float) -> float | None:
-    """None for what JSON cannot say.
-
-    >>> finite(float("inf")), finite(1.5)
-    (None, 1.5)
-    """
-    return value if abs(value) != float("inf") else None

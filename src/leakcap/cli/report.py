@@ -109,7 +109,7 @@ def _is_sheet(target: Path) -> bool:
 
 def _record(source: Path, preview: bool) -> Record:
     """The record behind what a person points at."""
-    from leakcap.report.sources import read_record, record_of
+    from leakcap.report.sources import read_record
 
     kind = source.suffix.lower()
     if preview and kind != ".toml":
@@ -121,7 +121,7 @@ def _record(source: Path, preview: bool) -> Record:
     if kind in {".csv", ".parquet"}:
         from leakcap.cli.channel import channel_record
 
-        return record_of(channel_record(source), str(source))
+        return channel_record(source)
     return read_record(source)
 
 

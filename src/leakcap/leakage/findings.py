@@ -84,20 +84,6 @@ class Leak:
     def _kind(self) -> str:
         return self.name.partition(",")[0] if self.name not in _FORMULAS else self.name
 
-    def to_dict(self) -> dict[str, object]:
-        """The measure as JSON; ∞ is null."""
-        ends = [e if math.isfinite(e) else None for e in (self.bound.lower, self.bound.upper)]
-        return {
-            "section": self.section,
-            "measure": self.name,
-            "lower": ends[0],
-            "upper": ends[1],
-            "unit": self.bound.unit,
-            "formula": self.formula,
-            "source": self.bound.source or self.source,
-            "method": self.bound.method,
-        }
-
 
 def findings(
     channel: Channel,

@@ -22,15 +22,9 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.render.drawings import bars
-from leakcap.report.words.wording import outward, quantity, signed
+from leakcap.report.words.wording import CHANCE, outward, quantity, signed
 
-__all__ = ["CHANCE", "attack_page"]
-
-CHANCE: dict[bool | None, str] = {
-    True: "above the limit, which may be chance: the 99 % interval holds the limit",
-    False: "above the limit, and not by chance: the 99 % interval lies above it",
-}
-"""What is said of a figure that was played and is above its limit, by `above_by_chance`."""
+__all__ = ["attack_page"]
 
 
 def attack_page(record: AttackRecord, audience: Audience) -> Document:

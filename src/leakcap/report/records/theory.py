@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field
 
+from leakcap.bound import Bound
 from leakcap.report.records.base import Record
-from leakcap.statement.record import Part
+from leakcap.statement.record import Part, Unbounded
+
+if TYPE_CHECKING:
+    from leakcap.attack import Finding
+    from leakcap.audit import Audit, Judgement
+    from leakcap.channel import Channel
+    from leakcap.definition import Definition, Implication, Route
+    from leakcap.leakage import Hyper
+    from leakcap.leakage.findings import Leak
 
 __all__ = [
     "AttackRecord",
@@ -26,12 +37,33 @@ class MeasureRecord(Part):
 
     section: str
     measure: str
-    lower: float | None
-    upper: float | None
+    lower: Unbounded
+    upper: Unbounded
     unit: str
     formula: str
     source: str
     method: str
+
+    @classmethod
+    def of(cls, leak: Leak) -> Self:
+        """A measure that was taken."""
+        bound = leak.bound
+        return cls(
+            section=leak.section,
+            measure=leak.name,
+            lower=bound.lower,
+            upper=bound.upper,
+            unit=bound.unit,
+            formula=leak.formula,
+            source=bound.source or leak.source,
+            method=bound.method,
+        )
+
+    @property
+    def bound(self) -> Bound:
+        """The interval."""
+        low, high = (math.inf if end is None else end for end in (self.lower, self.upper))
+        return Bound(low, high, self.method, self.source, self.unit)
 
 
 class PosteriorRecord(Part):
@@ -54,6 +86,36 @@ class ChannelRecord(Record):
     neighbours: str = "all"
     measures: tuple[MeasureRecord, ...]
     hyper: tuple[PosteriorRecord, ...] | None = None
+    secrets: Annotated[
+        tuple[str, ...] | None, Field(description="the secrets by name, beside the beliefs about them")
+    ] = None
+
+    @classmethod
+    def of(
+        cls,
+        file: str,
+        channel: Channel,
+        leaks: Sequence[Leak],
+        *,
+        prior: Sequence[float],
+        gain: str,
+        neighbours: str,
+        hyper: Hyper | None = None,
+    ) -> Self:
+        """What was measured of the channel in a file, and the beliefs that its outputs lead to."""
+        known: dict[str, Any] = {}
+        if hyper is not None:
+            beliefs = [{"probability": p, "posterior": tuple(after.tolist())} for p, after in hyper]
+            known = {"hyper": tuple(beliefs), "secrets": tuple(map(str, hyper.secrets))}
+        return cls.made(
+            file=file,
+            shape=channel.shape,
+            prior=tuple(prior),
+            gain=gain,
+            neighbours=neighbours,
+            measures=tuple(map(MeasureRecord.of, leaks)),
+            **known,
+        )
 
 
 class DaleniusRecord(Record):
@@ -68,6 +130,27 @@ class DaleniusRecord(Record):
     prior: tuple[float, ...]
     gain: str
     measures: tuple[MeasureRecord, ...]
+
+    @classmethod
+    def of(
+        cls,
+        files: tuple[str, str],
+        channel: Channel,
+        about: Channel,
+        leaks: Sequence[Leak],
+        *,
+        prior: Sequence[float],
+        gain: str,
+    ) -> Self:
+        """What was measured of the channel in the first file, about the secret in the second."""
+        return cls.made(
+            file=files[0],
+            correlation=files[1],
+            shape=(about.shape[0], *channel.shape),
+            prior=tuple(prior),
+            gain=gain,
+            measures=tuple(map(MeasureRecord.of, leaks)),
+        )
 
 
 class CurveRecord(Part):
@@ -92,11 +175,36 @@ class ClaimRecord(Part):
 
     claim: str
     quantity: str
-    claimed: float | None
+    claimed: Unbounded
     floor: float
-    ceiling: float | None
+    ceiling: Unbounded
     verdict: str
     needed: int | None
+    sentence: str | None = None
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> Self:
+        """What was judged."""
+        return cls(
+            claim=repr(judgement.claim),
+            quantity=judgement.quantity,
+            claimed=judgement.claimed,
+            floor=judgement.floor,
+            ceiling=judgement.ceiling,
+            verdict=str(judgement.verdict),
+            needed=judgement.needed,
+            sentence=str(judgement),
+        )
+
+
+class CertifiedRecord(Part):
+    """A certified point: the pair is not (ε, δ)-private below it."""
+
+    epsilon: Unbounded
+    delta: float
+
+
+_DELTAS, _EPSILONS = (1e-6, 1e-3), (0.0, 1.0)
 
 
 class AuditRecord(Record):
@@ -110,13 +218,57 @@ class AuditRecord(Record):
     confidence: float
     samples: tuple[int, int]
     looks: int
-    epsilon: float | None
-    information_nats: float | None
-    maximal_leakage_nats: float | None
+    epsilon: Unbounded
+    information_nats: Unbounded
+    maximal_leakage_nats: Unbounded
     curve: tuple[CurveRecord, ...]
     evidence: tuple[EvidenceRecord, ...]
     failures: dict[str, tuple[int, int]]
     claim: ClaimRecord | None = None
+    at_delta: Annotated[
+        tuple[CertifiedRecord, ...], Field(description="the ε that is certified at each of these δ")
+    ] = ()
+    at_epsilon: Annotated[
+        tuple[CertifiedRecord, ...], Field(description="the δ that is certified at each of these ε")
+    ] = ()
+
+    @classmethod
+    def of(cls, mechanism: str, inputs: tuple[str, str], audit: Audit) -> Self:
+        """What an audit certified of a mechanism on two inputs."""
+        curve = tuple(
+            CurveRecord(likely=one.likely, unlikely=one.unlikely, event=one.evidence.event)
+            for one in audit.curve
+        )
+        evidence = tuple(
+            EvidenceRecord(
+                event=one.event,
+                speaks_for=one.speaks_for,
+                first=(one.first, one.first_runs),
+                second=(one.second, one.second_runs),
+            )
+            for one in audit.evidence
+        )
+        judged = audit.judgement
+        return cls.made(
+            mechanism=mechanism,
+            inputs=inputs,
+            confidence=audit.confidence,
+            samples=audit.samples,
+            looks=audit.looks,
+            epsilon=audit.epsilon.lower,
+            information_nats=audit.information.lower,
+            maximal_leakage_nats=audit.maximal_leakage.lower,
+            curve=curve,
+            evidence=evidence,
+            failures=dict(audit.failures),
+            at_delta=tuple(
+                CertifiedRecord(epsilon=audit.epsilon_at(delta), delta=delta) for delta in _DELTAS
+            ),
+            at_epsilon=tuple(
+                CertifiedRecord(epsilon=epsilon, delta=audit.delta(epsilon)) for epsilon in _EPSILONS
+            ),
+            **({} if judged is None else {"claim": ClaimRecord.of(judged)}),
+        )
 
 
 class FindingRecord(Part):
@@ -125,14 +277,19 @@ class FindingRecord(Part):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     attack: str
-    got: float | None
-    at_most: float | None
-    ratio: float | None
+    got: Unbounded
+    at_most: Unbounded
+    ratio: Unbounded
     unit: str
     stopped_by: str
-    got_lower: float | None = None
-    got_upper: float | None = None
+    got_lower: Unbounded = None
+    got_upper: Unbounded = None
     above_by_chance: bool | None = None
+
+    @classmethod
+    def of(cls, finding: Finding, *, guarded: bool | None = None) -> Self:
+        """What an attack came back with; `guarded` says whether with its guard, where it was played twice."""
+        return cls.model_validate(finding.to_dict() | ({} if guarded is None else {"guarded": guarded}))
 
     def own(self) -> dict[str, Any]:
         """The figures that only this attack has."""
@@ -153,6 +310,22 @@ class AttackRecord(Record):
     schema_: Literal["leakcap/attack/1"] = Field(alias="schema")
     findings: tuple[FindingRecord, ...] = Field(min_length=1)
 
+    @classmethod
+    def of(cls, found: Sequence[Finding]) -> Self:
+        """Attacks, each carried out once."""
+        return cls.made(findings=tuple(map(FindingRecord.of, found)))
+
+    @classmethod
+    def of_pairs(cls, pairs: Sequence[tuple[Finding, Finding]]) -> Self:
+        """Attacks without their guard and with it."""
+        return cls.made(
+            findings=tuple(
+                FindingRecord.of(finding, guarded=guarded)
+                for pair in pairs
+                for guarded, finding in zip((False, True), pair, strict=True)
+            )
+        )
+
 
 class StepRecord(Part):
     """One implication of a route."""
@@ -164,6 +337,13 @@ class StepRecord(Part):
     attained_by: str | None
 
 
+class LooserRecord(Part):
+    """An implication that says less."""
+
+    formula: str
+    source: str
+
+
 class ConvertRecord(Record):
     """What follows from a guarantee."""
 
@@ -172,6 +352,32 @@ class ConvertRecord(Record):
     schema_: Literal["leakcap/convert/1"] = Field(alias="schema")
     from_: str = Field(alias="from")
     to: str
-    value: float | None
+    value: Unbounded
     tight: bool
     steps: tuple[StepRecord, ...]
+    looser: Annotated[
+        tuple[LooserRecord, ...], Field(description="what was published before and says less")
+    ] = ()
+
+    @classmethod
+    def of(cls, route: Route[Definition], looser: Sequence[Implication] = ()) -> Self:
+        """A route from a guarantee to what follows from it."""
+        steps = [
+            {
+                "from": repr(step.source),
+                "to": repr(step.target),
+                "formula": step.edge.formula,
+                "source": step.edge.citation,
+                "attained_by": step.edge.attained_by or None,
+            }
+            for step in route.steps
+        ]
+        others = [{"formula": edge.formula, "source": edge.citation} for edge in looser]
+        return cls.made(
+            **{"from": repr(route.source)},
+            to=repr(route.target),
+            value=route.target.threshold,
+            tight=route.tight,
+            steps=tuple(steps),
+            **({"looser": tuple(others)} if others else {}),
+        )

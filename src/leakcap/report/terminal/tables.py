@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,15 +22,13 @@ from leakcap.report.words.wording import in_short, sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
 if TYPE_CHECKING:
-    from leakcap.leakage import Hyper
-    from leakcap.leakage.findings import Leak
     from leakcap.release.asking.planned import WayRecord
     from leakcap.report.records import CapRecord, PlanRecord, ReleasedRecord, ReleaseRecord
     from leakcap.statement import Statement
 
 __all__ = [
-    "print_findings",
-    "print_hyper",
+    "MOST_ROWS",
+    "plain_table",
     "print_new_ledger",
     "print_preview",
     "print_release",
@@ -41,7 +38,6 @@ __all__ = [
 
 MOST_ROWS = 20
 _MOST_ACROSS = 4
-_MOST_SECRETS = 8
 _NAME = 34
 _ACCENT, _WARM, _SOFT = "cyan", "red", "dim"
 
@@ -92,7 +88,7 @@ def print_values(console: Console, releases: Sequence[ReleasedRecord], *, scale:
 
 
 def _values(releases: Sequence[ReleasedRecord], scale: bool, crossed: Sequence[Table | None]) -> Table:
-    table = _table("statistic", "value", "95 % interval", *(["noise scale"] if scale else []), "ε")
+    table = plain_table("statistic", "value", "95 % interval", *(["noise scale"] if scale else []), "ε")
     for release, apart in zip(releases, crossed, strict=True):
         price = (*([scales(release.noise.scales)] if scale else []), f"{release.price.epsilon:g}")
         if not release.grouped:
@@ -118,7 +114,7 @@ def _crossed(release: ReleasedRecord, room: int) -> Table | None:
     found = crossed_table(release, _MOST_ACROSS)
     if found is None or len(found.rows) > MOST_ROWS:
         return None
-    table = _table(plain(found.corner), *map(plain, found.heads))
+    table = plain_table(plain(found.corner), *map(plain, found.heads))
     table.title, table.title_justify, table.title_style = Text(plain(release.name)), "left", "bold"
     widths = [len(found.corner), *map(len, found.heads)]
     for head, cells in found.rows:
@@ -179,7 +175,7 @@ def _ways(ways: Sequence[WayRecord]) -> str:
 
 def print_preview(console: Console, record: PlanRecord) -> None:
     """Accuracy and price of each query, before anything is spent."""
-    table = _table("statistic", "95 % error", "ε", "nats, person", "nats, table")
+    table = plain_table("statistic", "95 % error", "ε", "nats, person", "nats, table")
     for p in record.statistics:
         price = p.price
         table.add_row(
@@ -215,42 +211,7 @@ def _nats(value: float | None) -> str:
     return "no bound" if value is None else f"{value:.4g}"
 
 
-def print_findings(console: Console, title: str, findings: Sequence[Leak]) -> None:
-    """What a channel leaks, section by section."""
-    console.print(Text(plain(title), style="bold"))
-    section = ""
-    table = _table("", "value", "bits", "unit")
-    table.columns[0].no_wrap = True
-    for f in findings:
-        if f.section != section:
-            section = f.section
-            table.add_row(Text(section, style=_SOFT))
-        bound = f.bound
-        wide = bound.width > 1e-9 * max(1.0, abs(bound.upper))
-        value = f"{bound.lower:.10g} to {bound.upper:.10g}" if wide else f"{bound.upper:.10g}"
-        bits = f"{bound.bits.upper:.6g}" if bound.unit == "nats" and math.isfinite(bound.upper) else ""
-        table.add_row(
-            Text("  " + f.name), Text(value, style="bold " + _ACCENT), bits, Text(bound.unit, style=_SOFT)
-        )
-    console.print(table)
-
-
-def print_hyper(console: Console, hyper: Hyper) -> None:
-    """Which beliefs an output leads to, the likeliest first, and how often."""
-    console.print(Text("\nwhat is believed after an output", style=_SOFT))
-    table = _table("", "how often", *(plain(str(secret)) for secret in hyper.secrets[:_MOST_SECRETS]))
-    places = sorted(range(len(hyper)), key=lambda place: -hyper.outer[place])
-    for place in places[:MOST_ROWS]:
-        beliefs = (f"{belief:.4g}" for belief in hyper.inner[place][:_MOST_SECRETS])
-        table.add_row("", Text(f"{hyper.outer[place]:.4g}", style="bold " + _ACCENT), *beliefs)
-    console.print(table)
-    cut = len(places) > MOST_ROWS or len(hyper.secrets) > _MOST_SECRETS
-    if cut:
-        sizes = f"{len(places):,} beliefs about {len(hyper.secrets):,} secrets"
-        console.print(Text(f"There are {sizes}; --json has all of them.", style=_SOFT))
-
-
-def _table(*titles: str) -> Table:
+def plain_table(*titles: str) -> Table:
     """A plain table: text in the second column, numbers to the right in the others."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for index, title in enumerate(titles):

@@ -15,6 +15,7 @@ from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 
 __all__ = [
+    "CHANCE",
     "at_least",
     "frequency",
     "in_odds",
@@ -27,6 +28,12 @@ __all__ = [
     "to_its_noise",
     "who_guesses",
 ]
+
+CHANCE: dict[bool | None, str] = {
+    True: "above the limit, which may be chance: the 99 % interval holds the limit",
+    False: "above the limit, and not by chance: the 99 % interval lies above it",
+}
+"""What is said of a figure that was played and is above its limit, by `above_by_chance`."""
 
 _BITS = math.log2(math.e)
 _MILLION = 1e6
