@@ -21,7 +21,7 @@ from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
 from leakcap.release.columns.derived import codes, typed_column
-from leakcap.release.columns.typed import Bin, literal
+from leakcap.release.columns.typed import Bin, OneOf, literal
 from leakcap.release.columns.typed import column as raw
 from leakcap.release.numbers.answers import Labels, nested
 from leakcap.release.numbers.exact_integers import objects
@@ -93,7 +93,7 @@ class Axis:
         if self._run is not None:
             first, last = (literal(code, "integer") for code in self._run)
             return exp.Between(this=name, low=first, high=last)
-        return exp.In(this=name, expressions=[literal(value, self.kind) for value in self.labels])
+        return OneOf(this=name, keys=tuple(self.labels), kind=self.kind)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 `ReadColumn` is a column as the policy's kind, NULL where it is missing or cannot be read so; `DatePart` a
 number of a date; `Quantize` the integer that stands for a number on the grid; `Bin` the index of its bin;
 `ExactSum` the exact sum of such integers; `Hashed` a number that follows from a row and a seed and looks
-random; `PopCount` how many bits are set; `Constant` an integer; `KeyFilter` a test of groups rather than of
-rows. The rest is plain SQL. An engine replaces these by expressions that no value of its types can make fail
-(`release/engine/`); a tree that still has one cannot be written out.
+random; `PopCount` how many bits are set; `Constant` an integer; `OneOf` whether a value is among public keys;
+`KeyFilter` a test of groups rather than of rows. The rest is plain SQL. An engine replaces these by
+expressions that no value of its types can make fail (`release/engine/`); a tree that still has one cannot be
+written out.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "ExactSum",
     "Hashed",
     "KeyFilter",
+    "OneOf",
     "PopCount",
     "Quantize",
     "ReadColumn",
@@ -115,6 +117,12 @@ class KeyFilter(exp.Expression):
     """The test `this` of a group's keys, for after its rows were added up: a test per group, not per row."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class OneOf(exp.Expression):
+    """Whether `this` is one of the public `keys`, all of the same `kind`; there may be very many."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "keys": True, "kind": True}
 
 
 class Hashed(exp.Expression):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from leakcap.policy.declared import Key
 from leakcap.release.columns.typed import (
     Bin,
     Constant,
@@ -20,6 +21,7 @@ from leakcap.release.columns.typed import (
     ExactSum,
     Hashed,
     KeyFilter,
+    OneOf,
     PopCount,
     Quantize,
     ReadColumn,
@@ -37,7 +39,9 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
-_OWN = (ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, KeyFilter, exp.Table)
+_OWN = (
+    ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, OneOf, KeyFilter, exp.Table,
+)  # fmt: skip
 
 
 class Lowering(ABC):
@@ -76,6 +80,8 @@ class Lowering(ABC):
             return self.ones(node.this)
         if isinstance(node, Constant):
             return self.constant(int(node.this))
+        if isinstance(node, OneOf):
+            return self.one_of(node.this, node.args["keys"], node.args["kind"])
         if isinstance(node, KeyFilter):
             return self.kept(node.this)
         if isinstance(node, ReadColumn):
@@ -246,6 +252,10 @@ class Lowering(ABC):
     def ones(self, value: exp.Expression) -> exp.Expression:
         """How many bits of an integer are ones, as a type in which many such numbers add up."""
         return cast(exp.Anonymous(this="BIT_COUNT", expressions=[value]), "BIGINT")
+
+    def one_of(self, value: exp.Expression, keys: Sequence[Key], kind: str) -> exp.Expression:
+        """Whether a value is one of these keys."""
+        return exp.In(this=value, expressions=[literal(key, kind) for key in keys])
 
     def kept(self, test: exp.Expression) -> exp.Expression:
         """A test of a group's keys. An engine that moves it in front of the addition may."""
