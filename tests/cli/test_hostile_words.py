@@ -196,6 +196,8 @@ SHOWN = [
     ["budget", "q.toml", "--json"],
     ["release", "q.toml", "--json"],
     ["preview", "q.toml", "--json"],
+    ["plan", "q.toml"],
+    ["plan", "q.toml", "--json"],
     ["annex", "q.toml"],
     ["annex", "q.toml", "--json"],
     ["annex", "q.toml", "--output", "annex.md"],

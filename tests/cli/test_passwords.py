@@ -133,6 +133,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "budget": lambda url: ["budget", "--ledger", url],
     "budget of no query file": lambda url: ["budget", url],
     "annex": lambda url: ["annex", url],
+    "plan": lambda url: ["plan", "q.toml", "--ledger", url],
     "verify": lambda url: ["ledger", "verify", url],
     "verify, as a query file": lambda url: ["ledger", "verify", f"{url}.toml"],
     "repair": lambda url: ["ledger", "repair", url],

@@ -44,6 +44,11 @@ class _Commands(LazyGroup):
             "preview",
             "The accuracy and the price of each query, without touching data or ledger.",
         ),
+        "plan": Home(
+            "leakcap.cli.plan",
+            "plan",
+            "The year ahead: accuracy by month under the caps, what is left, and where it breaks.",
+        ),
         "sql": Home(
             "leakcap.cli.sql",
             "sql",

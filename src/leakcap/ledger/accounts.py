@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -14,7 +14,7 @@ from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge
 
-__all__ = ["Booked", "BookedBatch", "book"]
+__all__ = ["Booked", "BookedBatch", "book", "booked"]
 
 
 @dataclass(frozen=True)
@@ -50,34 +50,54 @@ def book(
     label: str,
 ) -> BookedBatch:
     """The batch, nothing of it written yet; `BudgetExceeded` naming every cap that any would pass."""
+
+    def load(scope: str, name: str) -> tuple[Ticks, bool]:
+        return load_account(connection, scope, name, label)
+
+    return booked(load, state, charges, asked, time, label)
+
+
+def booked(
+    load: Callable[[str, str], tuple[Ticks, bool]],
+    state: State,
+    charges: Sequence[Charge],
+    asked: Sequence[Ticks],
+    time: str,
+    label: str,
+) -> BookedBatch:
+    """The same, of accounts that `load` knows by scope and name."""
     whole = total(t.on_everything(c.slot) for c, t in zip(charges, asked, strict=True))
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
     for charge, ticks in zip(charges, asked, strict=True):
         for place in state.rules.places(charge.analyst, time):
             parts.setdefault(place, []).append(ticks)
-    booked = []
+    mine_after = []
     for (scope, name), amounts in parts.items():
-        spent, stands = load_account(connection, scope, name, label)
+        spent, stands = load(scope, name)
         mine = total(amounts)
         caps = state.rules.of_analyst(name) if scope == "analyst" else state.rules.of_period
         assert caps is not None
         whose = {"analyst" if scope == "analyst" else "period": name}
         passed += excess(spent, mine, caps, f"{scope} `{name}`", **whose)
-        booked.append(Booked(scope, name, total([spent, mine]), stands))
-    floors, levels, more = _people(connection, state, charges, asked, label)
+        mine_after.append(Booked(scope, name, total([spent, mine]), stands))
+    floors, levels, more = _people(load, state, charges, asked, label)
     refuse(passed, more)
-    return BookedBatch(total([state.spent, whole]), [*booked, *levels], floors)
+    return BookedBatch(total([state.spent, whole]), [*mine_after, *levels], floors)
 
 
 def _people(
-    connection: Connection, state: State, charges: Sequence[Charge], asked: Sequence[Ticks], label: str
+    load: Callable[[str, str], tuple[Ticks, bool]],
+    state: State,
+    charges: Sequence[Charge],
+    asked: Sequence[Ticks],
+    label: str,
 ) -> tuple[list[int | None], list[Booked], list[tuple[Passed, str]]]:
     """Whom each charge counts, the accounts of the levels of people's own caps, and what has no room."""
     rules = state.rules.each_person
     if not rules:
         return [None] * len(charges), [], []
-    loaded = {level: load_account(connection, SCOPE, decimal(level), label) for level in rules}
+    loaded = {level: load(SCOPE, decimal(level)) for level in rules}
     levels = Levels(rules, {level: spent for level, (spent, _) in loaded.items()})
     floors: list[int | None] = []
     for charge, ticks in zip(charges, asked, strict=True):

@@ -20,7 +20,7 @@ from leakcap.ledger.state import State
 from leakcap.ledger.ticks import Ticks, total, units
 from leakcap.ledger.values import Charge
 
-__all__ = ["due", "paid", "plans_of", "slots_of", "uses_of"]
+__all__ = ["due", "paid", "plans_of", "slots_of", "uses_among", "uses_of"]
 
 _PLANS = select(EVENT.c.details).where(EVENT.c.kind == "plan").order_by(EVENT.c.seq)
 _USED = select(func.max(EVENT.c.slot_use)).where(EVENT.c.slot == bindparam("named"))
@@ -44,11 +44,18 @@ def uses_of(
     connection: Connection, charges: Sequence[Charge], asked: Sequence[Ticks], label: str
 ) -> list[int]:
     """Which use of its slot each charge is, 0 where it names none."""
+    return uses_among(slots_of(connection), charges, asked, label)
+
+
+def uses_among(
+    known: Mapping[str, SlotUse], charges: Sequence[Charge], asked: Sequence[Ticks], label: str
+) -> list[int]:
+    """The same, of slots that were used so far."""
     wanted = [
         (charge.slot, charge.query, own, charge.spend.event_text)
         for charge, own in zip(charges, asked, strict=True)
     ]
-    return _taken(slots_of(connection), wanted, label)
+    return _taken(known, wanted, label)
 
 
 def due(connection: Connection, rules: CapsInTicks, wanted: Sequence[SlotPlan], label: str) -> list[SlotPlan]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -20,16 +20,18 @@ from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import odometer
 from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of, texts_of_all
+from leakcap.ledger.rehearsal import Rehearsed, rehearse
 from leakcap.ledger.rules import CapsInTicks, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, decimal, units_left, units_spent
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, decimal, units_left, units_spent
 from leakcap.ledger.values import (
     Account,
     Amendment,
     Answer,
     Balance,
+    Charge,
     Entry,
     Head,
     OdometerReading,
@@ -183,6 +185,23 @@ class LedgerReader:
             )
             for level, name in names.items()
         ]
+
+    def rehearse(self, batches: Sequence[tuple[datetime, Sequence[Charge]]]) -> list[Rehearsed]:
+        """What would become of these batches, asked one after the other at these times; nothing is recorded.
+
+        A time before the last entry's counts as that. Raises `LedgerError` where a charge names a slot that
+        is not there or does not admit it.
+        """
+        with self._database.reading() as connection:
+            state = load_state(connection, self.url)
+            last = datetime.fromisoformat(state.time)
+
+            def load(scope: str, name: str) -> tuple[Ticks, bool]:
+                return load_account(connection, scope, name, self.url)
+
+            slots = planning.slots_of(connection)
+            later = [(max(moment.astimezone(UTC), last), charges) for moment, charges in batches]
+            return rehearse(state, slots, load, later, self.url)
 
     def head(self) -> Head:
         """The chain's end. Kept elsewhere, it anchors the chain: see `verify`."""

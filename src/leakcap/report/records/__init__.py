@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         FindingRecord,
         MeasureRecord,
     )
+    from leakcap.report.records.year import MonthRecord, YearRecord
     from leakcap.statement.record import StatementRecord
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "FittedRecord",
     "InitRecord",
     "MeasureRecord",
+    "MonthRecord",
     "PlanRecord",
     "PlannedRecord",
     "PriceRecord",
@@ -89,6 +91,7 @@ __all__ = [
     "StatementRecord",
     "ToldRecord",
     "VerifyRecord",
+    "YearRecord",
     "records",
 ]
 
@@ -132,6 +135,7 @@ __getattr__, __dir__ = lazily(
             "FindingRecord",
             "MeasureRecord",
         ),
+        "leakcap.report.records.year": ("MonthRecord", "YearRecord"),
         "leakcap.statement.record": ("StatementRecord",),
     },
 )

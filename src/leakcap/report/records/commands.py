@@ -13,6 +13,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     registry,
     releases,
     theory,
+    year,
 )
 from leakcap.report.records.base import Record
 

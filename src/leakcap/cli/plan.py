@@ -1,0 +1,88 @@
+"""`leakcap plan`: the year ahead, from policy and ledger alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakcap.cli.ledger import address
+from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.release import LedgerUrl
+
+if TYPE_CHECKING:
+    from leakcap.ledger import Ledger
+    from leakcap.release import Policy
+
+__all__ = ["plan"]
+
+
+def plan(
+    file: Annotated[
+        Path, typer.Argument(help="The query file (TOML) that is asked each month.", show_default=False)
+    ],
+    ledger: LedgerUrl = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="The first month, as in 2027-01; without it the present one.", show_default=False),
+    ] = None,
+    months: Annotated[int, typer.Option(min=1, max=120, help="How many months.")] = 12,
+    analyst: Annotated[str, typer.Option(help="Who will ask, for caps of their own.")] = "",
+    json_: Json = False,
+) -> None:
+    """The year ahead: accuracy by month under the caps, what is left, and where it breaks.
+
+    The queries of the file are taken to be asked anew each month, from the plan's slots where they name one.
+    It says which month would be refused and by which cap, and at which share of the prices the year is kept.
+    From policy and ledger alone: no data is read, and nothing is recorded.
+
+    Example: leakcap plan examples/hospital/release.toml --start 2027-01
+    """
+    from leakcap.errors import InvalidQuery
+    from leakcap.release import load_policy, load_queries
+    from leakcap.release.asking.year import year_of
+    from leakcap.report.records import YearRecord
+
+    asked = load_queries(file)
+    policy = load_policy(asked.policy)
+    first = _month(start)
+    with _ledger(address(asked.ledger if ledger is None else ledger, query_file=False), policy) as book:
+        if book.policy != policy.fingerprint():
+            raise InvalidQuery(
+                f"The policy of `{file}` is not the one that governs the ledger `{book.url}`. Name the one "
+                "that does, or let this one govern: `leakcap ledger amend`."
+            )
+        year = year_of(book, policy, asked.queries, start=first, months=months, analyst=analyst)
+        record = YearRecord.of(policy.dataset, year, book.slots())
+    if json_:
+        print_record(record)
+        return
+    from leakcap.report.terminal.year import print_year
+
+    print_year(console(), record)
+
+
+def _month(text: str | None) -> date:
+    from leakcap.errors import InvalidQuery
+
+    if text is None:
+        return datetime.now(UTC).date().replace(day=1)
+    found = re.fullmatch(r"(20\d\d|21\d\d)-(0[1-9]|1[0-2])", text)
+    if found is None:
+        raise InvalidQuery(f"`--start` must be a month, as in 2027-01. Got `{text[:20]}`.")
+    return date(int(found[1]), int(found[2]), 1)
+
+
+def _ledger(url: str, policy: Policy) -> Ledger:
+    """The ledger, for looking; where there is no file yet, the one that the first release would begin."""
+    from leakcap.apart import sqlite_path
+    from leakcap.ledger import Ledger
+    from leakcap.release import open_ledger
+
+    path = sqlite_path(url)
+    if path is not None and not Path(path).exists():
+        return open_ledger("sqlite://", policy)
+    return Ledger.read(url)
