@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -24,3 +25,33 @@ def test_a_run_that_leaves_a_file_fails(place: str, code: int, tmp_path: Path) -
     assert done.returncode == code, done.stdout + done.stderr
     assert ("SOME TEST LEFT FILES" in done.stdout) == (code == 1)
     assert (place in done.stdout) == (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("markers", "room", "kept"), [("not slow", 0, True), ("not slow", 1 << 60, False), ("slow", 0, False)]
+)
+def test_the_default_run_keeps_its_folders_in_memory_where_there_is_room(
+    markers: str, room: int, kept: bool, tmp_path: Path
+) -> None:
+    """What stands for the memory here is another folder; where there is too little room, the disk serves."""
+    memory = tmp_path / "memory"
+    (tmp_path / "tests").mkdir()
+    memory.mkdir()
+    text = CHECK.read_text(encoding="utf-8")
+    line = 'MEMORY, ROOM = Path("/dev/shm"), 4 << 30'
+    assert line in text
+    here = text.replace(line, f"MEMORY, ROOM = Path({str(memory)!r}), {room}")
+    (tmp_path / "tests" / "conftest.py").write_text(here, encoding="utf-8")
+    (tmp_path / "tests" / "test_it.py").write_text(
+        "import pytest\n\n@pytest.mark.slow\ndef test_slow(tmp_path):\n    print(tmp_path)\n\n"
+        "def test_it(tmp_path):\n    print(tmp_path)\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "pytest", "-qs", "-p", "no:cacheprovider", "-W", "ignore"]
+    settings = {name: word for name, word in os.environ.items() if name != "PYTEST_DEBUG_TEMPROOT"}
+    done = subprocess.run(
+        [*command, "-m", markers, "--rootdir", tmp_path, "tests"],
+        cwd=tmp_path, env=settings, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (str(memory) in done.stdout) == kept
