@@ -50,6 +50,7 @@ from unittest import mock
 from packaging.requirements import Requirement
 
 from command_line import Done, leakcap
+from ending_with_us import with_us
 from endings import complaint
 
 ROOT = Path(__file__).parents[1]
@@ -193,7 +194,7 @@ def _installed(words: list[str], where: str) -> None:
 
 
 def _served(words: list[str], where: str) -> None:
-    command = [*COMMAND, *words[1:], "--port", "0"]
+    command = with_us([*COMMAND, *words[1:], "--port", "0"])
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             assert process.stdout is not None

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from command_line import leakcap
+from ending_with_us import with_us
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "leakcap.cli.main"]
@@ -46,7 +47,7 @@ def busy(child: subprocess.Popen[str], seconds: float) -> None:
 @pytest.mark.parametrize("job", LONG)
 def test_long_work_stops_on_ctrl_c(place: Path, job: str) -> None:
     child = subprocess.Popen(
-        [*COMMAND, *LONG[job]], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        with_us([*COMMAND, *LONG[job]]), cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     busy(child, 3.0)
     assert child.poll() is None, child.communicate()
@@ -65,7 +66,7 @@ def test_the_ledger_holds_after_ctrl_c_at_any_moment(place: Path) -> None:
     counts = set()
     for moment in (0.6, 0.9, 1.2, 1.5, 30.0):
         child = subprocess.Popen(
-            [*COMMAND, "release", query, "--fresh", "--yes"],
+            with_us([*COMMAND, "release", query, "--fresh", "--yes"]),
             cwd=place,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -133,8 +134,7 @@ def test_ctrl_c_while_it_is_still_loading(place: Path) -> None:
     start = "from leakcap_command import run; print(flush=True); run()"
     for moment in (0.02, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3):
         child = subprocess.Popen(
-            [sys.executable, "-c", start, "attack", "wifi",
-             "--fields", "100000", "--adaptive"],
+            with_us([sys.executable, "-c", start, "attack", "wifi", "--fields", "100000", "--adaptive"]),
             cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert child.stdout is not None

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from ending_with_us import with_us
 from leakcap.progress import Progress, progress, tracked
 
 
@@ -151,7 +152,7 @@ def _read_until(terminal: int, ending: bytes) -> bytes:
 
 def test_a_long_search_shows_a_bar_and_can_be_interrupted() -> None:
     master, slave = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-c", LONG], stderr=slave)
+    child = subprocess.Popen(with_us([sys.executable, "-c", LONG]), stderr=slave)
     os.close(slave)
     bar_ = _read_until(master, b" s")
     child.send_signal(signal.SIGINT)

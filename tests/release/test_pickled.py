@@ -17,6 +17,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from ending_with_us import with_us
 from leakcap.credentials import may_hold_secret
 from leakcap.errors import (
     DataError,
@@ -84,7 +85,8 @@ def test_two_processes_spend_under_one_cap(tmp_path: Path) -> None:
     table.count(epsilon=SPENT)
     told = pickle.dumps(table)
     pipe = subprocess.PIPE
-    others = [subprocess.Popen([sys.executable, "-c", SPEND_ALL], stdin=pipe, stdout=pipe) for _ in range(2)]
+    command = with_us([sys.executable, "-c", SPEND_ALL])
+    others = [subprocess.Popen(command, stdin=pipe, stdout=pipe) for _ in range(2)]
     for other in others:
         assert other.stdin is not None
         other.stdin.write(told)

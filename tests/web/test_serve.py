@@ -16,6 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from command_line import leakcap
+from ending_with_us import with_us
 from running_explorer import hospital
 
 COMMAND = [sys.executable, "-u", "-m", "leakcap.cli.main", "serve", "--port", "0"]
@@ -25,7 +26,7 @@ COMMAND = [sys.executable, "-u", "-m", "leakcap.cli.main", "serve", "--port", "0
 def started(*words: str | Path) -> Iterator[str]:
     """The address that a running `leakcap serve` printed; then Ctrl-C, and one line of farewell."""
     with subprocess.Popen(
-        [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        with_us([*COMMAND, *map(str, words)]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
