@@ -37,7 +37,7 @@ from measuring.walk import kept_file, read, table_of, walk
 
 from leakcap.release import PrivateTable, Query, preview
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 
 PROCESSES = 5
 PEOPLE = """
@@ -94,7 +94,7 @@ def spark_once(path: str) -> None:
     session.conf.set("spark.sql.shuffle.partitions", "4")
     engine = Spark(session.read.parquet(path))
     session.read.parquet(path).createOrReplaceTempView("plain_source")
-    written = engine.write(statement_of([plan_query(query, policy()) for query in QUERIES]))
+    written = engine.write(select_of([plan_query(query, policy()) for query in QUERIES]))
     text = COUNT_AND_SUM.format(source="plain_source")
     actions: dict[str, Action] = {
         "plain": lambda: session.sql(text).collect(),

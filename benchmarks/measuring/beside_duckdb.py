@@ -20,7 +20,7 @@ from measuring.process import Action, answer_of, in_turn, peak_mib
 
 from leakcap.release import PrivateTable, Query, attach, load_policy
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 
 __all__ = [
     "GROUPS",
@@ -64,7 +64,7 @@ def plain(path: str, query: str) -> Action:
 def statement(path: str, rules: Any) -> Action:
     """The one statement that is run for both queries, without ledger and noise."""
     engine = attach(path)
-    written = engine.write(statement_of([plan_query(query, rules) for query in QUERIES], SEED))
+    written = engine.write(select_of([plan_query(query, rules) for query in QUERIES], SEED))
     return lambda: engine.run(written)
 
 

@@ -23,7 +23,7 @@ from measuring.process import Action, turns
 
 from leakcap.release import PrivateTable, Query, attach
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 
 __all__ = ["Line", "kept_file", "lines_of", "read", "table_of", "walk", "written"]
 
@@ -129,7 +129,7 @@ def _measured(path: str, rows: int, name: str, case: Case, kind: str, filter_: s
     where, policy, by = FILTERS[filter_], rules(people=case.people), KEYS[kind]
     query = Query(name="q", statistic=name, epsilon=1.0, by=by, where=where, **case.asked)
     engine = attach(path)
-    written = engine.write(statement_of([plan_query(query, policy)], SEED))
+    written = engine.write(select_of([plan_query(query, policy)], SEED))
     with tempfile.TemporaryDirectory() as folder:
         table = PrivateTable(path, policy=policy, ledger=f"{folder}/ledger.db")
         actions: dict[str, Action] = {

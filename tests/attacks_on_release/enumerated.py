@@ -30,7 +30,7 @@ from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from leakcap.release.statistics import Statistic
 from release.world import policy_of
 
@@ -193,7 +193,7 @@ def totals(plan: Plan, listed: Sequence[Content], *, named: bool) -> list[Totals
     )
     found: list[Totals] = [{} for _ in listed]
     width = len(plan.cells.axes)
-    for copy, *rest in engine.run(engine.write(statement_of([split], "a secret"))).rows():
+    for copy, *rest in engine.run(engine.write(select_of([split], "a secret"))).rows():
         cell, sums = tuple(rest[:width]), rest[width:]
         found[copy][cell] = tuple(
             total if part.total is None else max(part.total[0], min(part.total[1], total))

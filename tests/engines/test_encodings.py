@@ -11,7 +11,7 @@ import pytest
 from leakcap.errors import DataError
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, attach
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from ledger.server import execute
 from release.world import exact, planned, policy_of
 
@@ -59,7 +59,7 @@ def test_no_stored_byte_stops_a_statement(server: str, encoding: str) -> None:
     assert exact(planned(policy, statistic="count", by=("v",)), table.engine) == [[2, 2]]
     # A person's rows are alike here: a group for each, with two of three rows in it, if that is let out.
     plan = planned(policy, statistic="distinct", by=("d",), delta=0.1)
-    groups = table.engine.run(table.engine.write(statement_of([plan]))).arrays[0].tolist()
+    groups = table.engine.run(table.engine.write(select_of([plan]))).arrays[0].tolist()
     assert len(set(groups)) == count
     assert {"a", "b"} < set(groups)
     people = of_table(table, ["x"], "v", None, classes=True, centred=True).read()[2]
@@ -75,7 +75,7 @@ def test_keys_of_the_policy_are_sent_in_the_servers_encoding(server: str) -> Non
     # 80 is the euro sign there, fc a letter; so is the byte that Latin 1 has for it.
     policy = policy_of(columns={"d": {"keys": ["€", "ü", "a", "\ufffd81"]}})
     with pytest.raises(DataError, match=r"has no `\ufffd`.*Nothing was spent"):
-        engine.write(statement_of([planned(policy, statistic="count", by=("d",))]))
+        engine.write(select_of([planned(policy, statistic="count", by=("d",))]))
     policy = policy_of(columns={"d": {"keys": ["€", "ü", "a"]}})
     assert exact(planned(policy, statistic="count", by=("d",)), engine) == [[3, 3, 3]]
 

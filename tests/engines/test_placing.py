@@ -15,7 +15,7 @@ from leakcap.release import attach
 from leakcap.release.columns.typed import Quantize, column
 from leakcap.release.engine import Doubles, Integers
 from leakcap.release.engine.duckdb_sql import ROUNDED
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import planned, policy_of
 
 # Exponent, ends and centre: usual grids, odd centres, none, wide ones, and those that only integers hold.
@@ -81,7 +81,7 @@ def test_an_integer_less_its_centre_is_not_a_difference_of_integers() -> None:
     """Which DuckDB checks row by row: a bare mean took a quarter longer."""
     policy = policy_of(columns={"x": {"bounds": [0.0, 100.0]}})
     engine = attach(pyarrow.table({"x": [1.0]}))
-    text = engine.write(statement_of([planned(policy, statistic="mean", column="x")])).text
+    text = engine.write(select_of([planned(policy, statistic="mean", column="x")])).text
     assert "CAST(" in text
     assert "AS BIGINT) - " not in text
 
@@ -91,7 +91,7 @@ def test_values_that_are_taken_together_are_asked_for_once() -> None:
     policy = policy_of(columns={name: {"bounds": [0.0, 100.0]} for name in "xyz"})
     engine = attach(pyarrow.table({name: [1.0] for name in "xyz"}))
     query = {"statistic": "covariance", "columns": ("x", "y", "z")}
-    text = engine.write(statement_of([planned(policy, **query)])).text
+    text = engine.write(select_of([planned(policy, **query)])).text
     assert text.upper().count(" IS NULL") == 6  # each of three beside two others
 
 
@@ -109,7 +109,7 @@ def test_totals_are_of_rows_that_have_all_values(statistic: str) -> None:
     keys = [row // 32 for row in range(64)]
     engine = attach(pyarrow.table({**columns, "k": pyarrow.array(keys)}))
     plan = planned(policy, statistic=statistic, columns=("x", "y", "z"), by=("k",))
-    statement = engine.write(statement_of([plan]))
+    statement = engine.write(select_of([plan]))
     texts = [text for text in (statement.quick, statement.text) if text is not None]
     assert len(texts) == 2
     exponents = [int(value.args["exponent"]) for value in plan.values]

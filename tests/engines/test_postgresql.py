@@ -13,7 +13,7 @@ from leakcap.errors import DataError
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, attach
 from leakcap.release.engine.postgresql import PostgreSQL
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import exact, planned, policy_of
 
 CREATE = "CREATE TABLE odd (id int8, x float8, y float8, s float4, d text, k int8, f bool)"
@@ -192,7 +192,7 @@ def test_what_replaced_the_table_is_not_read(server: str, change: str, kind: str
     sql(server, f"CREATE {kind} mine.swapped AS SELECT 1::float8 AS x")
     engine = PostgreSQL(server, table="mine.swapped")
     assert counted(engine) == [[1]]
-    statement = engine.write(statement_of([planned(policy_of(), statistic="count")]))
+    statement = engine.write(select_of([planned(policy_of(), statistic="count")]))
     sql(server, "SET search_path = mine", *swaps)
     for ask in (lambda: engine.run(statement), engine.columns):
         with pytest.raises(DataError, match="replaced or altered since it was opened"):
@@ -249,7 +249,7 @@ def test_a_foreign_part_of_a_stored_table_is_refused(server: str, kind: str) -> 
         sql(server, "INSERT INTO parent VALUES (1)")
     engine = PostgreSQL(server, table="parent")
     assert counted(engine) == [[1]]
-    statement = engine.write(statement_of([planned(policy_of(), statistic="count")]))
+    statement = engine.write(select_of([planned(policy_of(), statistic="count")]))
     sql(server, f"CREATE FOREIGN TABLE far {kind} SERVER elsewhere OPTIONS (filename '/etc/hostname')")
     with pytest.raises(DataError, match="replaced or altered since it was opened"):
         engine.run(statement)

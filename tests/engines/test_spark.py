@@ -16,7 +16,7 @@ from leakcap.release.columns.typed import ExactSum, column, data_type
 from leakcap.release.engine.spark import Spark, spark_table
 from leakcap.release.engine.spark_sql import SparkSQL
 from leakcap.release.planning.plan import used_columns
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import exact, planned, policy_of
 
 SCHEMA = "id bigint, x double, y double, s float, d string, k bigint, f boolean"
@@ -122,7 +122,7 @@ def test_keys_that_are_not_public_are_dropped_after_the_addition(spark: Any) -> 
     data = arrow_table(random_rows(3, 40))
     engine = Spark(spark.createDataFrame(data.to_pylist(), schema="id long, x double, k long"))
     plan = planned(policy_of(), statistic="count", by=("k",))
-    text = engine.write(statement_of([plan])).text
+    text = engine.write(select_of([plan])).text
     early = text.replace("CASE WHEN COUNT(*) > 0 THEN", "").replace("ELSE FALSE END", "")
     assert early != text
 
@@ -155,7 +155,7 @@ def test_bytes_that_are_no_utf8_are_no_key_and_two_of_them_stay_two(spark: Any) 
     ) == [[1]]
     private = policy_of(columns={"d": {"keys": "private"}}, caps={"epsilon": 9.0, "delta": 0.5})
     plan = planned(private, statistic="count", by=("d",), delta=0.1)
-    groups = engine.run(engine.write(statement_of([plan]))).arrays[0].tolist()
+    groups = engine.run(engine.write(select_of([plan]))).arrays[0].tolist()
     assert sorted(groups) == ["a", "\ufffd6181", "\ufffdFE", "\ufffdFF"]
     people = policy_of(unit={"id": "id", "max_rows": 1}, columns={"d": {"keys": ["a"]}})
     assert exact(planned(people, statistic="distinct"), engine) == [[4]]

@@ -17,7 +17,7 @@ from leakcap.release.columns.typed import ExactSum, column
 from leakcap.release.dummy import dummy_engine
 from leakcap.release.engine import Doubles, Integers, duck
 from leakcap.release.planning.scan import scans_of
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import exact, planned, policy_of
 
 
@@ -26,7 +26,7 @@ def test_the_quick_statement_agrees_with_the_sure_one(seed: int) -> None:
     engine, quick = attach(arrow_table(random_rows(seed, 50))), 0
     for policy in POLICIES:
         for query in QUERIES:
-            statement = engine.write(statement_of([planned(policy, **query)]))
+            statement = engine.write(select_of([planned(policy, **query)]))
             if statement.quick is not None:
                 found = sorted(engine.aggregate(statement.quick, statement.seed), key=repr)
                 assert found == sorted(engine.aggregate(statement.text, statement.seed), key=repr)
@@ -82,7 +82,7 @@ def test_a_database_that_computes_otherwise_is_refused(monkeypatch: pytest.Monke
 def test_where_rounding_in_doubles_is_not_exact_there_is_no_quick_statement() -> None:
     engine = attach(arrow_table(random_rows(0, 5)))
     wide = policy_of(columns={"x": {"bounds": [1e15, 1e15 + 1]}})
-    statement = engine.write(statement_of([planned(wide, statistic="sum", column="x", epsilon=1e6)]))
+    statement = engine.write(select_of([planned(wide, statistic="sum", column="x", epsilon=1e6)]))
     assert statement.quick is None
 
 
@@ -157,7 +157,7 @@ def test_no_statement_about_squares_reads_a_large_table_twice(statistic: str) ->
         columns={"x": {"bounds": [-3.0, 10.0]}, "y": {"bounds": [2.0, 8.0]}, "k": {"keys": [1, 2]}}
     )
     for by in ((), ("k",)):
-        statement = engine.write(statement_of([planned(policy, statistic=statistic, by=by, **asked)]))
+        statement = engine.write(select_of([planned(policy, statistic=statistic, by=by, **asked)]))
         assert statement.quick is not None
         found = engine.aggregate(statement.quick, statement.seed)
         assert None not in found[0]

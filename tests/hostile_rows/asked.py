@@ -18,7 +18,7 @@ from leakcap.release.measurements.measurement import Measurement, NoisyMeasureme
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import used_columns
 from leakcap.release.planning.scan import _sort
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from leakcap.release.statistics import statistics
 from release.world import policy_of
 
@@ -78,7 +78,7 @@ def asked(engine: Engine, asked_: Sequence[Plan], copies: int) -> Iterator[tuple
         together = [_split(plan, copies) for plan in group]
         found: list[list[Totals]] = [[{} for _ in range(copies)] for _ in group]
         width = len(group[0].cells.axes)
-        for copy, *rest in engine.run(engine.write(statement_of(together, "5eed"))).rows():
+        for copy, *rest in engine.run(engine.write(select_of(together, "5eed"))).rows():
             cell, sums = tuple(rest[:width]), rest[width:]
             for place, plan in enumerate(group):
                 mine, sums = sums[: len(plan.parts)], sums[len(plan.parts) :]

@@ -22,7 +22,7 @@ from leakcap.release.engine.lowering import cast
 from leakcap.release.plan import Plan
 from leakcap.release.planning import statements
 from leakcap.release.planning.plan import in_order, read_totals
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import _engine, planned, policy_of, table
 
 OTHERS: list[dict[str, Any]] = [{"id": 8, "x": 1.0, "d": "a"}, {"id": 9, "x": 99.0, "d": "b"}]
@@ -55,7 +55,7 @@ def totals(plan: Plan, rows: list[dict[str, Any]], seed: str) -> list[list[int]]
     engine = _engine()
     engine._connection.register(SOURCE, table([*OTHERS, *({**row, "id": 1} for row in rows)]))
     engine._types = None
-    found = in_order(plan, engine.run(engine.write(statement_of([plan], seed))))
+    found = in_order(plan, engine.run(engine.write(select_of([plan], seed))))
     return [column.tolist() for column in read_totals(plan, found)]
 
 
@@ -170,7 +170,7 @@ def test_one_window_chooses() -> None:
     engine = attach(data)
     for most in ((1, None), (3, 2)):
         plan = planned(people("add-remove-one", *most), statistic="sum", column="x", by=("d",))
-        statement = engine.write(statement_of([plan], "5eed"))
+        statement = engine.write(select_of([plan], "5eed"))
         ((_, explained),) = engine.aggregate(f"EXPLAIN (FORMAT json) {statement.quick}", statement.seed)
         assert explained.count('"WINDOW"') == 1
 
@@ -187,7 +187,7 @@ def kept(seed: str, people_: int = 400, **unit: Any) -> list[str]:
     })  # fmt: skip
     plan = planned(policy, statistic="count", by=("d",))
     engine = attach(pyarrow.table(data))
-    return read_totals(plan, engine.run(engine.write(statement_of([plan], seed))))[0].tolist()
+    return read_totals(plan, engine.run(engine.write(select_of([plan], seed))))[0].tolist()
 
 
 @pytest.mark.parametrize("seed", ["", "5eed", "another"])

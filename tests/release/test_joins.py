@@ -21,7 +21,7 @@ from leakcap.release.engine.base import SqlStatement
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, read_totals, used_columns
 from leakcap.release.planning.price import price_of
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 
 Rows = list[dict[str, Any]]
 COLUMNS: dict[str, Any] = {
@@ -89,7 +89,7 @@ def totals(plan: Plan, visits: Rows, people: Rows) -> list[list[int]]:
     one._types = None
     if id(plan) not in WRITTEN:
         WRITTEN.clear()
-        WRITTEN[id(plan)] = plan, one.write(statement_of([plan], "seed"))
+        WRITTEN[id(plan)] = plan, one.write(select_of([plan], "seed"))
     return [column.tolist() for column in read_totals(plan, one.run(WRITTEN[id(plan)][1]))]
 
 
@@ -379,5 +379,5 @@ def test_the_columns_that_are_checked_are_those_that_the_statement_reads() -> No
         {"statistic": "median", "column": "people.age", "join": ["people"], "where": "people.sex = 'f'"},
     ):
         plan = plan_query(query_from({"name": "q", "epsilon": 1.0, **asked}), policy)
-        read = {node.this.name for node in statement_of([plan], "seed").find_all(ReadColumn, Quantize)}
+        read = {node.this.name for node in select_of([plan], "seed").find_all(ReadColumn, Quantize)}
         assert (read & {*plan.policy.columns}) - keys <= {*used_columns(plan)} <= read, asked

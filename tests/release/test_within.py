@@ -14,7 +14,7 @@ from leakcap.release import attach
 from leakcap.release.columns.grid import grid_for
 from leakcap.release.engine.within import ball
 from leakcap.release.planning.plan import read_totals
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import planned, policy_of
 
 NUMBERS = st.one_of(
@@ -93,7 +93,7 @@ def test_the_engine_sums_what_fractions_say(low: float, high: float) -> None:
             bound = grid.high if x > 0 else grid.low
             exact += bound if inside is None else round(inside / grid.step)
     engine = attach(pyarrow.table({"x": values}))
-    written = engine.write(statement_of([plan]))
+    written = engine.write(select_of([plan]))
     assert "ABS" in written.text
     assert read_totals(plan, engine.run(written))[0].tolist() == [exact]
     for text in (written.text, written.quick):

@@ -12,7 +12,7 @@ from leakcap.release.columns.typed import SOURCE
 from leakcap.release.engine.base import Columns, SqlStatement
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import in_order, plan_query, read_totals
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 
 COLUMNS: dict[str, Any] = {
     "x": {"bounds": [-3.0, 10.0]},
@@ -55,7 +55,7 @@ def planned(policy: Any, **fields: Any) -> Plan:
 
 def exact(plan: Plan, engine: Engine) -> list[list[int]]:
     """The exact integers of every part, as they are before noise."""
-    return _read(plan, engine.run(engine.write(statement_of([plan]))))
+    return _read(plan, engine.run(engine.write(select_of([plan]))))
 
 
 def _read(plan: Plan, found: Columns) -> list[list[int]]:
@@ -70,7 +70,7 @@ def answers(plan: Plan, data: pyarrow.Table) -> list[list[int]]:
     """
     schema = data.schema.serialize().to_pybytes()
     if (id(plan), schema) not in _WRITTEN:
-        _WRITTEN[id(plan), schema] = plan, _shown(data).write(statement_of([plan]))
+        _WRITTEN[id(plan), schema] = plan, _shown(data).write(select_of([plan]))
     _, statement = _WRITTEN[id(plan), schema]
     if data.num_rows > FEW:
         return _read(plan, _shown(data).run(statement))

@@ -13,7 +13,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import Query, load_policy
 from leakcap.release.engine import Integers
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from leakcap.release.sql.select import sql_queries
 
 POLICY = load_policy(
@@ -205,7 +205,7 @@ def test_garbage_raises_nothing_else_and_never_reaches_the_engine(words: list[st
     except InvalidQuery:
         return
     for query in queries:
-        written = Integers({}).lower(statement_of([plan_query(query, POLICY)])).sql("duckdb")
+        written = Integers({}).lower(select_of([plan_query(query, POLICY)])).sql("duckdb")
         assert written.count("JOIN") == len(query.join)
         assert ";" not in written
         assert "--" not in written

@@ -16,7 +16,7 @@ from leakcap.release.conditions.condition import to_text
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.engine import Integers
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from leakcap.release.sql.select import sql_queries
 
 POLICY = load_policy(
@@ -272,5 +272,5 @@ def test_garbage_is_refused_and_never_reaches_an_engine(text: str) -> None:
         assert {query.column, *query.by} <= {None, *POLICY.columns}
         plan = plan_query(query, POLICY)
         assert not re.search(
-            "read_csv|passwd|PRAGMA|COPY|::", Integers({}).text(statement_of([plan])), re.IGNORECASE
+            "read_csv|passwd|PRAGMA|COPY|::", Integers({}).text(select_of([plan])), re.IGNORECASE
         )

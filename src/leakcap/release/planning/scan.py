@@ -17,7 +17,7 @@ from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import codes_of, in_order, read_totals
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from leakcap.release.query import QueryFields
 
 __all__ = ["Scan", "scans_of"]
@@ -77,7 +77,7 @@ def scans_of(plans: Sequence[Plan], engine: Engine, seed: str = "") -> list[Scan
 
 def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engine, seed: str) -> Scan:
     chosen = tuple(plans[same[0]] for same in places)
-    return Scan(tuple(places), chosen, engine.write(statement_of(chosen, seed)))
+    return Scan(tuple(places), chosen, engine.write(select_of(chosen, seed)))
 
 
 def _sort(plan: Plan) -> object:

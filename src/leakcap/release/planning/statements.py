@@ -30,12 +30,12 @@ from leakcap.release.measurements.aggregates import People
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
-__all__ = ["columns_in", "rows_of", "statement_of", "units_statement"]
+__all__ = ["columns_in", "rows_of", "select_of", "units_statement"]
 
 _ROWS, _GROUPS = 1, 2
 
 
-def statement_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
+def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     """One statement for plans over the same cells and condition, so that the table is read once for all.
 
     `seed` is the ledger's secret, by which rows of a unit that has too many are chosen.
