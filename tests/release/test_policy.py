@@ -30,7 +30,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown field": ({"epsilom": 1}, "`epsilom` of `policy` is not a known field"),
     "unknown cap": ({"caps": {"epsilon": 1.0, "gamma": 1}}, "`caps.gamma`"),
     "unknown column field": (column(bounds=[0, 1], typo=1), "`columns.c.typo`"),
-    "no epsilon": ({"caps": {"delta": 0.0}}, "`caps.epsilon` of `policy` is missing"),
+    "no epsilon": ({"caps": {"delta": 0.0}}, "`caps` of `policy`: `epsilon` is missing; or give `rho`"),
     "epsilon 0": ({"caps": {"epsilon": 0}}, "`caps.epsilon`"),
     "epsilon ∞": ({"caps": {"epsilon": math.inf}}, "finite"),
     "epsilon NaN": ({"caps": {"epsilon": math.nan}}, "`caps.epsilon`"),

@@ -33,9 +33,10 @@ def ask_to_pay(epsilon: float | None, balances: Sequence[Balance], *, yes: bool,
     """Go on only with `yes`, or where somebody at a terminal agrees; `epsilon` is what would be paid."""
     if yes:
         return
-    left = balances[0].left or 0.0
+    left = balances[0].left
     price = "again" if epsilon is None else f"ε = {epsilon:.6g}"
-    told = f"--fresh pays {price} for new noise, of {left:.6g} left. Without it, recorded answers are free."
+    of = "" if left is None else f", of {left:.6g} left"
+    told = f"--fresh pays {price} for new noise{of}. Without it, recorded answers are free."
     if json_ or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidParameter(f"{told} Nobody can be asked here: say --yes. Nothing was spent.")
     if not typer.confirm(f"{told} Pay?", err=True):

@@ -32,8 +32,8 @@ def charge_of(plan: SlotPlan, alpha: float | None) -> Ticks:
     added = _added(plan, alpha)
     loss = _together(plan) if plan.delta else None
     together = math.inf if loss is None else loss.epsilon_both(_inner_delta(plan)).upper
-    if math.isinf(together):
-        return added
+    if together > LARGEST:
+        return added  # beyond what a ledger counts
     # The last tick is for discrete noise, which is a function of Gaussian noise but for next to nothing.
     rounded = -(-(math.ceil(Fraction(together) * TICKS_PER_UNIT) + 1) // _ROUNDED) * _ROUNDED
     if added.epsilon is not None and rounded >= added.epsilon:

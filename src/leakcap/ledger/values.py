@@ -90,8 +90,16 @@ class Spend:
         if isinstance(self.rho, _NotStated):
             ticks = spend_ticks(countable(self._implied_rho()))
             object.__setattr__(self, "rho", math.inf if ticks is None else units_spent(ticks))
-        if self.rho != math.inf:
-            self._amount("rho", LARGEST)
+        elif self.rho != math.inf:
+            self._check_rho()
+
+    def _check_rho(self) -> None:
+        """What ε alone implies may not be stated lower: `verify` would find it."""
+        self._amount("rho", LARGEST)
+        alone = not self.event and self.curve is None and math.isfinite(self.epsilon)
+        least = rho_of_pure(self.epsilon) * (1 - 1e-9) if alone else 0.0
+        rule = "be no less than what `epsilon` implies, ε·tanh(ε/2), without an event or a curve"
+        require(self.rho + 1e-12 >= least, "rho", "Spend", rule, self.rho, "Leave it out.")
 
     @property
     def event_text(self) -> str:

@@ -15,6 +15,9 @@ from leakcap.policy.validation import Strict
 
 __all__ = ["EachPeriod", "PolicyCaps", "PolicyLimits", "coin_flip_epsilon"]
 
+_PROMISES = ("epsilon", "rho", "nats_per_person", "nats_level")
+"""Caps of which one on everything is a promise to each person."""
+
 
 class PolicyLimits(Strict):
     """Caps on one account: an analyst's, a period's.
@@ -22,7 +25,7 @@ class PolicyLimits(Strict):
     With a `delta` above 0 all answers together are (ε, δ)-DP: their Rényi curves are added up. Answers with a
     δ of their own may use `delta_of_answers` of it (half, where it is left out), adding up the rest; `order`
     is the one order that is looked at, named beforehand (all of them, where it is left out). `rho` caps
-    zero-concentrated privacy (zCDP), which adds up.
+    zero-concentrated privacy (zCDP), which adds up; without a `delta` beside it nothing may have one.
     """
 
     epsilon: float | None = Field(default=None, gt=0.0, le=1e6)
@@ -61,7 +64,8 @@ class EachPeriod(PolicyLimits):
 
 
 class PolicyCaps(PolicyLimits):
-    """The most that may ever be learned: `epsilon` always, other currencies where the owner wants them.
+    """The most that may ever be learned: `epsilon`, or `rho`, `nats_per_person` or `nats_level` in its place;
+    other currencies where the owner wants them.
 
     `coin_flip` says ε in odds: no guess between two equally likely possibilities about a person is right more
     often than this, after all answers together. A `delta` takes its part of it; left out it is then 0.
@@ -72,7 +76,6 @@ class PolicyCaps(PolicyLimits):
     that `unit.caps` names. A cap is worth the largest level that is not above it.
     """
 
-    epsilon: float = Field(gt=0.0, le=1e6)
     coin_flip: float | None = Field(default=None, gt=0.5, lt=1.0)
     alpha: float | None = Field(default=None, ge=1 + 1e-6, le=1e6)
     each_analyst: PolicyLimits | None = None
@@ -106,12 +109,28 @@ class PolicyCaps(PolicyLimits):
         return levels
 
     @model_validator(mode="after")
+    def _check_promise(self) -> Self:
+        """One cap on everything has to bound what all answers tell about a person."""
+        if all(getattr(self, name) is None for name in _PROMISES):
+            raise ValueError("`epsilon` is missing; or give `rho`, `nats_per_person` or `nats_level`")
+        if self.epsilon is None and self.each_person is not None:
+            raise ValueError("`each_person` needs `epsilon`: people's own caps are on ε")
+        return self
+
+    @model_validator(mode="after")
     def _check_level(self) -> Self:
         parts = [self, self.each_analyst, self.each_period, *self.analysts.values()]
         capped = any(part is not None and part.nats_level is not None for part in parts)
         if capped and self.alpha is None:
             raise ValueError("`alpha`, the level of `nats_level`, is missing")
         return self
+
+    @property
+    def has_room_for_gaussian(self) -> bool:
+        """Whether answers without an ε of their own fit: a cap on ε reads it off the curves, or there is
+        none; and ε is said at a δ."""
+        together = self.ledger_caps().delta_together > 0.0
+        return together or (self.epsilon is None and bool(self.delta))
 
     def ledger_caps(self) -> Caps:
         """The caps as the ledger keeps them."""

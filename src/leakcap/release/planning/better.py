@@ -47,7 +47,9 @@ def share_of_caps(plan: Plan) -> tuple[Fraction, str]:
         for name, ask, cap in zip(AMOUNTS, asked.numbers, caps.numbers, strict=False)
         if name != "epsilon" and cap and ask
     ]
-    return max([(_of_epsilon(asked, caps), "epsilon"), *shares])
+    if caps.epsilon is not None:
+        shares.append((_of_epsilon(asked, caps), "epsilon"))
+    return max(shares)
 
 
 def _of_epsilon(asked: Ticks, caps: Ticks) -> Fraction:
@@ -102,8 +104,8 @@ def _planned(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan | Non
 
 def _open_to_both(query: QueryFields, policy: Policy) -> bool:
     """Whether Gaussian noise has a place beside Laplace noise, private keys aside."""
-    together = policy.caps.ledger_caps().delta_together > 0.0
-    return statistic_of(query).has_noise and together and not policy.caps.each_person and query.slot is None
+    room = policy.caps.has_room_for_gaussian and not policy.caps.each_person
+    return statistic_of(query).has_noise and room and query.slot is None
 
 
 def better_plan(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan:

@@ -93,11 +93,12 @@ def plan_query(query: QueryFields, policy: Policy) -> Plan:
 
 def plan_at(query: QueryFields, policy: Policy, offer: Offer | None) -> Plan:
     """The plan of a query whose noise is known, for what it offers, or for this offer in its place."""
-    if query.epsilon is not None and query.epsilon > LARGEST:
-        raise InvalidQuery(
-            f"`epsilon` of query `{query.name}` must be at most {LARGEST:,}, which is no protection at all. "
-            f"Got {query.epsilon!r}."[:200]
-        )
+    for money, price in (("epsilon", query.epsilon), ("rho", query.rho)):
+        if price is not None and price > LARGEST:
+            raise InvalidQuery(
+                f"`{money}` of query `{query.name}` must be at most {LARGEST:,}, which is no protection at "
+                f"all. Got {price!r}."[:200]
+            )
     if query.join:
         policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
     if query.delta is not None:
@@ -166,7 +167,7 @@ def _check_noise(query: QueryFields, policy: Policy, *, open_: bool) -> None:
     if open_:
         raise InvalidQuery(f"{owner} must be laplace, or left out, where groups have private keys.")
     # From a slot it is paid for already, at the plan's own δ.
-    if not (policy.caps.ledger_caps().delta_together or (query.slot and policy.caps.delta)):
+    if not (policy.caps.has_room_for_gaussian or (query.slot and policy.caps.delta)):
         raise InvalidQuery(
             f"{owner} must be laplace, or left out: Gaussian noise needs a δ for all answers together, and "
             "the policy's `caps` leave none (`delta`). Only the owner can allow one."

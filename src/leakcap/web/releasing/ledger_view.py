@@ -204,7 +204,8 @@ def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
             rows.append(row)
     rows.insert(0, {"n": 0, "epsilon": 0.0, "which": "spent", "query": "", "time": ""})
     cap = policy.caps.epsilon
-    rows += [{"n": n, "epsilon": cap, "which": "cap", "query": "", "time": ""} for n in (0, len(entries))]
+    ends = (0, len(entries)) if cap is not None else ()
+    rows += [{"n": n, "epsilon": cap, "which": "cap", "query": "", "time": ""} for n in ends]
     spec = chart(
         200,
         data={"values": rows},
@@ -228,5 +229,7 @@ def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
     first, last = entries[0].time, entries[-1].time
     when = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B %Y} to {last:%-d %B %Y}"
     many = "one release" if len(entries) == 1 else f"{len(entries):,} releases"
-    text = f"{many}, {when} (UTC): ε = {sum_text(spent)} spent of {at_least(cap)}."
+    text = (
+        f"{many}, {when} (UTC): ε = {sum_text(spent)} spent{'' if cap is None else f' of {at_least(cap)}'}."
+    )
     return Figure("spent", "The budget over time", text, text, spec)
