@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Decimal
 
 from leakcap.numeric.rounding import ceil_to
 
-__all__ = ["at_most", "percent", "times"]
+__all__ = ["at_most", "error_text", "percent", "times"]
 
 
 def at_most(value: float, digits: int = 3) -> str:
@@ -27,6 +27,19 @@ def at_most(value: float, digits: int = 3) -> str:
     if decimals > 12:
         return f"{_small(value, decimals):.{digits - 1}e}"
     return f"{ceil_to(value * (1 - 1e-13), decimals):.{decimals}f}"
+
+
+def error_text(value: float) -> str:
+    """How far an answer may be off: three digits, rounded up, without needless zeros; thousands apart.
+
+    >>> error_text(30.0), error_text(3155.2), error_text(0.01234)
+    ('30', '3,160', '0.0124')
+    """
+    if not 0.0 < value < math.inf:
+        return at_most(value)
+    exact = Decimal(repr(float(value))) * (1 - Decimal("1e-13"))
+    step = Decimal(1).scaleb(exact.adjusted() - 2)
+    return f"{float(exact.quantize(step, ROUND_CEILING)):,.12g}"
 
 
 def _upward(value: float, decimals: int) -> float:

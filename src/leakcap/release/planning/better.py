@@ -25,7 +25,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of
-from leakcap.statement.wording import at_most
+from leakcap.statement.wording import error_text
 
 __all__ = ["Way", "better_plan", "share_of_caps", "ways_of"]
 
@@ -121,7 +121,7 @@ def better_plan(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan:
     gaussian = _gaussian(replace(query, noise="gaussian"), policy, share, plan_at)
     errors = [statistic_of(plan.query).expected(plan).error for plan in (laplace, gaussian)]
     plan, name = (gaussian, "gaussian") if errors[1] < errors[0] else (laplace, "laplace")
-    own, other = map(at_most, (min(errors), max(errors)))
+    own, other = map(error_text, (min(errors), max(errors)))
     why = f"{name}: ± {own} where the other has ± {other}, for as much of the `{cap}` cap"
     return _named(plan, query, why)
 

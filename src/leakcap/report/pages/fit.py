@@ -19,7 +19,7 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.sections import EPSILON, PERSON, gains_section, headline, price_cells, statement_section
-from leakcap.report.words.publication import number
+from leakcap.report.words.publication import estimated
 from leakcap.report.words.wording import signed, sum_text
 from leakcap.statement.restated import restated
 
@@ -88,12 +88,7 @@ def _published(fit: FittedRecord) -> list[Cards | TextTable | Paragraph]:
 
 
 def _row(one: CoefficientRecord) -> tuple[Text, ...]:
-    if one.interval is None:
-        return one.name, number(one.value), "unknown"
-    low, high = one.interval
-    if low is None or high is None:
-        return one.name, number(one.value), "anything: the noise hides it"
-    return one.name, number(one.value), f"{signed(low, upward=False)} to {signed(high, upward=True)}"
+    return one.name, *estimated(one.value, one.interval)
 
 
 def _asked(fit: FittedRecord) -> list[Paragraph]:

@@ -12,7 +12,7 @@ from leakcap.plain import plain
 from leakcap.report.records import CapRecord, FittedRecord
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
-from leakcap.report.words.publication import number
+from leakcap.report.words.publication import estimated
 from leakcap.statement.record import StatementRecord
 from leakcap.statement.restated import restated
 
@@ -27,9 +27,8 @@ def print_fit(console: Console, fit: FittedRecord, total: StatementRecord, caps:
     console.print(Text(fit.model, style="bold"))
     table = _table("", "value", "interval")
     for one in fit.coefficients:
-        table.add_row(
-            Text(plain(one.name)), Text(number(one.value), style="bold " + _ACCENT), _ends(one.interval)
-        )
+        value, interval = estimated(one.value, one.interval)
+        table.add_row(Text(plain(one.name)), Text(value, style="bold " + _ACCENT), interval)
     console.print(table)
     console.print(Text(f"Intervals: {fit.intervals}. Noise: {fit.noise}.", style=_SOFT))
     console.print()
@@ -68,15 +67,6 @@ def _orders(fit: FittedRecord) -> Table:
 
 def _nats(value: float | None) -> str:
     return "no bound" if value is None else f"{value:.6g}"
-
-
-def _ends(interval: tuple[float | None, float | None] | None) -> str:
-    if interval is None:
-        return "unknown"
-    low, high = interval
-    if low is None or high is None:
-        return "anything: the noise hides it"
-    return f"{number(low)} to {number(high)}"
 
 
 def _table(*titles: str) -> Table:

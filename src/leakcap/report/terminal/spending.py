@@ -196,7 +196,9 @@ def caps_table(caps: Sequence[CapRecord]) -> Table:
         full = _WIDTH if share == 1.0 else min(_WIDTH - 1, math.ceil(share * _WIDTH))
         bar = Text("█" * full, style=_WARM if share > 0.8 else _FILL)
         bar.append("░" * (_WIDTH - full), style=_SOFT)
-        left = "" if cap.left is None else at_least(cap.left)
+        # A δ has so many zeros that its last digits say nothing.
+        digits = 3 if cap.cap == "delta" else 6
+        left = "" if cap.left is None else at_least(cap.left, digits)
         table.add_row(name, _amount(spent), left, at_least(cap.limit), bar)
     return table
 

@@ -17,8 +17,8 @@ from leakcap.report.plots.release import label
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.words.crossed import crossed_table
 from leakcap.report.words.promises import not_counted, protects
-from leakcap.report.words.publication import ROUNDED, may_come, off_by, scales, shared
-from leakcap.report.words.wording import in_short, sum_text, to_its_noise
+from leakcap.report.words.publication import CAPS, ROUNDED, cap_name, may_come, off_by, scales, shared
+from leakcap.report.words.wording import at_least, in_short, sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
 if TYPE_CHECKING:
@@ -201,10 +201,25 @@ def print_preview(console: Console, record: PlanRecord) -> None:
         console.print(Text(plain(record.offered), style=_SOFT))
     total = record.together.exposure
     with_slack = f" with δ = {total.delta:g}" if total.delta else ""
-    words = f"All together ε = {total.epsilon:g}{with_slack}. Nothing was read and nothing was spent."
-    for told in (words, not_counted(record.policy)):
+    words = f"All together ε = {total.epsilon:g}{with_slack}{_of_the_cap(record)}."
+    for told in (f"{words} Nothing was read and nothing was spent.", not_counted(record.policy)):
         if told:
             console.print(Text(plain(told), style=_SOFT))
+
+
+def _of_the_cap(record: PlanRecord) -> str:
+    """What a cap on all answers together would be charged, which is another number than the statement's."""
+    for cap in record.caps:
+        name = cap_name(cap.cap, cap.unit)
+        if (
+            cap.cap == "epsilon"
+            and name != CAPS["epsilon"]
+            and cap.limit is not None
+            and cap.spent is not None
+        ):
+            taken = f"{sum_text(cap.spent)} of the {at_least(cap.limit)}"
+            return f", which is what the statement says; of the cap on {name}, {taken} would be used"
+    return ""
 
 
 def _nats(value: float | None) -> str:

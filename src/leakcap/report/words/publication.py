@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from leakcap.report.words.wording import sum_text
+from leakcap.report.words.wording import sum_text, to_its_noise
 from leakcap.statement import Statement
 
-__all__ = ["CAPS", "ROUNDED", "cap_name", "figure_held", "may_come", "number", "off_by", "scales", "shared"]
+__all__ = [
+    "CAPS",
+    "ROUNDED",
+    "cap_name",
+    "estimated",
+    "figure_held",
+    "may_come",
+    "number",
+    "off_by",
+    "scales",
+    "shared",
+]
 
 CAPS = {
     "epsilon": "ε per person",
@@ -66,6 +77,21 @@ def number(value: float) -> str:
     """
     whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
     return f"{int(value):,d}" if whole else f"{value:,.6g}"
+
+
+def estimated(value: float, interval: tuple[float | None, float | None] | None) -> tuple[str, str]:
+    """A number of a model and its interval, to the digits that its noise leaves; the ends rounded outward.
+
+    >>> estimated(12.271612, (-9.68412, 23.5726)), estimated(1.5, None)
+    (('12', '-10 to 24'), ('1.5', 'unknown'))
+    """
+    if interval is None:
+        return number(value), "unknown"
+    low, high = interval
+    if low is None or high is None:
+        return number(value), "anything: the noise hides it"
+    shown, low_text, high_text = to_its_noise(value, low, high)
+    return shown, f"{low_text} to {high_text}"
 
 
 def off_by(error: float) -> str:
