@@ -27,6 +27,10 @@ _READ: dict[type, tuple[str, ...]] = {
     # Only of a date's text: `conditions/dates.py`.
     exp.Cast: ("this", "to"),
     exp.DataType: ("this",),
+    # Only of a column of dates, in what is selected and GROUP BY: `sql/select.py`.
+    exp.TimestampTrunc: ("this", "unit"),
+    exp.Extract: ("this", "expression"),
+    exp.Var: ("this",),
     exp.Select: ("expressions", "from", "from_", "joins", "where", "group"),
     exp.Join: ("this", "on", "kind"),
     exp.Column: ("this", "table"),

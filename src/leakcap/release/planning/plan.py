@@ -22,6 +22,7 @@ from leakcap.release.columns.people import require_no_delta
 from leakcap.release.columns.typed import stored_column
 from leakcap.release.conditions.condition import named, to_text, to_tree
 from leakcap.release.conditions.where import parse_where
+from leakcap.release.conditions.worded import with_derived
 from leakcap.release.engine.base import Columns
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_of_rho
@@ -101,6 +102,8 @@ def plan_at(query: QueryFields, policy: Policy, offer: Offer | None) -> Plan:
             )
     if query.join:
         policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
+    if any("(" in name for name in (*query.by, *(query.columns or ()), query.column or "")):
+        query, policy = with_derived(query, policy)
     if query.delta is not None:
         require_no_delta(policy, query.name)
     condition = None if query.where is None else parse_where(query.where, policy)

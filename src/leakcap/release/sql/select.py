@@ -7,8 +7,10 @@ is not in this small grammar is refused where it stands. Nothing of the text goe
 comes out are names of the policy's columns, statistics, and a condition written anew from our own tree.
 
     statement  = SELECT item {"," item} FROM table [[AS] alias]
-                 [WHERE condition] [GROUP BY column {"," column}] [";"]
-    item       = column [[AS] alias] | aggregate [[AS] alias]
+                 [WHERE condition] [GROUP BY place {"," place}] [";"]
+    place      = key | alias | number
+    item       = key [[AS] alias] | aggregate [[AS] alias]
+    key        = column | DATE_TRUNC('month', column) | EXTRACT(YEAR FROM column)
     aggregate  = COUNT(*) | COUNT(DISTINCT id) | function(column)
     function   = COUNT | SUM | AVG | MEDIAN | VAR_POP | STDDEV_POP; of two columns COVAR_POP | CORR
 """
@@ -29,8 +31,9 @@ from leakcap.release.asking.budget import divided
 from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
-from leakcap.release.conditions.condition import to_text
+from leakcap.release.conditions.condition import named, to_text
 from leakcap.release.conditions.where import check_words
+from leakcap.release.conditions.worded import derived_name
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.queries import Query
 from leakcap.release.sql.tables import Scope, read_from
@@ -124,8 +127,10 @@ def sql_queries(
         raise words.refusal("nothing is counted, added up or averaged", items[0].start, _allowed())
     chosen_by = {"where": condition, "by": by, "join": scope.tables, "noise": noise}
     claims = _claims_of(len(asked), weights, error)
+    known = joined_policy(policy, scope.tables).columns
+    truths = {name for name, column in known.items() if column.kind == "boolean"}
     templates = [
-        _template(item, name, claim, chosen_by)
+        _template(item, name, claim, chosen_by, truth=item.column in truths)
         for item, name, claim in zip(asked, _query_names(asked), claims, strict=True)
     ]
     for item, template in zip(asked, templates, strict=True):
@@ -171,8 +176,8 @@ def _item(words: Words, node: exp.Expression, policy: Policy, scope: Scope, star
     if isinstance(node, exp.Alias):
         alias = words.alias(words.only(node, exp.Alias).args["alias"])
         node = node.this
-    if isinstance(node, exp.Column | exp.Star | exp.Literal):
-        name, spelled = _column(words, node, policy, scope)
+    if isinstance(node, exp.Column | exp.Star | exp.Literal | exp.TimestampTrunc | exp.Extract):
+        name, spelled = _key(words, node, policy, scope)
         columns = (name,)
     else:
         statistic, columns, spelled = _aggregate(words, node, policy, scope, start)
@@ -285,6 +290,26 @@ def _column(words: Words, node: exp.Expression, policy: Policy, scope: Scope) ->
     return name, spelled
 
 
+def _key(words: Words, node: exp.Expression, policy: Policy, scope: Scope) -> tuple[str, list[Spelled]]:
+    """A column, or a period or a part of one of dates, and its words."""
+    if not isinstance(node, exp.TimestampTrunc | exp.Extract):
+        return _column(words, node, policy, scope)
+    part = isinstance(node, exp.Extract)
+    held = words.only(node, exp.Extract if part else exp.TimestampTrunc)
+    unit = words.only(held.this if part else held.args.get("unit"), exp.Var).name
+    source, spelled = _column(words, held.expression if part else held.this, policy, scope)
+    start = words.start_of(node)
+    try:
+        name = derived_name(unit.lower(), source, joined_policy(policy, scope.tables), part=part)
+    except InvalidQuery as error:
+        raise words.refusal(str(error).rstrip("."), start) from None
+    if part:
+        wanted: list[Spelled] = [frozenset({"EXTRACT"}), "L_PAREN", frozenset({unit.upper()}), "FROM"]
+    else:
+        wanted = [frozenset({"DATE_TRUNC"}), "L_PAREN", "STRING", "COMMA"]
+    return name, [*wanted, *spelled, "R_PAREN"]
+
+
 def _condition(words: Words, policy: Policy, scope: Scope) -> str | None:
     where = words.tree.args.get("where")
     if where is None:
@@ -313,8 +338,10 @@ def _group_by(
         column = None if own or not isinstance(node, exp.Column) else aliases.get(node.name)
         if column is not None:
             spelled: list[Spelled] = [words.only(words.only(node, exp.Column).this, exp.Identifier)]
+        elif isinstance(node, exp.Literal) and not node.is_string:
+            column, spelled = _at(words, words.only(node, exp.Literal), items), ["NUMBER"]
         else:
-            column, spelled = _column(words, node, policy, scope)
+            column, spelled = _key(words, node, policy, scope)
         if column in by:
             raise words.refusal(f"GROUP BY names `{column}` twice", words.start_of(node))
         by.append(column)
@@ -322,6 +349,16 @@ def _group_by(
     if not by:
         raise words.unexpected(words.find(("GROUP_BY",)) + 1, "a column")
     return tuple(by), ["GROUP_BY", *_joined(lists)]
+
+
+def _at(words: Words, node: exp.Literal, items: Sequence[_Item]) -> str:
+    """The column that is selected at this place, from 1 on."""
+    place = int(node.this) if str(node.this).isdecimal() and len(str(node.this)) < 4 else 0
+    column = items[place - 1].column if 0 < place <= len(items) else None
+    if column is None or items[place - 1].statistic is not None:
+        start = words.start_of(node, words.place(words.find(("GROUP_BY",))))
+        raise words.refusal(f"no column is selected at place {str(node.this)[:20]}", start)
+    return column
 
 
 def _check_columns(words: Words, items: Sequence[_Item], by: Sequence[str]) -> None:
@@ -344,13 +381,21 @@ def _query_names(items: Sequence[_Item]) -> list[str]:
     return names
 
 
-def _template(item: _Item, name: str, claim: _Claim, chosen: Mapping[str, Any]) -> QueryTemplate:
+def _template(
+    item: _Item, name: str, claim: _Claim, chosen: Mapping[str, Any], *, truth: bool
+) -> QueryTemplate:
     column, condition = item.column, chosen["where"]
     if item.statistic == "count" and column is not None:
         quoted = '"' + column.replace('"', '""') + '"'
         present = f"{quoted} IS NOT NULL"
         condition, column = (f"({condition}) AND {present}" if condition else present), None
     content = {"name": name, "statistic": item.statistic, "column": column, **chosen, "where": condition}
+    if item.statistic == "mean" and truth:
+        # The mean of true and false is the share of true among the rows that have either.
+        quoted = named(column or "")
+        present = f"{quoted} IS NOT NULL"
+        where = f"({condition}) AND {present}" if condition else present
+        content |= {"statistic": "ratio", "column": None, "when": quoted, "where": where}
     if len(item.columns) == 2:
         content |= {"column": None, "columns": item.columns}
     weight, error = claim
