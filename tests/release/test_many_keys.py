@@ -9,7 +9,7 @@ import pytest
 
 from leakcap.release import attach, load_policy
 from leakcap.release.columns.typed import OneOf, column
-from leakcap.release.engine import Integers, duckdb_sql
+from leakcap.release.engine import Integers, lowering
 from leakcap.release.planning.plan import read_totals
 from leakcap.release.planning.statements import statement_of
 from release.world import planned
@@ -42,15 +42,15 @@ def counted(keys: list[Any], type_: pyarrow.DataType, seen: list[Any]) -> list[i
 @pytest.mark.parametrize("separators", ["\x1f", "\x1e\x1f", "\x1e"])
 def test_strange_texts_are_the_keys_that_they_are(separators: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a character between them that is in no key, with the first such one, and where there is none."""
-    monkeypatch.setattr(duckdb_sql, "_MANY", 1)
-    monkeypatch.setattr(duckdb_sql, "_BETWEEN", list(separators))
+    monkeypatch.setattr(lowering, "_MANY", 1)
+    monkeypatch.setattr(lowering, "_BETWEEN", list(separators))
     seen = [key for place, key in enumerate(STRANGE) for _ in range(place % 3)] + OTHERS * 2
     assert counted(STRANGE, pyarrow.string(), seen) == [place % 3 for place in range(len(STRANGE))]
 
 
 def test_a_character_that_is_in_a_key_is_not_put_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug takes it: the key falls apart."""
-    monkeypatch.setattr(duckdb_sql, "_MANY", 1)
+    monkeypatch.setattr(lowering, "_MANY", 1)
     keys = ["a", "b\x1fc"]
     assert counted(keys, pyarrow.string(), ["b\x1fc", "b", "c", "a"]) == [1, 1]
     split = Integers({}).one_of(column("k"), keys, "text").sql("duckdb")
@@ -59,7 +59,7 @@ def test_a_character_that_is_in_a_key_is_not_put_between_them(monkeypatch: pytes
 
 
 def test_integers_with_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_sql, "_MANY", 1)
+    monkeypatch.setattr(lowering, "_MANY", 1)
     keys = [0, -5, 7, 2**63 - 1, 1 - 2**63, 2**53 + 1]
     seen = [*keys, *keys, 1, 6, 2**53, -(2**63), None]
     assert counted(keys, pyarrow.int64(), seen) == [2] * len(keys)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
-from leakcap.policy.declared import Key
 from leakcap.release.columns.typed import Bin, ExactSum, column, data_type
 from leakcap.release.engine import moments, objects
 from leakcap.release.engine.bins import Even, even
@@ -21,9 +20,6 @@ from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, si
 __all__ = ["Doubles", "Integers"]
 
 _NUMBERS = INTEGERS | {"HUGEINT", "UBIGINT", "UHUGEINT", "DECIMAL", "BOOLEAN", "FLOAT"}
-# From so many keys on they are handed over as one text, with a character between them that is in none.
-_MANY = 1_000
-_BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
 _MAGIC = 1.5 * 2.0**52
 # Where doubles add up exactly for fewer rows of a cell than this, a reading of the table would often be lost.
 _FEW = 2**18
@@ -153,18 +149,12 @@ class Integers(Lowering):
         less = cast(exp.Paren(this=exp.LT(this=value.copy(), expression=edge)), "INTEGER")
         return exp.Paren(this=exp.Sub(this=cast(index, "INTEGER"), expression=less))
 
-    def one_of(self, value: exp.Expression, keys: Sequence[Key], kind: str) -> exp.Expression:
-        """Many keys as one text that DuckDB takes apart and joins with: as literals each would be a node of
-        the statement, here and there, and 10⁶ of them some GiB.
-        """
-        words = [str(key) for key in keys]
-        between = next((one for one in _BETWEEN if not any(one in word for word in words)), None)
-        if len(keys) < _MANY or between is None or kind not in ("text", "integer"):
-            return super().one_of(value, keys, kind)
-        written = [exp.Literal.string(between.join(words)), exp.Literal.string(between)]
-        parts = exp.Anonymous(this="STRING_SPLIT", expressions=written)
-        each: exp.Expression = exp.Anonymous(this="UNNEST", expressions=[parts])
-        each = cast(each, "BIGINT") if kind == "integer" else each
+    def in_text(
+        self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str
+    ) -> exp.Expression:
+        """A join with the keys."""
+        parts = cast(exp.Anonymous(this="STRING_SPLIT", expressions=[keys, between]), f"{type_}[]")
+        each = exp.Anonymous(this="UNNEST", expressions=[parts])
         return exp.In(this=value, query=exp.Select(expressions=[each]).subquery(copy=False))
 
     def rounded(self, value: exp.Expression) -> exp.Expression:

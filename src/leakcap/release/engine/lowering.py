@@ -39,6 +39,10 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
+# More keys than this are handed over as one text, with a character between them that is in none.
+_MANY = 1_000
+_BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
+_WRITTEN = {"text": "TEXT", "integer": "BIGINT"}
 _OWN = (
     ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, OneOf, KeyFilter, exp.Table,
 )  # fmt: skip
@@ -254,8 +258,22 @@ class Lowering(ABC):
         return cast(exp.Anonymous(this="BIT_COUNT", expressions=[value]), "BIGINT")
 
     def one_of(self, value: exp.Expression, keys: Sequence[Key], kind: str) -> exp.Expression:
-        """Whether a value is one of these keys."""
-        return exp.In(this=value, expressions=[literal(key, kind) for key in keys])
+        """Whether a value is one of these keys: many go as one text that the engine takes apart.
+
+        As literals each would be a node of the statement, here and there, and 10⁶ of them some GiB.
+        """
+        words = [str(key) for key in keys] if len(keys) > _MANY and kind in _WRITTEN else []
+        between = next((one for one in _BETWEEN if not any(one in word for word in words)), None)
+        if not words or between is None:
+            return exp.In(this=value, expressions=[literal(key, kind) for key in keys])
+        text, separator = exp.Literal.string(between.join(words)), exp.Literal.string(between)
+        return self.in_text(value, text, separator, _WRITTEN[kind])
+
+    @abstractmethod
+    def in_text(
+        self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str
+    ) -> exp.Expression:
+        """Whether the value is one of those that the text holds: found by its hash, not one by one."""
 
     def kept(self, test: exp.Expression) -> exp.Expression:
         """A test of a group's keys. An engine that moves it in front of the addition may."""

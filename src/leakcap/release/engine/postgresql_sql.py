@@ -93,6 +93,13 @@ class PostgreSQL15(Lowering):
         """BIT_COUNT of a bit string, which PostgreSQL has from version 14 on."""
         return exp.Anonymous(this="BIT_COUNT", expressions=[cast(value, "BIT(64)")])
 
+    def in_text(
+        self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str
+    ) -> exp.Expression:
+        """= ANY of a constant array, which the server hashes whatever its `work_mem`; not so a subquery."""
+        parts = cast(exp.Anonymous(this="STRING_TO_ARRAY", expressions=[keys, between]), f"{type_}[]")
+        return exp.EQ(this=value, expression=exp.Any(this=exp.Paren(this=parts)))
+
     def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
         """The hash of a record, under a key that is the hash of the unit under the seed.
 

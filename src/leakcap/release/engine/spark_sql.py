@@ -108,6 +108,14 @@ class SparkSQL(Lowering):
         rint = exp.Anonymous(this="RINT", expressions=[value])
         return cast(rint, "BIGINT")
 
+    def in_text(
+        self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str
+    ) -> exp.Expression:
+        """A join with the keys. SPLIT takes a pattern; a control character stands for itself in one."""
+        parts = cast(exp.Anonymous(this="SPLIT", expressions=[keys, between]), f"{type_}[]")
+        each = exp.Anonymous(this="EXPLODE", expressions=[parts])
+        return exp.In(this=value, query=exp.Select(expressions=[each]).subquery(copy=False))
+
     def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
         """XXHASH64, in which the hash of each column is the key of the next one's."""
         seed = cast(exp.Placeholder(this="seed"), "BIGINT")

@@ -191,21 +191,38 @@ def in_order(plan: Plan, found: Columns) -> Columns:
     """With cells of private keys in the order of the keys: nothing of what the table says but them."""
     if not plan.cells.open:
         return found
-    keys = list(zip(*(column.tolist() for column in codes_of(plan, found)), strict=True))
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+    order = _order(codes_of(plan, found))
     return Columns(tuple(column[order] for column in found.arrays))
 
 
-def read_totals(plan: Plan, found: Columns, *, before: int = 0) -> list[ExactIntegers]:
+def _order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Where the rows stand in the order of their keys, the first column first; no two rows have the same.
+
+    >>> _order([np.array([2, 1, 1]), np.array(["a", "b", "a"], dtype=object)]).tolist()
+    [2, 1, 0]
+    """
+    if all(column.dtype.kind in "ib" for column in keys):
+        return np.lexsort(keys[::-1])
+    rows: list[Any] = keys[0].tolist()
+    if len(keys) > 1:
+        rows = list(zip(*(column.tolist() for column in keys), strict=True))
+    return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
+
+
+def read_totals(
+    plan: Plan, found: Columns, places: NDArray[np.int64] | None = None, *, before: int = 0
+) -> list[ExactIntegers]:
     """For each part the clamped total of every cell: of all public ones, or of those that came back.
 
-    The totals stand after the cell's codes and after so many totals of other plans.
+    The totals stand after the cell's codes and after so many totals of other plans. `places` says which cell
+    each row of public keys is of, where that was found out for another plan.
     """
     codes = codes_of(plan, found)
     first = len(codes) + before
     totals = [exact_integers(column) for column in found.arrays[first : first + len(plan.parts)]]
     if not plan.cells.open:
-        totals = _placed(plan.cells.places(codes), totals, plan.cells.size)
+        own = plan.cells.places(codes) if places is None else places
+        totals = _placed(own, totals, plan.cells.size)
     return [clipped(total, part.total) for total, part in zip(totals, plan.parts, strict=True)]
 
 

@@ -42,11 +42,13 @@ class Scan:
 
     def run(self, engine: Engine) -> dict[int, Found]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
-        columns = in_order(self.plans[0], engine.run(self.statement))
-        codes, before = codes_of(self.plans[0], columns), 0
+        first = self.plans[0]
+        columns = in_order(first, engine.run(self.statement))
+        codes, before = codes_of(first, columns), 0
+        cells = None if first.cells.open else first.cells.places(codes)
         totals: dict[int, Found] = {}
         for places, plan in zip(self.places, self.plans, strict=True):
-            found = Found(codes, read_totals(plan, columns, before=before))
+            found = Found(codes, read_totals(plan, columns, cells, before=before))
             totals |= dict.fromkeys(places, found)
             before += len(plan.parts)
         return totals
