@@ -70,6 +70,19 @@ def test_a_person_with_more_rows_than_the_bound_is_found_wherever_the_row_is() -
     assert sorted(grouped) == [0, 1, 1]
 
 
+def test_where_there_are_few_groups_a_person_counts_in_each_of_theirs() -> None:
+    """No row is left out where nobody can be in more groups than the noise is for; beyond that some are."""
+    rows = [{"id": 1, "d": d} for d in "aaaaaaaabc"] + [{"id": 2, "d": "b"}, {"id": None, "d": "a"}]
+    for most, every in ((3, True), (9, True), (2, False)):
+        plan = planned(people(most), statistic="distinct", by=("d",))
+        assert plan.bounded is not every
+        (grouped,) = answers(plan, arrow(rows))
+        assert (grouped == [1, 2, 1]) is every
+        assert sum(grouped) <= 1 + min(most, 3)
+        (part,) = plan.parts
+        assert part.sensitivity == min(most, 3)
+
+
 def test_ids_are_told_apart_byte_by_byte() -> None:
     data = pyarrow.table({"id": ["a", "A", "a", " a", None, ""], "x": [1.0] * 6})
     policy = policy_of(columns={"x": COLUMNS["x"]}, unit={"id": "id", "max_rows": 5})

@@ -28,7 +28,9 @@ class Distinct(IntegerStatistic):
         return "count of people"
 
     def plan(self, asked: QueryContext) -> Plan:
-        """An id counts once in its cells. All together people need no bound on their rows."""
+        """An id counts once in its cells. Where nobody can be in too many of them, as in all of the table or
+        in few groups, no row is left out.
+        """
         policy, cells = asked.policy, asked.cells
         if policy.id_column is None:
             raise InvalidQuery(
@@ -38,7 +40,8 @@ class Distinct(IntegerStatistic):
         presence = Presence(0, 1, min(policy.groups_per_unit, cells.size), cells.size)
         people = measured("people", People(), presence, asked.offer, one_hot=True)
         id_ = ReadColumn(this=column(policy.id_column), kind="id")
-        return asked.plan([people], values=[id_], bounded=bool(cells.axes))
+        # Counted with all rows a unit adds 1 to each of its cells: as many as the price is for, at most.
+        return asked.plan([people], values=[id_], bounded=cells.size > policy.groups_per_unit)
 
     def prior_error(self, plan: Plan) -> float | None:
         """Half of all units."""
