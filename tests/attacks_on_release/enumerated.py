@@ -25,7 +25,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Column
 from leakcap.release import Query, attach
 from leakcap.release.columns.cells import Axis, Cells
-from leakcap.release.columns.typed import typed_column
+from leakcap.release.columns.derived import typed_column
 from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.plan import Plan

@@ -12,7 +12,7 @@ from leakcap.errors import DataError
 from leakcap.policy.declared import Column
 from leakcap.release import Engine
 from leakcap.release.columns.cells import Axis, Cells
-from leakcap.release.columns.typed import typed_column
+from leakcap.release.columns.derived import typed_column
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
 from leakcap.release.plan import Plan

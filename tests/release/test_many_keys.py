@@ -11,7 +11,7 @@ from leakcap.release import attach, load_policy
 from leakcap.release.columns.typed import OneOf, column
 from leakcap.release.engine import Integers, lowering
 from leakcap.release.planning.plan import read_totals
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 from release.world import planned
 
 STRANGE = [
@@ -29,7 +29,7 @@ def statement(keys: list[Any], type_: pyarrow.DataType, seen: list[Any]) -> tupl
     })  # fmt: skip
     plan = planned(policy, statistic="count", by=("g",))
     engine = attach(pyarrow.table({"g": pyarrow.array(seen, type_)}))
-    return plan, engine, engine.write(statement_of([plan]))
+    return plan, engine, engine.write(select_of([plan]))
 
 
 def counted(keys: list[Any], type_: pyarrow.DataType, seen: list[Any]) -> list[int]:
@@ -70,7 +70,7 @@ def test_many_keys_are_one_node_of_the_statement() -> None:
     keys = [f"postal code {number}" for number in range(5_000)]
     seen = [*keys[::2], "elsewhere", None]
     plan, engine, written = statement(keys, pyarrow.string(), seen)
-    tree = statement_of([plan])
+    tree = select_of([plan])
     assert sum(1 for _ in tree.walk()) < 100
     lowered = Integers({}).lower(tree)
     assert lowered.find(OneOf) is None
