@@ -3,10 +3,10 @@
 A spend says how far one unit of privacy is told apart from its neighbours. It stays a valid charge where the
 new policy protects the same unit, in the same sense: the same `unit`, the same owners of joined `tables`.
 
-- `max_rows` and `max_groups` of a unit with an id are no part of it. Neighbours differ in all rows of a
-  person, however many; an answer uses so many of them, chosen by the person's own rows and the ledger's seed
-  alone, and its noise covered that. Other rows chosen later are another question about the same person, and
-  ε adds up for every seed.
+- `max_rows`, `max_groups` and `row` of a unit with an id are no part of it. Neighbours differ in all rows of
+  a person, however many; an answer uses so many of them, chosen by the person's own rows and the ledger's
+  seed alone, and its noise covered that. Other rows chosen later are another question about the same person,
+  and ε adds up for every seed.
 - An order of Rényi divergence that is looked at alone (`caps.order`) was named before anything was asked.
 - A plan (`[[plan]]`) was paid for as it is; others may be added.
 - Bounds, keys, fills, columns, and the public number of units do not change what answers of before told.

@@ -32,14 +32,17 @@ _FIRST_CAPS = ("epsilon", "delta", "nats_per_person", "nats_table")
 class IdUnit(Strict):
     """The unit is a person with an id: all rows that carry it, of which at most `max_rows` are used.
 
-    With `max_groups` they are used in that many groups of a `by` at most. `caps` names the column in which
-    each person has a cap of their own, if there is one: see `PolicyCaps.each_person`.
+    With `max_groups` they are used in that many groups of a `by` at most. `row` names a column that tells the
+    rows of a person apart, by which those that are used are chosen: the same ones in every answer. `caps`
+    names the column in which each person has a cap of their own, if there is one: see
+    `PolicyCaps.each_person`.
     """
 
     id: str = Field(min_length=1)
     max_rows: int = Field(default=1, ge=1, le=10**6)
     max_groups: int | None = Field(default=None, ge=1, le=10**6)
     caps: str | None = Field(default=None, min_length=1)
+    row: str | None = Field(default=None, min_length=1)
 
 
 class RowUnit(Strict):
@@ -51,7 +54,9 @@ class RowUnit(Strict):
 def _told(unit: object) -> str:
     """Which of the two a unit is that is more than a word: a person with an id, unless it has only caps."""
     alone = (
-        isinstance(unit, Mapping) and "caps" in unit and not {"id", "max_rows", "max_groups"} & unit.keys()
+        isinstance(unit, Mapping)
+        and "caps" in unit
+        and not {"id", "max_rows", "max_groups", "row"} & unit.keys()
     )
     return "RowUnit" if alone or isinstance(unit, RowUnit) else "IdUnit"
 
@@ -118,7 +123,10 @@ class Policy(Strict):
     def _consistent(self) -> Self:
         check_names(self.columns)
         object.__setattr__(self, "columns", resolved(self.columns))
-        check_not_derived(self.columns, {"`unit.id`": self.id_column, "`unit.caps`": self.caps_column})
+        named = {"`unit.id`": self.id_column, "`unit.row`": self.row_key, "`unit.caps`": self.caps_column}
+        check_not_derived(self.columns, named)
+        if self.row_key is not None and self.row_key == self.id_column:
+            raise ValueError("`unit.row` must name another column than `unit.id`: one that tells rows apart")
         self._check_units()
         self._check_people()
         self._check_tables()
@@ -199,6 +207,11 @@ class Policy(Strict):
         return self.unit.id if isinstance(self.unit, IdUnit) else None
 
     @property
+    def row_key(self) -> str | None:
+        """The column that tells the rows of a person apart; None where the policy names none."""
+        return self.unit.row if isinstance(self.unit, IdUnit) else None
+
+    @property
     def caps_column(self) -> str | None:
         """The column of the caps that people bring themselves; None where they bring none."""
         return None if self.unit == "row" else self.unit.caps
@@ -218,7 +231,9 @@ class Policy(Strict):
         }
         if isinstance(content["unit"], dict):
             unit = content["unit"].items()
-            content["unit"] = {n: v for n, v in unit if n not in ("max_groups", "caps") or v is not None}
+            content["unit"] = {
+                n: v for n, v in unit if n not in ("max_groups", "caps", "row") or v is not None
+            }
         for column in content["columns"].values():
             if column["private"] is None:
                 del column["private"]

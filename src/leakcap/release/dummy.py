@@ -46,6 +46,8 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
         ids = np.arange(size) % units
         as_text = known is not None and known.kind == "text"
         columns[policy.id_column] = np.array([str(i) for i in ids], object) if as_text else ids
+    if policy.row_key is not None and policy.row_key not in columns:
+        columns[policy.row_key] = np.arange(size)
     if policy.caps_column is not None:
         # One cap for each unit, so that a dry run counts as many people at each level.
         levels = np.array(policy.caps.each_person or (), dtype=np.float64)

@@ -343,7 +343,8 @@ def dry_run(queries: Sequence[Query], policy: Policy, *, seed: int = 0) -> list[
 
 def _wanted(policy: Policy) -> dict[str, set[str]]:
     """The columns that a policy can have read, of the data and of each table."""
-    own = {*policy.columns, *(one for one in (policy.id_column, policy.caps_column) if one is not None)}
+    named = (policy.id_column, policy.row_key, policy.caps_column)
+    own = {*policy.columns, *(one for one in named if one is not None)}
     return {"": own, **{name: {*one.columns, one.key_column} for name, one in policy.tables.items()}}
 
 

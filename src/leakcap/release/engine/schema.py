@@ -57,6 +57,8 @@ def check_schema(
         require_column(columns, name, policy.columns[name].kind)
     if policy.id_column is not None:
         require_column(columns, policy.id_column, "an id")
+    if policy.row_key is not None:
+        require_column(columns, policy.row_key, "an id")
     if policy.caps_column is not None:
         require_column(columns, policy.caps_column, "number")
 

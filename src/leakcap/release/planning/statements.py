@@ -135,22 +135,25 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
     out because strangers would share one quota.
 
     Where groups are bounded too, a unit's groups are taken whole in the order of a hash, until groups or rows
-    are used up; where some rows of the last one are left over, the choice is among its rows.
+    are used up; where some rows of the last one are left over, the choice is among its rows. With a row key
+    the rows are taken in the order of its hash: see `_by_key`.
     """
     policy = plan.policy
     unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
     groups = _groups(plan)
     seen = [one for one in (_content(name, policy) for name in read) if one not in groups]
-    carried = tuple(dict.fromkeys((policy.id_column or "", *read)))
+    key = policy.row_key
+    carried = tuple(dict.fromkeys((policy.id_column or "", *([] if key is None else [key]), *read)))
     asked = columns_in([] if condition is None else [condition], policy)
-    source = _source(plan, tuple(dict.fromkeys((*read, *asked))))
+    source = _source(plan, tuple(dict.fromkeys((*carried[1:], *asked))))
     # By name: under a star, a column of the table could bear the name of a number and replace it.
-    start, place, size, first, rank = (
-        free_name(f"leakcap_{name}", carried) for name in ("start", "place", "size", "first", "rank")
+    start, place, size, first, rank, copy = (
+        free_name(f"leakcap_{name}", carried) for name in ("start", "place", "size", "first", "rank", "copy")
     )
     known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
     started = aliased(_start(unit, groups, seed), start)
-    rows = exp.Select(expressions=[*map(column, carried), started]).from_(source, copy=False)
+    same = [] if key is None else [aliased(_window(exp.RowNumber(), [unit, _key(key)], seen or [unit]), copy)]
+    rows = exp.Select(expressions=[*map(column, carried), started, *same]).from_(source, copy=False)
     rows = rows.where(known, *([] if condition is None else [condition]), copy=False)
     by_group = _hashed_order(column(start), groups)
     # Rows that tie are alike in all that is read: it does not matter which of them has which number.
@@ -160,7 +163,15 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
         aliased(_window(exp.Count(this=exp.Star()), [unit], by_group, alike=True), size),
     ]
     most = exp.Literal.number(policy.rows_per_unit)
-    if groups:
+    if key is not None:
+        order = [*by_group, *_by_key(unit, key, copy, seed)]
+        chosen[len(carried) :] = [aliased(_window(exp.RowNumber(), [unit], order), place)]
+        ranks = [aliased(_window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank)] if groups else []
+        chosen += ranks
+        kept: list[exp.Expression] = [exp.LTE(this=column(place), expression=most)]
+        if groups:
+            kept.append(exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit)))
+    elif groups:
         chosen += [
             column(start),
             aliased(_window(exp.Anonymous(this="RANK"), [unit], by_group), first),
@@ -181,6 +192,22 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
         return _beyond(plan.beyond, ranked, kept, [*map(column, carried)], [unit, *groups, *seen], place)
     units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
     return units.where(*kept, copy=False).subquery("units", copy=False)
+
+
+def _key(name: str) -> exp.Expression:
+    """The row key, read as ids are: two are equal only where they are the same value."""
+    return ReadColumn(this=column(name), kind="id")
+
+
+def _by_key(unit: exp.Expression, name: str, copy: str, seed: str) -> list[exp.Expression]:
+    """A keyed hash of the unit, the row key and which of the rows with this key it is, then these themselves.
+
+    It follows from the row alone, whatever a query reads: so of the rows that two queries ask about both keep
+    the same. Rows whose key is missing or not their own are numbered, in an order of what is read of them.
+    """
+    given = [_key(name), column(copy)]
+    hashed = Hashed(this=unit.copy(), expressions=given, purpose=_ROWS, seed=_number(seed))
+    return [hashed, *(one.copy() for one in given)]
 
 
 def _beyond(

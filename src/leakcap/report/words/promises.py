@@ -49,8 +49,11 @@ def used(policy: Policy) -> str:
     most = f"at most {rows:,} row{'s' * (rows > 1)} of one {person}"
     met = ", with at most one row of each joined table" if policy.tables else ""
     few = f", in at most {groups:,} group{'s' * (groups > 1)} where groups are asked for" * (groups < rows)
+    key = policy.row_key
+    others = "another answer may use others" if key is None else "of the same rows each answer uses the same"
+    by = "" if key is None else f" of {key}"
     return (
-        f"An answer uses {most}{met}{few}, chosen by a keyed hash; another answer may use others. A count "
+        f"An answer uses {most}{met}{few}, chosen by a keyed hash{by}; {others}. A count "
         f"of people without groups counts each {person} once, however many rows it has."
     )
 

@@ -1,0 +1,161 @@
+"""A row key in the policy: one choice of rows for a whole publication, on every engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pyarrow
+import pytest
+
+from leakcap.errors import DataError, InvalidPolicy
+from leakcap.release import Engine, PrivateTable, Query, attach, dry_run, load_policy
+from leakcap.release.engine.postgresql import PostgreSQL
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import scans_of
+from ledger.server import execute
+
+ENGINES = ["duckdb", "postgresql", pytest.param("spark", marks=pytest.mark.slow)]
+PEOPLE, MOST = 40, 10
+Row = tuple[int, str | None, str, float, float]
+"""Person, row key, ward, and two numbers that tell which of the person's rows it is, in opposite orders."""
+
+
+def rows_of_people(*, keys: str = "own") -> list[Row]:
+    """Up to ten rows each. Their keys are their own, missing, or the same for all."""
+    source = random.Random(4)
+    found = []
+    for person in range(PEOPLE):
+        for place in range(person % (MOST + 1)):
+            key = {"own": f"{person}-{place}", "missing": None, "same": "one"}[keys]
+            found.append((person, key, source.choice("ab"), float(2**place), float(2 ** (MOST - place))))
+    return found
+
+
+def policy(most: int = 3, *, key: str | None = "stay", groups: int | None = None) -> Any:
+    return load_policy({
+        "dataset": "t", "neighbours": "add-remove-one", "caps": {"epsilon": 1e6},
+        "unit": {"id": "id", "max_rows": most, "max_groups": groups, "row": key},
+        "columns": {
+            "id": {"keys": list(range(PEOPLE))}, "d": {"keys": ["a", "b"]},
+            "x": {"bounds": [0.0, 1024.0]}, "y": {"bounds": [0.0, 1024.0]},
+        },
+    })  # fmt: skip
+
+
+@contextmanager
+def holding(kind: str, rows: list[Row], request: Any) -> Iterator[Engine]:
+    """An engine over these rows in this order."""
+    if kind == "spark":
+        spark = request.getfixturevalue("spark")
+        yield attach(spark.createDataFrame(rows, "id bigint, stay string, d string, x double, y double"))
+    elif kind == "duckdb":
+        types = (pyarrow.int64(), pyarrow.string(), pyarrow.string(), pyarrow.float64(), pyarrow.float64())
+        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
+        yield attach(pyarrow.table(columns, names=["id", "stay", "d", "x", "y"]))
+    else:
+        server = request.getfixturevalue("server")
+        made = "id bigint, stay text, d text, x float8, y float8"
+        execute(server, f"DROP TABLE IF EXISTS keyed; CREATE TABLE keyed ({made})")
+        with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+            connection.cursor().executemany("INSERT INTO keyed VALUES (%s, %s, %s, %s, %s)", rows)
+        yield PostgreSQL(server, table="keyed")
+
+
+def totals(engine: Engine, rules: Any, seed: str = "5eed", **asked: Any) -> list[list[float]]:
+    """The exact totals of each part, cell by cell, in the unit of the column."""
+    plan = plan_query(Query(name="q", epsilon=1.0, **asked), rules)
+    found = scans_of([plan], engine, seed)[0].run(engine)[0]
+    return [[float(one * part.unit) for one in all_.tolist()] for all_, part in zip(found.totals, plan.parts, strict=True)]  # fmt: skip # noqa: E501
+
+
+def kept(engine: Engine, rules: Any, column: str, seed: str = "5eed", **asked: Any) -> list[set[int]]:
+    """Which rows of each person are used: their numbers, read off the sum of the powers of two."""
+    (sums,) = totals(engine, rules, seed, statistic="sum", column=column, by=("id",), **asked)
+    bits = [{place for place in range(MOST + 1) if round(one) >> place & 1} for one in sums]
+    return bits if column == "x" else [{MOST - place for place in mine} for mine in bits]
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_every_answer_uses_the_same_rows_whatever_it_reads(kind: str, request: Any) -> None:
+    rows = rows_of_people()
+    with holding(kind, rows, request) as engine:
+        by_x, by_y = (kept(engine, policy(), column) for column in "xy")
+        assert by_x == by_y
+        assert [len(mine) for mine in by_x] == [min(3, person % (MOST + 1)) for person in range(PEOPLE)]
+        wards: dict[tuple[int, int], str] = {(i, round(x).bit_length() - 1): d for i, _, d, x, _ in rows}
+        used = [wards[person, place] for person, mine in enumerate(by_x) for place in mine]
+        (counts,) = totals(engine, policy(), statistic="count", by=("d",))
+        assert counts == [used.count("a"), used.count("b")]
+        assert kept(engine, policy(), "x", "another") != by_x
+        # Without a row key the choice hangs on the columns that are read.
+        assert kept(engine, policy(key=None), "x") != kept(engine, policy(key=None), "y")
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_a_condition_keeps_what_is_left_of_the_wider_choice(kind: str, request: Any) -> None:
+    """Rows that are used of all and meet the condition are used of those that meet it, too."""
+    rows = rows_of_people()
+    fit = {(i, round(x).bit_length() - 1) for i, _, d, x, _ in rows if d == "a"}
+    with holding(kind, rows, request) as engine:
+        wide, narrow = kept(engine, policy(), "x"), kept(engine, policy(), "y", where="d = 'a'")
+        for person in range(PEOPLE):
+            mine = {place for place in wide[person] if (person, place) in fit}
+            assert mine <= narrow[person]
+            assert len(narrow[person]) == min(3, sum(i == person for i, _ in fit))
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("keys", ["missing", "same", "own"])
+@pytest.mark.parametrize("groups", [None, 1])
+def test_the_bound_holds_whatever_the_keys_are(
+    kind: str, keys: str, groups: int | None, request: Any
+) -> None:
+    rows = rows_of_people(keys=keys)
+    mixed = random.Random(9).sample(rows, len(rows))
+    for most in (1, 4):
+        with holding(kind, rows, request) as engine:
+            first = kept(engine, policy(most), "x")
+            grouped = totals(engine, policy(most, groups=groups), statistic="count", by=("id", "d"))[0]
+        assert [len(mine) for mine in first] == [min(most, person % (MOST + 1)) for person in range(PEOPLE)]
+        for person in range(PEOPLE):
+            own = grouped[2 * person : 2 * person + 2]
+            assert sum(own) <= most
+            assert sum(one > 0 for one in own) <= (groups or most)
+        with holding(kind, mixed, request) as engine:
+            assert kept(engine, policy(most), "x") == first
+
+
+@pytest.mark.parametrize("keys", ["missing", "own"])
+def test_a_rare_row_is_kept_as_often_as_any(keys: str) -> None:
+    """4,000 people with ten rows of which nine are alike: 400 ± 95 keep the tenth (five deviations)."""
+    people = 4_000
+    data = pyarrow.table({
+        "id": [i // 10 for i in range(10 * people)],
+        "stay": [None if keys == "missing" else i for i in range(10 * people)],
+        "r": [int(i % 10 == 3) for i in range(10 * people)],
+    })  # fmt: skip
+    if keys == "missing":
+        data = data.set_column(1, "stay", data["stay"].cast(pyarrow.int64()))
+    rules = load_policy({
+        "dataset": "t", "neighbours": "add-remove-one", "caps": {"epsilon": 1e6},
+        "unit": {"id": "id", "max_rows": 1, "row": "stay"}, "columns": {"r": {"keys": [0, 1]}},
+    })  # fmt: skip
+    (_, rare), = totals(attach(data), rules, statistic="count", by=("r",))  # fmt: skip
+    assert abs(rare - people / 10) <= 95
+
+
+def test_a_policy_names_a_column_that_is_there_and_no_id() -> None:
+    with pytest.raises(InvalidPolicy, match="another column than `unit"):
+        policy(key="id")
+    table = PrivateTable(pyarrow.table({"id": [1], "d": ["a"]}), policy=policy(), ledger="sqlite://")
+    with pytest.raises(DataError, match="The data has no column `stay`, which the policy names"):
+        table.count(epsilon=1.0)
+    assert table.ledger.totals().entries == 0
+    plain = policy(key=None)
+    assert '"row"' not in plain.text()  # policies without one keep their fingerprints
+    assert policy().fingerprint() != plain.fingerprint()
+    assert dry_run([Query(name="n", statistic="count", epsilon=1.0)], policy())
