@@ -126,6 +126,30 @@ def test_intervals_cover_on_hard_designs(kind: str) -> None:
             assert (counts["any_variance"] >= least).all(), (n, epsilon)
 
 
+@pytest.mark.parametrize("rows", [1, 4])
+def test_rows_of_a_person_that_are_alike_are_covered(rows: int) -> None:
+    """300 people with so many rows, all alike; 200 tables. False alarm: 10⁻⁶.
+
+    Planted: a policy that takes the four for people of their own, whose intervals hold too seldom.
+    """
+    unit = {"id": "person", "max_rows": rows}
+    plans = [
+        Moments.plan([(-1, 1), (-1, 1), (-3, 3)], policy_of(unit=one), epsilon=40.0 * 4, delta=0.0)
+        for one in (unit, "row")
+    ]
+    frame, runs = frame_of(plans[0], fit_intercept=True), 200
+    held = np.zeros((2, 3))
+    for seed in range(runs):
+        X, y = sample(5000 + seed, 300)
+        data = np.repeat(np.column_stack([X, np.clip(y, -3, 3)]), rows, axis=0)
+        for place, plan in enumerate(plans):
+            found = possible(plan.noisy(_totals(plan, data), SeededSource(seed)), plan, frame)
+            held[place] += inside(found.of(found.population, 0.95), TRUTH)
+    least = binom.ppf(ALARM / 6, runs, 0.95)
+    assert (held[0] >= least).all()
+    assert (held[1] < least).any() == (rows > 1)
+
+
 def test_equal_variances_where_they_are_not_are_caught() -> None:
     """The errors' spread is as x⁴: intervals that take it to be equal cover too seldom, the others do not."""
     counts = coverage("unequal", 300, 40.0, 0.0, 200)

@@ -9,10 +9,15 @@ Intervals: the true moments are the released ones less the noise, whose law is k
 take it off, keep what could be moments of a table (positive semidefinite), weigh it by the inverse of its
 smallest eigenvalue, and solve for the table's own coefficients, without a ridge. For the population add the
 sampling error of least squares: with equal variances, or as large as any variances could make it.
+
+Where a person has up to m rows, these may depend on each other in any way. For a linear form g of the scores
+x_i·e_i, (Σ g·x_i·e_i)² over the rows of one person is at most m times Σ (g·x_i·e_i)² (Cauchy and Schwarz), so
+the deviation is at most √m times that of independent rows, and attains it where a person's rows are alike.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,9 +150,11 @@ def possible(moments: Floats, plan: Moments, frame: Frame) -> Intervals:
     normal = np.random.default_rng(_SEED + 2).standard_normal(theta.shape)
     variance = residual / (truth[:, 0, 0] - frame.regressors.shape[0])
     error = (vectors @ (normal * np.sqrt(variance[:, None] / values))[..., None])[..., 0]
+    # A person's rows may be all alike.
+    error *= math.sqrt(plan.policy.rows_per_unit)
     inverse = (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     rows = truth[:, 0, 0] / (truth[:, 0, 0] - frame.regressors.shape[0])
-    spread = _widest(inverse, residual, theta, frame) * np.sqrt(rows)[:, None]
+    spread = _widest(inverse, residual, theta, frame) * np.sqrt(rows * plan.policy.rows_per_unit)[:, None]
     anyhow: Floats = frame.named(theta) + spread * normal[:, :1]
     # A flat belief about moments all but excludes nearly singular ones; this one favours no scale of λ_min.
     weights: Floats = 1.0 / values[:, 0]

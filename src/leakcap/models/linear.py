@@ -158,8 +158,9 @@ class LinearRegression(PrivateModel):
         """Intervals of the population's (intercept, coef₁, …): noise and sampling error.
 
         They speak of the best linear prediction of the clamped target from the clamped features, and take
-        rows to be independent. With `equal_variance` the error's variance is taken to be the same
-        everywhere, which makes them narrower, and wrong where it is not.
+        people to be independent; rows of one person, up to `max_rows`, may depend on each other in any way.
+        With `equal_variance` the error's variance is taken to be the same everywhere, which makes them
+        narrower, and wrong where it is not.
         """
         kind = "population" if equal_variance else "any_variance"
         return self._intervals(kind, level)

@@ -126,7 +126,7 @@ def _intervals(model: Model) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.fl
         ends = model.population_intervals()
         return ends, "95 %, of the best linear prediction in the population: noise and sampling error"
     if isinstance(model, RidgeRegression):
-        return model.table_intervals(), "95 %, of the ridge minimiser on this table: noise alone"
+        return model.table_intervals(), "95 %, of the ridge minimiser on the rows used: noise alone"
     if isinstance(model, PrivateDecisionTree):
         error = model.count_error()
         counts = np.array([count for _, leaf in model.leaves() for count in leaf.tolist()])
