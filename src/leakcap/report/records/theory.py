@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from leakcap.bound import Bound
 from leakcap.report.records.base import Record
 from leakcap.statement.record import Part, Unbounded
 
@@ -58,12 +56,6 @@ class MeasureRecord(Part):
             source=bound.source or leak.source,
             method=bound.method,
         )
-
-    @property
-    def bound(self) -> Bound:
-        """The interval."""
-        low, high = (math.inf if end is None else end for end in (self.lower, self.upper))
-        return Bound(low, high, self.method, self.source, self.unit)
 
 
 class PosteriorRecord(Part):

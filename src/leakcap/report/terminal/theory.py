@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from leakcap.bound import Bound
 from leakcap.plain import plain
 from leakcap.report.records import (
     AttackRecord,
@@ -51,13 +52,19 @@ def _print_measures(console: Console, title: str, measures: Sequence[MeasureReco
         if one.section != section:
             section = one.section
             table.add_row(Text(section, style=_SOFT))
-        bound = one.bound
+        bound = _bound(one)
         wide = bound.width > 1e-9 * max(1.0, abs(bound.upper))
         value = f"{bound.lower:.10g} to {bound.upper:.10g}" if wide else f"{bound.upper:.10g}"
         bits = f"{bound.bits.upper:.6g}" if bound.unit == "nats" and math.isfinite(bound.upper) else ""
         name, unit = Text("  " + one.measure), Text(bound.unit, style=_SOFT)
         table.add_row(name, Text(value, style=_ACCENT), bits, unit)
     console.print(table)
+
+
+def _bound(measure: MeasureRecord) -> Bound:
+    """The interval that the record has, null for ∞."""
+    low, high = (math.inf if end is None else end for end in (measure.lower, measure.upper))
+    return Bound(low, high, measure.method, measure.source, measure.unit)
 
 
 def _print_hyper(console: Console, record: ChannelRecord) -> None:
