@@ -151,3 +151,37 @@ def test_texts_of_which_there_are_no_end() -> None:
     reader = OutcomeReader()
     reader.read([f"text {i}" for i in range(3000)])
     assert len(reader.names) <= 1001
+
+
+NUMBERS: dict[str, list[Any]] = {
+    "floats": [0.5, -0.0, 5e-324, 1.7e308],
+    "integers": [0, -3, 2**53 + 1, 10**30],
+    "beyond the doubles": [1, 10**400],
+    "not finite": [1.0, math.nan, math.inf, -math.inf],
+    "mixed": [1, 2.0],
+    "truths": [True, False],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("first", [[], [[1.0, 2.0]]], ids=["at once", "after vectors"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_read_at_once_are_those_read_one_by_one(name: str, first: list[Any]) -> None:
+    quick, slow = OutcomeReader(), OutcomeReader()
+    for reader in (quick, slow):
+        reader.read(first)
+    found, wanted = quick.read(NUMBERS[name]), slow._one_by_one(NUMBERS[name])
+    assert quick.names == slow.names
+    assert (found.kinds.tolist(), found.numeric.tolist()) == (wanted.kinds.tolist(), wanted.numeric.tolist())
+    assert found.numbers.tolist() == wanted.numbers.tolist()
+
+
+def test_plain_numbers_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(output: object) -> None:
+        raise AssertionError("one by one")
+
+    monkeypatch.setattr("leakcap.audit.outcomes._parts", never)
+    assert OutcomeReader().read([1.5, 2.5]).numbers.tolist() == [[1.5], [2.5]]
+    integers = OutcomeReader()
+    assert integers.read([3, 4]).numbers.tolist() == [[3.0], [4.0]]
+    assert integers.names == ["int"]

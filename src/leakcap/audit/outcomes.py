@@ -7,7 +7,7 @@ vector, its coordinates. What is thrown away here is post-processing: it can hid
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,15 +83,21 @@ class OutcomeReader:
     _codes: dict[str, int] = field(default_factory=dict)
 
     def read(self, outputs: object) -> Outcomes:
-        """One outcome for each output. An array of numbers is read at once, anything else one by one."""
+        """One outcome for each output. Numbers of one type are read at once, anything else one by one."""
         if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "fiub" and outputs.ndim in (1, 2):
-            return self._array(outputs)
+            kind = {"f": "float", "i": "int", "u": "int", "b": "bool"}[outputs.dtype.kind]
+            return self._array(outputs, kind, outputs)
         if isinstance(outputs, np.ndarray) and outputs.ndim >= 1:
             outputs = list(outputs)
         if isinstance(outputs, str | bytes | Mapping) or not isinstance(outputs, Sequence):
             raise InvalidInput(
                 f"Outputs must be a sequence with one output a run. Got {type(outputs).__name__}."
             )
+        if set(map(type, outputs)) in ({float}, {int}):
+            try:
+                return self._array(np.array(outputs, dtype=np.float64), type(outputs[0]).__name__, outputs)
+            except OverflowError:  # an integer beyond the doubles
+                pass
         return self._one_by_one(outputs)
 
     def raised(self) -> dict[str, int]:
@@ -106,13 +112,13 @@ class OutcomeReader:
             self.names.append(name)
         return self._codes[name]
 
-    def _array(self, outputs: NDArray[Any]) -> Outcomes:
-        kind = {"f": "float", "i": "int", "u": "int", "b": "bool"}[outputs.dtype.kind]
+    def _array(self, outputs: NDArray[Any], kind: str, each: Iterable[Any]) -> Outcomes:
+        """Numbers of one kind at once; `each` one by one where some are not finite, or of another width."""
         rows = outputs.reshape(len(outputs), -1).astype(np.float64)
         if self.width is None and len(rows):
             self.width = rows.shape[1]
         if rows.shape[1] != self.width or not np.isfinite(rows).all():
-            return self._one_by_one(list(outputs))
+            return self._one_by_one(list(each))
         name = kind if outputs.ndim == 1 else f"vector of {rows.shape[1]}"
         return Outcomes(np.full(len(rows), self._code(name)), np.ones(len(rows), dtype=bool), rows)
 
