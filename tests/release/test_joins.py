@@ -19,7 +19,7 @@ from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, 
 from leakcap.release.columns.typed import SOURCE, Quantize, ReadColumn, joined_source
 from leakcap.release.engine.base import SqlStatement
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import plan_query, read_totals, used_columns
+from leakcap.release.planning.plan import plan_query, read_totals, text_of, used_columns
 from leakcap.release.planning.price import price_of
 from leakcap.release.planning.statements import select_of
 
@@ -305,7 +305,7 @@ def test_a_change_of_either_table_is_another_state(tmp_path: Path) -> None:
 
 def test_a_joined_query_is_another_query() -> None:
     texts = {
-        planned(policy_of(), statistic="count", **more).text
+        text_of(planned(policy_of(), statistic="count", **more))
         for more in ({}, {"join": "people"}, {"join": "wards"})
     }
     assert texts == {"count", "count join people", "count join wards"}
