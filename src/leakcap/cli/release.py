@@ -109,7 +109,7 @@ def release(
     total = statement_of(exposure, family=family, guesses=guesses, more=more)
     named = None if target is None else str(target)
     told = (policy, releases, total, table.budget(), table.ledger.amendments())
-    record = ReleaseRecord.of(*told, report=named)
+    record = ReleaseRecord.of(*told, publication=queries.publication, report=named)
     if target is not None:
         write_html(page_of(record, "reviewer"), target)
     values = list(write_given(record, csv, excel))

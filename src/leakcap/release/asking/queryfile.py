@@ -7,6 +7,7 @@
     budget = { epsilon = 1.0, for = "least total error" }
     consistent = ["stays", "wards"]
     cover = "cut"
+    publication = { title = "Stays", period = "March 2024", version = "1.0", contact = "stats@example.org" }
 
     [[query]]
     name = "stays"
@@ -38,6 +39,7 @@ from leakcap.release.asking.owner import OwnerAnswers
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.engine.locations import is_database
 from leakcap.release.planning.queries import Query, locations, query_from
+from leakcap.release.results.publication import Publication
 from leakcap.release.statistics.base import require
 
 __all__ = ["QueryFile", "load_queries"]
@@ -65,6 +67,7 @@ class _Contents(BaseModel):
     consistent: list[str] | list[list[str]] = Field(default_factory=list)
     annex: OwnerAnswers = OwnerAnswers()
     cover: str | None = None
+    publication: Publication | None = None
     query: list[dict[str, Any]] = Field(min_length=1)
 
 
@@ -86,6 +89,7 @@ class QueryFile:
     queries: tuple[Query, ...]
     tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
     consistent: tuple[tuple[str, ...], ...] = ()
+    publication: Publication | None = None
     annex: OwnerAnswers = field(default_factory=OwnerAnswers)
     cover: str | None = None
 
@@ -112,6 +116,7 @@ def load_queries(path: str | Path) -> QueryFile:
         queries=tuple(queries),
         tables={name: _place(folder, data, other) for name, other in contents.tables.items()},
         consistent=_alike(contents.consistent, names, path),
+        publication=contents.publication,
         annex=contents.annex,
         cover=_cover(contents.cover, queries, path),
     )

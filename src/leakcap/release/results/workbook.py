@@ -99,7 +99,8 @@ def _notes(release: ReleasedRecord) -> Iterator[str]:
     price = release.price
     slack = f", δ = {price.delta:g}" if price.delta else ""
     yield f"{release.query}. {release.noise.mechanism} noise, ε = {price.epsilon:g}{slack}."
-    yield f"From and to are the ends of the {100 * release.confidence:g} % intervals."
+    held = "the rows kept give" if release.covers == "rows kept" else "the table itself gives"
+    yield f"From and to are the ends of {100 * release.confidence:g} % intervals for the figure that {held}."
     yield from (text for text in (release.about, release.counted, release.post_processed) if text)
 
 

@@ -61,10 +61,12 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
         ]
-    when = datetime.fromisoformat(record.time)
+    when, named = datetime.fromisoformat(record.time), record.publication
+    about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
+    told = f"{len(record.releases):,} private statistics, {when:%-d %B %Y %H:%M} UTC"
     return Document(
-        title=record.dataset,
-        subtitle=f"{len(record.releases):,} private statistics, {when:%-d %B %Y %H:%M} UTC",
+        title=record.dataset if named is None else named.title,
+        subtitle=". ".join(part for part in (about, told) if part),
         kind="release",
         audience=audience,
         sections=tuple(sections),

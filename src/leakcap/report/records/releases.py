@@ -13,6 +13,7 @@ from leakcap.release import Policy, Preview, Release
 from leakcap.release.asking.offered import cut_offered
 from leakcap.release.asking.planned import PlannedRecord
 from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
+from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import AmendmentRecord
@@ -48,6 +49,7 @@ class ReleaseRecord(Record):
     assumptions: tuple[str, ...]
     report: str | None = None
     amendments: tuple[AmendmentRecord, ...] = ()
+    publication: Publication | None = None
 
     @classmethod
     def of(
@@ -57,6 +59,7 @@ class ReleaseRecord(Record):
         total: Statement,
         balances: Sequence[Balance],
         amendments: Sequence[Amendment] = (),
+        publication: Publication | None = None,
         **more: str | None,
     ) -> Self:
         """What a run gave; `total` is about every query in the ledger, those of earlier runs included."""
@@ -69,6 +72,7 @@ class ReleaseRecord(Record):
             caps=tuple(map(CapRecord.of, balances)),
             assumptions=tuple(assumptions(policy)),
             amendments=tuple(map(AmendmentRecord.of, amendments)),
+            **({} if publication is None else {"publication": publication}),
             **more,
         )
 

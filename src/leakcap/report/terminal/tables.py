@@ -53,7 +53,11 @@ def print_release(
 ) -> None:
     """The released values and what everything so far leaks; `every` is what shows all lines of it."""
     console.print()
-    console.print(Text(plain(record.dataset), style="bold"))
+    named = record.publication
+    console.print(Text(plain(record.dataset if named is None else named.title), style="bold"))
+    if named is not None:
+        told = ". ".join(part for part in (record.dataset, named.line) if part)
+        console.print(Text(plain(told), style=_SOFT))
     console.print(Text(plain(protects(record.policy)), style=_SOFT))
     console.print()
     print_values(console, record.releases, scale=explain)
