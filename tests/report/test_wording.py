@@ -6,13 +6,14 @@ import json
 import math
 import re
 
+import mpmath
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leakcap.bound import Bound
-from leakcap.report.render.document import NotedNumber, Text
-from leakcap.report.sections import figure_of, headline
+from leakcap.report.render.document import Items, NotedNumber, Text
+from leakcap.report.sections import figure_of, gains_section, headline
 from leakcap.report.words import wording
 from leakcap.statement import Exposure, Statement, statement_of
 from leakcap.statement.record import StatementRecord
@@ -32,6 +33,16 @@ def flat(text: Text) -> str:
     return "".join(str(piece) for piece in text) if isinstance(text, tuple) else str(text)
 
 
+def check_frequency(found: re.Match[str], probability: mpmath.mpf) -> None:
+    """So many of so many, where a coin gets half of them."""
+    half, of, right, again = (int(x.replace(",", "")) for x in found.groups())
+    assert (2 * half, of) == (of, again)
+    truth = probability * of
+    assert truth * (1 - mp.mpf("1e-14")) <= right <= min(truth + 1 + mp.mpf("1e-5"), of)
+    assert right > half  # a gain, however small, is seen as one
+    assert right < of or probability > 1 - mp.mpf("1e-9")
+
+
 @settings(max_examples=250, deadline=None)
 @given(exposure=exposures())
 def test_what_is_said_in_odds(exposure: Exposure) -> None:
@@ -44,12 +55,13 @@ def test_what_is_said_in_odds(exposure: Exposure) -> None:
         rf"{NUMBER} are right on average\.",
         told[0],
     )
-    assert found
-    half, of, right, again = (int(x.replace(",", "")) for x in found.groups())
-    assert (2 * half, of) == (of, again)
-    truth = guess(e, d) * of
-    assert truth * (1 - mp.mpf("1e-14")) <= right <= min(truth + 1 + mp.mpf("1e-5"), of)
-    assert right > half  # a gain, however small, is seen as one
+    if found is None:
+        assert told[0].startswith(
+            "Nothing here keeps somebody who knows everybody else's data from being sure"
+        )
+        assert guess(e, d) > 0.99989
+    else:
+        check_frequency(found, guess(e, d))
     factor = mp.exp(e * (2 if d else 1))
     sentence = re.fullmatch(
         rf"Odds of 1 to 1 become at most {NUMBER} to 1, odds of 1 to 99 at most {NUMBER} to "
@@ -71,8 +83,48 @@ def test_what_is_said_in_odds(exposure: Exposure) -> None:
         belief = re.fullmatch(
             rf"A suspicion held with probability 1 % .* at most {NUMBER} % afterwards\.", told[2]
         )
-        assert belief
-        per_cent(belief[1], factor / (factor + 99))
+        if belief is None:
+            assert told[2].endswith("from becoming a certainty.")
+            assert factor / (factor + 99) > 0.99989
+        else:
+            per_cent(belief[1], factor / (factor + 99))
+
+
+@settings(max_examples=250, deadline=None)
+@given(exposure=exposures())
+def test_beside_the_worst_case_stands_what_this_noise_allows_by_fano(exposure: Exposure) -> None:
+    told = wording.on_average(statement_of(exposure))
+    e, d, nats = (
+        mp.mpf(x) for x in (exposure.epsilon_contents, exposure.delta_contents, exposure.nats.upper)
+    )
+    if told is None:
+        # The worst case says as much, or the information has no bound.
+        assert d > 0 or nats >= LN2 - entropy(guess(e, d)) - mp.mpf("1e-9")
+        return
+    found = re.search(rf"no more than {NUMBER} % of such guesses are right on average", flat(told))
+    assert found
+    share = shown(found[1]) / 100
+    # What is shown is not below the root of ln 2 − h(s) = I, and not needlessly above it.
+    assert LN2 - entropy(share) >= nats * (1 - mp.mpf("1e-9"))
+    assert share < guess(e, d) + mp.mpf("1e-4")
+    assert LN2 - entropy(max(share - mp.mpf("1.01e-4"), mp.mpf("0.5"))) <= nats
+
+
+def entropy(share: mpmath.mpf) -> mpmath.mpf:
+    return mp.mpf(0) if share in (0, 1) else -share * mp.log(share) - (1 - share) * mp.log(1 - share)
+
+
+@settings(max_examples=100, deadline=None)
+@given(exposure=exposures())
+def test_a_board_never_reads_a_hundred_per_cent_without_what_it_means(exposure: Exposure) -> None:
+    statement = statement_of(exposure)
+    section = gains_section(statement, "what an attacker gains")
+    texts = [flat(text) for block in section.blocks if isinstance(block, Items) for text in block.items]
+    cards = headline(statement).cards
+    assert len(texts) >= 3
+    assert not [text for text in (*texts, *(str(card.figure) for card in cards)) if "100.00 %" in text]
+    sure = [line.upper > 0.9999 for line in (statement["coin_flip"], statement["family"])]
+    assert [str(cards[place].figure) == "no protection" for place in (0, 2)] == sure
 
 
 @settings(max_examples=250, deadline=None)

@@ -32,7 +32,17 @@ from leakcap.report.words.promises import (
     used,
 )
 from leakcap.report.words.publication import CAPS, cap_name, may_come
-from leakcap.report.words.wording import at_least, frequency, in_odds, reading_text, sum_text, who_guesses
+from leakcap.report.words.wording import (
+    at_least,
+    frequency,
+    in_odds,
+    is_sure,
+    on_average,
+    reading_text,
+    shared_text,
+    sum_text,
+    who_guesses,
+)
 from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 
@@ -69,9 +79,10 @@ def headline(statement: Statement) -> Cards:
     bits = f"{at_most(own.upper * BITS)} bits" if math.isfinite(own.upper) else "no bound"
     return Cards(
         (
-            Card(
-                NotedNumber(percent(guess.upper), note_of(guess)),
+            _bounded(
+                guess,
                 "is how often a fifty-fifty guess about one person can be right, at most",
+                "against a fifty-fifty guess about one person: nothing here keeps it from being sure",
             ),
             Card(
                 NotedNumber(bits, note_of(own)),
@@ -80,39 +91,45 @@ def headline(statement: Statement) -> Cards:
                 if math.isfinite(own.upper)
                 else "on what is learned on average: the slack δ may tell everything",
             ),
-            Card(
-                NotedNumber(percent(family.upper), note_of(family)),
+            _bounded(
+                family,
                 f"is the same for what {family.detail['k']} people share, a household say",
+                f"for what {family.detail['k']} people share, a household say: nothing here keeps a guess "
+                "about it from being sure",
             ),
         )
     )
+
+
+def _bounded(line: Reading, caption: str, beyond: str) -> Card:
+    """How often a guess is right; where that would show as 100 %, that it is no protection."""
+    if is_sure(line.upper):
+        return Card(NotedNumber("no protection", note_of(line)), beyond)
+    return Card(NotedNumber(percent(line.upper), note_of(line)), caption)
 
 
 def gains_section(statement: Statement, title: str) -> Section:
     """What an attacker gains, in odds and in people."""
     right, of = frequency(statement["coin_flip"].upper)
     blocks: list[Block] = []
-    if of == 100:
+    drawn = of == 100 and not is_sure(statement["coin_flip"].upper)
+    if drawn:
         blocks.append(crowds([("right without it", 50, 0), ("at most, with it", right, right - 50)]))
-    else:
+    elif not is_sure(statement["coin_flip"].upper):
+        seen = "no difference" if 4 * right < 3 * of else "all of them right"
         blocks.append(
             Paragraph(
-                f"A picture of a hundred guesses would show no difference: {right:,} of {of:,} at most, "
+                f"A picture of a hundred guesses would show {seen}: {right:,} of {of:,} at most, "
                 f"where a coin gets {of // 2:,}.",
                 soft=True,
             )
         )
     family = statement["family"]
-    words: list[Text] = [*in_odds(statement), _in_place(family)]
+    first, *others = in_odds(statement)
+    usual = on_average(statement)
+    words: list[Text] = [first, *([] if usual is None else [usual]), *others, shared_text(family)]
     words.append(who_guesses(statement))
-    return Section(title, (*blocks, Items(tuple(words))), halves=of == 100)
-
-
-def _in_place(line: Reading) -> Text:
-    """The sentence of a probability, with its number as the figure."""
-    told = percent(line.upper)
-    before, _, after = line.sentence.rpartition(told)
-    return before, NotedNumber(told, note_of(line)), after
+    return Section(title, (*blocks, Items(tuple(words))), halves=drawn)
 
 
 def statement_section(statement: Statement, title: str, caps: Sequence[CapRecord] = ()) -> Section:

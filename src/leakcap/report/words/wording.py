@@ -9,7 +9,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from leakcap.definition.meaning import posterior_bound
+from leakcap.definition.meaning import fano_guess, posterior_bound
 from leakcap.report.render.document import Note, NotedNumber, Text
 from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
@@ -20,9 +20,12 @@ __all__ = [
     "frequency",
     "in_odds",
     "in_short",
+    "is_sure",
+    "on_average",
     "outward",
     "quantity",
     "reading_text",
+    "shared_text",
     "signed",
     "sum_text",
     "to_its_noise",
@@ -42,6 +45,7 @@ _SURE = 0.9999
 _TICK = Fraction(1, 10**12)
 _PLACES = 15
 _GUESS = Note("(A+δ)/(1+A), A = e^ε", "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015")
+_FANO = Note("the largest s with ln 2 − h(s) ≤ I", "Fano's inequality; Cuff & Yu 2016 for I")
 _ODDS = Note("posterior odds / prior odds ≤ e^ε", "Bayes' rule; Dwork et al. 2006")
 _SLACK = Note(
     "posterior odds / prior odds ≤ e^{2ε}, but for δ(1+e^{−2ε})/(1−e^{−ε})", "Kasiviswanathan & Smith 2014"
@@ -50,14 +54,19 @@ _BELIEF = Note("pA/(pA+1−p), A = e^ε", "Tu 2013, guessing game, sharpened")
 
 
 def frequency(probability: float) -> tuple[int, int]:
-    """How many guesses of how many are right at most, in whole numbers that tell it from a coin's.
+    """How many guesses of how many are right at most, in whole numbers that tell it from a coin's and from
+    all of them.
 
     >>> frequency(0.525), frequency(0.5), frequency(0.50000025), frequency(1.0)
     ((53, 100), (50, 100), (5000003, 10000000), (100, 100))
+    >>> frequency(0.996)
+    (996, 1000)
     """
     exact = Fraction(probability)
     of = 100
     while exact > Fraction(1, 2) and (exact - Fraction(1, 2)) * of < 1 and of < 10**9:
+        of *= 10
+    while exact < 1 and math.ceil(exact * of) == of and of < 10**9:
         of *= 10
     return min(math.ceil(exact * of), of), of
 
@@ -77,7 +86,10 @@ def in_odds(statement: Statement) -> list[Text]:
     shown = statement.exposure
     right, of = frequency(statement["coin_flip"].upper)
     sentences: list[Text] = [
-        (
+        "Nothing here keeps somebody who knows everybody else's data from being sure of a yes/no fact about "
+        "one person."
+        if is_sure(statement["coin_flip"].upper)
+        else (
             "Somebody who knows everybody else's data guesses a yes/no fact about one person at even odds: "
             f"{of // 2:,} of {of:,} such guesses are right without this. With it at most ",
             NotedNumber(f"{right:,} of {of:,}", _GUESS),
@@ -104,13 +116,47 @@ def in_odds(statement: Statement) -> list[Text]:
     if not slack:
         belief = posterior_bound(shown.epsilon_contents, 0.01)
         sentences.append(
-            (
+            "Nothing here keeps a suspicion held with probability 1 % from becoming a certainty."
+            if is_sure(belief)
+            else (
                 "A suspicion held with probability 1 % can be held with at most ",
                 NotedNumber(percent(belief), _BELIEF),
                 " afterwards.",
             )
         )
     return sentences
+
+
+def is_sure(probability: float) -> bool:
+    """Whether two decimals of a percentage may show it as 100, which is no bound to speak of.
+
+    >>> is_sure(0.9999), is_sure(0.99995)
+    (False, True)
+    """
+    return probability > _SURE
+
+
+def shared_text(line: Reading) -> Text:
+    """What several people share, whose records move together; in words where no number is left to tell."""
+    told = percent(line.upper)
+    shared = f"What up to {line.detail['k']:,} people share whose records move together (a household, say)"
+    if is_sure(line.upper):
+        return f"{shared} has next to no protection."
+    before, _, after = line.sentence.rpartition(told)
+    return before, NotedNumber(told, Note(line.formula, line.source)), after
+
+
+def on_average(statement: Statement) -> Text | None:
+    """How often the same guess is right with this very noise, where that says more than the worst case."""
+    own, worst = statement["information_own"].upper, statement["coin_flip"].upper
+    usual = fano_guess(own, 2) if math.isfinite(own) else 1.0
+    if usual >= worst:
+        return None
+    return (
+        "That is the worst case, of any noise with this ε. With the noise used here no more than ",
+        NotedNumber(percent(usual), _FANO),
+        " of such guesses are right on average, whatever the attacker knows of others.",
+    )
 
 
 def in_short(statement: Statement) -> list[str]:
