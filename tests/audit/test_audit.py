@@ -12,6 +12,7 @@ from scipy.stats import binom
 from audit.mechanisms import Known, erasure, laplace, response
 from leakcap import mechanism
 from leakcap.audit import Verdict, audit, audit_samples
+from leakcap.audit.judge import refutable
 from leakcap.definition import (
     MIDP,
     ApproxDP,
@@ -26,6 +27,11 @@ ALARM = 1e-6
 """Chance of a false alarm of each statistical test, over the choice of its seed."""
 
 TRUE = {"Laplace": laplace, "randomised response": response, "erasure": erasure}
+
+
+def test_a_claim_is_named_as_it_was_made() -> None:
+    """An equal claim of before, made of an integer, does not take its place."""
+    assert [repr(refutable(PureDP(one))) for one in (1, 1.0)] == ["PureDP(epsilon=1)", "PureDP(epsilon=1.0)"]
 
 
 def broken(known: Known, runs: int, samples: int, seed: int) -> dict[str, int]:

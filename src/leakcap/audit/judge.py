@@ -33,7 +33,6 @@ _POWER = 2.3
 """(1 + 0.84/1.645)²: with so many times the samples that would just do, four audits in five tell."""
 
 
-@functools.lru_cache(maxsize=256)
 def refutable(claim: Definition, epsilon: float | None = None) -> Definition:
     """The claim itself where samples speak to it directly, else what follows from it and can be tested.
 
@@ -47,6 +46,12 @@ def refutable(claim: Definition, epsilon: float | None = None) -> Definition:
         return claim
     if isinstance(claim, DeltaDP):
         return ApproxDP(0.0, claim.delta)
+    return _implied(claim, epsilon)
+
+
+# Of equal claims the first one is kept, 1 for 1.0: what is asked for itself is not looked up here.
+@functools.lru_cache(maxsize=256)
+def _implied(claim: Definition, epsilon: float | None) -> Definition:
     wanted: tuple[Callable[[], Definition], ...] = (
         lambda: convert(claim, ApproxDP, epsilon=1.0 if epsilon is None else epsilon),
         lambda: convert(claim, MIDP, values=2),
