@@ -126,7 +126,7 @@ def test_a_condition_that_binds_otherwise_would_be_seen() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT i, COUNT(*) FROM t GROUP BY 1",
+        "SELECT i, COUNT(*) FROM t GROUP BY -1",
         "SELECT i AS s, COUNT(*) FROM t GROUP BY s",
         "SELECT COUNT(*) n FROM t WHERE n > 1",
         "SELECT AVG(DISTINCT x) FROM t",

@@ -20,7 +20,7 @@ import pyarrow
 from leakcap.release import Engine, Policy
 from release.world import exact, planned, policy_of
 
-__all__ = ["COLUMNS", "DERIVED", "END", "POLICY", "check", "random_rows", "table"]
+__all__ = ["COLUMNS", "COMPARED", "DERIVED", "END", "POLICY", "check", "day_of", "random_rows", "table"]
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 DAY = 86_400_000_000
@@ -180,7 +180,7 @@ _PARTS: dict[str, Callable[[datetime.date], int]] = {
     "month": lambda day: int(f"{day:%m}"),
     "weekday": lambda day: int(f"{day:%u}"),
 }
-_COMPARED = {
+COMPARED = {
     **{"=": operator.eq, "<>": operator.ne, "<": operator.lt},
     **{"<=": operator.le, ">": operator.gt, ">=": operator.ge},
 }
@@ -194,7 +194,7 @@ def value_of(row: Mapping[str, Any], name: str) -> Any:
     if any(one is None or one != one for one in values):
         return None
     if "compare" in asked:
-        return _COMPARED[asked["compare"]](*values)
+        return COMPARED[asked["compare"]](*values)
     if first in "sn":
         value = values[0][: asked["prefix"]] if "prefix" in asked else values[0]
         members = asked.get("groups")

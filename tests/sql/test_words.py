@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import datetime
+import random
 from typing import Any
 
+import duckdb
 import pyarrow
 import pytest
 
+from engines.words import COMPARED, day_of, random_rows, table
 from engines.words import POLICY as WORDS
-from engines.words import random_rows, table
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, attach, load_policy, query_from
 from leakcap.release.conditions.worded import PARTS, UNITS
@@ -93,6 +96,52 @@ def test_an_engine_finds_what_the_declared_column_finds() -> None:
     assert tested == 3 * (len(UNITS) + len(PARTS))
 
 
+def test_a_statement_counts_what_duckdb_itself_counts() -> None:
+    """The same text, run as it stands, on dates within the bounds."""
+    draw, plain = random.Random(3), duckdb.connect()
+    days = [YEAR[0] + datetime.timedelta(draw.randrange(366)) for _ in range(500)]
+    data = pyarrow.table({"admitted": days, "ward": [draw.choice("ab") for _ in days]})
+    plain.register("stays", data)
+    engine, tested = attach(data), 0
+    keys = [f"date_trunc('{unit}', admitted)" for unit in UNITS]
+    keys += [f"EXTRACT({part} FROM admitted)" for part in PARTS]
+    for key in keys:
+        for text in (
+            f"SELECT {key} AS k, COUNT(*) FROM stays GROUP BY 1",
+            f"SELECT {key} k, COUNT(*) FROM stays WHERE EXTRACT(YEAR FROM admitted) >= 2024 GROUP BY {key}",
+            f"SELECT {key} AS k, ward, COUNT(*) FROM stays WHERE ward = 'a' GROUP BY k, 2",
+        ):
+            (query,) = sql_queries(text, POLICY, 1.0)
+            (found,) = exact(plan_query(query, POLICY), engine)
+            theirs = plain.execute(f"{text} ORDER BY k").fetchall()
+            assert [count for count in found if count] == [row[-1] for row in theirs], text
+            tested += 1
+    assert tested == 3 * len(keys)
+
+
+def test_a_year_in_a_condition_is_a_comparison_of_dates() -> None:
+    """One text with the comparison written out; and on every row what the year itself says."""
+    written = "SELECT COUNT(*) FROM stays AS s WHERE {}"
+    for year, dates in {
+        "2024 = EXTRACT(YEAR FROM s.admitted)": "admitted BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'",
+        "extract(year FROM admitted) < 2024": "admitted < DATE '2024-01-01'",
+        "NOT EXTRACT(YEAR FROM admitted) <> 2024": "NOT NOT (admitted BETWEEN '2024-01-01' AND '2024-12-31')",
+    }.items():
+        assert asked(written.format(year)) == asked(written.format(dates))
+    rows = random_rows(13, 300, {})
+    engine, tested = attach(table(rows)), 0
+    starts = [datetime.date(year, 1, 1).toordinal() for year in (2024, 2025)]
+    for name in "dtz":
+        days = [day_of(name, row[name]) for row in rows]
+        places = [None if day is None else bisect.bisect_right(starts, day) - 1 for day in days]
+        for word, compared in COMPARED.items():
+            plan = planned(WORDS, statistic="count", where=f"EXTRACT(YEAR FROM {name}) {word} 2024")
+            kept = sum(compared(place, 0) for place in places if place is not None)
+            assert exact(plan, engine) == [[kept]], (name, word)
+            tested += 1
+    assert tested == 3 * 6
+
+
 def test_one_answer_is_paid_for_once() -> None:
     data = pyarrow.table({"admitted": [datetime.date(2024, 3, 1)] * 30, "ward": ["a", "b"] * 15})
     stays = PrivateTable(data, policy=CONTENT, ledger="sqlite://", version="1")
@@ -132,7 +181,15 @@ REFUSED: dict[str, str] = {
     "SELECT EXTRACT(year FROM nobody), COUNT(*) FROM stays GROUP BY 1": "`nobody` is not a column",
     "SELECT date_trunc('month', admitted), COUNT(*) FROM stays GROUP BY ward": "not in GROUP BY",
     "SELECT COUNT(EXTRACT(year FROM admitted)) FROM stays": "EXTRACT is not supported",
-    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted) = 2024": "may not use EXTRACT",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(month FROM admitted) = 2": "EXTRACT with YEAR only",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM age) = 2024": "has no dates as `bounds`",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted) = 2024.5": "a whole number from 1 to 9998",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted) = 9999": "a whole number from 1 to 9998",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted) = '2024'": "a whole number from 1 to 9998",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted) = NULL": "IS NULL",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted + 1) = 2024": "ADD",
+    "SELECT COUNT(*) FROM stays WHERE EXTRACT(year FROM admitted) IN (2024)": "EXTRACT",
+    "SELECT COUNT(*) FROM stays WHERE date_trunc('year', admitted) = 2024": "may not use",
     "SELECT TRUNC(admitted, 'month'), COUNT(*) FROM stays GROUP BY 1": "TRUNC is not supported",
     "SELECT timestamp_trunc(admitted, month), COUNT(*) FROM stays GROUP BY 1": "not supported",
     "SELECT ward, COUNT(*) FROM stays GROUP BY 2": "no column is selected at place 2",

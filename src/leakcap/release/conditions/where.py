@@ -41,6 +41,7 @@ from leakcap.release.conditions.condition import (
 )
 from leakcap.release.conditions.dates import date_of
 from leakcap.release.conditions.whitelist import unread_within
+from leakcap.release.conditions.years import year_condition
 
 __all__ = ["check_words", "column_of", "condition_of", "parse_where"]
 
@@ -194,13 +195,29 @@ def _compare(node: exp.Expression, policy: Policy) -> Condition:
     operator, left, right = _OPERATORS[type(node)], _bare(node.this), _bare(node.expression)
     if isinstance(left, exp.Mod):
         return _parity(left, operator, right, policy)
-    if not isinstance(left, exp.Column) and isinstance(right, exp.Column):
+    if not isinstance(left, exp.Column | exp.Extract) and isinstance(right, exp.Column | exp.Extract):
         operator, left, right = _MIRROR[operator], right, left
+    if isinstance(left, exp.Extract):
+        return _of_year(left, operator, right, policy)
     column = _column(left, policy)
     ordered = operator not in ("=", "<>")
     if ordered:
         _check_order(column, policy)
     return Compare(column, operator, _value(right, column, policy, listed=not ordered))
+
+
+def _of_year(node: exp.Extract, operator: Operator, right: exp.Expression, policy: Policy) -> Condition:
+    """EXTRACT(YEAR FROM column) compared with a number: the comparison of dates that it stands for."""
+    if not isinstance(node.this, exp.Var) or node.this.name.upper() != "YEAR":
+        raise InvalidQuery(
+            "`where` may use EXTRACT with YEAR only. Compare the date itself, or a column that the policy "
+            "derives from it."
+        )
+    column = _column(_bare(node.expression), policy)
+    known = policy.columns[column]
+    if known.moments is None:
+        raise InvalidQuery(f"`where` takes the year of `{column}`, which has no dates as `bounds`.")
+    return year_condition(column, operator, _literal(right, column), timed=known.times is not None)
 
 
 def _parity(node: exp.Mod, operator: Operator, right: exp.Expression, policy: Policy) -> Condition:
