@@ -39,7 +39,7 @@ def test_every_public_verb_is_explained() -> None:
 
 
 def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
-    toml, planned, own = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    toml, planned, trainings, own = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     head = 'dataset = "d"\nneighbours = "replace-one"\nrows = 5\n[columns.x]\nbounds = [0.0, 1.0]\n'
     (tmp_path / "policy.toml").write_text(head + toml)
     caps = load_policy(tmp_path / "policy.toml").caps.ledger_caps()
@@ -58,6 +58,10 @@ def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(head + planned)
     (plan,) = load_policy(tmp_path / "plan.toml").plan
     assert plan.ledger_plan().slots[0].count == 12
+    ours = head.replace('"replace-one"\nrows = 5', '"add-remove-one"')
+    (tmp_path / "trainings.toml").write_text(ours + trainings)
+    (year,) = load_policy(tmp_path / "trainings.toml").plan
+    assert year.ledger_plan().slots[0].descent is not None
     people = head.replace("replace-one", "add-remove-one").replace("rows = 5\n", "").split("[", 1)
     (tmp_path / "own.toml").write_text(people[0] + own + "[" + people[1])
     assert load_policy(tmp_path / "own.toml").caps.ledger_caps().each_person == (0.1, 0.5, 1.0)

@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from leakcap.ledger import lattice_gaussian
 from leakcap.models import curve, descent
 
 Law = dict[int, mpmath.mpf]
@@ -121,7 +122,7 @@ def test_the_grid_of_a_descent_is_fine_enough() -> None:
     """Of every number of rows that a person may have the rounding's share is 15.5 steps² at least."""
     for most in range(1, descent._MOST_ROWS + 1):
         reach = descent._STEPS // most * most
-        assert curve._ROUNDED * reach**2 >= Fraction(31, 2)
+        assert lattice_gaussian._ROUNDED * reach**2 >= Fraction(31, 2)
     assert 2 * math.pi**2 * 15.5 > 132 * math.log(10)
     noise = Fraction(curve.RenyiCurve(0.01, Fraction(1), 1, replace=False)._steps.noise_multiplier)
-    assert noise**2 + curve._ROUNDED <= Fraction(0.01) ** 2
+    assert noise**2 + lattice_gaussian._ROUNDED <= Fraction(0.01) ** 2
