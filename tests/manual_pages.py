@@ -127,7 +127,11 @@ def run_page(page: Path, given: Mapping[str, str] | None = None, *, apart: bool 
 
 @contextlib.contextmanager
 def _as_processes() -> Iterator[None]:
-    """A command closes its connections to a server by ending; here several commands share a process."""
+    """A command closes its connections to a server by ending; here several commands share a process.
+
+    What they left is looked for among what is new, not in all that was loaded before.
+    """
+    gc.freeze()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
