@@ -148,6 +148,13 @@ def test_answers_that_cannot_be(answers: PublicAnswers, kind: type[Exception], s
     assert said in str(told.value)
 
 
+def test_times_are_asked_for() -> None:
+    text = draft({"at": "TIMESTAMP", "day": "DATE", "x": "DOUBLE"}, PublicAnswers("d"))
+    assert '# TODO: "at" has times: between which times does every value lie?' in text
+    assert "bounds = [2024-01-01, 2024-12-31]" in text
+    assert set(load_policy(tomllib.loads(text)).columns) == {"day", "x"}
+
+
 def test_a_table_of_which_nothing_can_be_read() -> None:
     with pytest.raises(DataError, match="no column that leakcap can read"):
         draft({"id": "VARCHAR", "moment": "INTERVAL"}, PublicAnswers("d", id="id"))

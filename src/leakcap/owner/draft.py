@@ -114,9 +114,17 @@ def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
             f"# {TODO}: between which numbers does every value lie, by what is public? bounds = [0.0, 120.0]"
         )
         return [head, asked, 'bounds = "unknown"']
+    if type_ == "DATE":
+        asked = f"# {TODO}: between which days does every value lie? bounds = [2024-01-01, 2024-12-31]"
+        return [head, asked, 'keys = "private"']
     if _can_be(name, type_, "text"):
         asked = f'# {TODO}: what is public? Of words keys = ["a", "b"], of numbers bounds = [0.0, 120.0]'
         return [head, asked, 'keys = "private"']
+    if _can_be(name, type_, "timestamp") or _can_be(name, type_, "instant"):
+        asked = "between which times does every value lie?"
+        return [
+            f"# {TODO}: {_text(name)} has times: {asked} bounds = [2024-01-01T00:00:00, 2025-01-01T00:00:00]"
+        ]
     shown = re.sub(r"[^A-Z_]", "", type_.partition("(")[0])
     return [f"# {_text(name)} has type {shown or 'unknown'}, which leakcap does not read."]
 
