@@ -159,3 +159,20 @@ def test_a_policy_names_a_column_that_is_there_and_no_id() -> None:
     assert '"row"' not in plain.text()  # policies without one keep their fingerprints
     assert policy().fingerprint() != plain.fingerprint()
     assert dry_run([Query(name="n", statistic="count", epsilon=1.0)], policy())
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("key", ["stay", None])
+def test_rows_cut_are_those_by_hand_on_every_engine(kind: str, key: str | None, request: Any) -> None:
+    """People with n rows of whom 3 are used: one over the limit, and min(n, 7) − 3 rows beyond it."""
+    rows = rows_of_people()
+    sizes = [person % (MOST + 1) for person in range(PEOPLE)]
+    with holding(kind, rows, request) as engine:
+        (people,), (left_out,) = totals(engine, policy(key=key), statistic="rows_cut", up_to=7)
+        assert people == sum(n > 3 for n in sizes)
+        assert left_out == sum(max(0, min(n, 7) - 3) for n in sizes)
+        asked: dict[str, Any] = {"statistic": "rows_cut", "up_to": 20, "by": ("d",)}
+        _, by_ward = totals(engine, policy(key=key), **asked)
+        (kept_,) = totals(engine, policy(key=key), statistic="count", by=("d",))
+        all_ = [sum(d == ward for _, _, d, _, _ in rows) for ward in "ab"]
+        assert [a + b for a, b in zip(kept_, by_ward, strict=True)] == all_
