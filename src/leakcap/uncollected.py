@@ -1,7 +1,7 @@
 """Large answers are made without Python's cyclic collector looking through them again and again.
 
-An answer of 10⁵ groups is some 10⁶ objects, none of which is in a cycle. Each few hundred new ones start a
-collection, and each quarter more of them one of all that the process holds: two thirds of the whole time.
+An answer of 10⁵ groups is some 10⁶ objects, none of which is in a cycle. Every few hundred new objects
+start a collection, and each time the heap grows by a quarter a full one: two thirds of the time.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def test_commands(copy: Path) -> None:
     for target in ("demo", "explore"):
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
     commands = [line.split("#")[0].strip() for line in lines if line.startswith("leakcap ")]
-    assert len(commands) == 9
+    assert len(commands) == 11
     for command in commands:
         words = [word.strip("'\"") for word in re.findall(r"'[^']*'|\"[^\"]*\"|\S+", command)]
         done = leakcap(*words[1:], cwd=copy)

@@ -86,6 +86,11 @@ def test_rows_without_a_bound_would_be_found(monkeypatch: pytest.MonkeyPatch) ->
         test_nobody_moves_it_further_than_is_priced({"max_rows": 3}, (), "add-remove-one")
 
 
+def test_it_says_what_more_rows_of_a_person_count_as() -> None:
+    plan = planned(policy_of(unit={"id": "id", "max_rows": 3}), statistic="rows_cut", up_to=1200)
+    assert plan.coverage.about == "A person with more than 1,200 rows counts as having 1,200."
+
+
 def test_what_does_not_fit_is_refused() -> None:
     people = policy_of(unit={"id": "id", "max_rows": 3})
     with pytest.raises(InvalidQuery, match="`up_to` of query `q` must be more than the 3 rows of a person"):

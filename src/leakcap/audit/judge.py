@@ -49,7 +49,7 @@ def refutable(claim: Definition, epsilon: float | None = None) -> Definition:
     return _implied(claim, epsilon)
 
 
-# Of equal claims the first one is kept, 1 for 1.0: what is asked for itself is not looked up here.
+# Equal claims, 1 and 1.0, share the entry of the first; a claim that stays as it is does not come here.
 @functools.lru_cache(maxsize=256)
 def _implied(claim: Definition, epsilon: float | None) -> Definition:
     wanted: tuple[Callable[[], Definition], ...] = (

@@ -77,7 +77,7 @@ def _month(text: str | None) -> date:
 
 
 def _ledger(url: str, policy: Policy) -> Ledger:
-    """The ledger, for looking; where there is no file yet, the one that the first release would begin."""
+    """The ledger, opened for reading; where there is no file yet, a new one that is not kept."""
     from leakcap.apart import sqlite_path
     from leakcap.ledger import Ledger
     from leakcap.release import open_ledger

@@ -19,14 +19,15 @@ __all__ = ["CsvTarget", "ExcelTarget", "require_values", "write_given"]
 CsvTarget = Annotated[
     Path | None,
     typer.Option(
-        help="Where the values go as CSV, with every digit: a file, or a new folder for a file a table.",
+        help="Where the values go as CSV, with every digit: a file, or a new folder that gets one file "
+        "per table.",
         show_default=False,
     ),
 ]
 ExcelTarget = Annotated[
     Path | None,
     typer.Option(
-        help="Where the values go as an Excel workbook (.xlsx), a sheet a table.", show_default=False
+        help="Where the values go as an Excel workbook (.xlsx), one sheet per table.", show_default=False
     ),
 ]
 

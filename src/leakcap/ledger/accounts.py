@@ -65,7 +65,7 @@ def booked(
     time: str,
     label: str,
 ) -> BookedBatch:
-    """The same, of accounts that `load` knows by scope and name."""
+    """The same; `load` reads an account by scope and name."""
     whole = total(t.on_everything(c.slot) for c, t in zip(charges, asked, strict=True))
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}

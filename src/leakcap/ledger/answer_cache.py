@@ -2,11 +2,11 @@
 
 Only released values are recorded, in the row that says that they left, so that the chain covers them too.
 
-One query is another one by what was asked, never by a number that was computed. What follows from a
-question, its price in nats or its error, is computed in floating point, and the last digit of a logarithm is
-another on another processor. So the key of a query is made of text and of exact numbers that somebody gave.
-Computed numbers stand beside it in the ledger; there they need only agree to six digits: no processor makes
-them differ by more, and a mechanism of another scale does.
+Queries are told apart by what was asked, never by a number that was computed. What follows from a question,
+its price in nats or its error, is computed in floating point, and the last digit of a logarithm may differ
+between processors. So the key of a query is made of text and of exact numbers that somebody gave.
+Computed numbers stand beside it in the ledger; there they need only agree to six digits: processors
+differ by less, mechanisms of different scales by more.
 """
 
 from __future__ import annotations
@@ -185,13 +185,13 @@ def cache_key(charge: Charge, data: str, rules: CapsInTicks, meaning: str = "") 
 
 
 def _given(charge: Charge) -> list[int | None]:
-    """ε and δ as whole ticks of the decimals that they print as."""
+    """ε and δ in whole ticks, read from the decimals that they print as."""
     return list(charge.spend.ticks(None)[:2])
 
 
 def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:
-    """Whether a row was charged what the charge costs, for the same mechanism: but for the last digits of
-    what was computed.
+    """Whether a row was charged what the charge costs, for the same mechanism, up to the last digits of
+    computed numbers.
 
     >>> from leakcap.ledger.values import Spend
     >>> one = Charge("n", "count", Spend(0.1, nats_person=0.005), details={"scale": 10.0})
@@ -200,7 +200,7 @@ def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:
     >>> agree(row, one, price), agree(row | {"details": '{"scale":11.0}'}, one, price)
     (True, False)
     """
-    # Whom an answer counts is the ledger's to say, and no part of the question.
+    # The ledger decides whom an answer counts: that is no part of the question.
     found = without_floor(json.loads(row["details"]))
     amounts = zip((row[name] for name in AMOUNTS), price.numbers, strict=False)
     return (

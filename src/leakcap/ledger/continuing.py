@@ -1,12 +1,12 @@
-"""When one policy may continue the accounts of another, and what was spent before counts for then.
+"""When one policy may continue the accounts of another, and how what was spent before counts then.
 
 A spend says how far one unit of privacy is told apart from its neighbours. It stays a valid charge where the
 new policy protects the same unit, in the same sense: the same `unit`, the same owners of joined `tables`.
 
 - `max_rows`, `max_groups` and `row` of a unit with an id are no part of it. Neighbours differ in all rows of
-  a person, however many; an answer uses so many of them, chosen by the person's own rows and the ledger's
-  seed alone, and its noise covered that. Other rows chosen later are another question about the same person,
-  and ε adds up for every seed.
+  a person, however many; an answer uses a limited number of them, chosen by the person's own rows and the
+  ledger's seed alone, and its noise covered that. Other rows chosen later are another question about the
+  same person, and ε adds up for every seed.
 - An order of Rényi divergence that is looked at alone (`caps.order`) was named before anything was asked.
 - A plan (`[[plan]]`) was paid for as it is; others may be added.
 - Bounds, keys, fills, columns, and the public number of units do not change what answers of before told.
@@ -77,7 +77,7 @@ def terms_of(document: Mapping[str, Any], alpha: float | None) -> ChargeTerms:
     """The terms of what is charged under a policy.
 
     >>> terms_of({"neighbours": "replace-one"}, 2.0)
-    Terms(neighbours='replace-one', alpha=2.0)
+    ChargeTerms(neighbours='replace-one', alpha=2.0)
     """
     return ChargeTerms(str(document.get("neighbours")), alpha)
 
@@ -208,7 +208,7 @@ def counted(ticks: Ticks, then: ChargeTerms, now: ChargeTerms) -> Ticks:
     """What a spend that was charged on the terms of then counts for on those of now.
 
     >>> tenth = Ticks(100_000_000_000, 0, 5, 7, None, 5 * 10**9, 1)
-    >>> counted(tenth, Terms("add-remove-one", None), ChargeTerms("replace-one", 2.0)).numbers
+    >>> counted(tenth, ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", 2.0)).numbers
     (200000000000, 0, 5, 7, 40000000000, 20000000000, 1)
     """
     level = _level(ticks, then, now)

@@ -24,14 +24,14 @@ _QUIETEST = Fraction(10**12)
 _DEEPEST = 4
 _ABOVE_ZERO = ("noise_multiplier", "sampling_probability", "variance")
 _LONGEST_EXPONENT = 4
-"""Digits of a power of ten: what is written out of a longer one takes hours."""
+"""The most digits of an exponent: a number with a longer one would take hours to write out."""
 
 Event: TypeAlias = Mapping[str, Any]
 
 
 class Guarantee(NamedTuple):
-    """What follows from an event: ε (None where none holds without a δ), δ, and the curve in nats; ρ of
-    zero-concentrated privacy, but for the δ."""
+    """What follows from an event: ε (None where none holds without a δ), δ, the curve in nats, and ρ of
+    zero-concentrated privacy apart from the δ."""
 
     epsilon: Fraction | None
     delta: Fraction
@@ -115,8 +115,7 @@ def guaranteed(event: Event) -> Guarantee:
 
 
 def summed(event: Event, leaf: Callable[[Event], Fraction | None]) -> Fraction | None:
-    """What `leaf` says of each of the events that an event is composed of, added up; None where it says
-    nothing of one.
+    """The sum of `leaf` over the events that an event is composed of; None if `leaf` gives None for any.
 
     >>> twice = {"name": "SelfComposedDpEvent", "count": 2, "event": {"name": "ZCDpEvent", "rho": "1/3"}}
     >>> summed(twice, rho)
@@ -201,8 +200,11 @@ def _of_steps(event: Event) -> Guarantee:
 
 
 def _rho_of_steps(event: Event) -> Fraction:
-    """A sample hides nothing at high orders: the ρ of steps in which everybody is; four times it by way of
-    absence, for at order α that is no more than two contents at twice the distance."""
+    """The ρ of the same steps with everybody in each, since sampling hides nothing at high orders.
+
+    Between two contents four times that: by way of absence they are at no order further apart than at twice
+    the distance.
+    """
     steps = steps_in(event)
     assert steps is not None
     return (4 if steps.replaced else 1) * steps.count / (2 * steps.noise**2)
@@ -217,7 +219,7 @@ def _all(event: Event) -> Guarantee:
 
 
 def _bounded(event: Event) -> Guarantee:
-    """Of parts that no unit can move as far as each alone: what they are, and the ε of all together."""
+    """From parts whose joint sensitivity is below the sum of theirs, and from the ε of all together."""
     found, epsilon = guaranteed(event["event"]), fraction(event, "epsilon")
     curve = tuple(map(min, found.curve, curve_of_pure(float_up(epsilon))))
     return Guarantee(min(epsilon, found.epsilon or epsilon), found.delta, curve, rho(event))

@@ -28,8 +28,10 @@ _MOST_STEPS = 10**9
 
 @dataclass(frozen=True)
 class GaussianNoise(SlotLaw):
-    """Discrete Gaussian noise of at most this ρ, its neighbours so many steps apart in L2 or more: a function
-    of Gaussian noise of a little less variance, but for next to nothing."""
+    """Discrete Gaussian noise with ρ at most `size` and L2 sensitivity at least `steps` grid steps.
+
+    Up to a negligible δ an answer is a function of continuous Gaussian noise of slightly smaller variance.
+    """
 
     size: float
     steps: int
@@ -37,7 +39,7 @@ class GaussianNoise(SlotLaw):
 
     @cached_property
     def narrow(self) -> Fraction:
-        """The ρ of the Gaussian noise of which every answer is a function."""
+        """The ρ of the Gaussian noise that every answer is a function of."""
         steps = Fraction(self.steps) ** 2
         found = narrowed(steps / (2 * Fraction(repr(self.size))), steps)
         assert found is not None
@@ -116,13 +118,12 @@ class GaussianNoise(SlotLaw):
 
 @dataclass(frozen=True)
 class PlannedDescent(SlotLaw):
-    """A gradient descent: so many steps of Gaussian noise on Poisson samples, as `PrivateGradientDescent` has
-    them.
+    """A gradient descent as `PrivateGradientDescent` runs it: `steps` steps, Gaussian noise, Poisson samples.
 
-    Whoever takes fewer steps, adds more noise or samples more rarely makes a function of it: leave steps out,
-    add noise, and put noise without the person in the place of some samples. It is between presence and
-    absence; `replaced`, between two contents of a person, who is then in every step (`sample_rate` 1), since
-    no pair is known that dominates samples of two contents.
+    A descent with fewer steps, more noise or a smaller rate is a function of it: leave steps out, add noise,
+    and replace some samples by noise without the person. It compares presence with absence. With `replaced`
+    it compares two contents of a person, who is then in every step (`sample_rate` 1), since no pair is known
+    that dominates samples of two contents.
 
     >>> PlannedDescent(noise_multiplier=1.1, sample_rate=Fraction(256, 50_000), steps=11_760).offered
     '11,760 steps of noise 1.1 at rate 0.00512'
@@ -159,8 +160,8 @@ class PlannedDescent(SlotLaw):
 
     @cached_property
     def dominating(self) -> GaussianSteps:
-        """Continuous noise of which the integers' noise is a function; between presence and absence, or half
-        the noise apart between two contents of somebody who is in every step."""
+        """The continuous noise that the integers' noise is a function of: between presence and absence, or,
+        with half the multiplier, between two contents of somebody who is in every step."""
         noise = on_a_fine_grid(Fraction(self.noise_multiplier))
         return GaussianSteps(noise / 2 if self.replaced else noise, self.rate, self.steps, False)
 

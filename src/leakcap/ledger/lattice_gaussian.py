@@ -31,7 +31,7 @@ _DECIMALS = 10**12
 
 
 def narrowed(variance: Fraction, squared: Fraction) -> Fraction | None:
-    """Δ₂²/(2τ²): the ρ of the Gaussian noise of which discrete Gaussian noise of this variance is a function,
+    """Δ₂²/(2τ²): the ρ of the Gaussian noise that discrete Gaussian noise of this variance is a function of,
     at this squared distance. None where the noise is too narrow, or the distance too far, for that.
 
     >>> narrowed(Fraction(254), Fraction(1)), narrowed(Fraction(3), Fraction(1))
@@ -44,7 +44,7 @@ def narrowed(variance: Fraction, squared: Fraction) -> Fraction | None:
 
 
 def on_a_fine_grid(noise: Fraction) -> Fraction:
-    """The multiplier of continuous noise of which a descent's noise is a function, but for next to nothing:
+    """The multiplier of the continuous noise that a descent's noise is a function of, up to a negligible δ:
     √(z² − 2⁻²⁸), rounded down to twelve decimals. See `docs/theory/accounting.md`, "Noise on a grid".
 
     >>> float(on_a_fine_grid(Fraction(2)))

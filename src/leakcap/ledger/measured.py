@@ -39,7 +39,7 @@ __all__ = [
 _NEARLY = 1e-5
 """Of an ε that was searched for: how near to it the search ends."""
 _ANOTHER_PROCESSOR = 1e-9
-"""Of an ε that is composed exactly: by more no two processors differ."""
+"""The most by which an exactly composed ε may differ between two processors."""
 
 
 def event_text(content: Mapping[str, Any]) -> str:
@@ -124,9 +124,9 @@ def covered(text: str, charged: Ticks) -> bool:
 
 @lru_cache(maxsize=4096)
 def _enough(text: str, epsilon: int, delta: int) -> bool:
-    """Whether an event is (ε, δ)-DP, both in ticks, each but for a last digit.
+    """Whether an event is (ε, δ)-DP, both in ticks, each up to a last digit.
 
-    What a part of the event has of δ is spent: the curve has what is left.
+    The δ that parts of the event have of their own is taken off first; the curve gets what is left.
     """
     found, most = guarantee(text), Fraction(epsilon + 1, TICKS_PER_UNIT)
     left = Fraction(delta, TICKS_PER_UNIT) - found.delta
@@ -169,7 +169,7 @@ def laplace_distance(text: str) -> Fraction | None:
 
 
 def gaussian_distance(text: str) -> Fraction | None:
-    """The ρ of Gaussian noise of which the event's answer is a function, but for next to nothing; None for
+    """The ρ of the Gaussian noise that the event's answer is a function of, up to a negligible δ; None for
     one that is no discrete Gaussian noise, or too narrow. See `leakcap.ledger.lattice_gaussian`.
 
     >>> gaussian_distance('{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"254"}')

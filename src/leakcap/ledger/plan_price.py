@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["charge_of", "proven"]
 
-# The accountant's last digits are another's on another processor: its ε is rounded up so far.
+# The last digits of the accountant's ε differ between processors, so it is rounded up to eight decimals.
 _ROUNDED = TICKS_PER_UNIT // 10**8
 
 
@@ -34,7 +34,7 @@ def charge_of(plan: SlotPlan, alpha: float | None) -> Ticks:
     together = math.inf if loss is None else loss.epsilon_both(_inner_delta(plan)).upper
     if together > LARGEST:
         return added  # beyond what a ledger counts
-    # The last tick is for discrete noise, which is a function of Gaussian noise but for next to nothing.
+    # The last tick is for discrete noise, which is a function of Gaussian noise up to a negligible δ.
     rounded = -(-(math.ceil(Fraction(together) * TICKS_PER_UNIT) + 1) // _ROUNDED) * _ROUNDED
     if added.epsilon is not None and rounded >= added.epsilon:
         return added
@@ -42,7 +42,7 @@ def charge_of(plan: SlotPlan, alpha: float | None) -> Ticks:
 
 
 def _with_delta(plan: SlotPlan, added: Ticks, epsilon: int) -> Ticks:
-    """What is left without the plan's δ, of which no odds pass e^ε."""
+    """The charge at this ε and the plan's δ. Apart from that δ no odds pass e^ε, which bounds the curve."""
     curve: Curve = tuple(None if one is None else min(one, epsilon) for one in added.curve)
     rho = None if added.rho is None else Fraction(added.rho, TICKS_PER_UNIT)
     if rho is not None and any(one.descent is not None for one in plan.slots):
@@ -112,6 +112,6 @@ def _together(plan: SlotPlan) -> PrivacyLoss:
 
 
 def _inner_delta(plan: SlotPlan) -> float:
-    """The plan's δ, but for the tick that discrete noise may take of it."""
+    """The plan's δ, less the tick that discrete noise may take of it."""
     nearly = any(one.law.nearly for one in plan.slots)
     return plan.delta - 1 / TICKS_PER_UNIT if nearly else plan.delta

@@ -50,7 +50,7 @@ def uses_of(
 def uses_among(
     known: Mapping[str, SlotUse], charges: Sequence[Charge], asked: Sequence[Ticks], label: str
 ) -> list[int]:
-    """The same, of slots that were used so far."""
+    """The same; `known` says how far each slot is used up."""
     wanted = [
         (charge.slot, charge.query, own, charge.spend.event_text)
         for charge, own in zip(charges, asked, strict=True)

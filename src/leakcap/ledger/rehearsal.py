@@ -20,7 +20,8 @@ __all__ = ["Rehearsed", "rehearse"]
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """A batch that was not asked: why it would be refused ("" where it would not), and what it leaves.
+    """What the ledger would do with a batch: the reason for a refusal (empty if it would be taken), and the
+    balances afterwards.
 
     `balances` are those of everything afterwards, `period` those of the calendar period that it falls into
     (none where periods have no caps).

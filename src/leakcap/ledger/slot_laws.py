@@ -29,7 +29,7 @@ class SlotLaw(ABC):
     """What every answer of a slot is a function of, and of nothing else about the unit."""
 
     nearly: ClassVar[bool] = False
-    """Whether an answer is such a function but for next to nothing, as integer noise is of Gaussian noise."""
+    """Whether that holds only up to a negligible δ, as it does for Gaussian noise on integers."""
 
     @property
     @abstractmethod
@@ -151,8 +151,8 @@ class AnyPure(SlotLaw):
 
 @dataclass(frozen=True)
 class LaplaceNoise(AnyPure):
-    """Discrete Laplace noise, its neighbours so many steps of the grid apart or more: a function of Laplace
-    noise at a distance of ε + ε²/4·steps scales."""
+    """Discrete Laplace noise with ε at most `size` and sensitivity at least `steps` grid steps: a function of
+    Laplace noise at a distance of ε + ε²/(4·steps) scales."""
 
     steps: int
 

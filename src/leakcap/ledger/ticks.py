@@ -57,7 +57,7 @@ class Ticks(NamedTuple):
         return self[:-1]
 
     def on_everything(self, slot: str) -> Ticks:
-        """What an answer is charged on the account of everything: from a slot nothing, but that it was asked.
+        """What an answer is charged on the account of everything: from a slot, only that it was asked.
 
         >>> Ticks(5, 0, 5, 5, 5, 5, 1).on_everything("monthly").numbers
         (0, 0, 0, 0, 0, 0, 1)

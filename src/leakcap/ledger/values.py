@@ -94,7 +94,7 @@ class Spend:
             self._check_rho()
 
     def _check_rho(self) -> None:
-        """What ε alone implies may not be stated lower: `verify` would find it."""
+        """No ρ below what ε alone implies: `verify` would find it."""
         self._amount("rho", LARGEST)
         alone = not self.event and self.curve is None and math.isfinite(self.epsilon)
         least = rho_of_pure(self.epsilon) * (1 - 1e-9) if alone else 0.0

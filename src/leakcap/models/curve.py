@@ -35,7 +35,7 @@ _NARROWER = 1 - 2.0**-50
 """Of δ: what the factor 1 + 10⁻¹⁰⁰ may take, and far more."""
 _EPSILON_DIGITS = 6
 _LEAST, _MOST = 0.05, 5e5
-"""Among which noise multipliers one is looked for."""
+"""The range in which a noise multiplier is searched for."""
 
 
 @dataclass(frozen=True)

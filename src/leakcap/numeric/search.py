@@ -12,9 +12,9 @@ def bracket(
 ) -> tuple[float, float]:
     """Adjacent doubles around the root of a function whose sign changes once on [low, high].
 
-    Where the function is zero at an end, that end is the root, twice. With a `width` above 0 the search ends
-    sooner, at numbers no farther apart than this part of the larger one: of these, which hang on halvings
-    alone, two processors find the same where their last digits differ.
+    Where the function is zero at an end, that end is returned twice. With a `width` above 0 the search stops
+    sooner, at numbers no farther apart than this part of the larger one. They come from halving alone, so
+    that two processors find the same ones although the last digits of the function differ.
 
     >>> low, high = bracket(lambda x: x * x - 2.0, 0.0, 2.0)
     >>> low * low < 2.0 < high * high, 0.5 * (low + high) in (low, high)
@@ -43,8 +43,8 @@ def last_where(
 ) -> tuple[float, float]:
     """Adjacent doubles: the last from `inside` towards `end` where a condition holds, the first where not.
 
-    It holds at `inside` and fails once and for all; where it holds at `end`, that is both. For `width` see
-    `bracket`.
+    It holds at `inside`, and once it fails it fails for good. Where it holds at `end`, that is returned
+    twice. For `width` see `bracket`.
 
     >>> last_where(lambda x: x * x <= 9.0, 0.0, 10.0), last_where(lambda x: x >= 0.0, 1.0, 0.0)
     ((3.0, 3.0000000000000004), (0.0, 0.0))

@@ -47,7 +47,7 @@ class OwnerTable:
         self.types = engine.columns()
 
     def row(self, *answers: exp.Expression) -> list[int]:
-        """Aggregates over all rows, of which none is NULL."""
+        """Aggregates over all rows. None of them may be NULL."""
         (found,) = self._run(self._select(answers).from_(_source(), copy=False))
         return [int(one) for one in found]
 

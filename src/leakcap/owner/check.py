@@ -86,7 +86,7 @@ def _place(data: object, other: object) -> tuple[object, str | None]:
 
 
 def _form(data: object) -> list[DataFault]:
-    """What is wrong with the lines of a CSV file; nothing of what is none."""
+    """Faults in the lines of a CSV file; empty if there are none, or if it is no CSV file."""
     if not isinstance(data, str | Path) or is_server(str(data)):
         return []
     path = Path(data)

@@ -30,7 +30,7 @@ _SAMPLE = 1 << 16
 
 
 def form_of(path: Path) -> list[DataFault]:
-    """What keeps the lines of this file from being read as rows; nothing where nothing does.
+    """Faults in the lines of a CSV file; empty if there are none.
 
     Raises `OSError` where the file cannot be opened.
     """
@@ -138,7 +138,7 @@ class _Lines:
             (self.more if width > self.columns else self.fewer).add(number)
 
     def told(self) -> Iterator[str]:
-        """What is wrong first: it may be behind all that is odd after it."""
+        """The first kind of fault found: later ones may follow from it."""
         named = _SEPARATORS[self.delimiter]
         if self.foreign.many:
             yield (

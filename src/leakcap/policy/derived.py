@@ -33,7 +33,7 @@ OPERATIONS = ("cuts", "truncate", "part", "prefix", "groups", "compare")
 
 
 def Given(**known: Any) -> Any:  # noqa: N802 - a kind of `Field`
-    """A field that is written out only where it is given, so that what has none looks as it did without."""
+    """A field that is left out of the dump unless it is set, so that older policies keep their hash."""
     return Field(default=None, exclude_if=operator.not_, **known)
 
 

@@ -253,7 +253,7 @@ class Policy(Strict):
 
 
 def _without_keys(column: dict[str, Any]) -> dict[str, Any]:
-    """A column's content without keys that follow from the rest of it."""
+    """A column's content; keys are left out where the rest of it implies them."""
     follow = "from" in column and set(column) & {"truncate", "part", "groups", "compare"}
     return {name: value for name, value in column.items() if name != "keys" or not follow}
 

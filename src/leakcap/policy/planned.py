@@ -26,7 +26,7 @@ class PolicyDescent(Strict):
 
 
 class PolicySlot(Strict):
-    """So many answers, each of this ε at most; `nats_table` is what each may tell about the table;
+    """`count` answers, each with at most this ε; `nats_table` is what each may tell about the table;
     `noise` and `steps` ask for Laplace noise on a fine grid. `rho` in place of ε asks for Gaussian noise,
     `descent` for gradient descents."""
 

@@ -119,7 +119,7 @@ def _parts(part: DatePart, low: datetime.date, high: datetime.date) -> Iterator[
 
 
 def check_not_derived(columns: Mapping[str, Column], named: Mapping[str, str | None]) -> None:
-    """Raise `ValueError` where what must be stored in the table is called like a derived column."""
+    """Raise `ValueError` where the id, row key or caps column has the name of a derived column."""
     for role, name in named.items():
         if name is not None and name in columns and not columns[name].stored:
             raise ValueError(f"{role} names `{name}`, which is derived. Name a column that the table has")

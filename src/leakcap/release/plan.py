@@ -45,7 +45,7 @@ class QueryContext:
 
     @property
     def epsilon(self) -> Fraction:
-        """The same of a choice, which has no other price than ε."""
+        """The ε offered. For choices, which can be priced in ε only."""
         epsilon = self.offer.epsilon
         assert epsilon is not None
         return epsilon
@@ -96,12 +96,13 @@ class QueryContext:
 
 @dataclass(frozen=True)
 class Plan:
-    """A priced-to-be query: its cells, its noisy parts, and the integers that rows become for them.
+    """A query ready to be priced: its cells, its noisy parts, and the integers that rows become for them.
 
     `values` are what each row becomes, in our own words: integers, or an id; NULL where it has none. `grid`
     and `centre` are those of the first value. `exact_count` is the public number of rows, where it is public.
-    `bounded` says whether only `max_rows` rows of a unit are used, `beyond` that so many others of each are
-    looked at instead, `people_from` from which cap of their own on people are counted (None: all are).
+    `bounded` says whether only `max_rows` rows of a unit are used. `beyond`: instead of those, at most so
+    many of the rows left out are counted for each unit. `people_from` is the least cap of their own at which
+    people are counted (None: all are).
     `chosen` says which noise was chosen and why, where that was left open.
     """
 
@@ -140,7 +141,8 @@ class Plan:
         if self.policy.id_column is None or not self.bounded:
             return TABLE
         if self.beyond is not None:
-            return Coverage("table", f"Whoever has more than {self.query.up_to:,} rows counts as if so many.")
+            most = f"{self.query.up_to:,}"
+            return Coverage("table", f"A person with more than {most} rows counts as having {most}.")
         return rows_kept(self.policy, grouped=bool(self.query.by))
 
     @cached_property

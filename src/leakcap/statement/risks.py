@@ -131,9 +131,9 @@ def linked(epsilon: float, delta: float) -> float:
 def isolation(epsilon: float, delta: float, chance: Fraction, people: int | None) -> float:
     """How often a condition that is met by one of n people with probability `chance` isolates somebody.
 
-    At most e^ε·chance + nδ. Somebody is isolated only if the condition meets that person and nobody else. Let
-    a fresh person take the place: that costs e^ε and δ, and then the condition knows nothing of whom it is
-    held against, so that it meets them as seldom as by chance. The sum over all n gives the bound.
+    At most e^ε·chance + nδ. Somebody is isolated only if that person meets the condition and nobody else
+    does. Replace that person by a fresh one, at the price of e^ε and δ: the condition then does not depend on
+    the person it is tested on, who meets it as seldom as by chance. The sum over all n gives the bound.
     Source: Cohen & Nissim 2020, that differential privacy prevents predicate singling out.
 
     >>> isolation(0.0, 0.0, Fraction(1, 4), None), isolation(0.0, 0.5, Fraction(1, 4), None)

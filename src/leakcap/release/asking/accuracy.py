@@ -41,9 +41,9 @@ class Preview:
     depends on that count: it is quoted for `rows` rows, as `remark` says. For quantiles it counts the rows
     between the wanted rank and the chosen bin. `policy_error` is what a guess from the policy alone stays
     within, where that is known; where `error` is no smaller, nothing would be learned, and `useful_epsilon`
-    is the ε at which the error would be a tenth of it, if there is one. `ways` are what each law of noise
-    err by and cost at this price, where the policy allows both. `coverage` says which
-    figure an answer is so near to: the table's, or that of the rows kept.
+    is the ε at which the error would be a tenth of it, if there is one. `ways` are the error and the
+    cost of each law of noise at this price, where the policy allows both. `coverage` says which figure the
+    error is about: the table's, or that of the rows kept.
     """
 
     name: str

@@ -26,7 +26,7 @@ _FINE = 20
 
 @dataclass(frozen=True)
 class PriceSearch:
-    """A query with a wanted error whose price is looked for."""
+    """The search for the price of a query with a wanted error."""
 
     template: QueryTemplate
     policy: Policy
@@ -55,7 +55,7 @@ class PriceSearch:
         return _as_float(self._rounded_up(high, limit))
 
     def _within(self, ticks: int, *, checked: bool = False) -> bool:
-        """Whether so many ticks keep the error. Too little to draw noise for does not."""
+        """Whether this price, in ticks, keeps the error. One that is too small to draw noise for does not."""
         try:
             query = self.template.at(delta=self.delta, **self.currency.priced(_as_float(ticks)))
             plan = plan_query(query, self.policy)

@@ -14,16 +14,16 @@ _TIMES = 10
 
 
 def cut_offered(previews: Sequence[Preview], policy: Policy) -> str | None:
-    """What `rows_cut` would cost and how far it would be off, where rows may be cut and nobody asks for it.
+    """What `rows_cut` would cost and how far it would be off; None where no rows can be cut, or it is asked.
 
-    For a tenth of the plan's ε, of people with up to ten times the rows that are used: public numbers alone.
+    At a tenth of the plan's ε, with `up_to` ten times `max_rows`: these follow from public numbers alone.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
     ...     "unit": {"id": "person", "max_rows": 3}, "columns": {"age": {"bounds": [0.0, 120.0]}}})
     >>> plan = preview([Query(name="n", statistic="count", epsilon=1.0)], policy=policy)
     >>> str(cut_offered(plan, policy)).partition(". ")[2]
-    '`rows_cut` with `up_to` = 30, for ε = 0.1, tells it within ± 1,079 rows.'
+    '`rows_cut` with `up_to` = 30, for ε = 0.1, tells it within ± 1,078 rows.'
     """
     cut = any(one.coverage.covers == "rows kept" for one in previews)
     if not cut or any(one.statistic == "rows_cut" for one in previews):

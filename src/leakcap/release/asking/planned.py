@@ -29,7 +29,7 @@ class WayRecord(Part):
 class PlannedRecord(Part):
     """One query before it is paid: `error_95` is what an answer stays within with probability 95 %.
 
-    It is within so much of the figure that `covers` names: the table's, or that of the rows kept.
+    The figure meant is the one that `covers` names: the table's, or that of the rows kept.
     """
 
     name: str

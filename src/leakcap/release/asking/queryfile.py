@@ -138,7 +138,7 @@ def _alike(
 
 
 def _cover(given: str | None, queries: Sequence[Query], path: Path) -> str | None:
-    """The query by whose answer others are widened: one that counts the rows cut."""
+    """The name of the `rows_cut` query that widens the intervals of the others."""
     if given is not None:
         kinds = {query.name: query.statistic for query in queries}
         require(

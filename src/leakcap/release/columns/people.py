@@ -1,6 +1,6 @@
 """The rows of those people whose own caps have room, before anything else is done with the data.
 
-Where a person has many rows, so many of them are used, and what is said of an answer is of these.
+Where the policy limits the rows of a person, an answer describes the rows kept.
 
 The least cap that is still counted is public: it follows from the prices of earlier queries alone, and the
 ledger says it with the entry (`docs/ledger.md`). Whether a person's rows are kept follows from it and from
@@ -100,8 +100,10 @@ def counted_words(people_from: float | None) -> str:
 
 
 def rows_kept(policy: Policy, *, grouped: bool) -> Coverage:
-    """Of an answer that uses so many rows of each person: from the policy alone, for whether anybody has more
-    is private. The law of the noise says nothing of rows that were cut before it.
+    """The coverage of an answer that uses at most `max_rows` rows of a person.
+
+    From the policy alone: whether anybody has more is private. The law of the noise says nothing about rows
+    that were cut before it.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},

@@ -39,7 +39,7 @@ INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 
 
-# More keys than this are handed over as one text, with a character between them that is in none.
+# More keys than this are handed over as one text, separated by a character that occurs in none of them.
 _MANY = 1_000
 _BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
 _WRITTEN = {"text": "TEXT", "integer": "BIGINT"}
@@ -258,9 +258,9 @@ class Lowering(ABC):
         return cast(exp.Anonymous(this="BIT_COUNT", expressions=[value]), "BIGINT")
 
     def one_of(self, value: exp.Expression, keys: Sequence[Key], kind: str) -> exp.Expression:
-        """Whether a value is one of these keys: many go as one text that the engine takes apart.
+        """Whether a value is one of these keys: many are passed as one text that the engine splits.
 
-        As literals each would be a node of the statement, here and there, and 10⁶ of them some GiB.
+        As literals each would be a node of the statement, here and in the engine, and 10⁶ take some GiB.
         """
         words = [str(key) for key in keys] if len(keys) > _MANY and kind in _WRITTEN else []
         between = next((one for one in _BETWEEN if not any(one in word for word in words)), None)

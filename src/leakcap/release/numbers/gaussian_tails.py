@@ -51,7 +51,7 @@ def _table() -> tuple[Floats, Floats]:
 
 
 def normal_tail(x: Floats) -> Floats:
-    """P(N(0, 1) ≥ x), no less and hardly more; 1 where x is no number.
+    """P(N(0, 1) ≥ x), bounded from above, closely; 1 where x is no number.
 
     >>> 0.025 < float(normal_tail(np.array([1.959963]))[0]) < 0.0250002
     True
@@ -68,8 +68,8 @@ def gaussian_tail(
 ) -> Floats:
     """P(|Σ weight·Z| ≥ at) for discrete Gaussian noises of these weights and deviations, place by place.
 
-    No less than that. Where the weights are not known they lie between `least` and those of `noises`, and it
-    is no less for any of them.
+    An upper bound. Where the weights are not known, but lie between `least` and those of `noises`, it bounds
+    the probability for all of them.
 
     >>> float(gaussian_tail([(1.0, 1e6)], 1.96e6)) < 0.05000001
     True

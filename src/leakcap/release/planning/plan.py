@@ -196,7 +196,7 @@ def in_order(plan: Plan, found: Columns) -> Columns:
 
 
 def _order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """Where the rows stand in the order of their keys, the first column first; no two rows have the same.
+    """The indices that sort the rows by their keys, the first column first; no two rows have the same keys.
 
     >>> _order([np.array([2, 1, 1]), np.array(["a", "b", "a"], dtype=object)]).tolist()
     [2, 1, 0]
@@ -214,8 +214,8 @@ def read_totals(
 ) -> list[ExactIntegers]:
     """For each part the clamped total of every cell: of all public ones, or of those that came back.
 
-    The totals stand after the cell's codes and after so many totals of other plans. `places` says which cell
-    each row of public keys is of, where that was found out for another plan.
+    The totals stand after the cells' codes and `before` totals of other plans. `places` gives the cell of
+    each row of public keys, where another plan has worked it out already.
     """
     codes = codes_of(plan, found)
     first = len(codes) + before

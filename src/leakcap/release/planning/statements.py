@@ -101,7 +101,7 @@ def _beside(values: Sequence[exp.Column], value: exp.Column) -> exp.Expression:
 
 
 def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
-    """`values` of the rows that count: of the condition's rows so many of each unit at most."""
+    """`values` of the rows that count: those that meet the condition, a limited number of each unit."""
     rows = exp.Select(expressions=list(values))
     condition = None if plan.condition is None else to_tree(plan.condition, plan.policy)
     if plan.policy.id_column is not None and plan.bounded:
@@ -131,12 +131,12 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
     """Of the rows that meet the condition at most `max_rows` of each id, and none without an id.
 
     The condition comes first: rows that a query does not ask about take no place of those that it does. Any
-    map from a unit's own rows and the seed to so many of them keeps the price. Rows without an id are left
-    out because strangers would share one quota.
+    choice of `max_rows` of a unit's rows that depends on these rows and the seed alone has the same price.
+    Rows without an id are left out because strangers would share one quota.
 
-    Where groups are bounded too, a unit's groups are taken whole in the order of a hash, until groups or rows
-    are used up; where some rows of the last one are left over, the choice is among its rows. With a row key
-    the rows are taken in the order of its hash: see `_by_key`.
+    Where groups are bounded too, a unit's groups are taken whole in the order of a hash, until `max_groups`
+    or `max_rows` is reached; of the last group only as many rows are chosen as are still allowed. With a row
+    key the rows are taken in the order of its hash: see `_by_key`.
     """
     policy = plan.policy
     unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
@@ -184,7 +184,7 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
         quota = exp.Paren(this=exp.Sub(this=most.copy(), expression=before.copy()))
         kept = [few, left, _spread(own, column(size), quota, column(start))]
     else:
-        # Equal ids may differ in their bits, and one unit has one start.
+        # Equal ids may differ in their bits, but a unit must have one start.
         chosen.append(aliased(_window(exp.Min(this=column(start)), [unit], []), start))
         kept = [_spread(column(place), column(size), most, column(start))]
     ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
@@ -218,8 +218,9 @@ def _beyond(
     order: Sequence[exp.Expression],
     place: str,
 ) -> exp.Expression:
-    """Of the rows that are not kept so many of each unit at most: its first ones, in an order that follows
-    from its own rows. Rows that tie are alike in all that is read.
+    """At most `most` of the rows left out of each unit, in an order that depends on its own rows alone.
+
+    Rows that tie are alike in all that is read.
     """
     numbered = aliased(_window(exp.RowNumber(), order[:1], order), place)
     source = ranked.subquery("ranked", copy=False)
@@ -264,7 +265,7 @@ def _content(name: str, policy: Policy) -> exp.Expression:
 
 
 def _groups(plan: Plan) -> list[exp.Expression]:
-    """What the groups that a unit may be in so many of are told apart by; nothing where any number may be."""
+    """The expressions that define the groups whose number per unit is limited; none where it is not."""
     if plan.policy.groups_per_unit >= plan.policy.rows_per_unit:
         return []
     return [axis.tree for axis in plan.cells.axes[: len(plan.query.by)]]
@@ -277,7 +278,7 @@ def _window(
     *,
     alike: bool = False,
 ) -> exp.Window:
-    """A function over rows of one unit in some order; of `alike` ones over those that tie with the row."""
+    """A window function over a unit's rows in this order; with `alike`, over rows that tie with this one."""
     ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
     ties = exp.WindowSpec(kind="RANGE", start="CURRENT ROW", end="CURRENT ROW")
     return exp.Window(

@@ -1,10 +1,10 @@
 """Intervals that hold the table's figure where the policy cuts rows: with a private count of the rows cut.
 
-A count K of the rows kept and the number C of rows cut are T = K + C, the table's figure, as long as nobody
+A count K of the rows kept and the number C of rows cut add up to T, the table's figure, as long as nobody
 has more than the `up_to` rows that C looks at. Both come with noise of their own. Where both were asked about
 the same rows in the same groups, the noisy numbers are added up. Otherwise C still bounds from above what was
 cut: fewer rows of a person are cut where fewer are asked about. Then ends move outward by as much as the rows
-cut can add, and values stay. What misses has 5 % of probability in all, a half of it on each side.
+cut can add, and values stay. An interval misses with probability 5 % in all, half of it on each side.
 
 Only releases are seen, so it costs nothing.
 """
@@ -75,7 +75,7 @@ def covering(releases: Sequence[Release], cut: Release, policy: Policy) -> list[
 
 
 def covered(releases: Sequence[Release], name: str | None, policy: Policy) -> list[Release]:
-    """The releases, made to hold the table's figure by the one of this name; as they are without a name."""
+    """`covering` by the release called `name`; without a name the releases are returned unchanged."""
     found = {release.name: release for release in releases}
     return list(releases) if name is None else covering(releases, found[name], policy)
 
@@ -133,9 +133,9 @@ def _added(release: Release, cut: Release, plan: Plan, about: Plan) -> CoveringR
 
 
 def _widened(release: Release, cut: Release, plan: Plan, about: Plan) -> CoveringRelease:
-    """Ends move by what the rows cut can add; the other end stays where it is.
+    """An end moves by what the rows cut can add beyond it; where they can add nothing, it stays.
 
-    Below and above 2.5 % each. An end that moves has half of it for its own noise, half for that of the cut.
+    Each end misses with 2.5 %. One that moves leaves half of that to its own noise, half to that of the cut.
     """
     left_out = max(0.0, float(cut.rows[1].value) + about.parts[1].error(0.025))
     low, high = _each(plan)
@@ -153,7 +153,7 @@ def _widened(release: Release, cut: Release, plan: Plan, about: Plan) -> Coverin
 
 
 def _each(plan: Plan) -> tuple[float, float]:
-    """Between what a row adds, or nothing where it has no value."""
+    """The least and the most that a row can add; 0 where its value is missing."""
     if plan.query.statistic in _COUNTS:
         return 0.0, 1.0
     bounds = plan.policy.columns[plan.query.column or ""].bounds

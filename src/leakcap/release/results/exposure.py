@@ -21,7 +21,7 @@ __all__ = ["balances_of_plan", "exposure_of", "exposure_of_plan", "exposure_so_f
 
 _LEAST_DELTA = 1e-12
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
-"""Where the composed curves are read for games; fixed, so that nothing is chosen after what was seen."""
+"""The δ at which games read the composed curves. Fixed in advance: no answer can influence the choice."""
 
 
 def exposure_of(price: Price, title: str) -> Exposure:

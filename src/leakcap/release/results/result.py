@@ -44,8 +44,8 @@ class Release:
     many rows further from the wanted rank make a bin e times less likely to stay in the draw. `repeated` says
     that the ledger remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made
     of, where they are kept. Where people have caps of their own, only those of `people_from` or more were
-    counted. Intervals hold the figure that `coverage.covers` names: the table's, or that of the rows kept
-    where the policy has an answer use so many rows of a person.
+    counted. Intervals hold the figure that `coverage.covers` names: the table's, or that of the rows kept,
+    where the policy limits how many rows of a person are used.
     """
 
     name: str
@@ -166,8 +166,8 @@ class Release:
     def to_excel(self, path: str | Path) -> None:
         """Write an Excel workbook (.xlsx) with one sheet: what was asked, and the columns of `to_pandas`.
 
-        Keys stay texts whatever they begin with: none is run as a formula. Raises `InvalidParameter` without
-        openpyxl, and for another ending.
+        Text keys stay text, whatever they begin with: none is run as a formula. Raises `InvalidParameter`
+        without openpyxl, and for another ending.
         """
         from leakcap.release.results.workbook import write_excel
 

@@ -28,8 +28,8 @@ class Distinct(IntegerStatistic):
         return "count of people"
 
     def plan(self, asked: QueryContext) -> Plan:
-        """An id counts once in its cells. Where nobody can be in too many of them, as in all of the table or
-        in few groups, no row is left out.
+        """An id counts once in each of its cells. No row is left out where nobody can be in too many cells:
+        without groups, or with few.
         """
         policy, cells = asked.policy, asked.cells
         if policy.id_column is None:
@@ -40,7 +40,7 @@ class Distinct(IntegerStatistic):
         presence = Presence(0, 1, min(policy.groups_per_unit, cells.size), cells.size)
         people = measured("people", People(), presence, asked.offer, one_hot=True)
         id_ = ReadColumn(this=column(policy.id_column), kind="id")
-        # Counted with all rows a unit adds 1 to each of its cells: as many as the price is for, at most.
+        # With all its rows a unit adds 1 to each of its cells, and they are no more than the price is for.
         return asked.plan([people], values=[id_], bounded=cells.size > policy.groups_per_unit)
 
     def prior_error(self, plan: Plan) -> float | None:

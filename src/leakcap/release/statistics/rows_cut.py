@@ -45,7 +45,7 @@ class RowsCut(Statistic):
         return "count of rows cut"
 
     def check(self, query: QueryFields) -> None:
-        """So many rows are looked at of each person."""
+        """`up_to` must be given, and `cut` must not be the name of a key column."""
         given = query.up_to is not None and 2 <= query.up_to <= MOST
         require(given, "up_to", query.name, f"be from 2 to {MOST:,}: more rows than anybody is known to have")
         require(

@@ -21,13 +21,13 @@ def write_values(releases: Sequence[ReleasedRecord], path: Path) -> None:
 
 
 def write_each(releases: Sequence[ReleasedRecord], folder: Path) -> None:
-    """Write a file for each release, called as it is, in this folder, which is made if it is not there."""
+    """Write one file per release, named after it, into this folder, which is made if it is not there."""
     for release, name in zip(releases, file_names([one.name for one in releases]), strict=True):
         write_values([release], folder / f"{name}.csv")
 
 
 def values_text(releases: Sequence[ReleasedRecord]) -> str:
-    """The releases of a record, a line a value: the statistic, its keys, the value and its interval in full.
+    """The releases of a record, one line per value: statistic, keys, the value and its interval in full.
 
     `covers` is whose figure the interval holds: that of the table, or that of the rows kept.
 

@@ -1,5 +1,5 @@
-"""A record as YAML: every text in double quotes or as a block, every number one that all readers take for
-one."""
+"""A record as YAML: every text in double quotes or as a block, every number in a form that all readers take
+for a number."""
 
 from __future__ import annotations
 

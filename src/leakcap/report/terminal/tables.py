@@ -114,7 +114,7 @@ def _values(releases: Sequence[ReleasedRecord], scale: bool, crossed: Sequence[T
 
 
 def _crossed(release: ReleasedRecord, room: int) -> Table | None:
-    """The crossed table that is shown in place of a line a value; None where a line has no `room` for it."""
+    """The crossed table that is shown in place of one line per value; None if it does not fit in `room`."""
     found = crossed_table(release, _MOST_ACROSS)
     if found is None or len(found.rows) > MOST_ROWS:
         return None

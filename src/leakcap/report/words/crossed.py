@@ -19,11 +19,11 @@ class CrossedTable:
 
 
 def crossed_table(release: ReleasedRecord, most: int) -> CrossedTable | None:
-    """The release as a crossed table; None unless it is by two keys, each pair of which has a value, and at
-    least 2 and at most `most` of them would go across.
+    """The release as a crossed table; None unless it is by two keys, every pair of them has a value, and from
+    2 to `most` of them would go across.
 
-    Across go the keys of which there are fewer, the last column's where there are as many. Keys keep the
-    order in which the release has them.
+    The column with fewer keys goes across, or the last one where both have as many. Keys keep the order in
+    which the release has them.
     """
     keys = [tuple((row.keys or {}).items()) for row in release.values]
     if not keys or {len(one) for one in keys} != {2}:

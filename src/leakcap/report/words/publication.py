@@ -51,7 +51,7 @@ ROUNDED = "Values are shown to what their noise leaves of them; --csv and --json
 """Beside rounded values."""
 
 _NAMES = 6
-"""So many statistics are named where something is said of some."""
+"""The most statistics that are named where a sentence is about some of them."""
 
 
 def may_come(statement: Statement, left: Iterable[tuple[str, float | None]]) -> bool:
