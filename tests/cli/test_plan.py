@@ -109,6 +109,31 @@ def test_slots_pay_for_their_months_and_end(ward: Path) -> None:
     assert (done.returncode, done.stderr.count("\n"), "no slot `weekly`" in done.stderr) == (2, 1, True)
 
 
+def test_a_ledger_that_is_not_there_is_said(ward: Path) -> None:
+    """A mistyped name would otherwise be a year in which everything fits."""
+    (ward / "q.toml").write_text(QUERIES.replace("epsilon = 0.3", "epsilon = 0.01"))
+    said = "There is no ledger at `{}` yet: this is the plan for a new one."
+    (ward / "gone.csv").write_text("age\n70\n")
+    assert leakcap("release", "q.toml", cwd=ward).returncode == 0
+    words = ["plan", "q.toml", "--start", "2101-01"]
+    shown = leakcap(*words, cwd=ward)
+    assert "There is no ledger" not in shown.stdout
+    assert year_in(ward)["new_ledger"] is None
+    typo = leakcap(*words, "--ledger", "wrad.db", cwd=ward)
+    assert (typo.returncode, typo.stderr) == (0, "")
+    assert said.format("wrad.db") in " ".join(typo.stdout.split())
+    assert year_in(ward, "--ledger", "wrad.db")["new_ledger"] == "wrad.db"
+    assert not (ward / "wrad.db").exists()
+
+
+def test_one_month_is_one(ward: Path) -> None:
+    one = leakcap("plan", "q.toml", "--start", "2027-01", "--months", "1", cwd=ward).stdout
+    assert "The publication fits under the caps." in one
+    (ward / "q.toml").write_text(QUERIES.replace("epsilon = 0.3", "epsilon = 0.5"))
+    one = leakcap("plan", "q.toml", "--start", "2027-01", "--months", "1", cwd=ward).stdout
+    assert "At 80.0 % of these prices it fits:" in one
+
+
 @pytest.mark.parametrize("start", ["2027", "2027-13", "1999-01", "2027-1", "\x1b[2J", "next"])
 def test_a_month_that_is_none_is_refused_in_a_line(ward: Path, start: str) -> None:
     done = leakcap("plan", "q.toml", "--start", start, cwd=ward)

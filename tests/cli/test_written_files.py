@@ -230,3 +230,15 @@ def test_where_case_may_not_count_it_does_not(tmp_path: Path) -> None:
 def test_no_spelling_of_a_ledger_in_memory_is_spent_from(url: str, world: Path) -> None:
     done = leakcap("release", "q.toml", "--ledger", url, cwd=world)
     assert (done.returncode, "forgets" in done.stderr) == (2, True), done.stderr
+
+
+def test_a_link_to_nowhere_is_no_new_folder(world: Path) -> None:
+    """It was found after the spend, when the folder could not be made."""
+    (world / "values").symlink_to(world / "nowhere")
+    with Ledger.read(f"sqlite:///{world / 'spent.db'}") as ledger:
+        before = len(ledger.entries())
+    done = leakcap("release", "q.toml", "--csv", "values", cwd=world)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "`--csv` must be a new folder" in done.stderr
+    with Ledger.read(f"sqlite:///{world / 'spent.db'}") as ledger:
+        assert len(ledger.entries()) == before

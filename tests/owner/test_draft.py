@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import shlex
 import tomllib
+from datetime import date, datetime, timedelta, timezone
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -162,12 +165,126 @@ def test_a_table_of_which_nothing_can_be_read() -> None:
 
 def test_questions_at_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_text("patient,age,sex,note\n1,2,F,x\n")
-    answers = iter(["patient", "3", "", "0:120", "F, M", ""])
+    answers = iter(["patient", "3", "", "0.5", "0:120", "F, M", ""])
     monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
     done = leakcap("init", "t.csv", "--ask", "--output", "p.toml", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     policy = load_policy(tmp_path / "p.toml")
+    assert policy.caps.epsilon == 0.5
     assert (policy.id_column, policy.rows_per_unit, policy.rows) == ("patient", 3, None)
     assert policy.columns["age"].bounds == (0.0, 120.0)
     assert policy.columns["sex"].keys == ("F", "M")
     assert policy.columns["note"].private == "text"
+
+
+DIALOGUE = {
+    "patent": "`patent`. Did you mean `patient`?",
+    "patient": "",
+    "many": "a whole number above 0. Got 'many'.",
+    "3": "",
+    "-5": "a whole number above 0. Got '-5'.",
+    "": "",
+    "much": "a number, as in 0.5. Got 'much'.",
+    "-1": "`caps.epsilon`",
+    "2.5": "",
+    "0:x": "must be two numbers or two dates, as in 0:120 or 2024-01-01:2024-12-31. Got '0:x'.",
+    "5:1": "low < high",
+    "0,5:1,5": "Got '0,5:1,5'.",
+    "0.5:1.5": "",
+    "F,F": "must not repeat a key",
+    "08:00,09:00": "",
+    "2024-02-30:2024-03-01": "must be two numbers or two dates",
+    "2024-01-01:2024-02-01": "",
+    "2024-01-01T08:00:2024-01-02T09:30:15": "",
+}
+"""What is typed at the questions, in this order, and what is said to it; nothing where it is taken."""
+
+
+def test_a_slip_costs_no_other_answer_and_the_draft_is_all_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text("patient,age,shift,day,\x1b[2Jat\n1,2,F,x,y\n")
+    typed, asked = iter(DIALOGUE), list[str]()
+
+    def prompt(text: str, **told: object) -> str:
+        asked.append(text)
+        assert told["err"] is True
+        return next(typed)
+
+    monkeypatch.setattr("typer.prompt", prompt)
+    done = leakcap("init", "t.csv", "--ask", cwd=tmp_path)
+    assert done.returncode == 0
+    policy = load_policy(tomllib.loads(done.stdout))
+    assert (policy.id_column, policy.rows_per_unit, policy.rows) == ("patient", 3, None)
+    assert policy.caps.epsilon == 2.5
+    told = done.stderr.splitlines()
+    assert told.pop(0).startswith("Answer by what is public")
+    wrong = [said for said in DIALOGUE.values() if said]
+    assert len(told) == len(wrong)
+    assert all(said in line for said, line in zip(wrong, told, strict=True))
+    # Who is refused is asked the same again, and nothing else.
+    answers = list(DIALOGUE.values())
+    assert [one == other for one, other in pairwise(asked)] == [bool(said) for said in answers[:-1]]
+    assert not any("\x1b" in text for text in [*asked, done.stderr, done.stdout])
+    known = policy.columns
+    assert known["age"].bounds == (0.5, 1.5)
+    assert known["shift"].keys == ("08:00", "09:00")
+    assert known["day"].dates == (date(2024, 1, 1), date(2024, 2, 1))
+    assert known["\x1b[2Jat"].times == (datetime(2024, 1, 1, 8), datetime(2024, 1, 2, 9, 30, 15))
+
+
+def test_options_that_cannot_be_are_refused_before_the_first_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text("patient,age\n1,2\n")
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: pytest.fail("asked"))
+    for words in (["--bounds", "ago=0:1"], ["--id", "patent"], ["--epsilon", "-1"]):
+        done = leakcap("init", "t.csv", "--ask", *words, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+    answers = iter(["patient", "", "", ""])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    done = leakcap("init", "t.csv", "--ask", "--max-rows", "7", cwd=tmp_path)
+    assert load_policy(tomllib.loads(done.stdout)).rows_per_unit == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("2024-01-01:2024-12-31", (date(2024, 1, 1), date(2024, 12, 31))),
+        (
+            "2024-01-01T00:00+01:00:2025-01-01 00:00:00+01:00",
+            tuple(datetime(year, 1, 1, tzinfo=timezone(timedelta(hours=1))) for year in (2024, 2025)),
+        ),
+        ("2024-01-01:2024-01-01T00:00", None),
+        ("2024-01-01", None),
+        ("2024-13-01:2024-14-01", None),
+    ],
+)
+def test_bounds_may_be_dates(text: str, ends: tuple[date, ...] | None, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("day\n2024-01-01\n")
+    done = leakcap("init", "t.csv", "--bounds", f"day={text}", cwd=tmp_path)
+    assert (done.returncode == 0) == (ends is not None)
+    assert done.stderr.count("\n") == (ends is None)
+    if ends is not None:
+        assert load_policy(tomllib.loads(done.stdout)).columns["day"].moments == ends
+
+
+def test_the_next_command_can_be_typed_as_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "all stays.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE TABLE a (age DOUBLE)")
+        connection.execute("CREATE TABLE b (age DOUBLE)")
+    done = leakcap("init", file.name, "--table", "b", "--output", "p.toml", cwd=tmp_path)
+    line = done.stdout.splitlines()[-1].removeprefix("Next: leakcap ")
+    checked = leakcap(*shlex.split(line), "--show", cwd=tmp_path)
+    assert (checked.returncode, checked.stderr) == (1, "")
+    assert "there are no rows" in checked.stdout
+
+
+def test_one_open_question_is_one(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    words = ["t.csv", "--id", "id", "--max-rows", "1", "--bounds", "a=0:1"]
+    (tmp_path / "t.csv").write_text("id,a\n1,1\n")
+    assert leakcap("init", *words, "--output", "p.toml", cwd=tmp_path).returncode == 0
+    done = leakcap("check", "t.csv", "--policy", "p.toml", "--show", cwd=tmp_path)
+    assert "note: `p.toml`: 1 of its questions is open, marked TODO.\n" in done.stdout

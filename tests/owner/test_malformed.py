@@ -98,7 +98,20 @@ MALFORMED: dict[str, tuple[Spoil, str]] = {
         "problem: `cost`: the data has no such column. Did you mean `Cost`?",
     ),
     "a header with a space": (lambda s: s.replace("cost", " cost"), "Did you mean ` cost`?"),
-    "a column twice": (lambda s: s.replace("sex", "Cost"), "two columns are called `cost`"),
+    "a column twice": (lambda s: s.replace("sex", "Cost"), "two columns are called `cost`. Each name"),
+    "two columns twice": (
+        lambda s: s.replace("patient,sex,cost", "sex,cost,Cost,SEX,cosT"),
+        "3 columns are called `cost` and two columns are called `sex`. Each name",
+    ),
+    "a null byte": (
+        lambda s: s.replace("p7", "p\0007é"),
+        "problem: `stays.csv`: line 9 has a null byte. Text has none: was the file damaged?",
+    ),
+    "UTF-16 without a mark": (lambda s: s.encode("utf-16-le"), "it looks like UTF-16"),
+    "UTF-16 of other letters": (
+        lambda s: s.replace("p7", "患者" * 2000).encode("utf-16-be"),
+        "it looks like UTF-16",
+    ),
     "a column without a name": (lambda s: s.replace("sex", ""), "column 2 has no name in the first line"),
     "a line break in a value": (
         lambda s: s.replace("p7,", '"p\n7",'),

@@ -93,7 +93,8 @@ def _enter(
                 f"Got `{target.name}`."
             )
     record = RegistryRecord.of(annexed, said, source)
-    text = yaml_text(record.entry.to_dict())
+    # The registry's own script reads this line without a reader of YAML.
+    text = yaml_text(record.entry.to_dict(), bare=("url_slug",))
     for target in targets:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from leakcap.cli.owner_answers import asked, ends_of, keys_of, named
 from leakcap.cli.printing import Json, print_record, say
 from leakcap.cli.targets import require_target
 from leakcap.credentials import without_credentials
 from leakcap.errors import InvalidParameter, InvalidQuery
-
-if TYPE_CHECKING:
-    from leakcap.owner import PublicAnswers
 
 __all__ = ["check", "init"]
 
@@ -58,7 +56,10 @@ def init(
     ] = None,
     bounds: Annotated[
         list[str] | None,
-        typer.Option(help="Public bounds of a column, e.g. age=0:120; may be repeated.", show_default=False),
+        typer.Option(
+            help="Public bounds of a column, e.g. age=0:120, or two dates; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
     keys: Annotated[
         list[str] | None,
@@ -95,10 +96,10 @@ def init(
         max_rows=max_rows,
         people=people,
         epsilon=epsilon,
-        bounds={name: _ends(text, name) for name, text in _named(bounds, "--bounds")},
-        keys={name: tuple(one.strip() for one in text.split(",")) for name, text in _named(keys, "--keys")},
+        bounds={name: ends_of(text, name) for name, text in named(bounds, "--bounds", "age=0:120").items()},
+        keys={name: keys_of(text) for name, text in named(keys, "--keys", "sex=F,M").items()},
     )
-    text = draft(columns, _asked(columns, answers) if ask else answers)
+    text = draft(columns, asked(columns, answers) if ask else answers)
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(text, encoding="utf-8")
@@ -110,62 +111,8 @@ def init(
         questions = todos(text)
         left = f"{questions} questions are open, each marked TODO" if questions != 1 else "One TODO is open"
         say(f"The draft is in {output}. {left}. No row was looked at.")
-        say(f"Next: leakcap check {without_credentials(data)} --policy {output}")
-
-
-def _named(given: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
-    """Pairs of a column and what is said of it; the last = parts them, since names may have one."""
-    pairs = []
-    for one in given or ():
-        name, sign, text = one.rpartition("=")
-        if not sign or not name or not text:
-            raise InvalidParameter(f"`{option}` must be COLUMN=…, as in age=0:120 or sex=F,M. Got {one!r}.")
-        pairs.append((name, text))
-    return pairs
-
-
-def _ends(text: str, name: str) -> tuple[float, float]:
-    low, _, high = text.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        pass
-    raise InvalidParameter(f"`bounds` of `{name}` must be two numbers, as in 0:120. Got {text!r}.")
-
-
-def _asked(columns: dict[str, str], given: PublicAnswers) -> PublicAnswers:
-    """The answers of somebody at the terminal; an empty one leaves a TODO."""
-    from dataclasses import replace
-
-    def question(text: str) -> str:
-        return str(typer.prompt(text, default="", show_default=False, err=True)).strip()
-
-    say("Answer by what is public, not by what the table says. Leave empty what you do not know.")
-    id_ = given.id or question(f"Which column names a person ({', '.join(columns)})?") or None
-    rows = (
-        given.max_rows
-        if given.max_rows is not None or id_ is None
-        else _whole(question("How many rows of one person count at most?"))
-    )
-    people = given.people or _whole(question("How many people are there, if that is published?"))
-    bounds, keys = dict(given.bounds), dict(given.keys)
-    for name in columns:
-        if name == id_ or name in bounds or name in keys:
-            continue
-        text = question(f"{name}: its bounds (0:120), or its keys (F,M)?")
-        if ":" in text:
-            bounds[name] = _ends(text, name)
-        elif text:
-            keys[name] = tuple(one.strip() for one in text.split(","))
-    return replace(given, id=id_, max_rows=rows, people=people, bounds=bounds, keys=keys)
-
-
-def _whole(text: str) -> int | None:
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise InvalidParameter(f"The answer must be a whole number. Got {text!r}.")
-    return int(text)
+        words = ["leakcap", "check", without_credentials(data), *(["--table", table] if table else [])]
+        say(f"Next: {shlex.join([*words, '--policy', str(output)])}")
 
 
 def check(
@@ -213,21 +160,24 @@ def check(
             "`--show` if only the owner reads it."
         )
     place: str | Path = data
-    tables: dict[str, str | Path] = dict(_named(joined, "--joined"))
+    tables: dict[str, str | Path] = dict(named(joined, "--joined", "people=people.csv", plain_name=True))
     if data.lower().endswith(".toml"):
         if policy is not None or table is not None or joined:
             raise InvalidParameter(
                 "A query file says `policy`, `table` and `tables` itself. Leave the options out."
             )
-        asked = load_queries(data)
-        policy, place, table, tables = asked.policy, asked.data, asked.table, dict(asked.tables)
+        file = load_queries(data)
+        policy, place, table, tables = file.policy, file.data, file.table, dict(file.tables)
     if policy is None:
         raise InvalidParameter("`--policy` is missing: a table is checked against a policy.")
     known = load_policy(policy)
     found = list(check_data(place, known, table=table, tables=tables))
     left = todos(policy.read_text(encoding="utf-8"))
     if left:
-        found.append(DataFault(policy.name, "note", f"{left} of its questions are open, each marked TODO."))
+        open_ = "1 of its questions is open, marked TODO."
+        if left > 1:
+            open_ = f"{left} of its questions are open, each marked TODO."
+        found.append(DataFault(policy.name, "note", open_))
     problems = sum(one.grade == "problem" for one in found)
     if json_:
         print_record(CheckRecord.of(known.dataset, found))

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from leakcap.cli.ledger import address
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
-
-if TYPE_CHECKING:
-    from leakcap.ledger import Ledger
-    from leakcap.release import Policy
 
 __all__ = ["plan"]
 
@@ -42,21 +38,24 @@ def plan(
     Example: leakcap plan examples/hospital/release.toml --start 2027-01
     """
     from leakcap.errors import InvalidQuery
-    from leakcap.release import load_policy, load_queries
+    from leakcap.ledger import Ledger
+    from leakcap.release import load_policy, load_queries, open_ledger
     from leakcap.release.asking.year import year_of
     from leakcap.report.records import YearRecord
 
     asked = load_queries(file)
     policy = load_policy(asked.policy)
     first = _month(start)
-    with _ledger(address(asked.ledger if ledger is None else ledger, query_file=False), policy) as book:
+    url = address(asked.ledger if ledger is None else ledger, query_file=False)
+    new = _missing(url)
+    with Ledger.read(url) if new is None else open_ledger("sqlite://", policy) as book:
         if book.policy != policy.fingerprint():
             raise InvalidQuery(
                 f"The policy of `{file}` is not the one that governs the ledger `{book.url}`. Name the one "
                 "that does, or let this one govern: `leakcap ledger amend`."
             )
         year = year_of(book, policy, asked.queries, start=first, months=months, analyst=analyst)
-        record = YearRecord.of(policy.dataset, year, book.slots())
+        record = YearRecord.of(policy.dataset, year, book.slots(), new_ledger=new)
     if json_:
         print_record(record)
         return
@@ -76,13 +75,9 @@ def _month(text: str | None) -> date:
     return date(int(found[1]), int(found[2]), 1)
 
 
-def _ledger(url: str, policy: Policy) -> Ledger:
-    """The ledger, opened for reading; where there is no file yet, a new one that is not kept."""
+def _missing(url: str) -> str | None:
+    """The file of a ledger that is not there yet; None where there is one, or a server may have it."""
     from leakcap.apart import sqlite_path
-    from leakcap.ledger import Ledger
-    from leakcap.release import open_ledger
 
     path = sqlite_path(url)
-    if path is not None and not Path(path).exists():
-        return open_ledger("sqlite://", policy)
-    return Ledger.read(url)
+    return path if path is not None and not Path(path).exists() else None

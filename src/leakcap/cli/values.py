@@ -36,7 +36,7 @@ def require_values(csv: Path | None, excel: Path | None, kept: Sequence[Path | s
     """Refuse what cannot be written, or would replace what the command rests on."""
     if csv is not None:
         require_target(csv, "`--csv`", (".csv",) if csv.suffix else (), kept)
-        if not csv.suffix and csv.exists():
+        if not csv.suffix and (csv.exists() or csv.is_symlink()):
             raise InvalidQuery(
                 f"`--csv` must be a new folder, or a file that ends in .csv. `{csv}` is there already. "
                 "Nothing was spent or written."

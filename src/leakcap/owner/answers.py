@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 __all__ = ["PublicAnswers"]
 
@@ -14,7 +15,7 @@ class PublicAnswers:
 
     `id` is the column that names people, `max_rows` how many rows of one person count at most, `people` how
     many people (without an `id`, rows) there are where that is published, and `epsilon` the cap. `bounds` and
-    `keys` are those of columns.
+    `keys` are those of columns; bounds are numbers or dates, the latter with or without a time.
     """
 
     dataset: str
@@ -22,5 +23,5 @@ class PublicAnswers:
     max_rows: int | None = None
     people: int | None = None
     epsilon: float | None = None
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float] | tuple[date, date]] = field(default_factory=dict)
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

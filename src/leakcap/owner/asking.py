@@ -51,13 +51,19 @@ class OwnerTable:
         (found,) = self._run(self._select(answers).from_(_source(), copy=False))
         return [int(one) for one in found]
 
-    def per_value(self, value: exp.Expression, *answers: exp.Expression) -> list[int]:
-        """Aggregates over the values that are there; `rows` is how many rows have each."""
-        inner = self._select([value, exp.Literal.number(1)]).from_(_source(), copy=False)
-        groups = exp.Select(
-            expressions=[aliased(column("c0"), "value"), aliased(exp.Count(this=exp.Star()), "rows")]
-        ).from_(inner.subquery("given", copy=False), copy=False)
-        groups = groups.where(not_null(column("c0")), copy=False).group_by(column("c0"), copy=False)
+    def per_value(
+        self, value: exp.Expression, *answers: exp.Expression, also: Sequence[exp.Expression] = ()
+    ) -> list[int]:
+        """Aggregates over the values that are there, with those of `also`; `rows` is how many rows have
+        each."""
+        inner = self._select([value, *also, exp.Literal.number(1)]).from_(_source(), copy=False)
+        names = [f"c{place}" for place in range(1 + len(also))]
+        told = [aliased(column(name), f"value{name}") for name in names]
+        groups = exp.Select(expressions=[*told, aliased(exp.Count(this=exp.Star()), "rows")]).from_(
+            inner.subquery("given", copy=False), copy=False
+        )
+        groups = groups.where(*(not_null(column(name)) for name in names), copy=False)
+        groups = groups.group_by(*map(column, names), copy=False)
         (found,) = self._run(self._select(answers).from_(groups.subquery("groups", copy=False), copy=False))
         return [int(one) for one in found]
 

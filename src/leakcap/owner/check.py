@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from leakcap.errors import DataError
 from leakcap.owner.asking import OwnerTable
 from leakcap.owner.columns import check_column
 from leakcap.owner.csvfile import form_of
 from leakcap.owner.finding import DataFault
-from leakcap.owner.people import check_keys_of, check_people
+from leakcap.owner.people import check_keys_of, check_people, check_row_key
 from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
+from leakcap.policy.validation import meant
 from leakcap.release.engine import attach, is_database, is_server
 
 __all__ = ["check"]
+
+_NOT_GIVEN = (
+    "the policy declares this table, and it was not looked at: nobody said where it is. Name it in `tables`, "
+    "or by --joined {}=…"
+)
 
 
 def check(
@@ -25,7 +32,8 @@ def check(
 
     **Not private**: findings are exact, and quote values. They are for the owner of the data alone. No ledger
     is opened, nothing is spent, logged or written. Where the lines of a file cannot be told apart its columns
-    are not looked at. Raises `DataError` where there is no such table.
+    are not looked at. Raises `DataError` where there is no such table, or the policy does
+    not declare it.
 
     >>> import pyarrow
     >>> from leakcap.policy import load_policy
@@ -37,10 +45,17 @@ def check(
     problem: `age`: 1 of 2 rows cannot be read as a number and counts as missing: "72,5" (1 row). ...
     problem: `sex`: 1 of 2 rows has a key that the policy does not list, and no group counts it: "f" ...
     """
+    others = dict(tables or {})
+    for name in others:
+        if name not in policy.tables:
+            known = meant(name, policy.tables) if policy.tables else "It declares none."
+            raise DataError(f"`tables` names `{name}`, which the policy does not declare. {known}")
     found = [*_of(data, policy, table)]
     for name, declared in policy.tables.items():
-        if name in (tables or {}):
-            place, stored = _place(data, (tables or {})[name])
+        if name not in others:
+            found.append(DataFault(name, "note", _NOT_GIVEN.format(name)))
+        else:
+            place, stored = _place(data, others[name])
             key, kind = declared.key_column, "id"
             if declared.on is not None:
                 kind = policy.columns[declared.on].kind
@@ -55,6 +70,7 @@ def _of(data: object, policy: Policy, table: str | None) -> Iterator[DataFault]:
         return
     known = OwnerTable(attach(data, table=table))
     yield from check_people(known, policy)
+    yield from check_row_key(known, policy)
     for name, declared in policy.columns.items():
         if declared.stored:
             yield from check_column(known, name, declared, name)

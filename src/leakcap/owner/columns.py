@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import islice
 
 from sqlglot import exp
 
@@ -15,13 +16,15 @@ from leakcap.owner.finding import DataFault, counted, listed, shown
 from leakcap.owner.numbers import remedy
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.validation import meant
-from leakcap.release.columns.typed import literal, stored_column
+from leakcap.release.columns.typed import OneOf, literal, stored_column
 from leakcap.release.engine.schema import require_column
 
 __all__ = ["check_column", "missing_column", "unreadable"]
 
 _FEW = 3
 _LISTED = 5
+_COMPARED = 2_000
+"""Among so many keys one is looked for that is spelt nearly so: each is compared sign by sign."""
 _MOMENTS = {"date": "a date", "timestamp": "a time", "instant": "a time with an offset from UTC"}
 _WRITTEN = {
     "date": "2024-02-29",
@@ -125,13 +128,14 @@ def _as_on_the_clock(end: float | datetime.date) -> float | datetime.date:
 def _unlisted(
     table: OwnerTable, value: exp.Expression, keys: tuple[Key, ...], kind: str, place: str, there: int
 ) -> Iterator[DataFault]:
-    among = exp.In(this=value, expressions=[literal(key, kind) for key in keys])
+    among = OneOf(this=value, keys=keys, kind=kind)
     unknown = exp.And(this=not_null(value.copy()), expression=exp.Not(this=among))
     (outside,) = table.row(number_of(unknown))
     found = {one for one, _ in table.values(value.copy(), among.copy(), len(keys))}
-    never = [key for key in keys if key not in found]
+    # A dict keeps their order, and finds one of very many at once.
+    never = dict.fromkeys(key for key in keys if key not in found)
     others = table.values(value.copy(), unknown.copy(), _LISTED) if outside else []
-    likely = {str(one): _alike(str(one), keys, never) for one, _ in others}
+    likely = _alike([str(one) for one, _ in others], keys, never) if others else {}
     if others:
         told = [
             f"{shown(str(one))} ({counted(many, 'row')}{_asked(likely[str(one)], never)})"
@@ -146,21 +150,28 @@ def _unlisted(
             f"{outside:,} of {there:,} {have} a key that the policy does not list, and {counts}: "
             f"{listed(told)}{more}. List a key only where it is public that it may occur.",
         )
-    silent = [key for key in never if key not in likely.values()]
+    named_ = set(likely.values())
+    silent = [key for key in never if key not in named_]
     if silent:
         named = ", ".join(f"`{_word(key)}`" for key in silent[:_LISTED])
         more = f" and {len(silent) - _LISTED:,} more" if len(silent) > _LISTED else ""
         yield DataFault(place, "note", f"no row has the key {named}{more}. Is each spelt as in the data?")
 
 
-def _alike(text: str, keys: Sequence[Key], never: Collection[Key]) -> Key | None:
-    """The policy's key that a text may stand for: the same but for case and spaces, or like an unused one."""
-    for key in keys:
-        if _folded(_word(key)) == _folded(text):
-            return key
-    words = {_word(key): key for key in never}
-    close = get_close_matches(text, list(words), n=1, cutoff=0.8) if len(text) > 3 else []
-    return words[close[0]] if close else None
+def _alike(texts: Sequence[str], keys: Sequence[Key], never: Iterable[Key]) -> dict[str, Key | None]:
+    """The policy's key that each text may stand for: the same but for case and spaces, or like an unused one.
+
+    >>> _alike(["f", "nroth", "x"], ("F", "north"), ["north"])
+    {'f': 'F', 'nroth': 'north', 'x': None}
+    """
+    # From the end, so that of several the first one stays.
+    same = {_folded(_word(key)): key for key in reversed(keys)}
+    words = {_word(key): key for key in islice(never, _COMPARED)}
+    found: dict[str, Key | None] = {}
+    for text in texts:
+        close = get_close_matches(text, list(words), n=1, cutoff=0.8) if len(text) > 3 else []
+        found[text] = same.get(_folded(text), words[close[0]] if close else None)
+    return found
 
 
 def _folded(text: str) -> str:

@@ -56,10 +56,13 @@ def _kind(start: bytes) -> str | None:
     for mark, what, remedy in _OTHER_KINDS:
         if start.startswith(mark):
             return f"the file is {what}, not CSV. {remedy}"
-    if start.startswith(_WIDE) or b"\0" in start:
+    if start.startswith(_WIDE) or _is_wide(start):
         return (
             "the file is not UTF-8; it looks like UTF-16, which Excel calls Unicode text. Save it as UTF-8."
         )
+    if b"\0" in start:
+        line = start[: start.index(b"\0")].count(b"\n") + 1
+        return f"line {line:,} has a null byte. Text has none: was the file damaged? Save it as UTF-8."
     if not start.strip():
         return "the file is empty. Its first line must name the columns."
     if b"\n" not in start and b"\r" in start:
@@ -81,11 +84,23 @@ def _header(start: bytes, delimiter: str) -> str | None:
     names = next(csv.reader([line], delimiter=delimiter), [])
     if "" in names:
         return f"column {names.index('') + 1} has no name in the first line. Each column needs one."
-    twice = sorted(name for name, times in Counter(map(str.lower, names)).items() if times > 1)
+    twice = {name: times for name, times in Counter(map(str.lower, names)).items() if times > 1}
     if twice:
-        called = listed([f"`{name}`" for name in twice])
-        return f"two columns are called {called}. Each name may be there once, whatever its case."
+        told = [f"{'two' if n == 2 else n} columns are called `{one}`" for one, n in sorted(twice.items())]
+        return f"{listed(told)}. Each name may be there once, whatever its case."
     return None
+
+
+def _is_wide(start: bytes) -> bool:
+    """Whether it looks like UTF-16 without a mark: every other byte is null in the signs of a table."""
+    if start.count(0) * 4 >= len(start) > 0:
+        return True
+    try:
+        start.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # The sample may end amid a sign.
+        return b"\0" in start and error.start < len(start) - 3
+    return False
 
 
 @dataclass

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 
 from leakcap.errors import DataError, InvalidParameter
 from leakcap.owner.answers import PublicAnswers
@@ -104,7 +105,7 @@ def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
     head = f"[columns.{_key(name)}]"
     if name in answers.bounds:
         low, high = answers.bounds[name]
-        return [head, f"bounds = [{_number(low)}, {_number(high)}]"]
+        return [head, f"bounds = [{_end(low)}, {_end(high)}]"]
     if name in answers.keys:
         return [head, f"keys = [{', '.join(_typed(answers.keys[name], type_))}]"]
     if type_ == "BOOLEAN":
@@ -144,6 +145,11 @@ def _typed(keys: Iterable[str], type_: str) -> list[str]:
         return words
     whole = type_.endswith(("INT", "INTEGER")) and all(re.fullmatch(r"[+-]?\d{1,18}", word) for word in words)
     return [str(int(word)) for word in words] if whole else [_text(word) for word in words]
+
+
+def _end(value: float | date) -> str:
+    """An end of bounds: a number, or a date of TOML."""
+    return value.isoformat() if isinstance(value, date) else _number(value)
 
 
 def _number(value: float) -> str:

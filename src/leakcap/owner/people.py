@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from leakcap.owner.asking import OwnerTable, is_null, number_of, read
+from leakcap.owner.asking import OwnerTable, is_null, not_null, number_of, read
 from leakcap.owner.columns import missing_column
-from leakcap.owner.finding import DataFault, counted
+from leakcap.owner.finding import DataFault, counted, listed
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import column
 
-__all__ = ["check_keys_of", "check_people"]
+__all__ = ["check_keys_of", "check_people", "check_row_key"]
 
 _TEXTS = {"VARCHAR", "TEXT", "ENUM", "OBJECT"}
 
@@ -52,6 +52,40 @@ def check_people(table: OwnerTable, policy: Policy) -> Iterator[DataFault]:
     yield from _number(policy, people, "people", name)
 
 
+def check_row_key(table: OwnerTable, policy: Policy) -> Iterator[DataFault]:
+    """Rows without the key that tells those of a person apart, and rows that share theirs."""
+    name, person = policy.row_key, policy.id_column
+    if name is None or person is None:
+        return
+    lacking = missing_column(table, name, "an id", name)
+    if lacking is not None:
+        yield lacking
+    elif missing_column(table, person, "an id", person) is None:
+        yield from _not_their_own(table, name, person)
+
+
+def _not_their_own(table: OwnerTable, name: str, person: str) -> Iterator[DataFault]:
+    unit, key, rows = read(person, "id"), read(name, "id"), column("rows")
+    keyless = exp.And(this=not_null(unit.copy()), expression=is_null(key.copy()))
+    (without,) = table.row(number_of(keyless))
+    several = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(1)), true=rows.copy())
+    added = exp.Sum(this=exp.Case(ifs=[several]))
+    none = exp.Literal.number(0)
+    (alike,) = table.per_value(unit, exp.Coalesce(this=added, expressions=[none]), also=[key])
+    told = []
+    if without:
+        told.append(f"{counted(without, 'row')} {'has' if without == 1 else 'have'} no key")
+    if alike:
+        told.append(f"{counted(alike, 'row')} have a key that another row of the same person has")
+    if told:
+        yield DataFault(
+            name,
+            "note",
+            f"{listed(told)}. Which of these rows are used may differ from answer to answer. Give each row "
+            "of a person a key of its own.",
+        )
+
+
 def check_keys_of(table: OwnerTable, name: str, kind: str, place: str) -> Iterator[DataFault]:
     """Of a table to join with: its rows have a key, and each key one row."""
     lacking = missing_column(table, name, "an id" if kind == "id" else kind, place)
@@ -72,12 +106,14 @@ def check_keys_of(table: OwnerTable, name: str, kind: str, place: str) -> Iterat
 def _without(table: OwnerTable, name: str, place: str, kind: str = "id") -> Iterator[DataFault]:
     rows, none = table.row(exp.Count(this=exp.Star()), number_of(is_null(read(name, kind))))
     if none:
-        one = "has no id: it belongs to nobody and is", "have no id: they belong to nobody and are"
-        yield DataFault(
-            place,
-            "problem",
-            f"{none:,} of {counted(rows, 'row')} {one[none > 1]} in no answer. Give each row an id.",
-        )
+        several = none > 1
+        if kind == "id":
+            nobody = "they belong to nobody and are" if several else "it belongs to nobody and is"
+            told = f"no id: {nobody} in no answer. Give each row an id."
+        else:
+            told = f"no key: {'they are' if several else 'it is'} joined with nothing. Give each row a key."
+        text = f"{none:,} of {counted(rows, 'row')} {'have' if several else 'has'} {told}"
+        yield DataFault(place, "problem", text)
 
 
 def _rows_of_each(table: OwnerTable, name: str, most: int, kind: str = "id") -> list[int]:

@@ -95,8 +95,8 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     cut = any(release.covers == "rows kept" for release in record.releases)
     yield Paragraph(
         f"Each interval holds, with probability 95 % over the noise, the figure that {figure_held(cut)}. "
-        "Counts and sums carry noise, so a small one can come out negative. That is kept: clipping it would "
-        f"bias what is computed from it. {ROUNDED} "
+        "Counts and sums carry noise, so a small one can come out negative. That is kept, unless answers are "
+        f"made to add up: clipping it would bias what is computed from it. {ROUNDED} "
         f"{not_counted(record.policy)}".rstrip(),
         soft=True,
     )

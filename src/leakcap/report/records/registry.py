@@ -6,17 +6,18 @@ Source: Ghazi, Nanayakkara & Vadhan, the schema of that registry.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from leakcap.errors import InvalidQuery
+from leakcap.plain import plain
 from leakcap.release import Policy
 from leakcap.release.asking.owner import OwnerAnswers, Sector
 from leakcap.report.records.annex import AnnexRecord
 from leakcap.report.records.base import Record
-from leakcap.report.words.promises import neighbours, protects, unit, used
-from leakcap.report.words.publication import cap_name
+from leakcap.report.words.promises import caps_in_words, neighbours, protects, unit, used
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.record import Delta, Epsilon, Part
 
@@ -41,15 +42,15 @@ class BasicPart(Part):
 class VariantPart(Part):
     """Which differential privacy."""
 
-    variant_name: Literal["Pure DP", "Approximate DP"]
+    variant_name: Literal["Pure DP", "Approximate DP", "Zero-concentrated DP", "Custom"]
     data_domain: str
     unprotected_quantities: str
 
 
 class ParametersPart(Part):
-    """What all publications together may have at most."""
+    """What all publications together may have at most; of ε and ρ at least one."""
 
-    epsilon: Epsilon
+    epsilon: Epsilon | None = None
     delta: Delta | None = None
     rho: float | None = None
 
@@ -114,7 +115,7 @@ class DeploymentPart(Part):
 class RegistryEntry(Part):
     """An entry as the registry's file has it; a draft, which the registry reviews."""
 
-    url_slug: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+    url_slug: Annotated[str, Field(pattern=r"^\S+$")]
     status: Literal["Draft"] = "Draft"
     tier: Literal[1, 2, 3]
     deployment: DeploymentPart
@@ -137,8 +138,14 @@ class RegistryRecord(Record):
         if missing:
             listed = ", ".join(f"`{name}`" for name in missing)
             raise InvalidQuery(f"`annex` of `{source}` must say {listed} for an entry in the registry.")
+        caps, basic = annex.policy.caps, _basic(annex, said)
+        if caps.epsilon is None and caps.rho is None:
+            raise InvalidQuery(
+                f"The policy of `{source}` caps neither `epsilon` nor `rho`, and an entry in the registry "
+                "gives one of them. Add a cap on it."
+            )
         deployment = {
-            "basic": _basic(annex, said),
+            "basic": basic,
             "dp_variant": _variant(annex, said),
             "privacy_loss": _loss(annex),
             "deployment_model": _model(annex, said),
@@ -148,22 +155,29 @@ class RegistryRecord(Record):
                 sources=said.sources, notes=said.notes, registry_authors=tuple(said.authors or ())
             ),
         }
-        slug = slug_of(said.name or annex.dataset)
-        if not slug:
+        named = said.name or annex.dataset
+        if not any(one.isalnum() for one in named):
             raise InvalidQuery(
-                f"`annex.name` of `{source}` must have Latin letters or digits: they are the entry's address."
+                f"`annex.name` of `{source}` must have letters or digits: they are the entry's address."
             )
+        slug = slug_of(named, said.curators or (), str(basic["publication_date"]))
         tier = 3 if _is_full(said) else 2 if said.data_source and said.access_type else 1
         return cls.made(entry={"url_slug": slug, "status": "Draft", "tier": tier, "deployment": deployment})
 
 
-def slug_of(name: str) -> str:
-    """A name as an address: small letters, digits and hyphens.
+def slug_of(name: str, curators: Sequence[str], published: str) -> str:
+    """The address of an entry, letter for letter as the registry's test builds it: name, curators, year.
 
-    >>> slug_of("Hospital stays, 2026")
-    'hospital-stays-2026'
+    Source: `scripts/update_slug.py` of `opendp/deployments-registry-data`.
+
+    >>> slug_of("Hospital stays", ["Ministry of Health", "U.S. Census Bureau"], "2026-03-01")
+    'hospital-stays-ministry-of-health-u-s-census-bureau-2026'
+    >>> slug_of("FLEX (2018)", ["Zürich & Co."], "2026-03-01")  # a sign at an end is a hyphen, too
+    'flex-2018--zürich-co--2026'
     """
-    return "-".join(re.findall(r"[a-z0-9]+", name.lower()))
+    parts = name, "-".join(curators), published.partition("-")[0]
+    # As the file has them: what nobody sees is written out there.
+    return "_".join(re.sub(r"\W+", "_", plain(part).lower()) for part in parts).replace("_", "-")
 
 
 def _is_full(said: OwnerAnswers) -> bool:
@@ -200,10 +214,16 @@ def _variant(annex: AnnexRecord, said: OwnerAnswers) -> dict[str, object]:
     )
     public.append("Bounds, keys and caps of the policy are public; they are declared, not read off the data.")
     return {
-        "variant_name": "Approximate DP" if _delta(annex) else "Pure DP",
+        "variant_name": _variant_name(annex),
         "data_domain": f"All tables{most} with the columns {', '.join(policy.columns)}.",
         "unprotected_quantities": " ".join([*public, *([said.unprotected] if said.unprotected else [])]),
     }
+
+
+def _variant_name(annex: AnnexRecord) -> str:
+    if annex.policy.caps.epsilon is None:
+        return "Custom" if _delta(annex) else "Zero-concentrated DP"
+    return "Approximate DP" if _delta(annex) else "Pure DP"
 
 
 def _delta(annex: AnnexRecord) -> float:
@@ -215,6 +235,8 @@ def _delta(annex: AnnexRecord) -> float:
 def _loss(annex: AnnexRecord) -> dict[str, object]:
     policy, delta = annex.policy, _delta(annex)
     slack = f" and δ = {sum_text(annex.delta)}" if annex.delta else ""
+    # The registry has no name for ρ with a δ, and asks what a custom variant is.
+    custom = " ρ is that of zero-concentrated DP; δ adds up beside it." * (_variant_name(annex) == "Custom")
     return {
         "privacy_unit": unit(policy),
         "privacy_unit_details": " ".join(filter(None, (protects(policy), neighbours(policy), used(policy)))),
@@ -222,7 +244,7 @@ def _loss(annex: AnnexRecord) -> dict[str, object]:
             epsilon=policy.caps.epsilon, delta=delta if delta else None, rho=policy.caps.rho
         ),
         "privacy_parameters_details": "These are caps on everything that is ever published from the table "
-        f"under this ledger. Published so far: ε = {sum_text(annex.epsilon)}{slack}.",
+        f"under this ledger. Published so far: ε = {sum_text(annex.epsilon)}{slack}.{custom}",
     }
 
 
@@ -247,7 +269,7 @@ def _model(annex: AnnexRecord, said: OwnerAnswers) -> dict[str, object]:
 
 
 def _accounting(policy: Policy) -> dict[str, object]:
-    caps = [f"{cap_name(n, 'nats')} {c:.12g}" for n, c in policy.caps.limits.items() if c is not None]
+    caps = caps_in_words(policy)
     how = (
         "Rényi divergences at fixed orders are added up and read as (ε, δ) by a filter, which allows any "
         "question after any answer."
@@ -257,7 +279,7 @@ def _accounting(policy: Policy) -> dict[str, object]:
     plan = " Planned answers are composed beforehand and paid for as one." if policy.plan else ""
     return {
         "post_processing": "Intervals, means and totals are computed from noisy numbers alone. Counts may "
-        "come out negative and are kept as they are.",
+        "come out negative and are kept as they are, unless answers are made to add up.",
         "composition": f"{how}{plan} Within one answer disjoint groups cost once under add-remove-one, and "
         f"twice under replace-one. A spend is committed before its noise is drawn. Caps: {', '.join(caps)}.",
     }

@@ -92,9 +92,13 @@ class YearRecord(Record):
     ]
     even: Annotated[tuple[AccuracyRecord, ...], Field(description="the statistics at that share")]
     slots: tuple[SlotRecord, ...]
+    new_ledger: Annotated[
+        str | None,
+        Field(description="where the first release would begin a ledger; null where there is one"),
+    ] = None
 
     @classmethod
-    def of(cls, dataset: str, year: Year, slots: Sequence[SlotUse]) -> Self:
+    def of(cls, dataset: str, year: Year, slots: Sequence[SlotUse], *, new_ledger: str | None = None) -> Self:
         """A year, and the slots of plans as they are before it."""
         return cls.made(
             dataset=dataset,
@@ -104,4 +108,5 @@ class YearRecord(Record):
             share=year.share,
             even=tuple(map(AccuracyRecord.of, year.even, year.slots)),
             slots=tuple(map(SlotRecord.of, slots)),
+            new_ledger=new_ledger,
         )

@@ -3,7 +3,7 @@ for a number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from leakcap.plain import json_text, plain
@@ -11,8 +11,10 @@ from leakcap.plain import json_text, plain
 __all__ = ["yaml_text"]
 
 
-def yaml_text(value: Mapping[str, Any]) -> str:
+def yaml_text(value: Mapping[str, Any], bare: Collection[str] = ()) -> str:
     """A mapping as YAML 1.1 and 1.2. Control characters are written out.
+
+    Texts under the keys `bare` have no quotation marks: words that no reader takes for anything else.
 
     >>> print(yaml_text({"tier": 2, "delta": 1e-06, "names": ["a: b"], "text": "one\\ntwo"}), end="")
     tier: 2
@@ -23,14 +25,14 @@ def yaml_text(value: Mapping[str, Any]) -> str:
       one
       two
     """
-    return "\n".join(_lines(value, "")) + "\n"
+    return "\n".join(_lines(value, "", bare)) + "\n"
 
 
-def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
+def _lines(value: Mapping[str, Any], indent: str, bare: Collection[str]) -> Iterator[str]:
     for key, part in value.items():
         if isinstance(part, Mapping):
             yield f"{indent}{key}:"
-            yield from _lines(part, f"{indent}  ")
+            yield from _lines(part, f"{indent}  ", bare)
         elif isinstance(part, Sequence) and not isinstance(part, str):
             yield f"{indent}{key}:"
             yield from (f"{indent}  - {_scalar(one)}" for one in part)
@@ -38,7 +40,7 @@ def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
             yield f"{indent}{key}: |-"
             yield from (f"{indent}  {line}".rstrip() for line in part.split("\n"))
         else:
-            yield f"{indent}{key}: {_scalar(part)}"
+            yield f"{indent}{key}: {part if key in bare else _scalar(part)}"
 
 
 def _is_block(text: str) -> bool:

@@ -27,11 +27,15 @@ def print_year(console: Console, record: YearRecord) -> None:
     taken = sum(month.taken for month in record.months)
     broken = next((month for month in record.months if not month.taken), None)
     if broken is None:
-        console.print(Text(f"\nAll {taken:,} publications fit under the caps."))
+        fit = "The publication fits" if taken == 1 else f"All {taken:,} publications fit"
+        console.print(Text(f"\n{fit} under the caps."))
     else:
         told = f"\n{broken.month} would be refused. {broken.reason or ''}"
         console.print(Text(plain(told), style="red"))
         _print_even(console, record)
+    if record.new_ledger is not None:
+        told = f"There is no ledger at `{record.new_ledger}` yet: this is the plan for a new one."
+        console.print(Text(plain(told)))
     console.print(Text("Nothing was read from the data, and nothing was spent.", style="dim"))
 
 
@@ -84,7 +88,7 @@ def _print_even(console: Console, record: YearRecord) -> None:
     if record.share is None:
         console.print("No smaller price keeps all months under the caps.")
         return
+    which = "it fits" if count == 1 else f"all {count:,} fit"
     console.print(
-        f"At {record.share * 100:.1f} % of these prices all {count:,} fit: with the errors of the last "
-        "column above."
+        f"At {record.share * 100:.1f} % of these prices {which}: with the errors of the last column above."
     )

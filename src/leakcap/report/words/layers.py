@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leakcap.release import Policy
-from leakcap.report.words.promises import elsewhere, neighbours, not_counted, protects, used
-from leakcap.report.words.publication import cap_name
+from leakcap.report.words.promises import caps_in_words, elsewhere, neighbours, not_counted, protects, used
 from leakcap.report.words.wording import sum_text
 from leakcap.statement import Statement
 from leakcap.statement.record import Part
@@ -94,8 +93,7 @@ def _parameters(facts: Facts) -> _Layer:
             else f"The δ of everything published is {sum_text(spent.delta)}: with that probability bounds "
             "may fail."
         )
-    caps = [(n, cap) for n, cap in policy.caps.limits.items() if cap is not None and n in _CAPPED]
-    limits = ", ".join(f"{cap_name(name, 'nats')} {cap:.12g}" for name, cap in caps)
+    limits = ", ".join(caps_in_words(policy, _CAPPED))
     known.append(f"The policy lets no more than this ever be spent: {limits}.")
     hazards = [
         ("An ε that is large promises next to nothing.", guess),
@@ -110,7 +108,7 @@ def _parameters(facts: Facts) -> _Layer:
     return "parameters", "Privacy parameters", question, known, hazards
 
 
-_CAPPED = ("epsilon", "delta", "nats_person", "nats_table", "rho")
+_CAPPED = ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho")
 
 
 def _often(probability: float) -> str:
@@ -125,8 +123,8 @@ def _unit(facts: Facts) -> _Layer:
         "The unit is a row. Whoever has several rows is protected for one of them only; leakcap cannot see "
         "whether anybody has."
         if policy.id_column is None
-        else f"The unit is all rows of one {policy.id_column}. Whoever has several is protected for one of "
-        "them only."
+        else f"The unit is all rows of one {policy.id_column}. Whoever has several ids is protected for one "
+        "of them only."
     )
     family = "Nothing was published yet."
     if told is not None:

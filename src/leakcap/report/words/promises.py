@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from leakcap.release import Column, Policy
+from leakcap.report.words.publication import CAPS, cap_name
 
 __all__ = [
     "assumed",
     "assumptions",
+    "caps_in_words",
     "derived",
     "elsewhere",
     "neighbours",
@@ -142,6 +144,16 @@ def elsewhere(policy: Policy) -> str:
 def assumptions(policy: Policy) -> list[str]:
     """What the numbers rest on, and what they do not promise."""
     return [*assumed(policy), *not_protected(policy)]
+
+
+def caps_in_words(policy: Policy, names: Collection[str] = CAPS.keys()) -> list[str]:
+    """The caps on everything, of those with these names, each as its name and its number."""
+    level = "nats" if policy.caps.alpha is None else f"nats at level {policy.caps.alpha:.12g}"
+    return [
+        f"{cap_name(name, level if name == 'nats_level' else 'nats')} {cap:.12g}"
+        for name, cap in policy.caps.limits.items()
+        if cap is not None and name in names
+    ]
 
 
 def policy_rows(policy: Policy) -> Sequence[tuple[str, str]]:
