@@ -136,3 +136,55 @@ def test_joined_tables(tmp_path: Path) -> None:
         "people.csv",
         "wards.beds",
     ]
+
+
+MANY = load_policy({
+    "dataset": "t", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    "unit": {"id": "id", "row": "stay", "max_rows": 9},
+    "columns": {
+        "d": {"keys": ["it's", *(f"Ward {i}" for i in range(2400))]}, "k": {"keys": [*range(0, 4800, 2)]},
+    },
+})  # fmt: skip
+"""More keys than go as literals, and a column that tells a person's rows apart."""
+
+STAYS = [
+    ("a", "1", "Ward 7", 8), ("a", "1", "ward 7", 9), ("a", "2", "it's", None), ("a", None, None, 8),
+    ("b", "1", "Ward 2400", -2), ("b", "3", "Ward 7", 9), (None, None, "Ward 7", 4798), (None, "3", "?", 0),
+]  # fmt: skip
+
+
+def kept_of_stays(found: tuple[DataFault, ...]) -> None:
+    told = [(one.place, one.text) for one in found if one.place != "id"]
+    assert [place for place, _ in told] == ["stay", "d", "d", "k", "k"]
+    expected = [
+        "1 row has no key and 2 rows have a key that another row of the same person has. ",
+        "3 of 7 rows have a key that the policy does not list, and no group counts them: ",
+        # Two are there, and a third is what `Ward 2400` may stand for.
+        f" and {2401 - 3 - 5:,} more. Is each spelt as in the data?",
+        '3 of 7 rows have a key that the policy does not list, and no group counts them: "9" (2 rows) and '
+        '"-2" (1 row). ',
+        f" and {2400 - 3 - 5:,} more. Is each spelt as in the data?",
+    ]
+    assert [words for words, (_, text) in zip(expected, told, strict=True) if words not in text] == [], told
+    assert '"ward 7" (1 row; did you mean `Ward 7`?)' in told[1][1]
+
+
+def test_many_keys_and_a_row_key(tmp_path: Path) -> None:
+    names = ("id", "stay", "d", "k")
+    table = pyarrow.table({name: [row[place] for row in STAYS] for place, name in enumerate(names)})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    for data in (table, tmp_path / "t.parquet", polars.DataFrame(table)):
+        kept_of_stays(check(data, MANY))
+
+
+def test_many_keys_and_a_row_key_in_postgresql(server: str) -> None:
+    execute(server, "DROP TABLE IF EXISTS stays")
+    execute(server, "CREATE TABLE stays (id text, stay text, d text, k int8)")
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.cursor().executemany("INSERT INTO stays VALUES (%s, %s, %s, %s)", STAYS)
+    kept_of_stays(check(server, MANY, table="stays"))
+
+
+@pytest.mark.slow
+def test_many_keys_and_a_row_key_in_spark(spark: Any) -> None:
+    kept_of_stays(check(spark.createDataFrame(STAYS, "id string, stay string, d string, k bigint"), MANY))
