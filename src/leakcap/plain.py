@@ -16,8 +16,10 @@ from typing import Any
 
 __all__ = ["csv_text", "json_text", "label_of_cell", "plain"]
 
-# Control characters, formats that reorder a line, surrogates, and breaks of lines that few programs know.
+# Control characters, formats that reorder a line, surrogates, and breaks of lines that few programs know;
+# and two code points that no XML may hold, hence no workbook.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_NO_XML = frozenset("\ufffe\uffff")
 _UNUSUAL = re.compile(r"[^\n -~]")
 _FORMULA = frozenset("=+-@\N{MINUS SIGN}")
 
@@ -83,7 +85,7 @@ def _formulas(text: str) -> Iterator[int]:
 
 
 def _hidden(character: str) -> bool:
-    return unicodedata.category(character) in _HIDDEN
+    return unicodedata.category(character) in _HIDDEN or character in _NO_XML
 
 
 def _escaped(character: str) -> str:

@@ -312,3 +312,21 @@ def test_people_whose_own_cap_is_too_small_are_left_out_with_all_their_rows(
             assert scan.run(engine)[0].totals[0].tolist() == [seen[key] for key in KEYS]
             counted += len(mine)
     assert 0 < counted < 4 * len(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("groups", [None, 2])
+def test_very_many_rows_of_one_person_stop_nothing(spark: Any, ansi: str, groups: int | None) -> None:
+    """Of 60,000 rows 50,000 are kept: the product of the two is beyond Spark's own numbers of rows."""
+    frame = spark.range(60_000).selectExpr("0 AS id", "'a' AS d", "CAST(id % 7 AS DOUBLE) / 7 AS x")
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        query = Query(name="q", statistic="count", by=("d",), epsilon=1.0)
+        plan, engine = plan_query(query, policy(50_000, groups)), attach(frame)
+        (scan,) = scans_of([plan], engine, "5eed")
+        (counted,) = scan.run(engine)[0].totals
+        assert counted.tolist() == [50_000 * (key == "a") for key in KEYS]
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)

@@ -14,6 +14,8 @@ import pytest
 from engines.words import COLUMNS, DERIVED, POLICY
 from leakcap.errors import InvalidPolicy, InvalidQuery
 from leakcap.release import PrivateTable, attach, load_policy, query_from
+from leakcap.release.asking.budget import divided
+from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.dummy import dummy_engine
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.planning.attainability import every_content_occurs
@@ -33,6 +35,8 @@ icd = { keys = "private" }
 ward = { keys = [1, 2] }
 band = { from = "age", cuts = [65] }
 """
+
+FIRST_POLICY: dict[str, Any] = tomllib.loads(FIRST)
 
 BAD: dict[str, str] = {
     'x = { from = "nobody", cuts = [1] }': "`columns.x` is from `nobody`, which is no column",
@@ -62,6 +66,7 @@ BAD: dict[str, str] = {
     'x = { from = "admitted", part = "week" }': "'weekday'",
     'x = { from = "admitted", part = "month", keys = [1] }': "follow from what it is `from`",
     'x = { from = "icd", prefix = 0, keys = ["a"] }': "greater than or equal to 1",
+    'x = { from = "icd", prefix = 1, keys = ["C5"] }': "must have 1 characters at most",
     'x = { from = "icd", prefix = 1 }': 'a `prefix` needs `keys`, or `keys = "private"`, or `groups`',
     'x = { from = "ward", prefix = 1, keys = ["1"] }': "needs a column with text keys",
     'x = { from = "icd", groups = { a = [1] } }': "needs a column with integer keys",
@@ -260,3 +265,69 @@ def test_nothing_is_promised_of_a_condition_on_what_is_grouped() -> None:
 def test_conditions_that_are_refused(where: str, words: str) -> None:
     with pytest.raises(InvalidQuery, match=words):
         planned(POLICY, statistic="count", where=where)
+
+
+def test_the_order_of_groups_is_a_part_of_the_policy() -> None:
+    """Answers are recorded in the order of the keys: in another order they would be others' numbers."""
+    one = {"Neo": ["C"], "Inj": ["S", "T"]}
+    policies = []
+    for names in (one.items(), reversed(one.items())):
+        chapter = {"from": "icd", "prefix": 1, "groups": dict(names)}
+        policies.append(load_policy({**FIRST_POLICY, "columns": {**FIRST_POLICY["columns"], "ch": chapter}}))
+    assert policies[0].fingerprint() != policies[1].fingerprint()
+    data = pyarrow.table({"icd": ["C1"] * 7 + ["S2", "T3"]})
+    for policy in policies:
+        plan = planned(policy, statistic="count", by=("ch",))
+        counted = dict(zip(plan.cells.labels()["ch"].tolist(), answers(plan, data)[0], strict=True))
+        assert counted == {"Neo": 7, "Inj": 2}
+
+
+@pytest.mark.parametrize("name", ["", *DERIVED])
+def test_a_policy_s_text_is_the_policy(name: str) -> None:
+    """Its names are sorted, and its keys stand in their order: a text that is read again has the same."""
+    policy = POLICY if name else load_policy(FIRST_POLICY)
+    again = load_policy(json.loads(policy.text()))
+    assert again.fingerprint() == policy.fingerprint()
+    for column in [name] if name else policy.columns:
+        assert again.columns[column].keys == policy.columns[column].keys
+
+
+@pytest.mark.parametrize(
+    ("query", "occurs"),
+    [
+        ({"by": ("m",)}, True),
+        ({"by": ("m", "q")}, False),
+        ({"by": ("same",)}, False),
+        ({"statistic": "histogram", "column": "age", "bins": 10, "by": ("band",)}, False),
+        ({"statistic": "histogram", "column": "age", "bins": 10, "by": ("m",)}, True),
+        ({"statistic": "sum", "column": "age", "by": ("band",)}, False),
+    ],
+)
+def test_cells_that_no_row_can_be_in_are_not_counted_on(query: dict[str, Any], occurs: bool) -> None:
+    """No day of January is in the second quarter: a lower end of what is told may not use that cell."""
+    more = {
+        "m": {"from": "admitted", "truncate": "month"},
+        "q": {"from": "admitted", "part": "quarter"},
+        "same": {"from": ["ward", "ward"], "compare": "<>"},
+    }
+    policy = load_policy({**FIRST_POLICY, "columns": {**FIRST_POLICY["columns"], **more}})
+    plan = planned(policy, **{"statistic": "count", **query})
+    assert every_content_occurs(plan, plan.parts[0]) is occurs
+
+
+def test_bands_that_round_alike_have_names_of_their_own() -> None:
+    cuts = [1.0, 1.0000000000000002, 1.0000000000000004]
+    policy = load_policy(
+        {**FIRST_POLICY, "columns": {"x": {"bounds": [0, 9]}, "b": {"from": "x", "cuts": cuts}}}
+    )
+    keys = policy.columns["b"].keys or ()
+    assert len(set(keys)) == 4
+    assert keys[0] == "under 1"
+
+
+def test_private_keys_may_stand_beside_a_period() -> None:
+    template = QueryTemplate(
+        {"name": "n", "statistic": "count", "by": ("date_trunc('month', admitted)", "icd")}
+    )
+    (query,) = divided([template], load_policy(FIRST_POLICY), epsilon=1.0, delta=1e-9)
+    assert query.delta == 1e-9

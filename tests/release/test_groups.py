@@ -231,3 +231,14 @@ def test_how_the_price_follows() -> None:
     assert part.loss == 1
     (part,) = planned(policy, statistic="count", by=("d",)).parts
     assert part.sensitivity == 5
+
+
+def test_no_product_of_numbers_of_rows_is_in_32_bits() -> None:
+    """Spark numbers rows in 32 bits: 50,000 kept of 60,000 overflowed, and one person's rows stopped all."""
+    for unit in ({"max_rows": 50_000}, {"max_rows": 50_000, "max_groups": 2}):
+        plan = planned(policy_of(unit={"id": "id", **unit}), statistic="count", by=("d",))
+        products = list(select_of([plan], "5eed").find_all(exp.Mul))
+        assert products
+        for one in products:
+            assert isinstance(one.this, exp.Cast)
+            assert one.this.to.is_type("BIGINT")

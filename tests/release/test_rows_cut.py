@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,10 @@ from scipy.stats import binom
 import leakcap.release.planning.statements as statements_room
 import leakcap.release.results.covering as covering_room
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, Query, Release, covering
+from leakcap.release import PrivateTable, Query, Release, attach, covering
 from leakcap.release.measurements.measurement import noisy_of
-from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.plan import in_order, plan_query, read_totals
+from leakcap.release.planning.statements import select_of
 from leakcap.release.statistics import statistic_of
 from release.world import answers, planned, policy_of, table
 from seeded import ALARM, SeededSource
@@ -223,3 +225,26 @@ def test_a_plan_of_it_says_how_far_it_is_off() -> None:
     # 2 of 12 rows are used: a person moves the rows by 10, for three quarters of ε, and people by one.
     assert (float(people.noise_scale), float(rows.noise_scale)) == (4.0, pytest.approx(40 / 3))
     assert statistic_of(plan.query).expected(plan).error == rows.error(0.05)
+
+
+@pytest.mark.parametrize("unit", [{}, {"row": "x"}])
+def test_kept_and_cut_are_the_table_whatever_else_the_statement_reads(unit: dict[str, str]) -> None:
+    """Which rows are kept hung on what other queries of the batch read, and the sum was not the table's."""
+    rows = [
+        (person, x, "ab"[place % 2]) for person in range(40) for place, x in enumerate((1.0, 2.0, 3.0, 4.0))
+    ]
+    data = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(("id", "x", "d"))})
+    policy = policy_of(unit={"id": "id", "max_rows": 2, **unit})
+    asked = [
+        planned(policy, statistic="count", by=("d",)),
+        planned(policy, statistic="sum", column="x", by=("d",)),
+        planned(policy, statistic="mean", column="x", by=("d",)),
+    ]
+    cut = planned(policy, statistic="rows_cut", up_to=9, by=("d",))
+    engine = attach(data)
+    _, more = answers(cut, data)
+    for others in itertools.chain.from_iterable(itertools.combinations(asked[1:], n) for n in range(3)):
+        plans = [asked[0], *others]
+        found = engine.run(engine.write(select_of(plans, "")))
+        (kept,) = read_totals(plans[0], in_order(plans[0], found))
+        assert [a + b for a, b in zip(kept.tolist(), more, strict=True)][:2] == [80, 80], others

@@ -106,3 +106,16 @@ def test_where_there_is_no_room_each_value_has_a_line(record: ReleaseRecord, wid
     assert "\N{HORIZONTAL ELLIPSIS}" not in text or width <= 30
     wide = text.count("in a table of its own, below")
     assert wide == (2 if width >= 70 else 0 if width <= 50 else wide)
+
+
+def test_a_key_that_is_markup_is_shown_as_it_is() -> None:
+    """Rich took it for a closing tag that nothing opened: the command broke off after the spend."""
+    keys = ["[/x]", "[red]a"]
+    policy = {**POLICY, "columns": {"s": {"keys": keys}, "t": {"keys": ["[bold]", "b"]}}}
+    data = pyarrow.table({"s": keys * 9, "t": ["b"] * 18})
+    answer = PrivateTable(data, policy=policy, ledger="sqlite://").count(by=("t", "s"), epsilon=1.0)
+    for release in (answer.record, answer.record.model_copy(update={"name": "[/y]"})):
+        console = Console(file=io.StringIO(), width=120)
+        print_values(console, [release])
+        shown = console.file.getvalue()  # type: ignore[attr-defined]
+        assert all(key in shown for key in (*keys, "[bold]"))

@@ -170,7 +170,7 @@ def test_the_workbook_has_every_digit(record: ReleaseRecord, tmp_path: Path) -> 
     for release in record.releases:
         rows = [list(row) for row in book[release.name].iter_rows(values_only=True)]
         assert rows[0][0] == release.name
-        start = next(place for place, row in enumerate(rows) if row[-3:] == ["value", "from", "to"])
+        start = next(place for place, row in enumerate(rows) if row[-3:] == ["value", "lower", "upper"])
         assert any(str(row[0]).startswith(release.query) for row in rows[:start])
         found = [tuple(row) for row in rows[start + 1 :]]
         assert found == [(*(row.keys or {}).values(), row.value, *row.interval) for row in release.values]

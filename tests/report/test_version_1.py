@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import openpyxl
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from families import import_all
 from leakcap.errors import InvalidParameter
+from leakcap.release.results.workbook import write_excel
 from leakcap.report.records import Record
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
@@ -130,3 +132,16 @@ def test_an_edited_record_is_refused_or_drawn_and_never_runs(name: str) -> None:
             assert "\x1b" not in told[1]
             drawn += 1
     assert drawn
+
+
+def test_a_record_that_says_nothing_of_its_figure_is_not_said_to_hold_the_table_s(tmp_path: Path) -> None:
+    """Before `covers` was said, people's rows were cut as they are now."""
+    assert all("covers" not in one for one in FILES["release"]["releases"])
+    record = record_of(FILES["release"])
+    text = render_markdown(page_of(record, "reviewer"))
+    assert "the rows kept give" in text
+    assert "the table itself gives" not in text
+    write_excel(record.releases, tmp_path / "old.xlsx")  # type: ignore[attr-defined]
+    notes = [row[0] for sheet in openpyxl.load_workbook(tmp_path / "old.xlsx") for row in sheet.values]
+    assert sum("is not in this record" in str(note) for note in notes) == len(FILES["release"]["releases"])
+    assert not any("the table itself gives" in str(note) for note in notes)

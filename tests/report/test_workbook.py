@@ -24,6 +24,7 @@ KEYS = [
     "\t=1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x","y")', "\uff1d1",
     "plain", " =1", "{=1}", "'=1", "1", "TRUE", "2024-01-01", "#N/A",
     "a\nb", "\x07bell", "a;=1+1", "_x003D_1",
+    "a\ufffe", "b\uffff",
 ]  # fmt: skip
 POLICY = {
     "dataset": "=1+1",
@@ -64,7 +65,9 @@ def test_no_key_becomes_a_formula(table: PrivateTable, release: Release, tmp_pat
         keys = [row[0] for row in sheet.iter_rows(min_row=6) if row[0].value is not None]
         assert [cell.data_type for cell in keys] == ["s"] * len(KEYS)
         assert all(cell.quotePrefix for cell in keys)
-        shown = [key.replace("\t", "\\t").replace("\n", "\\n").replace("\x07", "\\x07") for key in KEYS]
+        # Written out: what would steer a reader, and what no XML may hold.
+        odd = {"\t": "\\t", "\n": "\\n", "\x07": "\\x07", "\ufffe": "\\ufffe", "\uffff": "\\uffff"}
+        shown = [key.translate(str.maketrans(odd)) for key in KEYS]
         assert [cell.value for cell in keys] == shown
 
 
@@ -199,3 +202,18 @@ def test_only_what_was_released_goes_into_a_sheet(desk: Path) -> None:
     assert leakcap("report", "r.json", "--output", "x.xlsx", cwd=desk).returncode == 0
     with Ledger.read(f"sqlite:///{desk / 'spent.db'}") as ledger:
         assert ledger.totals().epsilon == 1.0
+
+
+def test_a_column_of_keys_may_be_called_as_a_number_is(tmp_path: Path) -> None:
+    """As in data frames it gets an underscore; the 27th column has a width of its own."""
+    names = ["value", "from", *(f"k{place}" for place in range(25))]
+    columns = {name: {"keys": ["a"]} for name in names}
+    policy = {**POLICY, "columns": columns}
+    rows = pyarrow.table({name: ["a"] * 9 for name in names})
+    answer = PrivateTable(rows, policy=policy, ledger="sqlite://").count(by=names, epsilon=1.0)
+    answer.to_excel(tmp_path / "one.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "one.xlsx").worksheets[0]
+    (heads,) = [row for row in sheet.iter_rows(values_only=True) if row[1] == "from"]
+    assert list(heads) == list(answer.to_pandas().columns)
+    assert list(heads[-3:]) == ["value_", "lower", "upper"]
+    assert sheet.column_dimensions["AA"].width >= 14

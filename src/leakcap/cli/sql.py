@@ -102,10 +102,20 @@ def sql(
         _print_dry_run(on_dummy(asked.queries, asked.policy), json_)
         return
     url = require_durable(asked.ledger if ledger is None else ledger)
-    record = _answer(asked, url, analyst, (fresh, yes), same_as, json_)
-    for path in write_given(record, csv, excel):
-        if not json_:
-            say(f"The values are in {path}")
+    unused, record = _answer(asked, url, analyst, (fresh, yes), same_as, json_)
+    # What was paid for is in the files before anything is shown.
+    written = list(write_given(record, csv, excel))
+    if json_:
+        print_record(record)
+        return
+    from leakcap.report.terminal.tables import print_new_ledger, print_release
+
+    out = console()
+    if unused is not None:
+        print_new_ledger(out, unused)
+    print_release(out, record, every="--json")
+    for path in written:
+        say(f"The values are in {path}")
 
 
 @dataclass(frozen=True)
@@ -157,10 +167,10 @@ def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
 
 def _answer(
     asked: _Asked, ledger: str, analyst: str, fresh: tuple[bool, bool], same_as: int | None, json_: bool
-) -> ReleaseRecord:
+) -> tuple[str | None, ReleaseRecord]:
+    """What was answered, and where the ledger is that it began, if it did."""
     from leakcap.release import PrivateTable, exposure_so_far
     from leakcap.report.records import ReleaseRecord
-    from leakcap.report.terminal.tables import print_new_ledger, print_release
     from leakcap.statement import statement_of
 
     table = PrivateTable(
@@ -178,11 +188,4 @@ def _answer(
     releases = table.release(asked.queries, fresh=fresh[0])
     total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
     record = ReleaseRecord.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
-    if json_:
-        print_record(record)
-        return record
-    out = console()
-    if unused:
-        print_new_ledger(out, table.ledger.url)
-    print_release(out, record, every="--json")
-    return record
+    return (table.ledger.url if unused else None), record

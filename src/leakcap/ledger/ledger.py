@@ -21,13 +21,14 @@ from leakcap.ledger.caps import Caps
 from leakcap.ledger.chain import require_text
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database, connect
+from leakcap.ledger.opening import begin, begin_anew, existing, require_owned, unused
 from leakcap.ledger.policies import keep_text, meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
-from leakcap.ledger.rules import CapsInTicks, rules_of
-from leakcap.ledger.schema import EVENT, POLICY, SECRET, STATE, create, require_version
+from leakcap.ledger.rules import rules_of
+from leakcap.ledger.schema import EVENT, SECRET, create, require_version
 from leakcap.ledger.slots import SlotPlan
-from leakcap.ledger.state import State, insert_state, load_state, replace_state
-from leakcap.ledger.ticks import NOTHING, Ticks
+from leakcap.ledger.state import State, load_state, replace_state
+from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.values import Answer, Charge, Entry
 
 __all__ = ["Ledger"]
@@ -95,13 +96,13 @@ class Ledger(LedgerReader):
         try:
             with database.writing() as connection:
                 if create(connection):
-                    _begin(connection, dataset, policy, rules, events.stamp(clock, "", database.label))
+                    begin(connection, dataset, policy, rules, events.stamp(clock, "", database.label))
                 require_version(connection, database.label)
                 state = load_state(connection, database.label)
                 database.require_no_lost_log(state.head)
-                if _unused(connection, state) and state.dataset == dataset:
-                    state = _begin_anew(connection, state, policy, rules)
-                _require_owner(connection, state, dataset, policy, rules, database.label)
+                if unused(connection, state) and state.dataset == dataset:
+                    state = begin_anew(connection, state, policy, rules)
+                require_owned(connection, state, dataset, policy, rules, database.label)
                 if text:
                     keep_text(connection, policy, text)
             database.use_wal()
@@ -113,12 +114,12 @@ class Ledger(LedgerReader):
     @classmethod
     def read(cls, url: str) -> Self:
         """Open an existing ledger for looking only. Creates nothing, and needs no permission to write."""
-        return cls(*_existing(url, read_only=True), read_only=True)
+        return cls(*existing(url, read_only=True), read_only=True)
 
     @classmethod
     def resume(cls, url: str) -> Self:
         """Open an existing ledger under the caps that it has, to write notes into it: see `acknowledge`."""
-        return cls(*_existing(url, read_only=False), read_only=False)
+        return cls(*existing(url, read_only=False), read_only=False)
 
     def require_owner(self, *, dataset: str, policy: str, caps: Caps) -> None:
         """Raise `LedgerError` unless the ledger has this data set, policy and caps, and had them when opened.
@@ -127,7 +128,7 @@ class Ledger(LedgerReader):
         """
         with self._database.reading() as connection:
             state = self._governed(connection)
-            _require_owner(connection, state, dataset, policy, rules_of(caps), self.url)
+            require_owned(connection, state, dataset, policy, rules_of(caps), self.url)
 
     def amend(self, proposed: Proposed) -> Self:
         """Let a new policy govern from here on, with all that was spent counting against its caps.
@@ -160,7 +161,7 @@ class Ledger(LedgerReader):
 
     def __setstate__(self, told: Mapping[str, Any]) -> None:
         """Open the same ledger. One that is not there is not made: it would be a fresh budget."""
-        database, _ = _existing(told["url"], read_only=told["read_only"])
+        database, _ = existing(told["url"], read_only=told["read_only"])
         Ledger.__init__(self, database, told["policy"], read_only=told["read_only"])
         with database.reading() as connection:
             known = connection.execute(select(EVENT.c.seq).where(EVENT.c.hash == told["head"])).first()
@@ -384,7 +385,7 @@ class Ledger(LedgerReader):
         there is anything in the ledger that keeps another from being its first policy.
         """
         found = self._meanings or meanings_of(connection)
-        if not _unused(connection, state):
+        if state.entries or not unused(connection, state):
             self._meanings = found
         return found
 
@@ -467,54 +468,3 @@ def _append(
     connection.execute(EVENT.insert(), rows)
     after = replace(state, rows=rows[-1]["seq"], time=time, head=rows[-1]["hash"], **changes)
     replace_state(connection, state, after)
-
-
-def _existing(url: str, *, read_only: bool) -> tuple[Database, str]:
-    """An existing ledger, and the policy that governs it."""
-    connect(url, read_only=True).close()  # names a file that is not there, rather than making one
-    database = connect(url, read_only=read_only)
-    try:
-        with database.reading() as connection:
-            require_version(connection, database.label)
-            state = load_state(connection, database.label)
-            database.require_no_lost_log(state.head)
-            return database, state.policy
-    except BaseException:
-        database.close()
-        raise
-
-
-def _begin(connection: Connection, dataset: str, policy: str, rules: CapsInTicks, time: str) -> None:
-    row = events.first_row(dataset, policy, rules, time)
-    connection.execute(EVENT.insert(), row)
-    insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
-
-
-def _unused(connection: Connection, state: State) -> bool:
-    """Whether nothing stands in the ledger but whose it is, and plans of which nothing was used."""
-    if state.rows == 1 or state.entries:
-        return state.rows == 1
-    return state.rows == 1 + len(planning.plans_of(connection))
-
-
-def _begin_anew(connection: Connection, state: State, policy: str, rules: CapsInTicks) -> State:
-    """An unused ledger binds nobody: the policy that comes now is its own."""
-    if (state.policy, state.rules.text) == (policy, rules.text):
-        return state
-    for table in (EVENT, STATE, POLICY):
-        connection.execute(table.delete())
-    _begin(connection, state.dataset, policy, rules, state.time)
-    return load_state(connection, "")
-
-
-def _require_owner(
-    connection: Connection, state: State, dataset: str, policy: str, rules: CapsInTicks, label: str
-) -> None:
-    advice = "What it records stays spent; name another ledger only for other data."
-    if state.dataset != dataset:
-        raise LedgerError(
-            f"The ledger `{label}` belongs to dataset `{state.dataset}`, not `{dataset}`. {advice}"
-        )
-    require_governing(connection, state, policy, label)
-    if state.rules.text != rules.text:
-        raise LedgerError(f"The ledger `{label}` was made with other caps. Bring those back. {advice}")

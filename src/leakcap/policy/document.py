@@ -254,7 +254,8 @@ class Policy(Strict):
 
 def _without_keys(column: dict[str, Any]) -> dict[str, Any]:
     """A column's content; keys are left out where the rest of it implies them."""
-    follow = "from" in column and set(column) & {"truncate", "part", "groups", "compare"}
+    # Of groups they say the order, in which answers are recorded: a text has its names sorted.
+    follow = "from" in column and set(column) & {"truncate", "part", "compare"}
     return {name: value for name, value in column.items() if name != "keys" or not follow}
 
 

@@ -49,7 +49,22 @@ def _keys(name: str, column: Column, columns: Mapping[str, Column]) -> tuple[Key
     wanted = "integer" if column.groups is not None and _of_integers(column) else "text"
     if first.kind != wanted:
         raise ValueError(f"`columns.{name}` needs a column with {wanted} keys; `{column.source}` has none")
-    return column.keys if column.groups is None else tuple(column.groups)
+    if column.groups is None:
+        return _prefixes(name, column)
+    # As a policy's text says them, where it is read again: in the order that they had.
+    given = column.keys
+    again = given is not None and len(given) == len(column.groups) and set(given) == set(column.groups)
+    return given if again else tuple(column.groups)
+
+
+def _prefixes(name: str, column: Column) -> tuple[Key, ...] | None:
+    """The keys that a prefix was given: a longer one would be a group that nobody is in."""
+    long = [key for key in column.keys or () if isinstance(key, str) and len(key) > (column.prefix or 0)]
+    if long:
+        raise ValueError(
+            f"`keys` of `columns.{name}` must have {column.prefix} characters at most. Got `{long[0]}`"
+        )
+    return column.keys
 
 
 def _of_integers(column: Column) -> bool:
@@ -75,12 +90,18 @@ def _bands(name: str, column: Column, source: Column) -> tuple[Key, ...]:
     if not low < cuts[0] or cuts[-1] > high or (not dated and cuts[-1] == high):  # type: ignore[operator]
         raise ValueError(f"`cuts` of `columns.{name}` must lie within the bounds of `{column.source}`")
     if column.keys is None:
-        shown = [one.isoformat() if isinstance(one, datetime.date) else f"{one:.15g}" for one in cuts]
+        shown = [one.isoformat() if isinstance(one, datetime.date) else _shown(one) for one in cuts]
         between = [f"{a} to under {b}" for a, b in pairwise(shown)]
         return (f"under {shown[0]}", *between, f"{shown[-1]} and over")
     if len(column.keys) != len(cuts) + 1 or not all(isinstance(key, str) for key in column.keys):
         raise ValueError(f"`keys` of `columns.{name}` must be texts, one more than `cuts`")
     return column.keys
+
+
+def _shown(cut: float) -> str:
+    """As people write it, where that is the number; else all digits, so that no two bands share a name."""
+    short = f"{cut:.15g}"
+    return short if float(short) == cut else repr(float(cut))
 
 
 def _of_dates(name: str, column: Column, source: Column) -> tuple[Key, ...]:

@@ -29,6 +29,7 @@ from leakcap.release.asking.currency import EPSILON, RHO, Currency, Objective
 from leakcap.release.asking.least_price import PriceSearch
 from leakcap.release.asking.templates import QueryTemplate, is_price
 from leakcap.release.columns.joins import joined_policy
+from leakcap.release.conditions.worded import with_derived
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import cells_of, plan_query
 from leakcap.release.planning.queries import Query
@@ -225,8 +226,9 @@ def _slacks(templates: Sequence[QueryTemplate], policy: Policy, delta: float | N
 
 
 def _has_private_keys(template: QueryTemplate, policy: Policy) -> bool:
-    query = template.at(1.0)
-    return cells_of(statistic_of(query).with_defaults(query), joined_policy(policy, query.join)).open
+    asked = template.at(1.0)
+    query, known = with_derived(asked, joined_policy(policy, asked.join))
+    return cells_of(statistic_of(query).with_defaults(query), known).open
 
 
 def _check_budget(budget: float, name: str) -> None:

@@ -49,7 +49,13 @@ def typed_column(name: str, policy: Policy) -> exp.Expression:
     if known.prefix is not None:
         one, length = exp.Literal.number(1), exp.Literal.number(known.prefix)
         value = exp.Substring(this=value, start=one, length=length)
-    return value if known.groups is None else _group(value, list(known.groups.values()), first.kind)
+    return value if known.groups is None else _group(value, _members(known), first.kind)
+
+
+def _members(known: Column) -> list[tuple[str | int, ...]]:
+    """What each group stands for, in the order of the keys."""
+    groups = known.groups or {}
+    return [groups[str(key)] for key in known.keys or ()]
 
 
 def codes(name: str, policy: Policy) -> Mapping[Key, Key]:

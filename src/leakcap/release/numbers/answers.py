@@ -13,7 +13,18 @@ from leakcap.policy.declared import Key
 from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
 from leakcap.uncollected import uncollected
 
-__all__ = ["Answers", "Interval", "Labels", "Number", "Row", "Rows", "listed", "nested", "numbers_of"]
+__all__ = [
+    "Answers",
+    "Interval",
+    "Labels",
+    "Number",
+    "Row",
+    "Rows",
+    "heads_of",
+    "listed",
+    "nested",
+    "numbers_of",
+]
 
 Number: TypeAlias = int | float
 Interval: TypeAlias = tuple[float, float]
@@ -197,15 +208,10 @@ class Rows(Sequence[Row]):
 
         A name that a column of keys bears gets an underscore.
         """
-        found = {name: words.tolist() for name, words in self.labels.items()}
         answers = self.answers
-        for name, numbers in zip(
-            ("value", "lower", "upper"), (answers.values, answers.lower, answers.upper), strict=True
-        ):
-            while name in found:
-                name += "_"
-            found[name] = numbers.tolist()
-        return found
+        columns = (*self.labels.values(), answers.values, answers.lower, answers.upper)
+        heads = heads_of(self.labels)
+        return {name: column.tolist() for name, column in zip(heads, columns, strict=True)}
 
     def places(self, keys: Mapping[str, Key]) -> list[int]:
         """Where these keys are."""
@@ -215,3 +221,19 @@ class Rows(Sequence[Row]):
         for name, key in keys.items():
             fits &= np.fromiter((word == key for word in self.labels[name].tolist()), bool, len(self))
         return [int(place) for place in fits.nonzero()[0]]
+
+
+def heads_of(keys: Iterable[str]) -> list[str]:
+    """The heads of a table of an answer: its keys' columns, then `value`, `lower` and `upper`.
+
+    A name that a column of keys bears gets an underscore.
+
+    >>> heads_of(["ward", "value"])
+    ['ward', 'value', 'value_', 'lower', 'upper']
+    """
+    heads = list(keys)
+    for name in ("value", "lower", "upper"):
+        while name in heads:
+            name += "_"
+        heads.append(name)
+    return heads

@@ -36,13 +36,18 @@ Truth = bool | None
 def every_content_occurs(plan: Plan, part: Measurement) -> bool:
     """Whether one unit's data can make each contribution that the part's price assumes, nothing included.
 
-    False also where it is not decided: a condition on the very column that is summed or grouped.
+    False also where it is not decided: a condition on the very column that is summed or grouped, and several
+    columns that follow from the same one.
     """
     if not part.covers or any(plan.policy.tables[name].public for name in plan.query.join):
         return False
     touched = columns_of(plan.condition) if plan.condition is not None else set()
-    own = {plan.query.column, *(axis.column for axis in plan.cells.axes)} - {None}
+    named = {plan.query.column, *(axis.column for axis in plan.cells.axes)}
+    own = {name for name in named if name is not None}
     if _stored(touched, plan.policy) & _stored(own, plan.policy):
+        return False
+    sources = [one for name in own for one in _sources(name, plan.policy)]
+    if len(set(sources)) < len(sources):
         return False
     outcomes: set[Truth] = {True} if plan.condition is None else possible(plan.condition, plan.policy)
     if True not in outcomes:
@@ -54,11 +59,13 @@ def every_content_occurs(plan: Plan, part: Measurement) -> bool:
 
 def _stored(names: Collection[str | None], policy: Policy) -> set[str]:
     """The stored columns that these follow from."""
-    found = set[str]()
-    for name in names:
-        known = policy.columns.get(name or "")
-        found |= {name or ""} if known is None or known.stored else set(known.sources)
-    return found - {""}
+    return {one for name in names if name is not None for one in _sources(name, policy)}
+
+
+def _sources(name: str, policy: Policy) -> tuple[str, ...]:
+    """What a column follows from, each as often as it is named; itself where it is stored."""
+    known = policy.columns.get(name)
+    return (name,) if known is None or known.stored else known.sources
 
 
 def _may_be_left_out(plan: Plan, part: Measurement, outcomes: set[Truth]) -> bool:

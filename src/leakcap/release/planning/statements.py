@@ -18,6 +18,7 @@ from leakcap.release.columns.typed import (
     Quantize,
     ReadColumn,
     aliased,
+    cast,
     column,
     data_type,
     free_name,
@@ -141,7 +142,10 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
     policy = plan.policy
     unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
     groups = _groups(plan)
-    seen = [one for one in (_content(name, policy) for name in read) if one not in groups]
+    # Cells come first: how many rows of each are kept is the same then whatever else a statement reads.
+    cells = [axis.tree for axis in plan.cells.axes if axis.tree not in groups]
+    contents = (_content(name, policy) for name in read)
+    seen = [*cells, *(one for one in contents if one not in groups and one not in cells)]
     key = policy.row_key
     carried = tuple(dict.fromkeys((policy.id_column or "", *([] if key is None else [key]), *read)))
     asked = columns_in([] if condition is None else [condition], policy)
@@ -240,9 +244,10 @@ def _spread(
     since p − 1, and over n rows it grows by r: so min(r, n) rows are taken, whatever the start. Over n starts
     each row is taken r times. Of k rows in a row, as equal ones are, k·r/n are taken, rounded up or down.
 
-    With `max_rows` of 10⁶ at most and fewer than 2⁴² rows nothing is beyond 64 bits.
+    With `max_rows` of 10⁶ at most and fewer than 2⁴² rows nothing is beyond 64 bits. Spark numbers rows in 32
+    bits: the product of two such numbers would be beyond them.
     """
-    reached = exp.Add(this=start, expression=exp.Mul(this=place, expression=quota))
+    reached = exp.Add(this=start, expression=exp.Mul(this=cast(place, "BIGINT"), expression=quota))
     return exp.LT(this=exp.Mod(this=exp.Paren(this=reached), expression=size), expression=quota.copy())
 
 

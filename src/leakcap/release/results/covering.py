@@ -164,8 +164,8 @@ def _each(plan: Plan) -> tuple[float, float]:
 def _changed(release: Release, rows: Rows, cut: Release, done: str) -> CoveringRelease:
     known = {one.name: getattr(release, one.name) for one in fields(Release)}
     about = (
-        f"About all rows, if no {release.price.unit} has more than {cut.query.up_to:,}: the 95 % are over "
-        "the noise and the rows cut."
+        f"About all rows that have an id, if no {release.price.unit} has more than {cut.query.up_to:,}: the "
+        "95 % are over the noise and the rows cut."
     )
     known |= {"rows": rows, "coverage": Coverage("table", about), "drawn": None}
     raw = release.raw if isinstance(release, CoveringRelease) else release.rows

@@ -16,9 +16,20 @@ from leakcap.release.planning.price import Price
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.statement.record import Delta, Epsilon, Nats, Number, Part, Rho, StatementRecord
 
-__all__ = ["KeyValue", "NoiseRecord", "PriceRecord", "ReleasedRecord", "RowRecord"]
+__all__ = ["KeyValue", "NoiseRecord", "PriceRecord", "ReleasedRecord", "RowRecord", "figure_held"]
 
 KeyValue: TypeAlias = bool | int | float | str
+
+
+def figure_held(covers: Covers) -> str:
+    """Which figure intervals hold, after "the figure that".
+
+    >>> figure_held("rows kept")
+    "the rows kept give under the policy's bounds"
+    """
+    return (
+        f"the {'rows kept give' if covers == 'rows kept' else 'table itself gives'} under the policy's bounds"
+    )
 
 
 class RowRecord(Part):

@@ -10,7 +10,8 @@ from typing import Any
 
 from leakcap.errors import InvalidParameter
 from leakcap.plain import plain
-from leakcap.release.results.record import ReleasedRecord
+from leakcap.release.numbers.answers import heads_of
+from leakcap.release.results.record import ReleasedRecord, figure_held
 
 __all__ = ["Sheet", "file_names", "new_workbook", "sheet_names", "write_excel", "write_tables"]
 
@@ -40,8 +41,10 @@ class Sheet:
 
     def __init__(self, book: Any, name: str, widths: Sequence[int]) -> None:
         self._sheet = book.create_sheet(name)
-        for place, width in enumerate(widths):
-            self._sheet.column_dimensions["ABCDEFGHIJKLMNOPQRSTUVWXYZ"[place % 26]].width = width
+        from openpyxl.utils import get_column_letter
+
+        for place, width in enumerate(widths, 1):
+            self._sheet.column_dimensions[get_column_letter(place)].width = width
 
     def freeze(self, row: int) -> None:
         """Keep what is above this row in sight."""
@@ -77,7 +80,7 @@ class Sheet:
 def write_tables(book: Any, releases: Sequence[ReleasedRecord]) -> None:
     """A sheet for each release: what it is, and its values with their keys and intervals."""
     for release, name in zip(releases, sheet_names([one.name for one in releases]), strict=True):
-        heads = [*_keys(release), "value", "from", "to"]
+        heads = heads_of(_keys(release))
         notes = list(_notes(release))
         sheet = Sheet(book, name, [max(14, len(head) + 2) for head in heads])
         sheet.freeze(len(notes) + 4)
@@ -99,8 +102,11 @@ def _notes(release: ReleasedRecord) -> Iterator[str]:
     price = release.price
     slack = f", δ = {price.delta:g}" if price.delta else ""
     yield f"{release.query}. {release.noise.mechanism} noise, ε = {price.epsilon:g}{slack}."
-    held = "the rows kept give" if release.covers == "rows kept" else "the table itself gives"
-    yield f"From and to are the ends of {100 * release.confidence:g} % intervals for the figure that {held}."
+    ends = f"The columns lower and upper are the ends of {100 * release.confidence:g} % intervals"
+    if release.covers is None:
+        yield f"{ends}. Whose figure they hold is not in this record."
+    else:
+        yield f"{ends} for the figure that {figure_held(release.covers)}."
     yield from (text for text in (release.about, release.counted, release.post_processed) if text)
 
 

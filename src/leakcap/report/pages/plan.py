@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leakcap.release.results.record import figure_held
 from leakcap.report.records import PlannedRecord, PlanRecord
 from leakcap.report.render.document import (
     Audience,
@@ -25,7 +26,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import figure_held, shared
+from leakcap.report.words.publication import shared
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
 
@@ -43,8 +44,9 @@ def plan_page(record: PlanRecord, audience: Audience) -> Document:
     if not full and len(rows) > _MOST:
         rows = (*rows[: _MOST - 1], (f"and {len(rows) - _MOST + 1:,} more, in the full report", "", ""))
     cut = any(one.covers == "rows kept" for one in record.statistics)
+    held = figure_held("rows kept" if cut else "table")
     note = Paragraph(
-        f"Each answer lies within its error of the figure that {figure_held(cut)}, with probability 95 % "
+        f"Each answer lies within its error of the figure that {held}, with probability 95 % "
         "over the noise. Nothing was read and nothing was spent.",
         soft=True,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from leakcap.release.columns.people import Covers
+from leakcap.release.results.record import figure_held
 from leakcap.report.pages.amended import amended_section
 from leakcap.report.plots import release as plots
 from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
@@ -32,7 +34,7 @@ from leakcap.report.sections import (
 )
 from leakcap.report.words.crossed import crossed_table
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import ROUNDED, figure_held, shared
+from leakcap.report.words.publication import ROUNDED, shared
 from leakcap.report.words.wording import sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
@@ -92,9 +94,12 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     yield TextTable(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
     if full:
         yield from _crossed(record)
-    cut = any(release.covers == "rows kept" for release in record.releases)
+    # A record of before this was said is of the rows kept, unless the unit is a row.
+    unsaid: Covers = "table" if record.policy.id_column is None else "rows kept"
+    cut = any((release.covers or unsaid) == "rows kept" for release in record.releases)
+    held = figure_held("rows kept" if cut else "table")
     yield Paragraph(
-        f"Each interval holds, with probability 95 % over the noise, the figure that {figure_held(cut)}. "
+        f"Each interval holds, with probability 95 % over the noise, the figure that {held}. "
         "Counts and sums carry noise, so a small one can come out negative. That is kept, unless answers are "
         f"made to add up: clipping it would bias what is computed from it. {ROUNDED} "
         f"{not_counted(record.policy)}".rstrip(),

@@ -235,5 +235,6 @@ def plain_table(*titles: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for index, title in enumerate(titles):
         text = index == (1 if titles[0] == "#" else 0)
-        table.add_column(title, justify="left" if text else "right", no_wrap=not text)
+        # As text: a title may be a released key, and what Rich would read as its markup is none.
+        table.add_column(Text(title), justify="left" if text else "right", no_wrap=not text)
     return table

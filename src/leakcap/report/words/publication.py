@@ -13,7 +13,6 @@ __all__ = [
     "ROUNDED",
     "cap_name",
     "estimated",
-    "figure_held",
     "may_come",
     "number",
     "off_by",
@@ -58,15 +57,6 @@ def may_come(statement: Statement, left: Iterable[tuple[str, float | None]]) -> 
     """Whether the ε that is `left` is enough for as many more of the same as the statement assumes."""
     wanted = statement.exposure.epsilon * float(statement["more"].detail["more"])
     return all(rest is None or wanted <= rest for name, rest in left if name == "epsilon")
-
-
-def figure_held(cut: bool) -> str:
-    """Which figure intervals hold, after "the figure that"; `cut` says that rows of a person may be cut.
-
-    >>> figure_held(cut=True)
-    "the rows kept give under the policy's bounds"
-    """
-    return f"the {'rows kept give' if cut else 'table itself gives'} under the policy's bounds"
 
 
 def number(value: float) -> str:
