@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow
 import pytest
 
+from leakcap import uncollected as module
 from leakcap.release import PrivateTable
 from leakcap.uncollected import uncollected
 
@@ -54,6 +55,32 @@ def test_the_collector_is_left_as_it_was(ran: bool) -> None:
     assert gc.isenabled() is ran
     with pytest.raises(KeyError), uncollected():
         raise KeyError
+    assert gc.isenabled() is ran
+
+
+@pytest.mark.parametrize("ran", [True, False])
+@pytest.mark.parametrize("step", ["isenabled", "disable", "begin"])
+def test_an_interrupt_on_the_way_into_a_block_leaves_the_collector_as_it_was(
+    step: str, ran: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes as soon as a call has done its work, before the line after it."""
+    (gc.enable if ran else gc.disable)()
+    owner = module._PAUSE if step == "begin" else gc
+    done, interrupts = getattr(owner, step), []
+
+    def interrupted(*given: object) -> None:
+        done(*given)
+        interrupts.append(step)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, step, interrupted)
+        with pytest.raises(KeyboardInterrupt), uncollected():
+            pass
+    assert interrupts == [step]
+    assert gc.isenabled() is ran
+    with uncollected():
+        assert not gc.isenabled()
     assert gc.isenabled() is ran
 
 

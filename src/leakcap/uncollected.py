@@ -16,23 +16,26 @@ __all__ = ["uncollected"]
 
 
 class _Pause:
-    """How many blocks are being run, by all threads, and whether the collector ran before the first."""
+    """Which blocks are being run, by all threads, and whether the collector ran before the first."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._blocks = 0
+        self._blocks: set[object] = set()
         self._ran = False
 
-    def begin(self) -> None:
+    def begin(self, block: object) -> None:
         with self._lock:
             if not self._blocks:
                 self._ran = gc.isenabled()
-                gc.disable()
-            self._blocks += 1
+            # First the block, which `end` looks for: Ctrl-C may come between any two of these lines.
+            self._blocks.add(block)
+            gc.disable()
 
-    def end(self) -> None:
+    def end(self, block: object) -> None:
         with self._lock:
-            self._blocks = max(self._blocks - 1, 0)  # a process that was forked in a block knows of none
+            if block not in self._blocks:
+                return  # it did not begin; and a process that was forked in a block knows of none
+            self._blocks.remove(block)
             if not self._blocks and self._ran:
                 gc.enable()
 
@@ -40,7 +43,7 @@ class _Pause:
         """In a new process, which has none of the threads that were in a block but the one that forked."""
         if self._blocks and self._ran:
             gc.enable()
-        self._lock, self._blocks, self._ran = Lock(), 0, False
+        self._lock, self._blocks, self._ran = Lock(), set(), False
 
 
 _PAUSE = _Pause()
@@ -59,8 +62,9 @@ def uncollected() -> Iterator[None]:
     >>> gc.isenabled()
     True
     """
-    _PAUSE.begin()
+    block = object()
     try:
+        _PAUSE.begin(block)
         yield
     finally:
-        _PAUSE.end()
+        _PAUSE.end(block)

@@ -53,6 +53,26 @@ def one_step(mu: Any, rate: Any, epsilon: Any, *, back: bool) -> Any:
     return (1 - without) - gamma * (1 - with_)
 
 
+def test_a_rate_of_another_library_is_refused_by_name() -> None:
+    """It was a bare `TypeError`."""
+    says = "`sample_rate` of `PlannedDescent` must be a probability of .*, as a float, fraction or text"
+    with pytest.raises(InvalidParameter, match=says):
+        PlannedDescent(2.0, np.float32(0.1), 8)  # type: ignore[arg-type]
+
+
+def test_an_order_without_bound_is_charged_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was charged as nothing, in the curve alone."""
+    curve = PlannedDescent(2.0, "1/10", 8).curve
+    slots = [Slot("a", 2, descent=PlannedDescent(2.0, "1/10", 8)), Slot("b", 3, epsilon=0.1)]
+    whole = charge_of(SlotPlan("p", slots, delta=5e-6), None).curve
+    monkeypatch.setattr(PlannedDescent, "curve", property(lambda law: (*curve[:-1], math.inf)))
+    plan = SlotPlan("p", slots, delta=5e-6)
+    charged = charge_of(plan, None)
+    assert charged.curve == (*whole[:-1], None)
+    assert proven(plan, None, charged)
+    assert not proven(plan, None, charged._replace(curve=whole))
+
+
 def test_five_trainings_are_charged_their_exact_loss() -> None:
     """6.83 at δ = 5·10⁻⁶, where adding up curves asks for 8.27; by the grid alone, another route."""
     charged = charge_of(TRAININGS, None)

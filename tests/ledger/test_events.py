@@ -116,6 +116,13 @@ BAD = [
     ('{"name":"ZCDpEvent","rho":-1}', "`rho` of `ZCDpEvent` must be a number"),
     ('{"name":"GaussianDpEvent","noise_multiplier":0}', "must be above 0"),
     ('{"name":"LaplaceDpEvent","noise_multiplier":"0"}', "must be above 0"),
+    *(
+        (
+            f'{{"name":"LaplaceDpEvent","noise_multiplier":"{one}"}}',
+            "`noise_multiplier` of `LaplaceDpEvent` must",
+        )
+        for one in ("1e-400", "1e-300", "1/701")
+    ),
     ('{"name":"ComposedDpEvent","events":[]}', "must be a list of events"),
     ('{"name":"ComposedDpEvent","events":[{"name":"NoDpEvent"}]}', "Event `NoDpEvent`"),
     ('{"name":"SelfComposedDpEvent","event":{"name":"NoDpEvent"},"count":1}', "Event `NoDpEvent`"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -147,6 +147,41 @@ def test_what_was_spent_before_counts_and_a_month_that_is_past_is_the_present() 
     # May has 0.2 of 0.5 left, June all of it.
     assert [bool(month.refused) for month in found.months] == [True, False]
     assert found.months[0].moment >= datetime(2027, 5, 20, tzinfo=UTC)
+
+
+def test_no_month_that_is_past_can_be_planned() -> None:
+    """Each was moved to the last entry's time, so that one month was asked for all of them."""
+    policy, clock = policy_of("months"), Calendar()
+    with opened(policy, clock) as book:
+        clock.now = datetime(2027, 5, 20, tzinfo=UTC)
+        for spent in (False, True):
+            if spent:
+                book.reserve([charge_of(COUNT, policy, "ada")])
+            with pytest.raises(
+                InvalidParameter, match=r"`start` must be .* 2027-05, or later\. Got 2027-04\."
+            ):
+                year_of(book, policy, [COUNT], start=date(2027, 4, 30), months=2)
+        # A clock that is behind the last entry's knows no month before it.
+        clock.now = datetime(2027, 4, 1, tzinfo=UTC)
+        found = year_of(book, policy, [COUNT], months=2)
+        assert [month.moment.month for month in found.months] == [5, 6]
+        with pytest.raises(InvalidParameter, match="`start`"):
+            year_of(book, policy, [COUNT], start=date(2027, 4, 1))
+
+
+def test_batches_out_of_order_are_answered_as_reserve_would() -> None:
+    """No entry is before the one that it follows: by a clock that lags a little it is of the period that has
+    begun."""
+    policy, clock = policy_of("months"), Calendar()
+    charges = [charge_of(COUNT, policy, "ada")]
+    begun = [datetime(2027, month, 1, 0, 0, 10, tzinfo=UTC) for month in (2, 3, 4)]
+    moments = [moment for first in begun for moment in (first, first - timedelta(seconds=20))]
+    with opened(policy, clock) as book:
+        told = book.rehearse([(moment, charges) for moment in moments])
+        happened = lived(book, clock, charges, moments)
+    said = [(one.refused, [(balance.name, balance.spent) for balance in one.balances]) for one in told]
+    assert said == happened
+    assert [bool(one.refused) for one in told] == [False, True] * 3
 
 
 @pytest.mark.parametrize("months", [0, -1, 121, True, 1.5])

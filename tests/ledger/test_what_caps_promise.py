@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pytest
 from typer.testing import CliRunner
 
+from leakcap import models
 from leakcap.cli.main import app
 from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, InvalidQuery
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Slot, SlotPlan, Spend
@@ -58,6 +61,61 @@ def test_another_currency_caps_in_the_place_of_epsilon(
         until_refused(table)
     assert {one.cap for one in refusal.value.passed} == {name}
     table.ledger.verify()
+
+
+MODELS = {name: one for name in models.__all__ if hasattr(one := getattr(models, name), "fit_table")}
+TARGET = {"LinearRegression": {"bounds": (0.0, 1.0), "target_bounds": (0.0, 1.0)}}
+X, Y = np.full((20, 1), 0.5), np.array([0, 1] * 10)
+
+
+def fitted(name: str, table: PrivateTable, **price: Any) -> None:
+    MODELS[name](policy=table.policy, ledger=table.ledger, **TARGET.get(name, {}), **price).fit(X, Y)
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=lambda one: one["neighbours"])
+@pytest.mark.parametrize("caps", [*WITHOUT_EPSILON, {"epsilon": 1.0}], ids=lambda caps: "+".join(caps))
+def test_no_model_spends_a_delta_that_nobody_allowed(caps: dict[str, Any], relation: dict[str, Any]) -> None:
+    """No `delta` in `caps` is leave for none, in a model as in a query: each was charged ε and a δ, and a cap
+    on ε saw none of it, however often it was asked."""
+    tried = 0
+    for name, model in MODELS.items():
+        price: dict[str, Any] = {"epsilon": 0.001, "delta": 1e-3}
+        if name == "PrivateGradientDescent":
+            price = {"delta": 0.45, "steps": 1, "noise_multiplier": 20.0, "expected_rows": 20}
+        if "delta" not in inspect.signature(model).parameters:
+            continue
+        table = PrivateTable(ROWS, policy=POLICY | relation | {"caps": caps}, ledger="sqlite://")
+        with pytest.raises((InvalidQuery, BudgetExceeded)) as refusal:
+            fitted(name, table, **price)
+        assert table.ledger.totals().entries == 0
+        if "delta" not in caps:
+            assert "no `delta` in its `caps`. Only the owner can allow one." in str(refusal.value)
+        tried += 1
+    assert tried == 5
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=lambda one: one["neighbours"])
+@pytest.mark.parametrize("caps", [*WITHOUT_EPSILON, {"epsilon": 1.0}], ids=lambda caps: "+".join(caps))
+def test_another_currency_stops_models_as_it_stops_queries(
+    caps: dict[str, Any], relation: dict[str, Any]
+) -> None:
+    """Models without a δ are fitted until that cap is reached, and then none is."""
+    name, stopped = next(iter(caps)).replace("per_", ""), 0
+    for kind, model in MODELS.items():
+        if "epsilon" not in inspect.signature(model).parameters:
+            continue
+        table = PrivateTable(ROWS, policy=POLICY | relation | {"caps": caps}, ledger="sqlite://")
+        with pytest.raises(BudgetExceeded) as refusal:
+            fitted_until_refused(kind, table)
+        assert name in {one.cap for one in refusal.value.passed}, (kind, refusal.value)
+        table.ledger.verify()
+        stopped += 1
+    assert stopped == 5
+
+
+def fitted_until_refused(name: str, table: PrivateTable) -> None:
+    for _ in range(200):
+        fitted(name, table, epsilon=0.1)
 
 
 def until_refused(table: PrivateTable) -> None:

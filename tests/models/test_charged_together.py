@@ -67,8 +67,9 @@ def test_a_descent_is_charged_by_the_curve_of_its_steps() -> None:
 
 
 def test_without_a_cap_on_all_answers_together_nothing_changes() -> None:
-    policy = load_policy(POLICY.model_dump() | {"caps": {"epsilon": 9.0}})
-    with Ledger.open("sqlite://", dataset="d", policy=policy.fingerprint(), caps=Caps(9.0)) as held:
+    caps = {"epsilon": 9.0, "delta": 1e-4, "delta_of_answers": 1e-4}
+    policy = load_policy(POLICY.model_dump() | {"caps": caps})
+    with Ledger.open("sqlite://", dataset="d", policy=policy.fingerprint(), caps=Caps(**caps)) as held:
         for _ in range(3):
             RidgeRegression(policy=policy, ledger=held, epsilon=1.0, delta=1e-6).fit(X, Y)
         assert held.balances()[0].spent == 3.0

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from leakcap.errors import InvalidPolicy, InvalidQuery
+from leakcap.ledger.rules import rules_of
 from leakcap.release import load_policy, load_queries, preview, query_from
 from release.world import policy_of
 
@@ -20,6 +21,70 @@ GOOD: dict[str, Any] = {
     "caps": {"epsilon": 1.0},
     "columns": {"x": {"bounds": [0, 1]}, "d": {"keys": ["a", "b"]}},
 }
+
+
+OLDER: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, str]] = {
+    "a plan": (
+        {"epsilon": 1.0, "delta": 1e-6},
+        [{"name": "p", "count": 12, "epsilon": 0.05, "delta": 1e-7}],
+        "52769e94b01c23761470cf5e8f9c226c8a523897762298928b338982bb8712e9",
+        '{"delta":1000000,"epsilon":1000000000000}',
+    ),
+    "slots": (
+        {"epsilon": 1.0, "delta": 1e-6},
+        [
+            {
+                "name": "p",
+                "delta": 1e-7,
+                "slots": [
+                    {"name": "a", "count": 2, "epsilon": 0.1, "noise": "laplace", "steps": 8},
+                    {"name": "b", "count": 3, "rho": 0.001, "noise": "gaussian"},
+                ],
+            }
+        ],
+        "daf70bb4b6cb0cb96e07cb37a14636a6b1b6fd2c91d38565800ea9ff1cd6fc70",
+        '{"delta":1000000,"epsilon":1000000000000}',
+    ),
+    "rho": (
+        {"epsilon": 1.0, "rho": 0.02},
+        [],
+        "cddfca780669ea78aefe80949bc9aaf1fcabf1139771357e0420cfb0167f60e9",
+        '{"epsilon":1000000000000,"rho":20000000000}',
+    ),
+    "rho by account": (
+        {
+            "epsilon": 9.0,
+            "delta": 1e-6,
+            "rho": 2.0,
+            "each_analyst": {"rho": 1.0},
+            "analysts": {"ng": {"rho": 0.5}},
+            "each_period": {"length": "month", "rho": 0.25},
+        },
+        [],
+        "c441fc7755d64b58acd881414eaff8107c7d81ad92f6cbd152374fa17ec51d32",
+        '{"analysts":{"ng":{"rho":500000000000}},"delta":1000000,"each_analyst":{"rho":1000000000000},'
+        '"each_period":{"rho":250000000000},"epsilon":9000000000000,"period":"month","rho":2000000000000}',
+    ),
+}
+"""Policies as commit f0caab0 read them: fingerprint, and the caps in the first row of their ledgers."""
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_a_ledger_of_before_is_of_the_same_policy_and_the_same_caps(name: str) -> None:
+    """What a policy may say since then is no part of one that does not say it."""
+    caps, plans, fingerprint, text = OLDER[name]
+    plan = {"plan": plans} if plans else {}
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "neighbours": "add-remove-one",
+            "columns": {"x": {"bounds": [0.0, 1.0]}},
+            "caps": caps,
+            **plan,
+        }
+    )
+    assert policy.fingerprint() == fingerprint
+    assert rules_of(policy.caps.ledger_caps()).text == text
 
 
 def column(**fields: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +23,10 @@ def plan(
     ledger: LedgerUrl = None,
     start: Annotated[
         str | None,
-        typer.Option(help="The first month, as in 2027-01; without it the present one.", show_default=False),
+        typer.Option(
+            help="The first month, as in 2027-01: the present one, as without it, or a later.",
+            show_default=False,
+        ),
     ] = None,
     months: Annotated[int, typer.Option(min=1, max=120, help="How many months.")] = 12,
     analyst: Annotated[str, typer.Option(help="Who will ask, for caps of their own.")] = "",
@@ -64,11 +67,11 @@ def plan(
     print_year(console(), record)
 
 
-def _month(text: str | None) -> date:
+def _month(text: str | None) -> date | None:
     from leakcap.errors import InvalidQuery
 
     if text is None:
-        return datetime.now(UTC).date().replace(day=1)
+        return None
     found = re.fullmatch(r"(20\d\d|21\d\d)-(0[1-9]|1[0-2])", text)
     if found is None:
         raise InvalidQuery(f"`--start` must be a month, as in 2027-01. Got `{text[:20]}`.")

@@ -28,7 +28,7 @@ class Limits:
     `epsilon` and `delta` of differential privacy and `nats_person` of MI-DP, per privacy unit; `nats_table`
     about the whole table; `nats_level`, the level-α capacity about one person; `rho` of zero-concentrated
     privacy (zCDP), the least with D_α ≤ αρ at every order α > 1; `queries`, how many may be answered.
-    ρ says nothing of an answer's δ: beside `rho` a `delta` that is left out is 0.
+    ρ says nothing of an answer's δ: beside `rho` a `delta` that is left out is held as 0.
 
     With both `epsilon` and a `delta` above 0 all answers together are (ε, δ)-DP, however they were chosen:
     their Rényi curves are added up, which allows many more small answers than ε added up does. Answers that
@@ -59,8 +59,6 @@ class Limits:
                 rule = f"be a number from 0 to {largest:,}"
                 require(number and 0 <= value <= largest, name, owner, rule, value, _REMEDY)
                 object.__setattr__(self, name, float(value))
-        if self.rho is not None and self.delta is None:
-            object.__setattr__(self, "delta", 0.0)
         if self.queries is not None:
             count = isinstance(self.queries, int) and not isinstance(self.queries, bool)
             rule = "be a whole number from 0 to 10¹⁵"

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from leakcap.errors import InvalidParameter
 from leakcap.ledger.curve import ORDERS, curve_of_pure
@@ -17,11 +17,16 @@ from leakcap.ledger.implied import rho_of_pure
 from leakcap.ledger.steps import accounted, steps_in
 from leakcap.numeric import float_up, up
 
+if TYPE_CHECKING:
+    from leakcap.accounting import PrivacyLoss
+
 __all__ = ["KINDS", "Event", "Guarantee", "checked", "fraction", "guaranteed", "read", "rho", "summed"]
 
 _LARGEST, _FARTHEST = Fraction(10**6), Fraction(10**60)
 _QUIETEST = Fraction(10**12)
 _DEEPEST = 4
+_STEEPEST = 700
+"""The ε of Laplace noise of which a loss is computed at most."""
 _ABOVE_ZERO = ("noise_multiplier", "sampling_probability", "variance")
 _LONGEST_EXPONENT = 4
 """The most digits of an exponent: a number with a longer one would take hours to write out."""
@@ -164,22 +169,24 @@ def _discrete_laplace_rho(event: Event) -> Fraction:
 
 
 def _laplace(event: Event) -> Guarantee:
-    from leakcap.accounting import PrivacyLoss
-    from leakcap.mechanism import Laplace
-
-    epsilon = 1 / fraction(event, "noise_multiplier")
-    loss = PrivacyLoss.of_mechanism(Laplace(1 / up(float_up(epsilon), 2)))
+    loss = _laplace_loss(event)
     curve = tuple(loss.renyi(order).upper for order in ORDERS)
-    return Guarantee(epsilon, Fraction(0), curve, rho(event))
+    return Guarantee(1 / fraction(event, "noise_multiplier"), Fraction(0), curve, rho(event))
 
 
 def _laplace_rho(event: Event) -> Fraction:
     """Its Kullback–Leibler divergence, ε + e^(−ε) − 1, for the same reason."""
+    return Fraction(_laplace_loss(event).renyi(1.0).upper)
+
+
+def _laplace_loss(event: Event) -> PrivacyLoss:
     from leakcap.accounting import PrivacyLoss
     from leakcap.mechanism import Laplace
 
     epsilon = up(float_up(1 / fraction(event, "noise_multiplier")), 2)
-    return Fraction(PrivacyLoss.of_mechanism(Laplace(1 / epsilon)).renyi(1.0).upper)
+    if epsilon > _STEEPEST:
+        raise InvalidParameter(f"`noise_multiplier` of `{event['name']}` must be above 1/{_STEEPEST}.")
+    return PrivacyLoss.of_mechanism(Laplace(1 / epsilon))
 
 
 def _gaussian_rho(event: Event) -> Fraction:

@@ -142,7 +142,7 @@ class PlannedDescent(SlotLaw):
         require(good, "noise_multiplier", owner, "lie between 0.01 and 1e6", noise)
         object.__setattr__(self, "noise_multiplier", float(noise))
         require(isinstance(self.replaced, bool), "replaced", owner, "be True or False", self.replaced)
-        rate, rule = _rate(self.sample_rate), "be a probability of 10⁻⁶ or more"
+        rate, rule = _rate(self.sample_rate), "be a probability of 10⁻⁶ or more, as a float, fraction or text"
         remedy = ""
         if self.replaced:
             rule, remedy = "be 1", "Samples of two contents have no pair that is known to dominate them."
@@ -235,5 +235,5 @@ class PlannedDescent(SlotLaw):
 def _rate(value: object) -> Fraction | None:
     try:
         return sampling_rate(value) if isinstance(value, Real | str) and not isinstance(value, bool) else None
-    except (ValueError, OverflowError, ZeroDivisionError):
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -79,15 +79,19 @@ def proven(plan: SlotPlan, alpha: float | None, charged: Ticks) -> bool:
 def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
     """Everything added up."""
 
+    counts = [one.count for one in plan.slots]
+
+    def times(each: Sequence[int | None]) -> int | None:
+        known = [number * t for number, t in zip(counts, each, strict=True) if t is not None]
+        return sum(known) if len(known) == len(counts) else None
+
     def sum_of(nats: Callable[[Slot], float]) -> int | None:
-        each = [(one.count, spend_ticks(nats(one))) for one in plan.slots]
-        found = None if any(t is None for _, t in each) else sum(n * (t or 0) for n, t in each)
+        found = times([spend_ticks(nats(one)) for one in plan.slots])
         # A sum beyond what a ledger counts is no bound.
         return found if found is None or found <= LARGEST * TICKS_PER_UNIT else None
 
     nearly = int(any(one.law.nearly for one in plan.slots))
-    curves = [(one.count, curve_ticks(one.law.curve)) for one in plan.slots]
-    columns = zip(*([count * (t or 0) for t in curve] for count, curve in curves), strict=True)
+    columns = map(times, zip(*(curve_ticks(one.law.curve) for one in plan.slots), strict=True))
     return Ticks(
         sum_of(lambda one: one.law.epsilon),
         0,
@@ -96,7 +100,7 @@ def _added(plan: SlotPlan, alpha: float | None) -> Ticks:
         None if alpha is None else sum_of(lambda one: one.law.level(alpha)),
         sum_of(lambda one: one.law.rho),
         0,
-        tuple(one + nearly for one in map(sum, columns)),
+        tuple(None if one is None else one + nearly for one in columns),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import accumulate, islice
 from types import TracebackType
 from typing import Self
 
@@ -158,9 +159,7 @@ class LedgerReader:
                     caps["analyst", name] = limits
                     spent["analyst", name] = load_account(connection, "analyst", name, self.url)[0]
             if rules.period is not None and rules.of_period is not None:
-                # Never before the last entry's, so that a clock that lags a little shows no fresh account.
-                now = max(self._clock().astimezone(UTC), datetime.fromisoformat(state.time))
-                place = (rules.period, period_label(rules.period, now))
+                place = (rules.period, period_label(rules.period, self._present(state)))
                 caps[place] = rules.of_period
                 spent[place] = load_account(connection, *place, self.url)[0]
             people = self._people(connection, rules)
@@ -189,19 +188,26 @@ class LedgerReader:
     def rehearse(self, batches: Sequence[tuple[datetime, Sequence[Charge]]]) -> list[Rehearsed]:
         """What would become of these batches, asked one after the other at these times; nothing is recorded.
 
-        A time before the last entry's counts as that. Raises `LedgerError` where a charge names a slot that
-        is not there or does not admit it.
+        A time before the last entry's, or before that of an earlier batch, counts as that. Raises
+        `LedgerError` where a charge names a slot that is not there or does not admit it.
         """
         with self._database.reading() as connection:
             state = load_state(connection, self.url)
-            last = datetime.fromisoformat(state.time)
+            # No entry is before the one that it follows: see `reserve`.
+            times = accumulate((moment.astimezone(UTC) for moment, _ in batches), max, initial=_last(state))
 
             def load(scope: str, name: str) -> tuple[Ticks, bool]:
                 return load_account(connection, scope, name, self.url)
 
             slots = planning.slots_of(connection)
-            later = [(max(moment.astimezone(UTC), last), charges) for moment, charges in batches]
+            later = [
+                (time, charges) for time, (_, charges) in zip(islice(times, 1, None), batches, strict=True)
+            ]
             return rehearse(state, slots, load, later, self.url)
+
+    def present(self) -> datetime:
+        """The present moment (UTC); the last entry's time where the clock is behind it."""
+        return self._present(self._state())
 
     def head(self) -> Head:
         """The chain's end. Kept elsewhere, it anchors the chain: see `verify`."""
@@ -230,6 +236,14 @@ class LedgerReader:
         note = f"{self.totals().entries:,} spends"
         return card(f"Ledger of {self.dataset}", rows, heads=("", "spent", "left", "", "unit"), note=note)
 
+    def _present(self, state: State) -> datetime:
+        # Never before the last entry's, so that a clock that lags a little shows no fresh account.
+        return max(self._clock().astimezone(UTC), _last(state))
+
     def _state(self) -> State:
         with self._database.reading() as connection:
             return load_state(connection, self.url)
+
+
+def _last(state: State) -> datetime:
+    return datetime.fromisoformat(state.time)

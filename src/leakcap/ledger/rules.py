@@ -147,8 +147,11 @@ def _read(content: Content) -> Content:
 
 
 def _held(content: Content) -> Ticks:
-    """What an account is held to: with ε and a δ the one that answers may use, and each order's surcharge."""
+    """What an account is held to: with ε and a δ the one that answers may use, and each order's surcharge.
+    ρ says nothing of a δ: beside it one that is left out is 0."""
     plain = Ticks.of([*(content.get(name) for name in AMOUNTS), content.get("queries")])
+    if plain.rho is not None and plain.delta is None:
+        plain = plain._replace(delta=0)
     if plain.epsilon is None or not plain.delta:
         return plain
     own = content.get("delta_of_answers", plain.delta // 2)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, require
+from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, InvalidQuery, require
 from leakcap.ledger import Charge, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure, tight_mutual_information
@@ -238,6 +238,15 @@ class FitAccount:
     def charge(
         self, query: str, text: str, spend: Spend, details: Mapping[str, str | float | int], *, asked: str
     ) -> Charge:
-        """A fit's price, with what every fit tells the ledger; `asked` is its ε and δ, see `asked_of`."""
+        """A fit's price, with what every fit tells the ledger; `asked` is its ε and δ, see `asked_of`.
+
+        Raises `InvalidQuery` for a δ that no cap holds: no `delta` in `caps` is leave for none, in a model as
+        in a query. From a slot it was paid for with the owner's plan.
+        """
+        if spend.delta > 0.0 and self.policy.caps.delta is None and not self.slot:
+            raise InvalidQuery(
+                f"A {query} with these parameters needs a δ, and the policy has no `delta` in its `caps`. "
+                "Only the owner can allow one. Nothing was spent."
+            )
         facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
         return Charge(query, text, spend, self.analyst, facts, asked, slot=self.slot)

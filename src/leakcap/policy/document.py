@@ -242,6 +242,9 @@ class Policy(Strict):
         for columns in (content["columns"], *(one["columns"] for one in content["tables"].values())):
             for name in columns:
                 columns[name] = _without_keys(columns[name])
+        for slot in (slot for plan in content["plan"] for slot in plan["slots"]):
+            if slot["descent"] is None:
+                del slot["descent"]
         for name in ("tables", "plan"):
             if not content[name]:
                 del content[name]

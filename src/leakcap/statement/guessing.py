@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from leakcap.definition.meaning import guess_bound, semantic_privacy
+from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.rounding import up
 
 __all__ = ["exception", "group_delta", "joining", "success"]
@@ -43,7 +44,8 @@ def group_delta(epsilon: float, delta: float, people: int) -> float:
 
 
 def exception(epsilon: float, delta: float) -> float:
-    """With what probability the odds move by more than e^{±2ε}: at most δ(1+e^{−2ε})/(1−e^{−ε}).
+    """With what probability the odds move by more than e^{±2ε}: at most δ(1+e^{−2ε})/(1−e^{−ε}), rounded
+    up.
 
     Upward: the hockey-stick divergence is E[(1−e^{ε−L})₊] ≤ δ, and beyond L = 2ε the bracket is at least
     1−e^{−ε}. Downward: the same for the other law, which is then e^{2ε} times more likely than this one.
@@ -54,9 +56,14 @@ def exception(epsilon: float, delta: float) -> float:
     """
     if delta == 0.0:
         return 0.0
-    if epsilon == 0.0:
-        return 1.0
-    return min(delta * (1.0 + math.exp(-2.0 * epsilon)) / -math.expm1(-epsilon), 1.0)
+    if delta >= epsilon:
+        return 1.0  # 1−e^{−ε} ≤ ε
+
+    def formula(d: Digits) -> Interval:
+        odds = (-d.of(epsilon)).exp()
+        return d.of(delta) * (1 + odds * odds) / (1 - odds)
+
+    return min(enclose(formula)[1], 1.0)
 
 
 def joining(epsilon: float, delta: float) -> tuple[float, float]:

@@ -24,6 +24,7 @@ __all__ = ["GameRecord", "ProvenRecord", "believed", "games_of", "isolation", "l
 _FEW = Fraction(1, 1000)
 _RARE = Fraction(1, 100)
 _CHOICES = 10
+_SELDOM = 1e-4
 
 
 class GameRecord(Part):
@@ -114,7 +115,8 @@ def linked(epsilon: float, delta: float) -> float:
     advantage is the product of both parts' total variations. Where the parts' ε add up to ε it is largest
     when they are equal, since tanh(x/2) is log-concave: tanh²(ε/4). A δ adds itself at most, because
     (s+δ')(t+δ'') ≤ st+δ'+δ'' as long as no factor is above 1. It holds as well where the second part is
-    asked after the first was seen. Attained by randomised response. Rounded up.
+    asked after the first was seen, as long as its noise is drawn anew: an answer that stands in both parts
+    is linked to itself. Attained by randomised response. Rounded up.
 
     >>> linked(0.0, 0.0)
     0.0
@@ -133,7 +135,13 @@ def isolation(epsilon: float, delta: float, chance: Fraction, people: int | None
 
     At most e^ε·chance + nδ. Somebody is isolated only if that person meets the condition and nobody else
     does. Replace that person by a fresh one, at the price of e^ε and δ: the condition then does not depend on
-    the person it is tested on, who meets it as seldom as by chance. The sum over all n gives the bound.
+    the person it is tested on, who meets it as seldom as by chance: with probability w at most, so that
+    chance = 1−(1−w)ⁿ. Let S be the probability that somebody is isolated. Nobody but a given person meets the
+    condition if that person is isolated, or if nobody meets it at all, which has probability 1−S at most. Over
+    all n people that adds up to S+n(1−S) at most, so that
+
+        S ≤ e^ε·w·(n(1−S)+S) + nδ, hence S ≤ (e^ε·nw+nδ)/(1+e^ε·w(n−1)) ≤ e^ε·chance + nδ.
+
     Source: Cohen & Nissim 2020, that differential privacy prevents predicate singling out.
 
     >>> isolation(0.0, 0.0, Fraction(1, 4), None), isolation(0.0, 0.5, Fraction(1, 4), None)
@@ -200,10 +208,10 @@ def _two_parts(proven: Sequence[ProvenRecord]) -> GameRecord:
         key="two_parts",
         risk="linkability",
         title="linking two publications",
-        game="Two contents of one person's data are possible. What is published is parted in two, however "
-        "one likes. A coin decides whether both parts are made from the same content or from different "
-        "ones. The attacker knows both contents and everybody else's data, sees both parts, and says "
-        "which it was.",
+        game="Two contents of one person's data are possible. The answers in the ledger are parted in two; "
+        "no answer, nor what was computed from it, stands in both. A coin decides whether both parts are "
+        "made from the same content or from different ones. The attacker knows both contents and everybody "
+        "else's data, sees both parts, and says which it was.",
         blind=0.5,
         success=_half(min(whole, parts)),
         formula="(1+t)/2, t the product of the parts' total variations, at most tanh²(ε/4)+δ",
@@ -264,7 +272,10 @@ def _rare(proven: Sequence[ProvenRecord]) -> GameRecord:
         for one in proven
     ]
     certain = [one for one in found if one[1] == 0.0]
-    success, rest = min(certain) if certain else min(found)
+    seldom = [one for one in found if one[1] <= _SELDOM]
+    # Where no bound holds always, or all but always, the one that fails least.
+    best = min(certain or seldom) if certain or seldom else min(found, key=lambda one: (one[1], one[0]))
+    success, rest = best
     return GameRecord(
         key="rare_fact",
         risk="inference",
@@ -274,7 +285,8 @@ def _rare(proven: Sequence[ProvenRecord]) -> GameRecord:
         blind=float_up(_RARE),
         success=success,
         exception=rest,
-        formula="pA/(pA+1−p), p = 1/100, A = e^ε; with a δ A = e^{2ε}, but for δ(1+e^{−2ε})/(1−e^{−ε})",
+        formula="pA/(pA+1−p), p = 1/100, A = e^ε; with a δ A = e^{2ε}, but for δ(1+e^{−2ε})/(1−e^{−ε}), "
+        "least over the proven (ε, δ) without that exception, else with one of 1/10,000 at most",
         source="Bayes' rule; Dwork et al. 2006; Kasiviswanathan & Smith 2014",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from leakcap.errors import require
+from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Charge
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.rehearsal import Rehearsed
@@ -49,13 +49,14 @@ def year_of(
     policy: Policy,
     queries: Sequence[Query],
     *,
-    start: date,
+    start: date | None = None,
     months: int = 12,
     analyst: str = "",
 ) -> Year:
     """What would become of these queries, asked once a month from `start` on, each time for new noise.
 
-    From policy and ledger alone: no data is read, and nothing is recorded.
+    Without `start` from the present month on; no month before it can be asked any more. From policy and
+    ledger alone: no data is read, and nothing is recorded.
 
     >>> from leakcap.policy import load_policy
     >>> from leakcap.release import open_ledger
@@ -70,7 +71,13 @@ def year_of(
     whole = isinstance(months, int) and not isinstance(months, bool)
     rule = f"be a whole number from 1 to {MOST_MONTHS}"
     require(whole and 1 <= months <= MOST_MONTHS, "months", "year_of", rule, months)
-    moments = [_month(start, number) for number in range(months)]
+    present = book.present().date().replace(day=1)
+    first = present if start is None else start.replace(day=1)
+    if first < present:
+        raise InvalidParameter(
+            f"`start` must be the present month of the ledger, {present:%Y-%m}, or later. Got {first:%Y-%m}."
+        )
+    moments = [_month(first, number) for number in range(months)]
 
     def asked(share: int) -> list[Rehearsed]:
         charges = [charge_of(query, policy, analyst) for query in scaled(queries, share)]

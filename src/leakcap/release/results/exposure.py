@@ -12,6 +12,7 @@ from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import NOTHING, total
+from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
 from leakcap.release.planning.price import Price
 from leakcap.statement import Exposure, compose
@@ -137,4 +138,4 @@ def _contents(delta: float, epsilon: float, relation: str) -> float:
     """The slack between any two contents: (1 + e^ε)δ where they are two steps apart (group privacy)."""
     if delta == 0.0 or relation == "replace-one":
         return delta
-    return min(delta * (1.0 + math.exp(min(epsilon, 700.0))), 1.0)
+    return min(up(delta * (1.0 + math.exp(min(epsilon, 700.0))), 8), 1.0)
