@@ -137,8 +137,8 @@ def isolation(epsilon: float, delta: float, chance: Fraction, people: int | None
     does. Replace that person by a fresh one, at the price of e^ε and δ: the condition then does not depend on
     the person it is tested on, who meets it as seldom as by chance: with probability w at most, so that
     chance = 1−(1−w)ⁿ. Let S be the probability that somebody is isolated. Nobody but a given person meets the
-    condition if that person is isolated, or if nobody meets it at all, which has probability 1−S at most. Over
-    all n people that adds up to S+n(1−S) at most, so that
+    condition if that person is isolated, or if nobody meets it at all, which has probability 1−S at most.
+    Over all n people that adds up to S+n(1−S) at most, so that
 
         S ≤ e^ε·w·(n(1−S)+S) + nδ, hence S ≤ (e^ε·nw+nδ)/(1+e^ε·w(n−1)) ≤ e^ε·chance + nδ.
 
