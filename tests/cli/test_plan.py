@@ -41,7 +41,7 @@ def ward(tmp_path: Path) -> Path:
 
 
 def year_in(folder: Path, *words: str) -> dict[str, Any]:
-    done = leakcap("plan", "q.toml", "--start", "2027-01", "--json", *words, cwd=folder)
+    done = leakcap("plan", "q.toml", "--start", "2101-01", "--json", *words, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -49,7 +49,7 @@ def year_in(folder: Path, *words: str) -> dict[str, Any]:
 
 def test_a_year_of_three_tenths_a_month_breaks_in_april(ward: Path) -> None:
     found = year_in(ward)
-    assert (found["breaks"], len(found["months"])) == ("2027-04", 12)
+    assert (found["breaks"], len(found["months"])) == ("2101-04", 12)
     assert [month["taken"] for month in found["months"]] == [True] * 3 + [False] * 9
     left = {cap["cap"]: cap["left"] for cap in found["months"][2]["caps"]}
     assert left["epsilon"] == pytest.approx(0.1, abs=1e-11)
@@ -63,10 +63,10 @@ def test_a_year_of_three_tenths_a_month_breaks_in_april(ward: Path) -> None:
 
 def test_neither_data_nor_ledger_is_made_or_read_and_nothing_is_recorded(ward: Path) -> None:
     before = sorted(path.name for path in ward.iterdir())
-    shown = leakcap("plan", "q.toml", "--start", "2027-01", cwd=ward)
+    shown = leakcap("plan", "q.toml", "--start", "2101-01", cwd=ward)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert sorted(path.name for path in ward.iterdir()) == before
-    for words in ("2027-04 would be refused.", "At 27.7 % of these prices all 12 fit", "± 36", "0.7", "± 10"):
+    for words in ("2101-04 would be refused.", "At 27.7 % of these prices all 12 fit", "± 36", "0.7", "± 10"):
         assert words in " ".join(shown.stdout.split()), words
     assert shown.stdout.count("refused\n") + shown.stdout.count("refused ") >= 9
 
@@ -97,11 +97,11 @@ def test_slots_pay_for_their_months_and_end(ward: Path) -> None:
     (ward / "policy.toml").write_text(POLICY + plan)
     (ward / "q.toml").write_text(QUERIES.replace("epsilon = 0.3", 'epsilon = 0.1\nslot = "monthly"'))
     found = year_in(ward)
-    assert (found["breaks"], found["share"], found["even"]) == ("2027-09", None, [])
+    assert (found["breaks"], found["share"], found["even"]) == ("2101-09", None, [])
     assert found["months"][8]["refused_by"] == ["slot monthly"]
     assert [(slot["name"], slot["used"], slot["count"]) for slot in found["slots"]] == [("monthly", 0, 8)]
     assert found["statistics"][0]["slot"] == "monthly"
-    shown = leakcap("plan", "q.toml", "--start", "2027-01", cwd=ward).stdout
+    shown = leakcap("plan", "q.toml", "--start", "2101-01", cwd=ward).stdout
     assert "slot monthly" in shown
     assert "No smaller price keeps all months" in shown
     (ward / "q.toml").write_text(QUERIES.replace("epsilon = 0.3", 'epsilon = 0.1\nslot = "weekly"'))
@@ -127,14 +127,14 @@ def test_a_ledger_that_is_not_there_is_said(ward: Path) -> None:
 
 
 def test_one_month_is_one(ward: Path) -> None:
-    one = leakcap("plan", "q.toml", "--start", "2027-01", "--months", "1", cwd=ward).stdout
+    one = leakcap("plan", "q.toml", "--start", "2101-01", "--months", "1", cwd=ward).stdout
     assert "The publication fits under the caps." in one
     (ward / "q.toml").write_text(QUERIES.replace("epsilon = 0.3", "epsilon = 0.5"))
-    one = leakcap("plan", "q.toml", "--start", "2027-01", "--months", "1", cwd=ward).stdout
+    one = leakcap("plan", "q.toml", "--start", "2101-01", "--months", "1", cwd=ward).stdout
     assert "At 80.0 % of these prices it fits:" in one
 
 
-@pytest.mark.parametrize("start", ["2027", "2027-13", "1999-01", "2027-1", "\x1b[2J", "next"])
+@pytest.mark.parametrize("start", ["2027", "2101-13", "1999-01", "2101-1", "\x1b[2J", "next"])
 def test_a_month_that_is_none_is_refused_in_a_line(ward: Path, start: str) -> None:
     done = leakcap("plan", "q.toml", "--start", start, cwd=ward)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

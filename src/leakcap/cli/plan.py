@@ -24,7 +24,7 @@ def plan(
     start: Annotated[
         str | None,
         typer.Option(
-            help="The first month, as in 2027-01: the present one, as without it, or a later.",
+            help="The first month, as in 2027-01, not a past one; without it the present.",
             show_default=False,
         ),
     ] = None,

@@ -64,7 +64,7 @@ def year_of(
     ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
     >>> monthly = [Query(name="n", statistic="count", epsilon=0.3)]
     >>> with open_ledger("sqlite://", policy) as book:
-    ...     found = year_of(book, policy, monthly, start=date(2027, 1, 1))
+    ...     found = year_of(book, policy, monthly, start=date(2101, 1, 1))
     >>> found.breaks.moment.month, found.share, found.even[0].price.epsilon
     (4, 0.277, 0.0831)
     """
