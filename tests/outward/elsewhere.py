@@ -31,9 +31,6 @@ ELSEWHERE = {
     "leakcap.accounting.sampled_steps.SampledSteps.epsilon": (
         "tests/accounting/test_sampled_steps.py::test_one_sampled_step_by_its_formula"
     ),
-    "leakcap.report.records.theory.MeasureRecord.bound": (
-        "tests/report/test_theory_records.py::test_what_is_read_back_is_shown_alike"
-    ),
     "leakcap.leakage.joining.belief_change": _JOINING,
     "leakcap.leakage.joining.joining_change": _JOINING,
     "leakcap.bound.Bound.bits": "tests/numeric/test_bound.py::test_bits_are_rounded_outward",

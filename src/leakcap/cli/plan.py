@@ -81,6 +81,10 @@ def _month(text: str | None) -> date | None:
 def _missing(url: str) -> str | None:
     """The file of a ledger that is not there yet; None where there is one, or a server may have it."""
     from leakcap.apart import sqlite_path
+    from leakcap.ledger.database import connect
 
     path = sqlite_path(url)
-    return path if path is not None and not Path(path).exists() else None
+    if path is None or Path(path).exists():
+        return None
+    connect(url).close()  # makes nothing, and refuses what no release could begin a ledger at
+    return path
