@@ -65,7 +65,7 @@ delta = 1e-8
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ids = [*range(300), 1000]
-    towns = ["north" if i % 2 else "south" for i in range(300)] + ["alone"]
+    towns = ["north" if i % 2 else "south" for i in range(300)] + ["lonely"]
     columns = {"id": ids, "town": towns, "code": [i % 2 for i in ids], "x": [float(i % 9) for i in ids]}
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
@@ -97,7 +97,7 @@ def test_a_query_file() -> None:
 def test_what_a_person_reads_of_no_groups(folder: Path) -> None:
     said = ask("release", "ask.toml", "--report", "page.html")
     assert said.count("no group had enough people to appear") == 1
-    assert "alone" not in said
+    assert "lonely" not in said
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert page.count("no group had enough people to appear") >= 1
 
