@@ -25,6 +25,7 @@ __all__ = [
     "require_detail",
     "require_text",
     "row_hash",
+    "storable",
     "text_hash",
 ]
 
@@ -74,6 +75,11 @@ def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:
     return {**fields, "hash": row_hash(fields)}
 
 
+def storable(text: str) -> bool:
+    """Whether a database can hold the text: no null characters, no half surrogates."""
+    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+
+
 def require_text(value: object, name: str, owner: str) -> None:
     """Refuse what a database cannot store as text.
 
@@ -81,10 +87,8 @@ def require_text(value: object, name: str, owner: str) -> None:
     Traceback (most recent call last):
     leakcap.errors.InvalidParameter: `query` of `Charge` must be text without null characters. Got 'a\\x00b'.
     """
-    storable = (
-        isinstance(value, str) and "\0" not in value and not any("\ud800" <= c <= "\udfff" for c in value)
-    )
-    require(storable, name, owner, "be text without null characters", value)
+    good = isinstance(value, str) and storable(value)
+    require(good, name, owner, "be text without null characters", value)
 
 
 def require_detail(key: str, value: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import SOURCE, ReadColumn, aliased, column, identifier
+from leakcap.release.columns.typed import ReadColumn, aliased, column, source_table
 from leakcap.release.engine import Engine
 
 __all__ = ["OwnerTable", "is_null", "not_null", "number_of", "read"]
@@ -48,7 +48,7 @@ class OwnerTable:
 
     def row(self, *answers: exp.Expression) -> list[int]:
         """Aggregates over all rows. None of them may be NULL."""
-        (found,) = self._run(self._select(answers).from_(_source(), copy=False))
+        (found,) = self._run(self._select(answers).from_(source_table(), copy=False))
         return [int(one) for one in found]
 
     def per_value(
@@ -56,7 +56,7 @@ class OwnerTable:
     ) -> list[int]:
         """Aggregates over the values that are there, with those of `also`; `rows` is how many rows have
         each."""
-        inner = self._select([value, *also, exp.Literal.number(1)]).from_(_source(), copy=False)
+        inner = self._select([value, *also, exp.Literal.number(1)]).from_(source_table(), copy=False)
         names = [f"c{place}" for place in range(1 + len(also))]
         told = [aliased(column(name), f"value{name}") for name in names]
         groups = exp.Select(expressions=[*told, aliased(exp.Count(this=exp.Star()), "rows")]).from_(
@@ -69,7 +69,7 @@ class OwnerTable:
 
     def values(self, value: exp.Expression, test: exp.Expression | None, most: int) -> list[tuple[Any, int]]:
         """The most frequent values of the rows that a test is true of, with how many rows have each."""
-        inner = self._select([value, test or not_null(value.copy())]).from_(_source(), copy=False)
+        inner = self._select([value, test or not_null(value.copy())]).from_(source_table(), copy=False)
         rows = exp.Count(this=exp.Star())
         tree = exp.Select(expressions=[aliased(column("c0"), "value"), aliased(rows, "rows")])
         tree = tree.from_(inner.subquery("given", copy=False), copy=False)
@@ -84,7 +84,3 @@ class OwnerTable:
 
     def _run(self, tree: exp.Select) -> list[Row]:
         return self._engine.run(self._engine.write(tree)).rows()
-
-
-def _source() -> exp.Table:
-    return exp.Table(this=identifier(SOURCE))

@@ -9,7 +9,8 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import field_validator, model_validator
 
-from leakcap.policy.derived import Derived, Given, Key, as_dates, storable
+from leakcap.ledger.chain import storable
+from leakcap.policy.derived import Derived, Given, Key, as_dates
 
 __all__ = ["Column", "Key", "Kind", "check_names"]
 

@@ -21,9 +21,10 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator
 
+from leakcap.ledger.chain import storable
 from leakcap.policy.validation import Strict
 
-__all__ = ["OPERATIONS", "DatePart", "Derived", "Given", "Key", "Period", "as_dates", "periods", "storable"]
+__all__ = ["OPERATIONS", "DatePart", "Derived", "Given", "Key", "Period", "as_dates", "periods"]
 
 Key: TypeAlias = str | int | bool
 Period: TypeAlias = Literal["year", "quarter", "month", "week", "day"]
@@ -141,11 +142,6 @@ def as_dates(value: object) -> object:
         return datetime.date.fromisoformat(value) if is_day else datetime.datetime.fromisoformat(value)
     except ValueError:
         return value
-
-
-def storable(text: str) -> bool:
-    """Whether a database can hold the text: no null characters, no half surrogates."""
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 @lru_cache(maxsize=64)

@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from leakcap import __version__
-from leakcap.report.words.publication import number, off_by
-from leakcap.report.words.wording import at_least, sum_text, to_its_noise
+from leakcap.report.words.publication import off_by
+from leakcap.report.words.wording import at_least, number, sum_text, to_its_noise
 from leakcap.statement.wording import at_most, percent
 from leakcap.web.figures import Figure
 from leakcap.web.reading import plain_number

@@ -28,10 +28,8 @@ from leakcap.policy.document import Policy
 from leakcap.release.asking.currency import EPSILON, RHO, Currency, Objective
 from leakcap.release.asking.least_price import PriceSearch
 from leakcap.release.asking.templates import QueryTemplate, is_price
-from leakcap.release.columns.joins import joined_policy
-from leakcap.release.conditions.worded import with_derived
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import cells_of, plan_query
+from leakcap.release.planning.plan import cells_of, plan_query, with_columns
 from leakcap.release.planning.queries import Query
 from leakcap.release.statistics import statistic_of
 from leakcap.sampling.rational import printed
@@ -226,8 +224,7 @@ def _slacks(templates: Sequence[QueryTemplate], policy: Policy, delta: float | N
 
 
 def _has_private_keys(template: QueryTemplate, policy: Policy) -> bool:
-    asked = template.at(1.0)
-    query, known = with_derived(asked, joined_policy(policy, asked.join))
+    query, known = with_columns(template.at(1.0), policy)
     return cells_of(statistic_of(query).with_defaults(query), known).open
 
 

@@ -17,18 +17,10 @@ from leakcap.policy.declared import Column, Key
 from leakcap.policy.derived import periods
 from leakcap.policy.document import Policy
 from leakcap.policy.resolving import days_of
-from leakcap.release.columns.typed import Bin, DatePart, cast, column, literal, stored_column
+from leakcap.release.columns.typed import COMPARISONS, Bin, DatePart, cast, column, literal, stored_column
 
 __all__ = ["code_literal", "codes", "typed_column"]
 
-_COMPARED: dict[str, type[exp.Expression]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
 _NUMBERED = {"quarter": 4, "month": 12}
 
 
@@ -40,7 +32,7 @@ def typed_column(name: str, policy: Policy) -> exp.Expression:
     sources = [stored_column(one, policy.columns[one]) for one in known.sources]
     first = policy.columns[known.sources[0]]
     if known.compare is not None:
-        return exp.Paren(this=_COMPARED[known.compare](this=sources[0], expression=sources[1]))
+        return exp.Paren(this=COMPARISONS[known.compare](this=sources[0], expression=sources[1]))
     if known.cuts is not None:
         return _band(known, known.sources[0], first)
     if known.truncate is not None or known.part is not None:

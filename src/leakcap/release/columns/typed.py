@@ -12,7 +12,7 @@ written out.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from sqlglot import exp
 from leakcap.policy.declared import Column
 
 __all__ = [
+    "COMPARISONS",
     "SOURCE",
     "Bin",
     "Constant",
@@ -44,6 +45,16 @@ __all__ = [
     "source_table",
     "stored_column",
 ]
+
+COMPARISONS: Mapping[str, type[exp.Expression]] = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+"""The nodes of the six comparisons that a condition or a policy may write."""
 
 # The name under which statements speak of the one table.
 SOURCE = "leakcap_source"

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from leakcap.policy.document import Policy
 from leakcap.release.columns.derived import code_literal, typed_column
-from leakcap.release.columns.typed import PopCount, literal, stored_column
+from leakcap.release.columns.typed import COMPARISONS, PopCount, literal, stored_column
 
 __all__ = [
     "Among",
@@ -35,15 +35,6 @@ __all__ = [
 
 Scalar: TypeAlias = str | int | bool | float | datetime.date
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
-
-_TREES: dict[Operator, type[exp.Expression]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
 
 
 @dataclass(frozen=True)
@@ -125,7 +116,7 @@ def to_tree(condition: Condition, policy: Policy) -> exp.Expression:
         return exp.In(this=column, expressions=[said(value) for value in condition.values])
     if isinstance(condition, Between):
         return exp.Between(this=column, low=said(condition.low), high=said(condition.high))
-    return _TREES[condition.operator](this=column, expression=said(condition.value))
+    return COMPARISONS[condition.operator](this=column, expression=said(condition.value))
 
 
 def _parity(condition: Parity, policy: Policy) -> exp.Expression:

@@ -15,7 +15,7 @@ from leakcap.release.columns.typed import Bin, ExactSum, column, data_type
 from leakcap.release.engine import moments, objects
 from leakcap.release.engine.bins import Even, even
 from leakcap.release.engine.doubles import ROUNDED, DoubleSums
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, signed
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, in_rows, signed
 
 __all__ = ["Doubles", "Integers"]
 
@@ -154,8 +154,7 @@ class Integers(Lowering):
     ) -> exp.Expression:
         """A join with the keys."""
         parts = cast(exp.Anonymous(this="STRING_SPLIT", expressions=[keys, between]), f"{type_}[]")
-        each = exp.Anonymous(this="UNNEST", expressions=[parts])
-        return exp.In(this=value, query=exp.Select(expressions=[each]).subquery(copy=False))
+        return in_rows(value, parts, "UNNEST")
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """CAST rounds to the nearest, halves to even; `DuckDB` checks that it does."""

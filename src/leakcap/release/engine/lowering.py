@@ -31,7 +31,7 @@ from leakcap.release.columns.typed import (
 )
 from leakcap.release.engine.within import ball
 
-__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "null", "seed_in", "signed"]
+__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "in_rows", "null", "seed_in", "signed"]
 
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 """Types whose values all fit into 64 signed bits."""
@@ -318,6 +318,12 @@ def fitting(name: str, value: exp.Expression) -> exp.Expression:
     low, high = exp.Literal.number(-(2**63)), exp.Literal.number(2**63 - 1)
     fits = exp.Between(this=column(name), low=low, high=high)
     return exp.Case(ifs=[exp.If(this=fits, true=cast(value, "BIGINT"))], default=null())
+
+
+def in_rows(value: exp.Expression, array: exp.Expression, function: str) -> exp.Expression:
+    """Whether the value is one of an array's, which this function makes rows of: a join."""
+    each = exp.Anonymous(this=function, expressions=[array])
+    return exp.In(this=value, query=exp.Select(expressions=[each]).subquery(copy=False))
 
 
 def null() -> exp.Null:

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from leakcap.release.columns.typed import ExactSum, column
 from leakcap.release.engine.doubles import DoubleSums
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null, signed
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, in_rows, null, signed
 
 __all__ = ["SparkDoubles", "SparkSQL"]
 
@@ -113,8 +113,7 @@ class SparkSQL(Lowering):
     ) -> exp.Expression:
         """A join with the keys. SPLIT takes a pattern; a control character stands for itself in one."""
         parts = cast(exp.Anonymous(this="SPLIT", expressions=[keys, between]), f"{type_}[]")
-        each = exp.Anonymous(this="EXPLODE", expressions=[parts])
-        return exp.In(this=value, query=exp.Select(expressions=[each]).subquery(copy=False))
+        return in_rows(value, parts, "EXPLODE")
 
     def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
         """XXHASH64, in which the hash of each column is the key of the next one's."""

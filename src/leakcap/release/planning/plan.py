@@ -45,6 +45,7 @@ __all__ = [
     "read_totals",
     "text_of",
     "used_columns",
+    "with_columns",
 ]
 
 
@@ -100,10 +101,7 @@ def plan_at(query: QueryFields, policy: Policy, offer: Offer | None) -> Plan:
                 f"`{money}` of query `{query.name}` must be at most {LARGEST:,}, which is no protection at "
                 f"all. Got {price!r}."[:200]
             )
-    if query.join:
-        policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
-    if any("(" in name for name in (*query.by, *(query.columns or ()), query.column or "")):
-        query, policy = with_derived(query, policy)
+    query, policy = with_columns(query, policy)
     if query.delta is not None:
         require_no_delta(policy, query.name)
     condition = None if query.where is None else parse_where(query.where, policy)
@@ -127,6 +125,15 @@ def plan_at(query: QueryFields, policy: Policy, offer: Offer | None) -> Plan:
             f"`{name}` of query `{query.name}` is out of the range that noise can be drawn for exactly. "
             f"Got {price!r}."
         ) from None
+
+
+def with_columns(query: QueryFields, policy: Policy) -> tuple[QueryFields, Policy]:
+    """The query, and the policy with the columns that it joins and those that it derives."""
+    if query.join:
+        policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
+    if any("(" in name for name in (*query.by, *(query.columns or ()), query.column or "")):
+        return with_derived(query, policy)
+    return query, policy
 
 
 def _accounted(plan: Plan) -> Plan:

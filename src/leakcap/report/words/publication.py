@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from leakcap.report.words.wording import sum_text, to_its_noise
+from leakcap.report.words.wording import number, sum_text, to_its_noise
 from leakcap.statement import Statement
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "cap_name",
     "estimated",
     "may_come",
-    "number",
     "off_by",
     "scales",
     "shared",
@@ -57,16 +56,6 @@ def may_come(statement: Statement, left: Iterable[tuple[str, float | None]]) -> 
     """Whether the ε that is `left` is enough for as many more of the same as the statement assumes."""
     wanted = statement.exposure.epsilon * float(statement["more"].detail["more"])
     return all(rest is None or wanted <= rest for name, rest in left if name == "epsilon")
-
-
-def number(value: float) -> str:
-    """A released number: whole numbers as they are, others at six significant digits.
-
-    >>> number(212), number(14.127291), number(-3)
-    ('212', '14.1273', '-3')
-    """
-    whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
-    return f"{int(value):,d}" if whole else f"{value:,.6g}"
 
 
 def estimated(value: float, interval: tuple[float | None, float | None] | None) -> tuple[str, str]:

@@ -21,6 +21,7 @@ __all__ = [
     "in_odds",
     "in_short",
     "is_sure",
+    "number",
     "on_average",
     "outward",
     "quantity",
@@ -248,7 +249,7 @@ def to_its_noise(value: float, low: float, high: float) -> tuple[str, str, str]:
     place = math.floor(math.log10(half)) - 1 if 0.0 < half < math.inf else 0
     place = max(place, 0) if whole else place
     if not (whole or half > 0.0) or not half < math.inf or abs(place) > _PLACES:
-        return _exact(value), *outward(low, high)
+        return number(value), *outward(low, high)
     step = Fraction(10) ** place
     nearest, ends = round(Fraction(value) / step), [Fraction(repr(end)) / step for end in (low, high)]
     return _stepped(nearest, place), _stepped(math.floor(ends[0]), place), _stepped(math.ceil(ends[1]), place)
@@ -258,7 +259,12 @@ def _stepped(count: int, place: int) -> str:
     return f"{Decimal(count).scaleb(place):,.{max(-place, 0)}f}"
 
 
-def _exact(value: float) -> str:
+def number(value: float) -> str:
+    """A released number: whole numbers as they are, others at six significant digits.
+
+    >>> number(212), number(14.127291), number(-3)
+    ('212', '14.1273', '-3')
+    """
     whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
     return f"{int(value):,d}" if whole else f"{value:,.6g}"
 
