@@ -20,7 +20,7 @@ import duckdb
 
 from leakcap.release import attach, load_policy, query_from
 from leakcap.release.planning.plan import plan_query
-from leakcap.release.planning.statements import statement_of
+from leakcap.release.planning.statements import select_of
 
 RUNS = 7
 TARGET = 1.1
@@ -82,7 +82,7 @@ def main() -> None:
         engine = attach(path, table="stays")
         for name, text in PLAIN.items():
             query = query_from({"name": name, "statistic": "count", "by": name, "epsilon": 1.0})
-            ours = engine.write(statement_of([plan_query(query, POLICY)]))
+            ours = engine.write(select_of([plan_query(query, POLICY)]))
             by_hand, derived = math.inf, math.inf
             for _ in range(RUNS):
                 by_hand = min(by_hand, seconds(partial(lambda one: plain.execute(one).fetchall(), text)))

@@ -17,7 +17,7 @@ import typer.main
 
 from leakcap.cli.main import app, run
 
-__all__ = ["COMMANDS", "ROOT", "Done", "example", "leakcap"]
+__all__ = ["COMMANDS", "ROOT", "WHOLE", "Done", "example", "leakcap"]
 
 ROOT = Path(__file__).parents[1]
 ENDLESS = {"serve"}

@@ -6,7 +6,9 @@ in memory, where the machine has room.
 
 from __future__ import annotations
 
+import atexit
 import gc
+import linecache
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -40,7 +42,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run for what is there now and was not."""
-    gc.unfreeze()
     before = session.config.stash.get(BEFORE, None)
     left = [] if before is None else sorted(set(os.listdir(ROOT)) - before - OF_TOOLS)
     if left:
@@ -54,15 +55,17 @@ def pytest_collection() -> Generator[None, object, object]:
 
     Each search went through all that there is, a third of a second; some pages of the manual spent half of
     their time on it. What a test leaves is looked for after 50,000 new objects, not after 700: few are in
-    rings, and the searches were a twenty-fifth of all time.
+    rings, and the searches were a twenty-fifth of all time. So too with lines of files: each example of a
+    docstring asked of every file that was read whether it had changed.
     """
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
+        atexit.register(gc.unfreeze)  # what Python ends with looks for what a library still holds
         gc.set_threshold(50_000, 20, 20)
+        linecache.clearcache()
         gc.enable()
 
 

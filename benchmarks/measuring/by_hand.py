@@ -92,6 +92,7 @@ _BINNED = {**_X, "bins": BINS}
 _PRODUCTS = "COVAR_POP(x, y), VAR_POP(x), VAR_POP(y)"
 
 _CUT = "list_sum([greatest(n, 10000) - 10000 for n in map_values(histogram(id))])"
+_ROWS_OF_ONE = "list_aggregate(map_values(histogram(id)), 'quantile_cont', 0.95)"
 
 CASES: dict[str, Case] = {
     "count": Case({}, "COUNT(*)"),
@@ -112,6 +113,7 @@ CASES: dict[str, Case] = {
     "ratio": Case({"when": "x > 50"}, "AVG(CASE WHEN x > 50 THEN 1 ELSE 0 END)"),
     "formula_sum": Case({"formula": "2 * x - y", "range": (-100.0, 200.0)}, "SUM(2 * x - y)"),
     "rows_cut": Case({"up_to": 20_000}, _CUT, bare=1.5, grouped=1.5, people=True),
+    "rows_per_person": Case({"up_to": 500}, _ROWS_OF_ONE, people=True),
     "distinct": Case({}, "COUNT(DISTINCT id)", people=True),
 }
 

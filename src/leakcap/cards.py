@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import TypeVar
 
-__all__ = ["bar", "card", "interval"]
+__all__ = ["Shown", "bar", "card", "interval"]
+
+Item = TypeVar("Item")
 
 _MOST = 20
 _BOX = (
@@ -37,6 +40,20 @@ def card(title: str, rows: Sequence[tuple[str, ...]], *, note: str = "", heads: 
         f'<div style="{_BOX}"><div style="font-weight:600">{escape(title)}</div>'
         f'<table style="border-collapse:collapse;background:none">{head}{body}</table>{tail}</div>'
     )
+
+
+class Shown(list[Item]):
+    """A list that a notebook shows as the cards of what is in it.
+
+    >>> class One:
+    ...     def _repr_html_(self):
+    ...         return "<b>one</b>"
+    >>> Shown([One(), One()])._repr_html_() == "<div><b>one</b></div>" * 2, Shown([1]) == [1]
+    (True, True)
+    """
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{one._repr_html_()}</div>" for one in self)  # type: ignore[attr-defined]
 
 
 class _Bar(str):

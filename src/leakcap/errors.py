@@ -25,6 +25,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Self
 
 from leakcap.credentials import without_credentials
@@ -60,6 +61,24 @@ class LeakcapError(Exception):
 
     def __init__(self, *told: object) -> None:
         super().__init__(*(without_credentials(one) if isinstance(one, str) else one for one in told))
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in place of a traceback: the line that asked, and the message.
+
+        >>> try:
+        ...     raise InvalidQuery("No such column.")
+        ... except InvalidQuery as error:
+        ...     print(error._render_traceback_()[-1])
+        InvalidQuery: No such column.
+        """
+        from traceback import extract_tb
+
+        asked: list[str] = []
+        for frame in extract_tb(self.__traceback__):
+            if Path(frame.filename).is_relative_to(Path(__file__).parent):
+                break
+            asked = [without_credentials(f"line {frame.lineno}: {frame.line}")] if frame.line else []
+        return [*asked, f"{type(self).__name__}: {self}"]
 
     def saying(self, text: str) -> Self:
         """The same error, with its fields, in other words.

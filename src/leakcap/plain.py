@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["csv_text", "json_text", "label_of_cell", "plain"]
+__all__ = ["counted", "csv_text", "json_text", "label_of_cell", "plain"]
 
 # Control characters, formats that reorder a line, surrogates, and breaks of lines that few programs know;
 # and two code points that no XML may hold, hence no workbook.
@@ -22,6 +22,15 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _NO_XML = frozenset("\ufffe\uffff")
 _UNUSUAL = re.compile(r"[^\n -~]")
 _FORMULA = frozenset("=+-@\N{MINUS SIGN}")
+
+
+def counted(many: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{many:,} {what}{'' if many == 1 else 's'}"
 
 
 def plain(text: str, *, keep: str = "\n\t") -> str:

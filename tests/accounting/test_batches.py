@@ -12,7 +12,7 @@ from mpmath import mp, mpf
 
 from accounting.truth import fixed_log_moment, gaussian, laplace, number
 from leakcap.accounting import PrivacyLoss
-from leakcap.accounting.binomial import at_least, binomial
+from leakcap.accounting.binomial import binomial_masses, upper_tail
 from leakcap.accounting.concentrated import concentrated
 from leakcap.accounting.fixed_size import FixedSizeLoss
 from leakcap.accounting.labelled import LabelledLoss
@@ -240,7 +240,7 @@ def test_zcdp_is_above_its_mechanisms_and_at_its_conversion(rho: float, xi: floa
 
 def test_chances_of_many_draws() -> None:
     for trials, rate in ((10, 0.3), (1000, 0.01), (100_000, 1e-4)):
-        chances, rest = binomial(trials, rate, 1e-20)
+        chances, rest = binomial_masses(trials, rate, 1e-20)
         assert math.fsum(chances) == pytest.approx(1.0, abs=1e-9)
         assert 0.0 <= rest <= 1e-20
         for times in (1, 5, 20, 40):
@@ -250,7 +250,7 @@ def test_chances_of_many_draws() -> None:
                 mp.binomial(trials, k) * mpf(rate) ** k * (1 - mpf(rate)) ** (trials - k)
                 for k in range(times)
             )
-            found = at_least(trials, rate, times)
+            found = upper_tail(trials, rate, times)
             if truth > 1e-20:
                 assert truth * (1 - mpf(1e-12)) <= found <= truth * (1 + mpf(1e-5)), (trials, rate, times)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,6 +18,11 @@ from leakcap.mechanism import Gaussian, Laplace
 
 def noise(sigma: float) -> PrivacyLoss:
     return PrivacyLoss.of_mechanism(Gaussian(sigma))
+
+
+@cache
+def binned(sigma: float, bins: int) -> LossBracket:
+    return balls_in_bins(noise(sigma), bins)
 
 
 def two_bins(mu: float, epsilon: float, back: bool) -> mpf:
@@ -43,7 +49,7 @@ def two_bins(mu: float, epsilon: float, back: bool) -> mpf:
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("sigma", [0.8, 1.0, 2.0, 5.0])
 def test_two_bins_by_quadrature(sigma: float, back: bool) -> None:
-    found = balls_in_bins(noise(sigma), 2)
+    found = binned(sigma, 2)
     found = found.reverse if back else found
     for epsilon in (-0.3, 0.0, 0.1, 0.5, 1.5):
         truth, bound = two_bins(1.0 / sigma, epsilon, back), found.delta(epsilon)
@@ -58,7 +64,7 @@ def test_a_hundred_bins_by_samples_and_a_planted_bug() -> None:
     for _ in range(bins):
         total += np.exp(mu * rng.standard_normal(size) - mu * mu / 2)
     ratio = total / bins
-    found, poisson = balls_in_bins(noise(1.0), bins), noise(1.0).sampled(1 / bins) ** bins
+    found, poisson = binned(1.0, bins), noise(1.0).sampled(1 / bins) ** bins
     caught = 0
     for epsilon in (0.0, 0.1, 0.2, 0.3):
         gains = np.maximum(ratio - math.exp(epsilon), 0.0)
@@ -72,7 +78,7 @@ def test_a_hundred_bins_by_samples_and_a_planted_bug() -> None:
 
 
 def test_bins_lie_below_what_is_known_and_compose() -> None:
-    one = balls_in_bins(noise(1.0), 100)
+    one = binned(1.0, 100)
     found = one.epsilon(1e-5)
     assert found.width <= 2e-3 * found.upper
     assert found.upper < (noise(1.0).sampled(0.01) ** 100).epsilon(1e-5).lower
@@ -81,9 +87,9 @@ def test_bins_lie_below_what_is_known_and_compose() -> None:
     assert found.upper < ten.lower < 10 * found.upper
     both = (one & one & noise(3.0)).epsilon(1e-5)
     assert (one**2).epsilon(1e-5).upper < both.lower
-    assert balls_in_bins(noise(1.0), 1).epsilon(1e-6).midpoint == noise(1.0).epsilon(1e-6).midpoint
+    assert binned(1.0, 1).epsilon(1e-6).midpoint == noise(1.0).epsilon(1e-6).midpoint
     # Noise that one batch gives away is wide, and the interval says so; it never passes the noise's own.
-    steep = balls_in_bins(noise(0.4), 1000)
+    steep = binned(0.4, 1000)
     assert steep.epsilon_both(1e-6).upper <= noise(0.4).epsilon(1e-6).upper
 
 
@@ -136,4 +142,4 @@ def test_what_has_no_bracket_is_refused() -> None:
                 function(wrong, 5)
         with pytest.raises(InvalidParameter, match="4 standard deviations"):
             function(noise(0.2), 5)
-    assert isinstance(balls_in_bins(noise(1.0), 3), LossBracket)
+    assert isinstance(binned(1.0, 3), LossBracket)

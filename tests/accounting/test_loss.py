@@ -24,7 +24,7 @@ from leakcap.accounting import PrivacyLoss
 from leakcap.accounting.contour import make_contour, saddle_for_epsilon
 from leakcap.accounting.curve import Curve, curve_near
 from leakcap.accounting.finite import finite_loss
-from leakcap.accounting.grid import above, below
+from leakcap.accounting.grid import rounded_down, rounded_up
 from leakcap.accounting.laplacian import LaplaceLoss
 from leakcap.accounting.lattice import common_lattice
 from leakcap.accounting.normal import GaussianLoss
@@ -162,7 +162,7 @@ def test_grid_ends_order_every_transform() -> None:
         SampledLaplaceLoss(1.0, 0.2),
         GaussianLoss(0.2),
     ):
-        high, low = above(part, 0.011, -9.0, 9.0), below(part, 0.011, -9.0, 9.0)
+        high, low = rounded_up(part, 0.011, -9.0, 9.0), rounded_down(part, 0.011, -9.0, 9.0)
         for order in (0.3, 1.0, 4.0):
             truth = float(part.log_transform(np.array(order)))
             assert low.log_mean(order) <= truth + 1e-12 <= high.log_mean(order) + 2e-12

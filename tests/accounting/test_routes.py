@@ -12,12 +12,13 @@ from accounting.truth import gaussian, two_sampled_gaussians
 from leakcap.accounting import PrivacyLoss, routes
 from leakcap.accounting import grid as grid_module
 from leakcap.accounting import sampled as sampled_module
-from leakcap.accounting.grid import above, below
+from leakcap.accounting.curve import Curve
+from leakcap.accounting.grid import rounded_down, rounded_up
 from leakcap.accounting.gridsum import GridSum
 from leakcap.accounting.normal import GaussianLoss
 from leakcap.accounting.sampled import SampledGaussianLoss
 from leakcap.errors import InvalidParameter
-from leakcap.mechanism import Gaussian
+from leakcap.mechanism import Gaussian, Laplace
 
 
 def steps(sigma: float, rate: float) -> PrivacyLoss:
@@ -168,7 +169,7 @@ def test_a_density_lies_between_its_fine_grids_and_a_planted_bug_is_caught(
 
     def worst(scale: float) -> float:
         """How far the lower grid rises above the truth, in units of what it may lie below it."""
-        unit, q = np.exp(epsilons), below(part, step, *cuts)
+        unit, q = np.exp(epsilons), rounded_down(part, step, *cuts)
         x = q.losses
         ours = np.array(
             [float(q.masses @ -np.expm1(-np.maximum(x - e, 0.0))) for e in epsilons[::40].tolist()]
@@ -178,9 +179,29 @@ def test_a_density_lies_between_its_fine_grids_and_a_planted_bug_is_caught(
         return float(((ours - truth) / (unit[::40] * step**2 * scale)).max())
 
     assert worst(1.0) <= 1e-9
-    upper = above(part, step, *cuts)
+    upper = rounded_up(part, step, *cuts)
     for epsilon in (-1.0, 0.3, 2.0):
         finite = float(upper.masses @ -np.expm1(-np.maximum(upper.losses - epsilon, 0.0)))
         assert finite + upper.infinite >= gaussian(1.0, epsilon)
     monkeypatch.setattr(grid_module, "_SHARE", 0.05)
     assert worst(1.0) > 1e-3
+
+
+@pytest.mark.parametrize(("count", "most"), [(10, 50), (1000, 25)])
+def test_epsilon_takes_few_values_of_its_curve(
+    count: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ends together; 88 and 62 while each began from nothing and the steps grew fourfold."""
+    asked, plain = list[float](), Curve.delta
+
+    def counted(self: Curve, epsilon: float) -> tuple[float, float]:
+        asked.append(epsilon)
+        return plain(self, epsilon)
+
+    monkeypatch.setattr(Curve, "delta", counted)
+    loss = PrivacyLoss.of_mechanism(Laplace(10.0)) ** count
+    found = loss.epsilon(1e-6)
+    assert len(asked) <= most
+    assert found.width <= 1e-8 * found.upper
+    monkeypatch.undo()
+    assert loss.delta(found.upper * (1 + 1e-9)).upper <= 1e-6 <= loss.delta(found.lower * (1 - 1e-9)).upper

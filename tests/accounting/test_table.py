@@ -86,6 +86,24 @@ def test_roundings_below_zero_never_end_on_the_wrong_side(pessimistic: bool) -> 
     assert naive > 20
 
 
+@pytest.mark.parametrize("short", [1e-15, 5e-15, 1e-13])
+def test_what_roundings_take_from_a_table_below_is_no_infinite_loss_of_its_reverse(short: float) -> None:
+    """Q's masses came to a little less than one, and the rest was held for a reverse loss of +∞: a lower end
+    of 5·10⁻¹⁵ where the truth is 0. On one thread roundings fell the other way."""
+    losses = np.arange(-4, 5) * 0.5
+    masses = np.exp(losses / 2 - losses**2)  # Q's are these in reverse, so that both are distributions
+    masses /= masses.sum()
+    whole = from_pld(LossTable(0.5, -4, masses))
+    found = from_pld(LossTable(0.5, -4, masses * (1.0 - short), pessimistic=False))
+    for epsilon in (-2.5, -1.0, 0.0, 0.7, 1.9, 2.5):
+        assert found.delta(epsilon).lower <= whole.delta(epsilon).upper
+        assert found.reverse.delta(epsilon).lower <= whole.reverse.delta(epsilon).upper
+        assert found.reverse.delta(epsilon).upper == pytest.approx(
+            whole.reverse.delta(epsilon).lower, abs=1e-12
+        )
+    assert found.reverse.delta(2.5).lower == 0.0
+
+
 def test_a_table_out_of_an_fft_stays_above_the_truth() -> None:
     step, times = 1e-3, 200
     one = loss_table(PrivacyLoss.of_mechanism(Gaussian(10.0)), step)

@@ -20,7 +20,7 @@ from leakcap.ledger import Charge, Ledger, Spend
 from leakcap.models import PrivateGradientDescent
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, amend, load_policy
-from leakcap.release.engine.base import plain
+from leakcap.release.engine.base import plain_cells
 from leakcap.release.results.recorded import parsed_answer
 from leakcap.web.releasing.ledger_view import answer_of
 from leakcap.web.serving.settings import Settings
@@ -116,7 +116,7 @@ def test_people_whose_ids_are_dates_beyond_python_stay_apart(tmp_path: Path) -> 
 def test_a_decimal_that_is_no_number_stops_nothing() -> None:
     """PostgreSQL's numerics may be NaN or infinite, as ids too: to make an integer of one failed, after the
     spend, and said so. Python's NaN would be another person in each row."""
-    rows = plain([(Decimal("NaN"),), (Decimal("NaN"),), (Decimal("Infinity"),), (Decimal("2.50"),)])
+    rows = plain_cells([(Decimal("NaN"),), (Decimal("NaN"),), (Decimal("Infinity"),), (Decimal("2.50"),)])
     assert len(set(rows)) == 3
 
 

@@ -37,7 +37,19 @@ TEXTS = ("'a'", "'it''s'", "E'a'", "$$a$$", "'a\\b'", "'a\\\\b'", '"a"', "'b '",
 TESTS = ("IS NULL", "IS NOT NULL", "ISNULL", "NOTNULL", "IS TRUE", "IS NOT DISTINCT FROM 1")
 TRUTHS = ("f", "NOT f", "f = TRUE", "f <> FALSE", "f IS NULL", "f = 1", "t.f", "f IN (TRUE)", "NOT NOT f")
 LISTS = ("(1, 2)", "(1)", "(1, NULL)", "[1, 2]", "((1), 2)")
-TAKES = ("COUNT(*)", "COUNT(x)", "COUNT(i)", "COUNT(f)", "SUM(y)")
+TAKES = (
+    *("COUNT(*)", "COUNT(x)", "COUNT(i)", "COUNT(f)", "SUM(y)", "COUNT(1)", "COUNT(x + y)"),
+    *("SUM(y - 3)", "SUM(y * y)", "SUM(2 * -(y - 1) + 3)", "SUM((y + 1) / 2)", "SUM(COALESCE(y, 1))"),
+    *(
+        "COUNT(CASE WHEN f THEN 1 END)",
+        "COUNT(CASE WHEN f THEN x END)",
+        "COUNT(CASE WHEN f THEN 1 ELSE 0 END)",
+    ),
+    *("COUNT(CASE WHEN f THEN NULL WHEN i > 1 THEN 'a' END)", "SUM(CASE WHEN f THEN 1 ELSE 0 END)"),
+    *("SUM(CASE WHEN f THEN y ELSE 0 END)", "SUM(CASE i WHEN 1 THEN y WHEN 2 THEN -y ELSE 4 END)"),
+    *("SUM(y) FILTER (WHERE f)", "COUNT(*) FILTER (WHERE f OR i = 1)", "COUNT(x) FILTER (WHERE NOT f)"),
+    *("SUM(CASE WHEN f THEN CASE WHEN i > 1 THEN y ELSE 2 END END) FILTER (WHERE i < 3)",),
+)
 
 
 def atom(dice: random.Random) -> str:
@@ -131,8 +143,8 @@ def test_a_condition_that_binds_otherwise_would_be_seen() -> None:
         "SELECT COUNT(*) n FROM t WHERE n > 1",
         "SELECT AVG(DISTINCT x) FROM t",
         "SELECT SUM(ALL x) FROM t",
-        "SELECT COUNT(1) FROM t",
-        "SELECT SUM(x) FILTER (WHERE f) FROM t",
+        "SELECT SUM(1) FROM t",
+        "SELECT SUM(x) FILTER (WHERE f) OVER () FROM t",
         "SELECT SUM(x) OVER () FROM t",
         "SELECT SUM(t.x) FROM t AS u",
         "SELECT COUNT(*) FROM t AS u WHERE t.x > 1",

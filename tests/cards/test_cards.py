@@ -81,7 +81,7 @@ def test_a_ledger_shows_its_balances() -> None:
     with ledger() as book:
         page = Balanced(book._repr_html_())
     assert "script" not in page.seen
-    for part in (EVIL, "epsilon", "0.1", "0.8", "1 spends"):
+    for part in (EVIL, "epsilon", "0.1", "0.8", "1 spend"):
         assert part in page.text
 
 

@@ -139,7 +139,7 @@ def test_what_a_first_release_says_and_writes(ward: Path) -> None:
     assert "A new ledger begins" not in again.stdout
     assert "1 of 1 answers were repeated" in again.stdout
     head, row = (ward / "values.csv").read_text().splitlines()
-    assert head == '"statistic","value","lower","upper","confidence","covers"'
+    assert head == '"statistic","value","lower","upper","confidence","flag","covers"'
     assert row.startswith('"old",')
 
 

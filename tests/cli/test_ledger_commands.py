@@ -90,6 +90,8 @@ def test_verify_prints_a_head_that_is_an_anchor(folder: Path) -> None:
         "contains the anchor" in leakcap("ledger", "verify", "ward.db", "--anchor", head, cwd=folder).stdout
     )
     told = json.loads(leakcap("ledger", "verify", "ward.db", "--anchor", head, "--json", cwd=folder).stdout)
+    anchor = told.pop("anchor")
+    assert (anchor["head"], anchor["rows"], anchor["entries"]) == (head, 6, 3)
     assert told == {
         "schema": "leakcap/ledger-verify/1",
         "rows": 6,

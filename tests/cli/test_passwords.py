@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from command_line import COMMANDS as ALL
 from command_line import leakcap
 from leakcap.credentials import shown_url, without_credentials
 from leakcap.errors import LeakcapError
-from leakcap.ledger import Caps, Ledger
+from leakcap.ledger import Caps, Ledger, database
 from leakcap.models.files import load_model
 from leakcap.release import PrivateTable, load_queries
 from leakcap.web import Settings
@@ -171,6 +172,60 @@ def refused(url: str, names: list[str], place: Path) -> None:
         assert done.stderr
         assert SECRET not in done.stdout + done.stderr, (name, done.stderr)
     assert not [path for path in place.rglob("*") if SECRET in path.name]
+
+
+def doings(url: str) -> list[list[str]]:
+    """Every command that has a ledger's URL, in an order in which each does what it is for."""
+    why = ["--reason", "agreed"]
+    return [
+        ["release", "q.toml", "--ledger", url],
+        ["release", "q2.toml", "--ledger", url, "--json"],
+        ["sql", "SELECT SUM(x) FROM ward", "--epsilon", "0.1", "--in", "q.toml", "--ledger", url],
+        ["budget", "--ledger", url],
+        ["plan", "q.toml", "--ledger", url],
+        ["annex", url],
+        ["ledger", "verify", url],
+        ["ledger", "repair", url],
+        ["ledger", "export", url, "--json"],
+        ["ledger", "admit", "visits.toml", "--ledger", url, "--preview", *why],
+        ["ledger", "admit", "visits.toml", "--ledger", url, *why],
+        ["ledger", "revise", url, "--replace", "1=2", *why],
+        ["ledger", "withdraw", url, "--entry", "2", *why],
+        ["ledger", "amend", "wider.toml", "--ledger", url, *why],
+        ["ledger", "backup", url, "l.backup"],
+        ["ledger", "restore", "l.backup", url, "--preview"],
+        ["ledger", "move", url, "wide.db", "--preview"],
+        ["ledger", "move", url, "wide.db"],
+        ["ledger", "move", "wide.db", "back.db"],
+    ]
+
+
+@pytest.mark.parametrize("json_", [False, True])
+def test_no_success_shows_it(json_: bool, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file stands for the server, so that every command ends well; what is shown is what it was given."""
+    url, read = URLS[0], database._parse
+    monkeypatch.setattr(database, "_parse", lambda text: read("sqlite:///l.db" if text == url else text))
+    policy = POLICY.replace("[caps]", 'unit = { id = "p", max_rows = 1 }\n[caps]')
+    for name, text in {
+        "policy.toml": policy,
+        "wider.toml": policy.replace("epsilon = 1.0", "epsilon = 2.0"),
+        "visits.toml": policy.replace('"ward"', '"visits"'),
+        "t.csv": "p,x\n1,1.0\n",
+        "t2.csv": "p,x\n1,1.0\n2,2.0\n",
+    }.items():
+        Path(name).write_text(text)
+    write(data="t2.csv", ledger="unused.db")
+    Path("q.toml").rename("q2.toml")
+    write(data="t.csv", ledger="unused.db")
+    walked = set()
+    for words in doings(url):
+        words = [*words, "--json"] if json_ and "--json" not in words else words
+        done = leakcap(*words, cwd=place)
+        assert (done.returncode, done.stderr) == (0, ""), (words, done)
+        assert SECRET not in done.stdout, (words, done.stdout)
+        walked.add(" ".join(words[:2]))
+    assert not Path("unused.db").exists()
+    assert {name for name in ALL if name.startswith("ledger ")} <= walked
 
 
 @pytest.mark.parametrize("url", URLS)

@@ -92,13 +92,14 @@ def test_frames_hold_the_same_numbers(both: list[tuple[dict[str, Any], Release]]
         frame, table, polars = release.to_pandas(), release.to_arrow(), release.to_polars()
         assert frame.columns.tolist() == table.column_names == polars.columns
         assert polars.to_dicts() == table.to_pylist()
-        grouped += len(frame.columns) > 3
+        grouped += len(frame.columns) > 4
         names = frame.columns.tolist()
         for held, word in ((frame.to_dict("records"), lambda key: key), (table.to_pylist(), str)):
             # Arrow's columns have one type: of keys of several, text.
             told = [
-                {"keys": {name: word(row[name]) for name in names[:-3]}}
-                | {"value": row[names[-3]], "interval": [row[name] for name in names[-2:]]}
+                {"keys": {name: word(row[name]) for name in names[:-4]}}
+                | {"value": row[names[-4]], "interval": [row[name] for name in names[-3:-1]]}
+                | ({"drowned": True} if row[names[-1]] == "u" else {})
                 for row in held
             ]
             said = [
@@ -106,13 +107,14 @@ def test_frames_hold_the_same_numbers(both: list[tuple[dict[str, Any], Release]]
                 for row in printed["values"]
             ]
             assert told == said
-        assert frame.dtypes.iloc[-2:].tolist() == ["float64", "float64"]
+            assert {row[names[-1]] for row in held} <= {"", "u"}
+        assert frame.dtypes.iloc[-3:-1].tolist() == ["float64", "float64"]
     assert grouped > len(both) / 3
 
 
 def test_a_key_called_value_keeps_its_name(both: list[tuple[dict[str, Any], Release]]) -> None:
     frame = both[-1][1].to_pandas()
-    assert frame.columns.tolist() == ["value", "value_", "lower", "upper"]
+    assert frame.columns.tolist() == ["value", "value_", "lower", "upper", "flag"]
     assert frame["value"].tolist() == ["low", "high"]
 
 
@@ -125,6 +127,8 @@ def test_frames_of_no_groups_and_of_large_integers(both: list[tuple[dict[str, An
     none = told([], like)
     assert none.to_pandas().dtypes["lower"] == "float64"
     assert none.to_arrow().schema.field("lower").type == pyarrow.float64()
+    assert none.to_arrow().schema.field("flag").type == pyarrow.string()
+    assert str(none.to_polars().schema["flag"]) == "String"
     assert (len(none.to_pandas()), none.to_arrow().num_rows) == (0, 0)
     rows = [Row({"k": 2**70, "m": "a"}, 2**70, (0.0, 1.0)), Row({"k": 2, "m": 3}, -1, (0.0, 1.0))]
     large = told(rows, like)

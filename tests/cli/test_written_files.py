@@ -17,10 +17,10 @@ from command_line import COMMANDS, ROOT, example, leakcap
 from leakcap.apart import apart
 from leakcap.ledger import Ledger
 
-OUTPUTS = {"report", "csv", "excel", "output", "checkpoint"}
+OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy"}
 """Options of all commands that name a file to be written."""
 
-READ = {"correlation", "file", "first", "old", "pedigree", "policy", "source"}
+READ = {"backup", "correlation", "file", "files", "first", "known", "old", "pedigree", "policy", "source"}
 """Options and arguments of all commands that name a file to be read."""
 
 POLICY = """dataset = "ward"
@@ -54,6 +54,13 @@ features = ["x"]
 target = "x"
 delta = 1e-6
 """
+TABLES = """policy = "policy.toml"
+data = "visits.csv"
+ledger = "spent.db"
+rho = 0.1
+[[tables]]
+columns = ["d"]
+"""
 KEPT = ["policy.toml", "visits.csv", "spent.db", "spent.db-wal", "spent.db-shm"]
 WAYS = {
     "release --report": (["release", "q.toml", "--report"], ".html"),
@@ -69,8 +76,10 @@ WAYS = {
     ),
     "report --output page": (["report", "q.toml", "--output"], ".md"),
     "ledger export --output": (["ledger", "export", "q.toml", "--output"], ".csv"),
+    "ledger backup": (["ledger", "backup", "q.toml"], ".backup"),
     "annex --output": (["annex", "q.toml", "--output"], ".md"),
     "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
+    "tables --csv": (["tables", "t.toml", "--csv"], ".csv"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
@@ -92,9 +101,12 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     assert {one for many in found.values() for one in many} <= READ | OUTPUTS
     written = {(name, one) for name, many in found.items() for one in many & OUTPUTS}
     guarded = {("release", "report"), ("release", "csv"), ("report", "output"), ("fit", "checkpoint")}
-    guarded |= {("init", "output"), ("release", "excel"), ("sql", "csv"), ("sql", "excel")}
+    guarded |= {("init", "output"), ("tables", "csv"), ("release", "excel"), ("sql", "csv"), ("sql", "excel")}
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
-    assert written == guarded | {("ledger export", "output"), ("annex", "output")} | attacks
+    assert (
+        written
+        == guarded | {("ledger export", "output"), ("ledger backup", "copy"), ("annex", "output")} | attacks
+    )
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +116,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "policy.toml").write_text(POLICY)
     (folder / "q.toml").write_text(QUERIES)
     (folder / "m.toml").write_text(MODEL)
+    (folder / "t.toml").write_text(TABLES)
     (folder / "visits.csv").write_text("person,x,d\n1,2.0,a\n2,3.0,b\n")
     (folder / "people.csv").write_text("person,age\n1,40\n2,50\n")
     done = leakcap("release", "q.toml", cwd=folder)
@@ -134,7 +147,8 @@ def spelled(kept: Path, ending: str) -> Iterator[Path]:
         yield folder / "aside" / kept.name
 
 
-OWN = {way: ["m.toml"] if "fit" in way else ["q.toml", "people.csv"] for way in WAYS}
+ALONE = {"fit": ["m.toml"], "tables": ["t.toml"]}
+OWN = {way: ALONE.get(way.partition(" ")[0], ["q.toml", "people.csv"]) for way in WAYS}
 CASES = [(way, kept) for way in WAYS for kept in (*KEPT, *OWN[way])]
 
 

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer.main
 
 import leakcap
-from leakcap.cli.main import app
+from command_line import WHOLE
 from manual_pages import ROOT, RUN, WRITTEN, blocks, inline_commands, matches, needs, prepare, run_page
 
 PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "CONTRIBUTING.md",
     ROOT / "examples/hospital/README.md",
+    ROOT / "examples/stays/README.md",
 ]
 DRAWINGS = {
     ("docs/architecture.md", "capacity(channel, divergence, adversary) -> Bound"),
@@ -27,7 +27,7 @@ DRAWINGS = {
         "docs/architecture.md",
         "query file ─▶ policy, queries     checked by Pydantic; unknown fields are refused",
     ),
-    ("docs/sql.md", "statement  = SELECT item"),
+    ("docs/sql.md", "statement  = [WITH name AS"),
 }
 """The blocks that nobody runs, by their first words: pictures made of letters, and a grammar."""
 
@@ -113,7 +113,7 @@ def test_commands_in_sentences_are_there() -> None:
 
 def unknown(line: str) -> str:
     """The first word of a command that leakcap does not know."""
-    command = typer.main.get_command(app)
+    command = WHOLE
     options: set[str] = {"--help", "--install-completion", "--show-completion"}
     for word in re.split(r"[\s\[\]|]+", line.removeprefix("leakcap ")):
         children = getattr(command, "commands", None)

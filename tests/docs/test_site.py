@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import importlib
 import inspect
 import json
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -87,9 +89,20 @@ def test_pictures_with_sliders_are_vega_lite(parts: dict[str, ModuleType]) -> No
         assert used, name
 
 
-def test_reference_names_every_public_thing(parts: dict[str, ModuleType]) -> None:
+@pytest.fixture(scope="module")
+def links(parts: dict[str, ModuleType]) -> Any:
+    return parts["sources"].Links()
+
+
+@pytest.fixture(scope="module")
+def pages(parts: dict[str, ModuleType], links: Any) -> dict[str, str]:
+    """The reference, whose lines are asked of `links`."""
+    made: dict[str, str] = parts["reference"].pages(links)
+    return made
+
+
+def test_reference_names_every_public_thing(parts: dict[str, ModuleType], pages: dict[str, str]) -> None:
     reference = parts["reference"]
-    pages = reference.pages(parts["sources"].Links())
     for name, (_, _, modules) in reference.ROOMS.items():
         for module in modules:
             found = reference.members(module)
@@ -110,10 +123,11 @@ def test_reference_names_every_public_thing(parts: dict[str, ModuleType]) -> Non
             assert f"## `{member}`\n" in everything or member == "LeakcapError", member
 
 
-def test_reference_shows_every_method_and_its_line(parts: dict[str, ModuleType]) -> None:
+def test_reference_shows_every_method_and_its_line(
+    parts: dict[str, ModuleType], pages: dict[str, str]
+) -> None:
     """The other route is the text of the source: what is defined there without an underscore."""
     reference = parts["reference"]
-    pages = reference.pages(parts["sources"].Links())
     seen = 0
     for name in reference.IN_FULL:
         for module in reference.ROOMS[name][2]:
@@ -149,10 +163,44 @@ def leaves(kind: type) -> list[type]:
     return found or ([kind] if mine else [])
 
 
-def test_lines_are_right(parts: dict[str, ModuleType]) -> None:
-    links = parts["sources"].Links()
+def test_lines_are_right(links: Any, pages: dict[str, str]) -> None:
+    """Of all that the reference points at: the line begins it, and its page has all of the code."""
     path, line = links.line(leakcap.mechanism.Laplace)
     text = (ROOT / path).read_text(encoding="utf-8").splitlines()
     assert any("class Laplace" in text[k] for k in range(line - 1, line + 3))
     assert links.to(leakcap.mechanism.Laplace).endswith(f"(../code/leakcap/mechanism/laplace.html#L-{line})")
-    assert f'name="L-{line}"' in links.pages()["code/leakcap/mechanism/laplace.html"]
+    shown = links.pages()
+    assert f'name="L-{line}"' in shown["code/leakcap/mechanism/laplace.html"]
+    assert len(shown) == len(links.asked) > 100
+    for place in links.asked:
+        page = shown[f"code/{place.removeprefix('src/').removesuffix('.py')}.html"]
+        assert shown_code(page) == (ROOT / place).read_text(encoding="utf-8"), place
+    pointed = re.findall(r"\(\.\./(code/[\w/]+\.html)#L-(\d+)\)", "".join(pages.values()))
+    assert len(pointed) > 500
+    assert [one for one in pointed if f'name="L-{one[1]}"' not in shown[one[0]]] == []
+
+
+def shown_code(page: str) -> str:
+    """What a reader sees and copies: without marks and numbers."""
+    inside = page.partition("<pre>")[2].partition("</pre>")[0]
+    return html.unescape(re.sub(r'<span class="linenos">[ \d]+</span>|<[^>]+>', "", inside))
+
+
+def test_colours_are_those_of_kinds(parts: dict[str, ModuleType]) -> None:
+    code = '@cache\ndef f(x=r"#", y=1e-5):\n    """Of\n    two."""\n    return "\\"a" if x else None  # if\n'
+    found = re.findall(r'<span class="(\w+)">([^<]*)</span>', parts["sources"].coloured(code))
+    assert [(kind, html.unescape(text)) for kind, text in found if kind != "linenos"] == [
+        ("name", "@cache"),
+        ("word", "def"),
+        ("name", "f"),
+        ("text", 'r"#"'),
+        ("number", "1e-5"),
+        ("text", '"""Of'),
+        ("text", '    two."""'),
+        ("word", "return"),
+        ("text", '"\\"a"'),
+        ("word", "if"),
+        ("word", "else"),
+        ("word", "None"),
+        ("comment", "# if"),
+    ]

@@ -58,7 +58,7 @@ def test_a_row_is_the_integer_that_fractions_say(
         this=column("x"),
         low=bounds[0],
         high=bounds[1],
-        exponent=exponent,
+        scale=2.0**exponent,
         least=low,
         most=high,
         centre=centre,
@@ -112,7 +112,7 @@ def test_totals_are_of_rows_that_have_all_values(statistic: str) -> None:
     statement = engine.write(select_of([plan]))
     texts = [text for text in (statement.quick, statement.text) if text is not None]
     assert len(texts) == 2
-    exponents = [int(value.args["exponent"]) for value in plan.values]
+    exponents = [math.frexp(value.args["scale"])[1] - 1 for value in plan.values]
     centres = [int(value.args["centre"] or 0) for value in plan.values]
 
     def steps(row: int) -> Sequence[int] | None:

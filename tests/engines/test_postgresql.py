@@ -12,9 +12,11 @@ from engines.adversarial import FLOATS, POLICIES, QUERIES, arrow_table, random_r
 from leakcap.errors import DataError
 from leakcap.models.examples import of_table
 from leakcap.release import PrivateTable, attach
+from leakcap.release.engine.base import SqlStatement
 from leakcap.release.engine.postgresql import PostgreSQL
+from leakcap.release.plan import Plan
 from leakcap.release.planning.statements import select_of
-from release.world import exact, planned, policy_of
+from release.world import exact, planned, policy_of, totals
 
 CREATE = "CREATE TABLE odd (id int8, x float8, y float8, s float4, d text, k int8, f bool)"
 
@@ -40,27 +42,38 @@ def fill(server: str, rows: list[dict[str, Any]]) -> None:
             )
 
 
+@pytest.fixture(scope="module")
+def asked(engine: PostgreSQL) -> list[tuple[Plan, SqlStatement, SqlStatement]]:
+    """Every query under every policy, and what each engine is told: all tables have the same columns."""
+    duck = attach(arrow_table([]))
+    plans = [planned(policy, **query) for policy in POLICIES for query in QUERIES]
+    return [(plan, engine.write(select_of([plan])), duck.write(select_of([plan]))) for plan in plans]
+
+
 @pytest.mark.parametrize("seed", range(12))
-def test_it_agrees_with_duckdb_on_odd_tables(server: str, engine: PostgreSQL, seed: int) -> None:
+def test_it_agrees_with_duckdb_on_odd_tables(
+    server: str, engine: PostgreSQL, asked: list[tuple[Plan, SqlStatement, SqlStatement]], seed: int
+) -> None:
     rows = random_rows(seed, [0, 1, 3, 40][seed % 4])
     fill(server, rows)
     duck = attach(arrow_table(rows))
-    for policy in POLICIES:
-        for query in QUERIES:
-            plan = planned(policy, **query)
-            assert exact(plan, engine) == exact(plan, duck), (query, rows)
+    assert len(asked) == len(POLICIES) * len(QUERIES)
+    for plan, ours, theirs in asked:
+        assert totals(plan, engine.run(ours)) == totals(plan, duck.run(theirs)), (plan.query, rows)
 
 
 def test_every_single_value_is_read_without_an_error(server: str, engine: PostgreSQL) -> None:
     """An error at one row would tell that it is there; nor does one stop it under the widest bounds."""
     wide = [policy_of(columns={"x": {"bounds": ends}}) for ends in ([-1e90, 0.0], [0.0, 1e90], [-1e90, 1e90])]
+    duck = attach(arrow_table([]))
+    plans = [planned(policy, statistic="sum", column="x") for policy in (*POLICIES, *wide)]
+    told = [(plan, engine.write(select_of([plan])), duck.write(select_of([plan]))) for plan in plans]
     for value in FLOATS:
         rows = [{"id": 1, "x": value, "y": value, "s": None, "d": None, "k": None, "f": None}]
         fill(server, rows)
         duck = attach(arrow_table(rows))
-        for policy in (*POLICIES, *wide):
-            plan = planned(policy, statistic="sum", column="x")
-            assert exact(plan, engine) == exact(plan, duck), value
+        for plan, ours, theirs in told:
+            assert totals(plan, engine.run(ours)) == totals(plan, duck.run(theirs)), value
 
 
 def test_a_plain_product_would_stop_at_a_subnormal(server: str, engine: PostgreSQL) -> None:
@@ -255,3 +268,49 @@ def test_a_foreign_part_of_a_stored_table_is_refused(server: str, kind: str) -> 
         engine.run(statement)
     with pytest.raises(DataError, match="is a foreign table"):
         attach(server, table="parent")
+
+
+@pytest.mark.parametrize("way", ["run", "hand"])
+def test_a_database_that_became_one_of_an_unknown_encoding_is_not_read(server: str, way: str) -> None:
+    """Dropped and made anew under its name: a statement found nothing, as if there were no rows."""
+    url = f"{server.removesuffix('/postgres')}/turned"
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        for encoding in ("UTF8", "EUC_TW"):
+            connection.execute("DROP DATABASE IF EXISTS turned WITH (FORCE)")
+            connection.execute(
+                f"CREATE DATABASE turned ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+            )
+            sql(f"{url}?client_encoding=UTF8", "CREATE TABLE t AS SELECT 1::float8 AS x")
+            if encoding == "UTF8":
+                engine = PostgreSQL(url, table="t")
+                plan = planned(policy_of(columns={"x": {"bounds": [0.0, 2.0]}}), statistic="count")
+                statement = engine.write(select_of([plan]))
+                assert engine.run(statement).arrays[0].tolist() == [1]
+    handed: list[object] = []
+    with pytest.raises(DataError, match="The table was replaced or altered"):
+        engine.run(statement) if way == "run" else engine.hand(statement, handed.append)
+    assert not handed
+
+
+def test_what_the_server_says_as_a_reading_is_given_up_is_withheld(
+    server: str, engine: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To close a stream that was not read to its end may fail too: our own error is the one that is told."""
+    stream = psycopg.RawCursor.stream
+
+    def failing(own: Any, *given: Any) -> Any:
+        rows = list(stream(own, *given))
+        try:
+            while True:
+                yield from rows
+        finally:
+            raise psycopg.OperationalError("the row (secret) was lost")
+
+    def given_up(_: object) -> None:
+        raise InterruptedError("given up")
+
+    statement = engine.write(select_of([planned(POLICIES[0], statistic="count")]))
+    monkeypatch.setattr(psycopg.RawCursor, "stream", failing)
+    with pytest.raises(InterruptedError, match="given up") as caught:
+        engine.hand(statement, given_up)
+    assert caught.value.__context__ is None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import duckdb
 import psycopg
 import pyarrow
 import pytest
+from sqlglot import exp
 
 from leakcap.errors import DataError, InvalidPolicy
 from leakcap.release import Engine, PrivateTable, Query, attach, dry_run, load_policy
 from leakcap.release.engine.postgresql import PostgreSQL
+from leakcap.release.planning import row_keys
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
+from leakcap.release.planning.statements import select_of
 from ledger.server import execute
 
 ENGINES = ["duckdb", "postgresql", pytest.param("spark", marks=pytest.mark.slow)]
@@ -25,12 +30,17 @@ Row = tuple[int, str | None, str, float, float]
 
 
 def rows_of_people(*, keys: str = "own") -> list[Row]:
-    """Up to ten rows each. Their keys are their own, missing, or the same for all."""
+    """Up to ten rows each. Their keys are their own, missing, the same for all, or all of these mixed."""
     source = random.Random(4)
     found = []
     for person in range(PEOPLE):
         for place in range(person % (MOST + 1)):
-            key = {"own": f"{person}-{place}", "missing": None, "same": "one"}[keys]
+            way = (
+                keys
+                if keys != "mixed"
+                else source.choice(["own", "missing", "same"] if person % 3 else ["own"])
+            )
+            key = {"own": f"{person}-{place}", "missing": None, "same": "one"}[way]
             found.append((person, key, source.choice("ab"), float(2**place), float(2 ** (MOST - place))))
     return found
 
@@ -109,7 +119,7 @@ def test_a_condition_keeps_what_is_left_of_the_wider_choice(kind: str, request: 
 
 
 @pytest.mark.parametrize("kind", ENGINES)
-@pytest.mark.parametrize("keys", ["missing", "same", "own"])
+@pytest.mark.parametrize("keys", ["missing", "same", "own", "mixed"])
 @pytest.mark.parametrize("groups", [None, 1])
 def test_the_bound_holds_whatever_the_keys_are(
     kind: str, keys: str, groups: int | None, request: Any
@@ -127,19 +137,74 @@ def test_the_bound_holds_whatever_the_keys_are(
             assert sum(one > 0 for one in own) <= (groups or most)
         with holding(kind, mixed, request) as engine:
             assert kept(engine, policy(most), "x") == first
+            again = totals(engine, policy(most, groups=groups), statistic="count", by=("id", "d"))[0]
+        assert again == grouped
 
 
-@pytest.mark.parametrize("keys", ["missing", "own"])
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("groups", [None, 1])
+def test_nobody_changes_which_rows_of_others_are_used(kind: str, groups: int | None, request: Any) -> None:
+    """Whoever leaves, and with them perhaps the one unit that is numbered in any case."""
+    rows = [row for row in rows_of_people(keys="mixed") if row[0] % 10 > 2 and row[0] < 20]
+    asked: dict[str, Any] = {"statistic": "sum", "column": "x", "by": ("id", "d")}
+    with holding(kind, rows, request) as engine:
+        (all_,) = totals(engine, policy(groups=groups), **asked)
+    people = sorted({row[0] for row in rows})
+    for person in people[:: 1 if kind == "duckdb" else 7]:
+        with holding(kind, [row for row in rows if row[0] != person], request) as engine:
+            (left,) = totals(engine, policy(groups=groups), **asked)
+        assert any(all_[2 * person : 2 * person + 2])
+        assert left == [0.0 if place // 2 == person else one for place, one in enumerate(all_)]
+
+
+def test_the_quicker_order_is_that_of_numbered_rows(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
+    """As if all units were numbered: the rows are the same, whatever their keys are."""
+    for keys in ("own", "mixed", "missing"):
+        for groups in (None, 1):
+            asked: dict[str, Any] = {"statistic": "sum", "column": "x", "by": ("id", "d")}
+            with holding("duckdb", rows_of_people(keys=keys), request) as engine:
+                found = totals(engine, policy(groups=groups), **asked)
+                with monkeypatch.context() as patched:
+                    patched.setattr(row_keys, "_among", lambda own: exp.true())
+                    assert totals(engine, policy(groups=groups), **asked) == found
+
+
+@pytest.mark.parametrize("shared", [0, 1, 5])
+def test_rows_whose_keys_are_their_own_are_put_in_order_once(shared: int) -> None:
+    """Of 20,000 rows only those of people with a shared key, and of one more, pass a second window."""
+    people, each = 2_000, 10
+    keys = [f"{i // each}-{0 if i // each < shared else i % each}" for i in range(people * each)]
+    data = pyarrow.table({"id": [i // each for i in range(people * each)], "stay": keys})
+    with duckdb.connect() as connection:
+        connection.register("leakcap_source", data)
+        rules = policy(most=3)
+        written = attach(data).write(select_of([plan_query(Query(name="q", statistic="count", epsilon=1.0), rules)], "5eed"))  # fmt: skip # noqa: E501
+        connection.execute("SET threads = 1; PRAGMA enable_profiling = 'no_output'")
+        found = connection.execute(written.text, {"seed": written.seed}).fetchall()
+        profile = json.loads(connection.get_profiling_information("json"))
+    assert found[0][0] == people * 3
+    (top,) = profile["operator"]
+    passed = [int(one["intermediate_rows"]) for one in _operators(top) if one["type"] == "WINDOW"]
+    assert people * each <= sum(passed) <= people * each + 2 * each * (shared + 1)
+    assert len(passed) == 3
+
+
+def _operators(profile: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield profile
+    for child in profile.get("children", []):
+        yield from _operators(child)
+
+
+@pytest.mark.parametrize("keys", ["missing", "own", "the rare one's"])
 def test_a_rare_row_is_kept_as_often_as_any(keys: str) -> None:
     """4,000 people with ten rows of which nine are alike: 400 ± 95 keep the tenth (five deviations)."""
     people = 4_000
+    here = {"missing": set[int](), "own": set(range(10)), "the rare one's": {3}}[keys]
     data = pyarrow.table({
         "id": [i // 10 for i in range(10 * people)],
-        "stay": [None if keys == "missing" else i for i in range(10 * people)],
+        "stay": pyarrow.array([i if i % 10 in here else None for i in range(10 * people)], pyarrow.int64()),
         "r": [int(i % 10 == 3) for i in range(10 * people)],
     })  # fmt: skip
-    if keys == "missing":
-        data = data.set_column(1, "stay", data["stay"].cast(pyarrow.int64()))
     rules = load_policy({
         "dataset": "t", "neighbours": "add-remove-one", "caps": {"epsilon": 1e6},
         "unit": {"id": "id", "max_rows": 1, "row": "stay"}, "columns": {"r": {"keys": [0, 1]}},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from typing import cast
 
 import duckdb
@@ -12,10 +14,11 @@ import sqlglot
 
 from engines.adversarial import POLICIES, QUERIES, arrow_table, doubles, random_rows
 from leakcap.errors import BudgetExceeded, DataError, InvalidQuery
-from leakcap.release import Query, attach, dry_run
+from leakcap.release import Query, attach, dry_run, load_policy
 from leakcap.release.columns.typed import ExactSum, column
 from leakcap.release.dummy import dummy_engine
-from leakcap.release.engine import Doubles, Integers, duck
+from leakcap.release.engine import Columns, Doubles, Integers, duck, duckdb_sql
+from leakcap.release.engine import doubles as sums
 from leakcap.release.planning.scan import scans_of
 from leakcap.release.planning.statements import select_of
 from release.world import exact, planned, policy_of
@@ -59,24 +62,76 @@ def test_doubles_are_written_to_the_last_bit() -> None:
 
 
 def test_a_database_that_computes_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Halves away from zero, or a NaN that is not beyond all numbers: sums would not be what was proved."""
+    """Halves away from zero, a NaN that is not beyond all numbers, doubles of other bits: sums and bins would
+    not be what was proved.
+    """
 
     class Answering:
-        def __init__(self, rows: list[tuple[int, int, bool]]) -> None:
-            self.rows = rows
+        def __init__(self, rows: list[tuple[int, int, bool]], bits: list[int]) -> None:
+            self.rows, self.bits = rows, [(one,) for one in bits]
+            self.asked = ""
 
-        def execute(self, *_given: object) -> Answering:
+        def execute(self, statement: str) -> Answering:
+            self.asked = statement
             return self
 
-        def fetchall(self) -> list[tuple[int, int, bool]]:
-            return self.rows
+        def fetchall(self) -> Sequence[tuple[object, ...]]:
+            return self.bits if "AS BIT)" in self.asked else self.rows
 
     monkeypatch.setattr(duck, "_COVERED", set())
     right = [(whole, whole, True) for whole in (0, 2, 2, 0, -2, 2**51)]
-    for rows in ([(1, 1, True), *right[1:]], [(0, 0, False), *right[1:]]):
+    bits = [struct.unpack("<q", struct.pack("<d", one))[0] for one in (5e-324, 1.0, 0.75, -2.0)]
+    swapped = [struct.unpack(">q", struct.pack("<d", one))[0] for one in (5e-324, 1.0, 0.75, -2.0)]
+    for rows, told in (
+        ([(1, 1, True), *right[1:]], bits),
+        ([(0, 0, False), *right[1:]], bits),
+        (right, swapped),
+    ):
         with pytest.raises(DataError, match="computes in a way"):
-            duck._require_arithmetic(cast(duckdb.DuckDBPyConnection, Answering(rows)))
-    duck._require_arithmetic(cast(duckdb.DuckDBPyConnection, Answering(right)))
+            duck._require_arithmetic(cast(duckdb.DuckDBPyConnection, Answering(rows, told)))
+    duck._require_arithmetic(cast(duckdb.DuckDBPyConnection, Answering(right, bits)))
+
+
+def test_where_one_cell_must_have_too_many_rows_the_quick_statement_is_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More rows than all cells together may have: one of them has too many, and its sum would be NULL. Both
+    statements ran then, one after the other; what they return is the same.
+    """
+    monkeypatch.setattr(sums, "_EXACT", 2**37)
+    monkeypatch.setattr(duckdb_sql, "_FEW", 1)
+    policy = load_policy({
+        "dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+        "columns": {"d": {"keys": ["a", "b"]}, "x": {"bounds": [0.0, 1.0]}},
+    })  # fmt: skip
+    runs: list[str] = []
+    asked = duck.DuckDB._columns
+
+    def noted(self: duck.DuckDB, statement: str, seed: int | None) -> Columns:
+        runs.append(statement)
+        return asked(self, statement, seed)
+
+    monkeypatch.setattr(duck.DuckDB, "_columns", noted)
+    most = 2**37 // 2**32
+    # Rows, by which key, and which statements run: quick, then sure.
+    for rows, by, tried in (
+        (most, (), "q"), (most + 1, (), "s"), (2 * most, ("d",), "q"), (2 * most + 1, ("d",), "s"),
+        (most + 2, ("d",), "q"),
+    ):  # fmt: skip
+        engine = attach(pyarrow.table({"d": ["a", "b"] * rows, "x": [1.0] * (2 * rows)}).slice(0, rows))
+        (scan,) = scans_of([planned(policy, statistic="sum", column="x", by=by)], engine)
+        runs.clear()
+        grid = scan.plans[0].grid
+        assert grid is not None
+        assert scan.run(engine)[0].totals[0].sum() == rows * grid.high == rows * 2**32
+        known = {scan.statement.quick: "q", scan.statement.text: "s"}
+        assert "".join(known[text] for text in runs) == tried, (rows, by)
+    # Rows that all have one key: the quick statement is tried, and not sure.
+    engine = attach(pyarrow.table({"d": ["a"] * 2 * most, "x": [1.0] * 2 * most}))
+    (scan,) = scans_of([planned(policy, statistic="sum", column="x", by=("d",))], engine)
+    runs.clear()
+    assert scan.run(engine)[0].totals[0].tolist() == [2 * most * 2**32, 0]
+    assert runs == [scan.statement.quick, scan.statement.text]
 
 
 def test_where_rounding_in_doubles_is_not_exact_there_is_no_quick_statement() -> None:

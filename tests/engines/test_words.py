@@ -10,7 +10,19 @@ import pyarrow
 import pyarrow.csv
 import pytest
 
-from engines.words import DERIVED, END, POLICY, check, random_rows, table
+from engines.words import (
+    COMPUTED,
+    DERIVED,
+    END,
+    POLICY,
+    WRITTEN,
+    alone,
+    check,
+    check_numbers,
+    check_written,
+    random_rows,
+    table,
+)
 from leakcap.errors import DataError
 from leakcap.policy.derived import OPERATIONS, DatePart, Period
 from leakcap.release import attach
@@ -23,21 +35,31 @@ from release.world import exact, planned, policy_of
 _STORABLE = {"d": lambda day: abs(day) == END or -2_440_588 < day < 2_000_000_000}
 _POSTGRESQL = {
     **{"d": _STORABLE["d"], "e": _STORABLE["d"]},
-    **dict.fromkeys("tz", lambda moment: abs(moment) == 2**63 - 1 or abs(moment) < 9 * 10**18),
+    **dict.fromkeys("tzb", lambda moment: abs(moment) == 2**63 - 1 or abs(moment) < 9 * 10**18),
 }
 
 
 def test_the_family_has_every_operation_part_and_period() -> None:
-    used = {word for asked in DERIVED.values() for word in asked}
-    assert used == {"from", "keys", *OPERATIONS}
+    used = {word for asked in (*DERIVED.values(), *COMPUTED.values()) for word in asked}
+    assert used == {"from", "keys", "bounds", "fill", *OPERATIONS}
+    assert {one["compute"] for one in COMPUTED.values()} == set("+-*/")
     assert {one["truncate"] for one in DERIVED.values() if "truncate" in one} == set(typing.get_args(Period))
     assert {one["part"] for one in DERIVED.values() if "part" in one} == set(typing.get_args(DatePart))
+
+
+def test_every_form_of_condition_stands_in_a_where_too() -> None:
+    """Where it stands decides what an engine reads of the data; in a CASE it reads everything."""
+    dated = {name for name, asked in DERIVED.items() if {"truncate", "part"} & asked.keys()}
+    assert {alone(name, 5) for name in dated} == set(range(5))
+    assert {alone(name, 3) for name in DERIVED.keys() - dated} == set(range(3))
 
 
 @pytest.mark.parametrize("size", [0, 400])
 def test_duckdb_finds_what_is_worked_out(size: int) -> None:
     rows = random_rows(size, size, {})
-    assert check(attach(table(rows)), rows) >= 3 * len(DERIVED)
+    assert check(attach(table(rows)), rows) >= (4 if rows else 2) * len(DERIVED)
+    assert check_numbers(attach(table(rows)), rows) == 6 * len(COMPUTED)
+    assert check_written(attach(table(rows)), rows) == 3 * len(WRITTEN)
 
 
 def test_a_planted_mistake_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,30 +75,102 @@ def test_a_planted_mistake_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         check(attach(table(rows)), rows)
 
 
+@pytest.mark.parametrize("mistake", ["a zone of one offset", "numbers as they are", "dates as they are"])
+def test_a_planted_mistake_in_what_is_computed_is_caught(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from leakcap.release.columns import computed, typed
+
+    def unclamped(name: str, operand: Any, policy: Any, *, factor: bool) -> Any:
+        known = isinstance(operand, str)
+        return (
+            typed.cast(computed.typed_column(operand, policy), "DOUBLE")
+            if known
+            else plain(name, operand, policy, factor=factor)
+        )
+
+    plain = computed._operand
+    if mistake == "a zone of one offset":
+        monkeypatch.setattr(
+            typed,
+            "_at_place",
+            lambda name, offsets: typed.ReadColumn(
+                this=typed.column(name), kind="instant", zone=offsets[0][1]
+            ),
+        )
+    elif mistake == "numbers as they are":
+        monkeypatch.setattr(computed, "_operand", unclamped)
+    else:
+        monkeypatch.setattr(
+            computed,
+            "_days",
+            lambda name, policy: typed.DatePart(
+                this=computed.day_of_column(name, policy.columns[name]), part="days"
+            ),
+        )
+    rows = random_rows(5, 100, {})
+    with pytest.raises(AssertionError):
+        check(attach(table(rows)), rows)
+
+
+@pytest.mark.parametrize("mistake", ["names as they are written", "a fill that is left out", "raw numbers"])
+def test_a_planted_mistake_in_what_is_written_is_caught(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from leakcap.release.columns import typed
+    from leakcap.release.conditions import number_columns
+    from leakcap.release.planning import statements
+
+    if mistake == "names as they are written":
+        monkeypatch.setattr(statements, "plainly_named", lambda tree, policy: tree)
+    elif mistake == "a fill that is left out":
+        plain = number_columns._tree
+        monkeypatch.setattr(
+            number_columns,
+            "_tree",
+            lambda one, policy: (
+                number_columns.clamped(one, policy) if isinstance(one, str) else plain(one, policy)
+            ),
+        )
+    else:
+        monkeypatch.setattr(
+            number_columns,
+            "clamped",
+            lambda one, policy: (
+                typed.number_column(one) if isinstance(one, str) else typed.literal(one, "number")
+            ),
+        )
+    rows = random_rows(9, 300, {})
+    with pytest.raises((AssertionError, DataError)):
+        check_written(attach(table(rows)), rows)
+
+
 @pytest.mark.parametrize("size", [0, 200])
 def test_postgresql_finds_what_is_worked_out(server: str, size: int) -> None:
     rows = random_rows(size + 1, size, _POSTGRESQL)
     execute(
         server,
         "DROP TABLE IF EXISTS words",
-        "CREATE TABLE words (x float8, y float8, d date, e date, t timestamp, z timestamptz, s text, "
-        "n bigint, f boolean)",
+        "CREATE TABLE words (x float8, y float8, d date, e date, t timestamp, z timestamptz, b timestamptz, "
+        "s text, n bigint, f boolean, w float8, m bigint)",
         *(f"INSERT INTO words VALUES ({', '.join(_said(name, row[name]) for name in row)})" for row in rows),
     )
-    assert check(PostgreSQL(server, table="words"), rows) >= 3 * len(DERIVED)
+    assert check(PostgreSQL(server, table="words"), rows) >= (4 if rows else 2) * len(DERIVED)
+    assert check_numbers(PostgreSQL(server, table="words"), rows) == 6 * len(COMPUTED)
+    assert check_written(PostgreSQL(server, table="words"), rows) == 3 * len(WRITTEN)
 
 
 def _said(name: str, value: Any) -> str:
     """A value in PostgreSQL's words."""
     if value is None:
         return "NULL"
-    if name in "xy":
+    if name in "xyw":
         return f"'{value}'"
-    if name in "detz" and abs(value) in (END, 2**63 - 1):
+    if name in "detzb" and abs(value) in (END, 2**63 - 1):
         return "'infinity'" if value > 0 else "'-infinity'"
     if name in "de":
         return f"DATE '1970-01-01' + {value}"
-    if name in "tz":
+    if name in "tzb":
         days, micros = divmod(value, 86_400_000_000)
         moment = f"(DATE '1970-01-01' + {days}) + {micros} * INTERVAL '1 microsecond'"
         return moment if name == "t" else f"(({moment}) AT TIME ZONE 'UTC')"
@@ -88,19 +182,22 @@ def test_spark_finds_what_is_worked_out(spark: Any) -> None:
     """Whatever the session's own zone is."""
     fits = {
         "t": lambda moment: abs(moment) < 9 * 10**18,
-        "z": lambda moment: abs(moment) < 9 * 10**18,
+        **dict.fromkeys("zb", lambda moment: abs(moment) < 9 * 10**18),
         **dict.fromkeys("de", lambda day: abs(day) < 100_000_001),
     }
     rows = random_rows(7, 120, fits)
-    schema = "x double, y double, d int, e int, t bigint, z bigint, s string, n bigint, f boolean"
+    schema = "x double, y double, d int, e int, t bigint, z bigint, b bigint, s string, n bigint, f boolean, "
+    schema += "w double, m bigint"
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     moment = "TIMESTAMP_NTZ'1970-01-01' + MAKE_DT_INTERVAL(0, 0, 0, CAST(t AS DECIMAL(18, 0)) / 1000000)"
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema).selectExpr(
         *("x", "y", "DATE_FROM_UNIX_DATE(d) d", "DATE_FROM_UNIX_DATE(e) e", f"{moment} t"),
-        *("TIMESTAMP_MICROS(z) z", "s", "n", "f"),
+        *("TIMESTAMP_MICROS(z) z", "TIMESTAMP_MICROS(b) b", "s", "n", "f", "w", "m"),
     )
     try:
-        assert check(attach(frame), rows) >= 3 * len(DERIVED)
+        assert check(attach(frame), rows) >= (4 if rows else 2) * len(DERIVED)
+        assert check_numbers(attach(frame), rows) == 6 * len(COMPUTED)
+        assert check_written(attach(frame), rows) == 3 * len(WRITTEN)
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 

@@ -74,6 +74,11 @@ def running() -> Iterator[str]:
             "unix_socket_directories=",
             "max_connections=80",
             "fsync=off",
+            # No copy of it follows, and it is never started anew after a crash.
+            "full_page_writes=off",
+            "wal_level=minimal",
+            "max_wal_senders=0",
+            "autovacuum=off",
         ]
         command = [bin_ / "postgres", "-D", folder / "data", *(f"--{setting}" for setting in settings)]
         with (folder / "log").open("w") as log:

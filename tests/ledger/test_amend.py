@@ -17,7 +17,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Spend, amending
-from leakcap.ledger.continuing import ChargeTerms, counted
+from leakcap.ledger.continuing import ChargeTerms, counts_now
 from leakcap.ledger.events import amend_row
 from leakcap.ledger.policies import keep_text
 from leakcap.ledger.rules import rules_of
@@ -273,16 +273,17 @@ def test_add_remove_one_becomes_replace_one_at_two_steps(url: str) -> None:
 )
 def test_levels(spend: Ticks, then: float | None, now: float | None, level: int | None) -> None:
     assert (
-        counted(spend, ChargeTerms("replace-one", then), ChargeTerms("replace-one", now)).nats_level == level
+        counts_now(spend, ChargeTerms("replace-one", then), ChargeTerms("replace-one", now)).nats_level
+        == level
     )
 
 
 def test_large_spends() -> None:
     both = ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", None)
-    assert counted(Ticks(41 * 10**12, 1, 0, 0), *both).delta == 10**12
-    assert counted(Ticks(20 * 10**12, 10**11, 0, 0), *both).delta == 10**12
+    assert counts_now(Ticks(41 * 10**12, 1, 0, 0), *both).delta == 10**12
+    assert counts_now(Ticks(20 * 10**12, 10**11, 0, 0), *both).delta == 10**12
     with pytest.raises(LedgerError, match="too large to count twice"):
-        counted(Ticks(600_000 * 10**12, 0, 0, 0), *both)
+        counts_now(Ticks(600_000 * 10**12, 0, 0, 0), *both)
 
 
 def forged(book: Ledger, wanted: Proposed, carried: Ticks) -> None:

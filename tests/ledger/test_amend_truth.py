@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from leakcap import AllPriors, Channel, Renyi, capacity
 from leakcap.ledger import Caps, Charge, Ledger, Proposed, Spend, sums
-from leakcap.ledger.continuing import counted
+from leakcap.ledger.continuing import counts_now
 from leakcap.ledger.ticks import NOTHING
 from ledger.test_truth import SLACK, hockey_stick, level_two, shannon
 
@@ -177,12 +177,12 @@ def test_planted_bugs_are_caught(caught: str, monkeypatch: pytest.MonkeyPatch) -
     steps = [inner] if caught != "delta once" else [kept]
     rng = np.random.default_rng(1)
     amended(steps, [], relations, alphas, rng)
-    honest: Callable[..., Any] = counted
+    honest: Callable[..., Any] = counts_now
     planted: dict[str, Callable[..., Any]] = {
         "forgotten": lambda ticks, then, now: NOTHING._replace(queries=1),
         "once": lambda ticks, then, now: ticks._replace(nats_level=honest(ticks, then, now).nats_level),
         "delta once": lambda ticks, then, now: honest(ticks, then, now)._replace(delta=ticks.delta // 2),
     }
-    monkeypatch.setattr(sums, "counted", planted[caught])
+    monkeypatch.setattr(sums, "counts_now", planted[caught])
     with pytest.raises(AssertionError, match="epsilon, delta"):
         amended(steps, [], relations, alphas, rng)

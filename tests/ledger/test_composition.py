@@ -22,7 +22,7 @@ from leakcap.ledger.curve import (
     FILTER_ORDERS,
     ORDERS,
     curve_of_pure,
-    least_epsilon,
+    epsilon_proved,
     odometer_surcharges,
     surcharges,
 )
@@ -169,7 +169,7 @@ def filtered(cap: float, charged: Any, prices: dict[float, Ticks]) -> Callable[[
     def admitted(used: tuple[int, ...]) -> bool:
         asked = itertools.chain(*([prices[e]] * n for e, n in zip(MECHANISMS, used, strict=True)))
         spent = total([Ticks(0, 0, 0, 0), *asked])
-        least = least_epsilon(spent.epsilon, spent.curve, charged)
+        least = epsilon_proved(spent.epsilon, spent.curve, charged)
         return least is not None and least <= cap * 10**12
 
     return admitted
@@ -312,7 +312,7 @@ def test_the_best_adversary_among_answers_with_a_delta(shrink: float, holds: boo
     @functools.cache
     def admitted(used: tuple[int, int]) -> bool:
         spent = total([Ticks(0, 0, 0, 0), *([prices[0]] * used[0]), *([prices[1]] * used[1])])
-        least = least_epsilon(spent.epsilon, spent.curve, charged)
+        least = epsilon_proved(spent.epsilon, spent.curve, charged)
         fits = spent.delta is not None and spent.delta <= share * 10**12
         return fits and least is not None and least <= cap * 10**12
 
@@ -352,7 +352,7 @@ def test_the_odometer_holds_at_every_moment_at_once() -> None:
     def told(used: tuple[int, ...]) -> float:
         asked = itertools.chain(*([prices[e]] * n for e, n in zip(MECHANISMS, used, strict=True)))
         spent = total([Ticks(0, 0, 0, 0), *asked])
-        return (least_epsilon(spent.epsilon, spent.curve, charged) or 0) / 10**12
+        return (epsilon_proved(spent.epsilon, spent.curve, charged) or 0) / 10**12
 
     def passed(shrink: float) -> float:
         @functools.cache

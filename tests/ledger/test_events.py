@@ -16,7 +16,7 @@ import pytest
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, export
 from leakcap.ledger.curve import ORDERS, curve_of_pure
-from leakcap.ledger.measured import covered, event_text, guarantee, laplace_distance, pure_event, rho_of
+from leakcap.ledger.measured import charge_covers, event_text, guarantee, laplace_distance, pure_event, rho_of
 from leakcap.ledger.plan_price import charge_of
 from leakcap.numeric import float_up, up
 from leakcap.release import PrivateTable
@@ -41,13 +41,13 @@ def test_the_event_of_every_statistic_proves_its_curve(relation: str) -> None:
             assert found.epsilon <= Fraction(repr(price.epsilon))
             for again, nats, most in zip(found.curve, price.curve, curve_of_pure(0.5), strict=True):
                 assert min(again, most) == pytest.approx(nats, rel=1e-9)
-            assert covered(event, price.spend.ticks(None))
+            assert charge_covers(event, price.spend.ticks(None))
             less = price.spend.ticks(None)
             for wrong in (
                 less._replace(epsilon=(less.epsilon or 0) // 2),
                 less._replace(curve=tuple((one or 0) * 7 // 10 for one in less.curve)),
             ):
-                assert not covered(event, wrong)
+                assert not charge_covers(event, wrong)
             seen.add(json.loads(event)["name"])
     several = {"SelfComposedDpEvent"} if relation == "replace-one" else set()  # two cells, moved alike
     assert seen == {"DiscreteLaplaceDpEvent", "ComposedDpEvent", "BoundedDpEvent"} | several
@@ -66,7 +66,7 @@ def test_the_event_of_gaussian_noise_proves_its_curve_too(relation: str) -> None
             assert found.epsilon is None
             for again, nats in zip(found.curve, price.curve, strict=True):
                 assert again == pytest.approx(nats, rel=1e-9)
-            assert covered(event, price.spend.ticks(None))
+            assert charge_covers(event, price.spend.ticks(None))
             tried += 1
     assert tried > 10
 
@@ -289,12 +289,12 @@ def test_the_delta_of_a_part_is_not_used_again_for_what_has_no_epsilon() -> None
     curve = tuple(up(nats) for nats in guarantee(event).curve)
     rho = float_up(rho_of(event))
     for epsilon in (1.0, 2.0, 100.0):
-        assert not covered(event, Spend(epsilon, 1e-6, rho=rho, curve=curve).ticks(None))
+        assert not charge_covers(event, Spend(epsilon, 1e-6, rho=rho, curve=curve).ticks(None))
     # With as much again for it there is one.
     least = next(
         step / 1000
         for step in range(1, 2000)
-        if covered(event, Spend(step / 1000, 2e-6, rho=rho, curve=curve).ticks(None))
+        if charge_covers(event, Spend(step / 1000, 2e-6, rho=rho, curve=curve).ticks(None))
     )
     # E[δ(ε ∓ 1/10)] over a coin of these odds, beside the δ: by the closed form of Gaussian noise.
     with mpmath.workdps(30):

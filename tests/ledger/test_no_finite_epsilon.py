@@ -9,7 +9,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
-from leakcap.ledger.continuing import ChargeTerms, counted
+from leakcap.ledger.continuing import ChargeTerms, counts_now
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.export import export
 
@@ -77,8 +77,10 @@ def test_caps_that_people_bring_themselves_take_no_such_spend() -> None:
 def test_what_it_tells_two_steps_apart_is_not_made_up() -> None:
     ticks = gaussian().spend.ticks(None)
     with pytest.raises(LedgerError, match="no finite ε"):
-        counted(ticks, ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", None))
-    assert counted(ticks, ChargeTerms("replace-one", None), ChargeTerms("replace-one", None)).epsilon is None
+        counts_now(ticks, ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", None))
+    assert (
+        counts_now(ticks, ChargeTerms("replace-one", None), ChargeTerms("replace-one", None)).epsilon is None
+    )
 
 
 def test_without_a_curve_nothing_is_known_of_it_at_all() -> None:

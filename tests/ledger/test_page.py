@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from leakcap.cli.ledger import ledger
+from leakcap.cli.revisions import ledger
 from leakcap.ledger import Ledger, Limits
+from leakcap.ledger.editions import calendar_days
 from leakcap.ledger.schema import ACCOUNT, EVENT, SCHEMA, STATE
 from leakcap.release import load_policy
 
@@ -39,7 +41,7 @@ def test_every_public_verb_is_explained() -> None:
 
 
 def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
-    toml, planned, trainings, own = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    toml, asked, planned, trainings, own = re.findall(r"```toml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     head = 'dataset = "d"\nneighbours = "replace-one"\nrows = 5\n[columns.x]\nbounds = [0.0, 1.0]\n'
     (tmp_path / "policy.toml").write_text(head + toml)
     caps = load_policy(tmp_path / "policy.toml").caps.ledger_caps()
@@ -55,6 +57,7 @@ def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
     )
     for name in (field.name for field in fields(Limits)):
         assert getattr(caps, name) is not None  # the page shows every cap
+    assert calendar_days(tomllib.loads(asked)["publication"]["period"]) is not None
     (tmp_path / "plan.toml").write_text(head + planned)
     (plan,) = load_policy(tmp_path / "plan.toml").plan
     assert plan.ledger_plan().slots[0].count == 12

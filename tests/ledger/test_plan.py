@@ -17,7 +17,7 @@ import pytest
 from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Proposed, Slot, SlotPlan, Spend, export
 from leakcap.ledger import planning as planning_module
-from leakcap.ledger.curve import ORDERS, curve_of_pure, least_epsilon, surcharges
+from leakcap.ledger.curve import ORDERS, curve_of_pure, epsilon_proved, surcharges
 from leakcap.ledger.plan_price import charge_of
 from leakcap.ledger.ticks import Ticks, total
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, load_policy
@@ -113,7 +113,7 @@ def most_delta(cap: float, plan: Ticks, delta: float) -> float:
     @functools.cache
     def admitted(others: int) -> bool:
         spent = total([Ticks(0, 0, 0, 0), plan, *([other] * others)])
-        least = least_epsilon(spent.epsilon, spent.curve, charged)
+        least = epsilon_proved(spent.epsilon, spent.curve, charged)
         return least is not None and least <= cap * TICK
 
     @functools.cache
@@ -451,3 +451,16 @@ def test_a_plan_of_before_counts_twice_under_replace_one(opened: Any) -> None:
     now.reserve([from_slot()])
     assert now.totals().epsilon == found.epsilon
     now.verify()
+
+
+@pytest.mark.parametrize(
+    "caps", [{"epsilon": 3.0}, {"epsilon": 3.0, "delta": 0.0}, {"rho": 0.2}, {"nats_per_person": 1.0}]
+)
+def test_a_plan_with_a_delta_needs_caps_that_hold_it(caps: dict[str, float]) -> None:
+    plan = {"name": "monthly", "count": 12, "epsilon": 0.1, "delta": 1e-6}
+    with pytest.raises(
+        InvalidPolicy, match=r"plan `monthly` has a `delta` of 1e-06, and `caps` has none"
+    ) as told:
+        load_policy(BASE | {"caps": caps, "plan": [plan]})
+    assert str(told.value).count("\n") == 0
+    load_policy(BASE | {"caps": caps, "plan": [plan | {"delta": 0.0}]})

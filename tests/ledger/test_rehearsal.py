@@ -13,7 +13,7 @@ from leakcap.ledger import Charge, Ledger
 from leakcap.ledger.chain import text_hash
 from leakcap.policy import Policy, load_policy
 from leakcap.release import Query, open_ledger
-from leakcap.release.asking.year import charge_of, scaled, year_of
+from leakcap.release.asking.year import query_charge, scaled, year_of
 
 BASE: dict[str, Any] = {
     "dataset": "ward",
@@ -97,7 +97,7 @@ def moments_of(count: int = 14) -> list[datetime]:
 @pytest.mark.parametrize("kind", CAPS)
 def test_what_is_said_beforehand_is_what_happens(kind: str) -> None:
     policy, clock = policy_of(kind), Calendar()
-    charges = [charge_of(query, policy, "ada") for query in queries_of(kind)]
+    charges = [query_charge(query, policy, "ada") for query in queries_of(kind)]
     with opened(policy, clock) as book:
         before = book.head()
         told = book.rehearse([(moment, charges) for moment in moments_of()])
@@ -119,7 +119,7 @@ def test_the_share_that_is_said_keeps_the_year_and_a_thousandth_more_does_not(ki
     share = round(found.share * 1000)
     fits = []
     for part in {share, min(share + 1, 1000)}:
-        charges = [charge_of(query, policy, "ada") for query in scaled(queries, part)]
+        charges = [query_charge(query, policy, "ada") for query in scaled(queries, part)]
         clock = Calendar()
         with opened(policy, clock) as book:
             fits.append(not any(refused for refused, _ in lived(book, clock, charges, moments_of())))
@@ -142,7 +142,7 @@ def test_what_was_spent_before_counts_and_a_month_that_is_past_is_the_present() 
     policy, clock = policy_of("months"), Calendar()
     clock.now = datetime(2027, 5, 20, tzinfo=UTC)
     with opened(policy, clock) as book:
-        book.reserve([charge_of(COUNT, policy, "ada")])
+        book.reserve([query_charge(COUNT, policy, "ada")])
         found = year_of(book, policy, [COUNT], start=date(2027, 5, 1), months=2)
     # May has 0.2 of 0.5 left, June all of it.
     assert [bool(month.refused) for month in found.months] == [True, False]
@@ -156,7 +156,7 @@ def test_no_month_that_is_past_can_be_planned() -> None:
         clock.now = datetime(2027, 5, 20, tzinfo=UTC)
         for spent in (False, True):
             if spent:
-                book.reserve([charge_of(COUNT, policy, "ada")])
+                book.reserve([query_charge(COUNT, policy, "ada")])
             with pytest.raises(
                 InvalidParameter, match=r"`start` must be .* 2027-05, or later\. Got 2027-04\."
             ):
@@ -173,7 +173,7 @@ def test_batches_out_of_order_are_answered_as_reserve_would() -> None:
     """No entry is before the one that it follows: by a clock that lags a little it is of the period that has
     begun."""
     policy, clock = policy_of("months"), Calendar()
-    charges = [charge_of(COUNT, policy, "ada")]
+    charges = [query_charge(COUNT, policy, "ada")]
     begun = [datetime(2027, month, 1, 0, 0, 10, tzinfo=UTC) for month in (2, 3, 4)]
     moments = [moment for first in begun for moment in (first, first - timedelta(seconds=20))]
     with opened(policy, clock) as book:

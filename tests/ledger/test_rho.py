@@ -16,7 +16,7 @@ from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Slot, SlotPlan, Spend
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import rho_of_pure
-from leakcap.ledger.measured import covered, event_text, guarantee, rho_of
+from leakcap.ledger.measured import charge_covers, event_text, guarantee, rho_of
 from leakcap.numeric import float_up
 from leakcap.release import PrivateTable
 from leakcap.release.planning.price import event_of, price_of
@@ -97,9 +97,9 @@ def test_every_statistic_says_its_rho_and_its_event_proves_it(relation: str, noi
             price, event = price_of(plan), event_of(plan)
             ticks = price.spend.ticks(None)
             assert guarantee(event).rho == pytest.approx(Fraction(price.rho), rel=1e-9)
-            assert covered(event, ticks)
+            assert charge_covers(event, ticks)
             assert ticks.rho is not None
-            assert not covered(event, ticks._replace(rho=ticks.rho * 99 // 100))
+            assert not charge_covers(event, ticks._replace(rho=ticks.rho * 99 // 100))
             if noise == "laplace":
                 assert price.rho <= rho_of_pure(0.5)
             tried += 1

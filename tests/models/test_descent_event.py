@@ -15,7 +15,7 @@ from leakcap.accounting import PrivacyLoss, SampledSteps
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.measured import covered, event_text, guarantee
+from leakcap.ledger.measured import charge_covers, event_text, guarantee
 from leakcap.mechanism import Gaussian
 from leakcap.models import PrivateGradientDescent
 from leakcap.models.curve import RenyiCurve
@@ -56,7 +56,7 @@ def test_the_event_proves_what_is_charged(rate: Fraction, replace: bool) -> None
     spend = charged(rate, replace).spend
     ticks, found = spend.ticks(None), guarantee(spend.event)
     assert found.epsilon is None
-    assert covered(spend.event, ticks)
+    assert charge_covers(spend.event, ticks)
     # Beside δ no odds pass e^ε, so ρ is that of the smaller of curve and ε: far below what noise alone says.
     noise_alone = 4 / (2 * 3.0**2) * (4 if replace else 1)
     assert 0 < spend.rho <= min(noise_alone * (1 + 1e-8), spend.epsilon)
@@ -88,7 +88,7 @@ def test_the_event_proves_what_is_charged(rate: Fraction, replace: bool) -> None
             for i in range(len(ORDERS))
         ),
     ):
-        assert not covered(spend.event, wrong)
+        assert not charge_covers(spend.event, wrong)
 
 
 def test_the_epsilon_is_the_exact_one_of_the_event() -> None:
@@ -111,8 +111,8 @@ def test_the_epsilon_is_the_exact_one_of_the_event() -> None:
         )
     enough = int(exact * 10**12)
     ticks = spend.ticks(None)
-    assert covered(spend.event, ticks._replace(epsilon=enough + enough // 10**8))
-    assert not covered(spend.event, ticks._replace(epsilon=enough - enough // 10**6))
+    assert charge_covers(spend.event, ticks._replace(epsilon=enough + enough // 10**8))
+    assert not charge_covers(spend.event, ticks._replace(epsilon=enough - enough // 10**6))
 
 
 @pytest.mark.parametrize("what", ["epsilon", "curve"])
@@ -195,8 +195,8 @@ def test_a_charge_just_below_the_exact_loss_is_refused(noise: str, rate: str, st
     known = SampledSteps(Fraction(noise), Fraction(rate), steps)
     curve, enough = tuple(map(known.renyi, ORDERS)), known.epsilon(1e-5).upper
     loss = PrivacyLoss.of_mechanism(Gaussian(float(Fraction(noise)))).sampled(float(Fraction(rate))) ** steps
-    exact = loss.epsilon_both(1e-5, 1e-7).lower
-    assert covered(event, Spend(enough, 1e-5, curve=curve, event=event).ticks(None))
+    exact = loss.epsilon_both(1e-5, 1e-5).lower
+    assert charge_covers(event, Spend(enough, 1e-5, curve=curve, event=event).ticks(None))
     for little in (exact * (1 - 5e-5), 0.999 * enough):
-        assert loss.delta_both(little, 1e-7).lower > 1e-5
-        assert not covered(event, Spend(little, 1e-5, curve=curve, event=event).ticks(None))
+        assert loss.delta_both(little, 1e-4).lower > 1e-5
+        assert not charge_covers(event, Spend(little, 1e-5, curve=curve, event=event).ticks(None))

@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from leakcap.ledger.measured import covered
+from leakcap.ledger.measured import charge_covers
 from leakcap.models import RidgeRegression
 from leakcap.models.calibrate import exact_rho
 from leakcap.models.moments import Moments
@@ -58,6 +58,6 @@ def test_noise_and_charges_of_regressions(epsilon: float, replace: bool) -> None
         event, ticks = json.loads(spend.event), spend.ticks(None)
         assert event["name"] == "GaussianDpEvent"
         assert float(Fraction(event["noise_multiplier"])) == pytest.approx(1 / math.sqrt(2 * rho), rel=1e-9)
-        assert covered(spend.event, ticks)
-        assert not covered(spend.event, ticks._replace(epsilon=(ticks.epsilon or 0) * 999 // 1000))
-        assert not covered(spend.event, ticks._replace(delta=(ticks.delta or 0) * 99 // 100))
+        assert charge_covers(spend.event, ticks)
+        assert not charge_covers(spend.event, ticks._replace(epsilon=(ticks.epsilon or 0) * 999 // 1000))
+        assert not charge_covers(spend.event, ticks._replace(delta=(ticks.delta or 0) * 99 // 100))

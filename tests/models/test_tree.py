@@ -49,14 +49,14 @@ def test_a_row_moves_the_counts_by_what_is_paid_for() -> None:
 
 
 def outcomes(rows: int, seed: int, share: Fraction) -> Any:
-    """Splits and leaves of 6,000 trees of one level, grown on so many equal rows and three others."""
+    """Splits and leaves of 2,000 trees of one level, grown on so many equal rows and three others."""
     plan = growth(epsilon=2, depth=1, bins=2)
     plan = replace(plan, level=plan.level * share, leaves=plan.leaves * share)
     source = SeededSource(seed)
     bins = np.array([[0, 0], [1, 1], [1, 0]] + [[1, 1]] * rows)
     codes = np.array([0, 1, 0] + [1] * rows)
     found = []
-    for _ in range(6_000):
+    for _ in range(2_000):
         (split,), counts = plan.grow(bins, codes, source)
         found.append([-1 if split is None else split.feature, *counts.ravel().tolist()])
     return np.array(found)
@@ -75,19 +75,19 @@ def proofs(share: Fraction) -> list[bool]:
     return [broken(*pair, 2.0) for one, other in events for pair in ((one, other), (other, one))]
 
 
-def test_neighbours_keep_epsilon_and_a_fifth_of_the_noise_does_not() -> None:
+def test_neighbours_keep_epsilon_and_a_third_of_the_noise_does_not() -> None:
     """ε = 2 for split and leaves together. False alarms: see `models.world.broken`."""
     assert not any(proofs(Fraction(1)))
-    assert any(proofs(Fraction(1, 5)))
+    assert any(proofs(Fraction(1, 3)))
 
 
 def test_the_noise_has_its_law() -> None:
     """No rows: leaves are noise alone, of a discrete Laplace law; half the scale is caught."""
     for scale, good in ((Fraction(4), True), (Fraction(2), False)):
-        plan = replace(growth(depth=0), leaves=scale)
+        plan = replace(growth(depth=0, classes=200), leaves=scale)
         empty = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
         source = SeededSource(33)
-        draws = np.concatenate([plan.grow(*empty, source)[1].ravel() for _ in range(10_000)])
+        draws = np.concatenate([plan.grow(*empty, source)[1].ravel() for _ in range(100)])
         decay = np.exp(-0.25)
         cells = np.arange(-20, 21)
         law = (1 - decay) / (1 + decay) * decay ** np.abs(cells)

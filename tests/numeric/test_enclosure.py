@@ -104,6 +104,38 @@ def test_signs() -> None:
     assert wide.or_more(digits.of(1)).ends() == (1.0, 3.0)
 
 
+def test_products_and_quotients_by_every_corner() -> None:
+    """Intervals of all signs against fractions: nothing that numbers of both can give lies outside, and the
+    ends are those of the corners, rounded to 28 digits.
+    """
+    ends = [Fraction(n, d) for n in (-7, -1, 0, 1, 5) for d in (1, 3)]
+    pairs = sorted({(low, high) for low in ends for high in ends if low <= high})
+    digits, seen = Digits(28), 0
+    for a, b in pairs:
+        x = Interval(digits.of(a).low, digits.of(b).high, digits)
+        for e, f in pairs:
+            y = Interval(digits.of(e).low, digits.of(f).high, digits)
+            corners = [p * q for p in (a, b) for q in (e, f)]
+            found = [(x * y, min(corners), max(corners))]
+            if not e <= 0 <= f:
+                corners = [p / q for p in (a, b) for q in (e, f)]
+                found.append((x / y, min(corners), max(corners)))
+            for interval, low, high in found:
+                here, there = Fraction(interval.low), Fraction(interval.high)
+                assert here <= low <= high <= there
+                assert low - here <= abs(low) * Fraction(4, 10**27)
+                assert there - high <= abs(high) * Fraction(4, 10**27)
+                seen += 1
+    assert seen == len(pairs) * (len(pairs) + sum(not e <= 0 <= f for e, f in pairs))
+
+
+def test_integers_of_any_length_are_enclosed() -> None:
+    for value in (10**27, 10**28 - 1, 10**28, 10**28 + 1, 3**60, -(10**28) - 1, -(3**60), True, 0):
+        found = Digits(28).of(value)
+        assert Fraction(found.low) <= value <= Fraction(found.high)
+        assert (found.low == found.high) == (len(str(abs(value)).rstrip("0")) <= 28)
+
+
 def test_pi_and_fractions() -> None:
     with flint.ctx.workprec(400):
         low, high = enclose(pi)

@@ -157,7 +157,7 @@ def deltas(full: bool) -> Iterator[Case]:
     "leakcap.accounting.loss.PrivacyLoss.epsilon",
     "leakcap.accounting.loss.PrivacyLoss.epsilon_both",
     "leakcap.accounting.loss.PrivacyLoss.epsilon_by_grid",
-    "leakcap.accounting.routes.least_epsilon",
+    "leakcap.accounting.routes.epsilon_at",
     "leakcap.accounting.routes.epsilon_on_grid",
     "leakcap.accounting.inverse.inverse",
 )

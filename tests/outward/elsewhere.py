@@ -75,7 +75,7 @@ ELSEWHERE = {
     "leakcap.mechanism.additive.AdditiveNoise.tells": _TELLS,
     "leakcap.mechanism.discrete_gaussian.DiscreteGaussian.tells": _TELLS,
     "leakcap.mechanism.geometric.TwoSidedGeometric.tells": _TELLS,
-    "leakcap.mechanism.orders.bracket": (
+    "leakcap.mechanism.orders.best_of": (
         "tests/laws/test_mechanism_laws.py::test_radii_lie_above_those_of_a_few_secrets_seen_through_cells"
     ),
     "leakcap.release.measurements.one_hot.one_hot_capacity": (

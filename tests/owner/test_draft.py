@@ -32,11 +32,13 @@ def table(path: Path, seed: int, rows: int) -> None:
     source = random.Random(seed)
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t ({SCHEMA})")
+        drawn = []
         for _ in range(rows):
             n = source.randint(1, 60)
             alive = source.choice(["true", "false"])
-            values = ROW.format(n, n, n / 7, n, alive, chr(64 + n % 30), n % 50, n, n, n)
-            connection.execute(f"INSERT INTO t VALUES ({values})")
+            drawn.append(f"({ROW.format(n, n, n / 7, n, alive, chr(64 + n % 30), n % 50, n, n, n)})")
+        if drawn:
+            connection.execute(f"INSERT INTO t VALUES {', '.join(drawn)}")
         connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
 
 
@@ -288,3 +290,10 @@ def test_one_open_question_is_one(tmp_path: Path) -> None:
     assert leakcap("init", *words, "--output", "p.toml", cwd=tmp_path).returncode == 0
     done = leakcap("check", "t.csv", "--policy", "p.toml", "--show", cwd=tmp_path)
     assert "note: `p.toml`: 1 of its questions is open, marked TODO.\n" in done.stdout
+
+
+def test_whole_numbers_are_drafted_as_such_by_the_type_of_their_column() -> None:
+    types = {"age": "INTEGER", "stay": "DOUBLE", "beds": "USMALLINT", "day": "BIGINT"}
+    bounds = {"age": (0.0, 120.0), "stay": (0.0, 30.0), "beds": (0.0, 9.5), "day": (0.0, 366.0)}
+    policy = load_policy(tomllib.loads(draft(types, PublicAnswers("d", bounds=dict(bounds)))))
+    assert {name for name, known in policy.columns.items() if known.whole} == {"age", "day"}

@@ -70,6 +70,12 @@ def quantile(c: Columns, rank: float) -> float:
     return float(np.quantile(c["x"], rank, method="inverted_cdf"))
 
 
+def least_rows(c: Columns) -> list[float]:
+    """The first fifth of people by their rows of one kind, among those who have one."""
+    _, rows = np.unique(c["id"][c["k"] == 1], return_counts=True)
+    return [float(np.quantile(rows, 0.2, method="inverted_cdf"))]
+
+
 def moments(c: Columns) -> list[float]:
     matrix = np.cov(np.array([c["x"], c["y"]]), bias=True)
     return [matrix[0, 0], matrix[0, 1], matrix[1, 1]]
@@ -100,6 +106,10 @@ CASES: dict[str, list[Case]] = {
     "count": [Case({}, lambda c: [len(c["x"])], noises=(1,))],
     "distinct": [Case({}, lambda c: [len(set(c["id"].tolist()))], TWO, (1,))],
     "rows_cut": [Case({"up_to": 3}, lambda c: [len(c["id"]) / 2] * 2, ONE, (1, 1))],
+    "rows_per_person": [
+        Case({"up_to": 9}, lambda c: [2], ONE),
+        Case({"up_to": 9, "quantiles": (0.2,), "where": "k = 1"}, least_rows, ONE),
+    ],
     "histogram": [Case({"column": "x", "bins": 8}, bins, noises=(1,) * 8)],
     "contingency": [Case({"columns": ("d", "k")}, crossed, noises=(*(1,) * 6, 2, 2, 2, 3, 3, 6))],
     "cumulative": [Case({"column": "x", "bins": 8}, lambda c: bins(c).cumsum(), noises=tuple(range(1, 9)))],
@@ -169,6 +179,8 @@ WIDER: dict[tuple[str, int, str | None], Wider] = {
     ("median", 0, "large epsilon"): Wider(1.0, 40.0, FINE),
     ("quantiles", 0, None): Wider(1.0, 5.3, WORST),
     ("interquartile_range", 0, None): Wider(1.0, 9.6, WORST),
+    ("rows_per_person", 0, None): Wider(1.0, math.inf, "the value is always two: no width is the least"),
+    ("rows_per_person", 1, None): Wider(1.0, math.inf, "the value is nearly always one, for the same reason"),
     ("bounds", 0, None): Wider(1.0, math.inf, "one-sided: from an end to the end of the grid, by design"),
 }
 """By statistic, place of its case and setting, or for all settings, as the slow tests measured them."""
@@ -250,7 +262,7 @@ def faults(name: str, place: int, where: str, runs: int, shrink: float = 1.0) ->
             said.append(f"row {place}: {share:.4f} hold")
         if most < 1.0 and binom.sf(held - 1, runs, most) < ALARM:
             said.append(f"row {place}: {share:.4f} hold, more than {most:.4f}")
-        if not case.noises and width > limits.width * least + 1e-9:
+        if not case.noises and limits.width < math.inf and width > limits.width * least + 1e-9:
             said.append(f"row {place}: {width / least:.3f} of the least width, with {share:.4f} that hold")
     return said
 
@@ -258,7 +270,7 @@ def faults(name: str, place: int, where: str, runs: int, shrink: float = 1.0) ->
 WALKED = [
     (name, place, where) for name, cases in CASES.items() for place in range(len(cases)) for where in SETTINGS
 ]
-CHOSEN = ("median", "quantiles", "interquartile_range", "bounds")
+CHOSEN = ("rows_per_person", "median", "quantiles", "interquartile_range", "bounds")
 
 
 def runs_of(name: str, runs: int) -> int:

@@ -16,7 +16,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, preview
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.statistics import statistics
-from leakcap.report.records import PlanRecord, ReleaseRecord
+from leakcap.report.records import PreviewRecord, ReleaseRecord
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.render.sheet import values_text
@@ -61,7 +61,11 @@ def test_what_says_the_table_uses_all_rows_and_what_may_be_cut_says_so() -> None
             assert covers == "rows kept", fields
         said.setdefault(fields["statistic"], set()).add(covers)
     assert said.keys() == statistics().keys()
-    assert {name for name, found in said.items() if "table" in found} == {"distinct", "rows_cut"}
+    assert {name for name, found in said.items() if "table" in found} == {
+        "distinct",
+        "rows_cut",
+        "rows_per_person",
+    }
 
 
 def test_where_a_row_is_the_unit_nothing_is_cut() -> None:
@@ -73,7 +77,7 @@ def test_where_a_row_is_the_unit_nothing_is_cut() -> None:
         assert (plan.coverage.covers, plan.coverage.about) == ("table", "")
 
 
-def told(policy: Any) -> tuple[list[Any], ReleaseRecord, PlanRecord]:
+def told(policy: Any) -> tuple[list[Any], ReleaseRecord, PreviewRecord]:
     """Two releases, and the records of them and of their plan."""
     queries = [
         Query(name="rows", statistic="count", epsilon=1.0),
@@ -84,7 +88,7 @@ def told(policy: Any) -> tuple[list[Any], ReleaseRecord, PlanRecord]:
     releases = private.release(queries)
     record = ReleaseRecord.of(policy, releases, private.statement(), private.budget())
     assert [one.coverage for one in private.release(queries)] == [one.coverage for one in releases]
-    return releases, record, PlanRecord.of(policy, preview(queries, policy=policy))
+    return releases, record, PreviewRecord.of(policy, preview(queries, policy=policy))
 
 
 def shown(policy: Any) -> dict[str, str]:
@@ -125,7 +129,7 @@ def test_every_rendering_says_which_figure_its_intervals_hold(unit: Any) -> None
             assert "at most 2 of each id, in at most 1 group: the 95 %" in text, name
 
 
-def told_of_rows(policy: Any) -> tuple[list[Any], ReleaseRecord, PlanRecord]:
+def told_of_rows(policy: Any) -> tuple[list[Any], ReleaseRecord, PreviewRecord]:
     """The same where a row is the unit: nothing is cut, and no rendering speaks of it."""
     query = Query(name="rows", statistic="count", epsilon=1.0)
     private = PrivateTable(table(ROWS), policy=policy, ledger="sqlite://", source=SeededSource(1))
@@ -134,7 +138,7 @@ def told_of_rows(policy: Any) -> tuple[list[Any], ReleaseRecord, PlanRecord]:
     text = render_html(page_of(record, "reviewer")) + str(releases[0])
     assert "rows kept" not in text
     assert "the table itself gives" in text
-    return releases, record, PlanRecord.of(policy, preview([query], policy=policy))
+    return releases, record, PreviewRecord.of(policy, preview([query], policy=policy))
 
 
 def test_a_sheet_says_it_line_by_line() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+import math
 import tomllib
 from typing import Any
 
 import pyarrow
 import pytest
 
-from engines.words import COLUMNS, DERIVED, POLICY
+from engines.words import COLUMNS, COMPUTED, DERIVED, POLICY
 from leakcap.errors import InvalidPolicy, InvalidQuery
 from leakcap.release import PrivateTable, attach, load_policy, query_from
 from leakcap.release.asking.budget import divided
@@ -20,6 +21,7 @@ from leakcap.release.dummy import dummy_engine
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.planning.plan import plan_query, used_columns
+from leakcap.release.planning.statements import select_of
 from leakcap.report.words.promises import policy_rows
 from release.world import answers, exact, planned, policy_of
 
@@ -40,13 +42,63 @@ FIRST_POLICY: dict[str, Any] = tomllib.loads(FIRST)
 
 BAD: dict[str, str] = {
     'x = { from = "nobody", cuts = [1] }': "`columns.x` is from `nobody`, which is no column",
-    'x = { from = "band", prefix = 1, keys = ["u"] }': "`columns.x` is from `band`, which is derived itself",
-    'x = { from = "x", cuts = [1] }': "`columns.x` is from `x`, which is derived itself",
-    'x = { from = "age" }': "takes one of `cuts`, `truncate`, `part`, `prefix`, `groups`, `compare`",
+    'x = { from = "band", prefix = 1, keys = ["u"] }': "needs text that is stored, or a `prefix` of it",
+    'x = { from = "x", cuts = [1] }': "`columns.x` follows from itself: `x` from `x`",
+    "x = { from = 'y', cuts = [1] }\ny = { from = 'z', cuts = [1] }\n"
+    "z = { from = ['x', 'y'], compute = '+' }": (
+        "`columns.x` follows from itself: `x` from `y` from `z` from `x`"
+    ),
+    "x0 = { from = ['age', 1], compute = '+' }\n"
+    + "\n".join(
+        f"x{n + 1} = {{ from = ['x{n}', 1], compute = '+' }}" for n in range(10)
+    ): "more than 10 columns away",
+    "\n".join(f"x{n} = {{ from = 'x{n + 1}', cuts = [1] }}" for n in range(3000))
+    + "\nx3000 = { from = 'age', cuts = [1] }": "more than 10 columns away",
+    'x = { from = "age" }': "takes one of `cuts`, `truncate`, `part`, `prefix`, `groups`, `compare`, `comp",
+    'x = { from = "band", truncate = "month" }': "needs a column with dates as `bounds`",
+    'x = { from = "band", cuts = [1] }': "needs `bounds` of the same kind",
+    'x = { from = "band", groups = { old = ["over 65"] } }': "name `over 65`, which is no key of `band`",
+    "x = { from = 'admitted', truncate = 'month' }\ny = { from = 'admitted', truncate = 'year' }\n"
+    "z = { from = ['x', 'y'], compare = '=' }": "compares columns of two kinds",
+    'x = { from = ["band", "icd"], compare = "=" }': "compares columns of two kinds",
+    "x = { from = 'icd', groups = { a = ['C'], b = ['D'] } }\nz = { from = ['x', 'x'], compare = '<' }": (
+        "compares groups, which have no order, by order"
+    ),
+    'x = { from = ["age", 2], compute = "*", bounds = [0, 9], type = "integer" }': "need not be whole",
+    'x = { from = "icd", keys = [1] }': "must be of the kind of `icd`",
+    'x = { from = "age", keys = ["1"] }': "must be of the kind of `age`",
+    'x = { from = "age", keys = "private" }': "must be of the kind of `age`",
+    'x = { from = "band", keys = ["under 65"] }': "needs a column that is stored",
+    'x = { from = ["icd", "icd"], keys = ["a"] }': "takes one of `cuts`",
+    'x = { from = "age", compute = "+" }': "`compare` and `compute` take two",
+    'x = { from = [1, 2], compute = "+" }': "`from` is the name of a column",
+    'x = { from = ["age", 1, 2], compute = "+" }': "`from` is the name of a column",
+    'x = { from = ["age", true], compute = "+" }': "`from` is the name of a column",
+    'x = { from = ["age", nan], compute = "+" }': "must be 0, or of size 1e-90 to 1e+90",
+    'x = { from = ["age", 1], compute = "%" }': "'/'",
+    'x = { from = ["age", 1], compare = "<" }': "a number stands in a condition",
+    'x = { from = ["age", "icd"], compute = "+" }': "no numbers as `bounds`. Give it such `bounds`",
+    'x = { from = ["age", "band"], compute = "+" }': "computes with `band`, which has no numbers as `bounds`",
+    'x = { from = ["admitted", 1], compute = "+" }': "Only the days between two dates can be computed",
+    'x = { from = ["admitted", "seen"], compute = "+" }': "Only the days between two dates can be computed",
+    'x = { from = ["age", 0], compute = "/" }': "divides by what may be 0",
+    'x = { from = [1, "age"], compute = "/" }': "divides by what may be 0",
+    "w = { bounds = [1e-91, 1.0] }\nx = { from = ['age', 'w'], compute = '/' }": "closer to 0 than 1e-90",
+    'x = { from = ["age", 1e91], compute = "*" }': "must be 0, or of size 1e-90 to 1e+90",
+    'x = { from = ["age", 1e-91], compute = "+" }': "must be 0, or of size 1e-90 to 1e+90",
+    'x = { from = ["age", 1e89], compute = "*" }': "must lie within ±1e+90",
+    'x = { from = ["age", 1e30], compute = "+" }': "the same number in every row",
+    'x = { from = ["age", 0], compute = "*" }': "the same number in every row. Leave it out.",
+    'x = { from = ["age", 2], compute = "*", bounds = [0, 241] }': "must lie within those that follow",
+    'x = { from = ["age", 2], compute = "*", bounds = [9, 1] }': "low < high",
+    'x = { from = ["age", 2], compute = "*", fill = 241.0 }': "must lie within its bounds, [0, 240]",
+    'x = { from = ["age", 2], compute = "*", bounds = [0, 9], fill = 10.0 }': "must lie within `bounds`",
+    'x = { from = ["age", 2], compute = "*", keys = ["a"] }': "what is computed has no `keys`",
+    'x = { from = ["age", 2], compute = "*", keys = "private" }': "follow from what it is `from`",
     'x = { from = "age", cuts = [1], part = "year" }': "takes one of `cuts`",
     "x = { cuts = [1] }": "`cuts` needs `from`",
-    'x = { from = ["age", "age"], cuts = [1] }': "`compare` takes two columns",
-    'x = { from = "age", compare = "<" }': "`compare` takes two columns",
+    'x = { from = ["age", "age"], cuts = [1] }': "`compare` and `compute` take two",
+    'x = { from = "age", compare = "<" }': "`compare` and `compute` take two",
     'x = { from = ["age"], compare = "<" }': "`from` is the name of a column",
     'x = { from = ["age", "admitted"], compare = "<" }': "compares columns of two kinds",
     'x = { from = "age", cuts = [65, 18] }': "`cuts` must rise",
@@ -65,7 +117,7 @@ BAD: dict[str, str] = {
     'x = { from = "admitted", truncate = "moon" }': "'month'",
     'x = { from = "admitted", part = "week" }': "'weekday'",
     'x = { from = "admitted", part = "month", keys = [1] }': "follow from what it is `from`",
-    'x = { from = "icd", prefix = 0, keys = ["a"] }': "greater than or equal to 1",
+    'x = { from = "icd", prefix = 0, keys = ["a"] }': "must be at least 1",
     'x = { from = "icd", prefix = 1, keys = ["C5"] }': "must have 1 characters at most",
     'x = { from = "icd", prefix = 1 }': 'a `prefix` needs `keys`, or `keys = "private"`, or `groups`',
     'x = { from = "ward", prefix = 1, keys = ["1"] }': "needs a column with text keys",
@@ -169,6 +221,169 @@ def test_no_neighbour_moves_an_answer_by_more_than_is_priced() -> None:
     assert tested == 2 * 4**3
 
 
+NUMBERS = [None, 5.0, math.inf, -math.inf, math.nan, 1e-200, -0.0, 1e308]
+
+
+def test_no_neighbour_moves_what_is_computed_by_more_than_is_priced() -> None:
+    """Every pair of odd numbers, in every operation, with the rows of a person limited and not."""
+    tested = 0
+    for unit in ("row", {"id": "id", "max_rows": 1}):
+        policy = policy_of(
+            unit=unit,
+            columns={
+                "x": {"bounds": [-2.0, 10.0]},
+                "y": {"bounds": [0.5, 3.0]},
+                **{f"c{place}": {"from": ["x", "y"], "compute": sign} for place, sign in enumerate("+-*/")},
+                "deep": {"from": ["c0", "c3"], "compute": "*", "bounds": [-1.0, 7.0]},
+            },
+        )
+        for name in ("c0", "c1", "c2", "c3", "deep"):
+            plan = planned(policy, statistic="sum", column=name)
+            most = plan.parts[0].contribution.sensitivity(replace=False)
+            schema = pyarrow.schema({"id": pyarrow.int64(), "x": pyarrow.float64(), "y": pyarrow.float64()})
+            for x, y in itertools.product(NUMBERS, repeat=2):
+                rows = [{"id": 2, "x": 1.0, "y": 1.0}, {"id": 1, "x": x, "y": y}]
+                rows += [{"id": 1, "x": y, "y": x}] if unit != "row" else []
+                one, other = (
+                    answers(plan, pyarrow.Table.from_pylist(kept, schema))[0] for kept in (rows, rows[:1])
+                )
+                assert abs(one[0] - other[0]) <= most
+                tested += 1
+    assert tested == 2 * 5 * len(NUMBERS) ** 2
+
+
+def test_what_is_named_twice_at_each_step_is_worked_out_once() -> None:
+    """Ten doublings: 1,024 ways down to the one stored column."""
+    doubled = {f"c{n + 1}": {"from": [f"c{n}", f"c{n}"], "compute": "+"} for n in range(9)}
+    columns = {"c0": {"from": ["x", "x"], "compute": "+"}, **doubled, "x": {"bounds": [0.0, 10.0]}}
+    plan = planned(policy_of(columns=columns), statistic="sum", column="c9", where="c9 > 0")
+    assert plan.grid is not None
+    assert used_columns(plan) == ("c9",)
+    assert not every_content_occurs(plan, plan.parts[0])
+    engine = attach(pyarrow.table({"x": [1.0, 2.0]}))
+    statement = engine.write(select_of([plan]))
+    assert len(statement.text) < 10_000
+    assert [plan.grid.value(one) for one in exact(plan, engine)[0]] == [3.0 * 2**10]
+
+
+def test_what_is_computed_from_whole_numbers_is_whole() -> None:
+    """Its median is a whole number; what is divided, or is from other numbers, need not be."""
+    whole = {name for name in COMPUTED if POLICY.columns[name].whole}
+    assert whole == {"nights", "t_nights", "z_nights", "b_nights", "years", "half_years"}
+    columns = {
+        "n": {"bounds": [0, 2**53], "type": "integer"},
+        "more": {"from": ["n", 2], "compute": "*"},
+        "less": {"from": ["n", 1], "compute": "-"},
+        "part": {"from": ["n", 2], "compute": "*", "bounds": [0.5, 8.5]},
+    }
+    policy = policy_of(columns=columns)
+    # Beyond 2⁵³ doubles leave whole numbers out.
+    assert [policy.columns[name].whole for name in columns] == [True, False, True, False]
+    assert load_policy(json.loads(policy.text())).fingerprint() == policy.fingerprint()
+
+
+def test_keys_may_be_public_for_one_answer_and_private_for_another() -> None:
+    """The rows are the same: those of unlisted keys are in no group of the public ones."""
+    policy = policy_of(
+        caps={"epsilon": 1e6, "delta": 1e-6},
+        columns={
+            "ward": {"keys": "private"},
+            "wards": {"from": "ward", "keys": ["north", "south"]},
+            "town": {"keys": ["A", "B"]},
+            "towns": {"from": "town", "keys": "private"},
+            "n": {"keys": [1, 2]},
+            "ns": {"from": "n", "keys": "private", "type": "integer"},
+        },
+    )
+    wards = ["north"] * 30 + ["west"] * 20 + [None]
+    data = pyarrow.table({"ward": wards, "town": ["A"] * 40 + ["C"] * 11, "n": [1] * 25 + [3] * 26})
+    engine = attach(data)
+    assert exact(planned(policy, statistic="count", by=("wards",)), engine) == [[30, 0]]
+    assert exact(planned(policy, statistic="count", where="wards IS NULL"), engine) == [[1]]
+    assert load_policy(json.loads(policy.text())).fingerprint() == policy.fingerprint()
+    table = PrivateTable(data, policy=policy, ledger="sqlite://")
+    for column, keys in (("ward", ["north", "west"]), ("towns", ["A", "C"]), ("ns", [1, 3])):
+        told = table.count(by=column, epsilon=100.0, delta=1e-7)
+        assert [row.keys[column] for row in told.rows] == keys
+    with pytest.raises(InvalidQuery, match="not a key of `wards`"):
+        planned(policy, statistic="count", where="wards = 'west'")
+    assert dict(policy_rows(policy))["wards"] == "ward, one of north, south"
+
+
+def test_computed_columns_go_where_numbers_go() -> None:
+    """Means, quantiles, regressions, joins and people's own caps read them like stored numbers."""
+    policy = load_policy(
+        {
+            "dataset": "stays",
+            "neighbours": "add-remove-one",
+            "unit": {"id": "id", "max_rows": 2},
+            "caps": {"epsilon": 1e6},
+            "columns": {
+                "left": {"bounds": [datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)]},
+                "came": {"bounds": [datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)]},
+                "rate": {"bounds": [0.0, 100.0]},
+                "nights": {"from": ["left", "came"], "compute": "-", "bounds": [0, 50]},
+                "cost": {"from": ["nights", "rate"], "compute": "*"},
+                "long": {"from": "nights", "cuts": [3], "keys": ["short", "long"]},
+            },
+            "tables": {
+                "people": {
+                    "id": "id",
+                    "columns": {
+                        "net": {"bounds": [0.0, 10.0]},
+                        "tax": {"from": ["net", 0.5], "compute": "*"},
+                    },
+                }
+            },
+        }
+    )
+    days = [datetime.date(2024, 2, 27), datetime.date(2024, 3, 1)]
+    data = pyarrow.table(
+        {
+            "id": [1, 1, 2, 3],
+            "came": [days[0]] * 4,
+            "left": [days[1], days[0], days[1], None],
+            "rate": [10.0] * 4,
+        }
+    )
+    people = pyarrow.table({"id": [1, 2], "net": [4.0, 6.0]})
+    table = PrivateTable(data, policy=policy, ledger="sqlite://", tables={"people": people})
+    # Noise of a scale of 0.1 at most: it is off by 5 once in e⁵⁰.
+    assert abs(table.sum("cost", epsilon=1e5).rows[0].value - 60) < 5
+    assert abs(table.mean("nights", where="cost > 0", epsilon=1e5).rows[0].value - 3) < 0.5
+    counts = table.count(by="long", where="nights IS NOT NULL", epsilon=1e3)
+    assert [round(row.value) for row in counts.rows] == [1, 2]
+    assert (
+        abs(table.sql("SELECT SUM(cost) FROM stays WHERE nights >= 3", epsilon=1e5)[0].rows[0].value - 60) < 5
+    )
+    taxed = {"name": "q", "statistic": "sum", "column": "people.tax", "join": ("people",), "epsilon": 1.0}
+    asked = plan_query(query_from(taxed), policy)
+    assert asked.grid is not None
+    engine = attach(data, tables={"people": people})
+    check_schema(engine.columns(), used_columns(asked), asked.policy, tables=("people",))
+    assert [asked.grid.value(one) for one in exact(asked, engine)[0]] == [7.0]
+
+
+def test_a_column_of_the_table_with_the_name_of_a_derived_one_is_not_read() -> None:
+    policy = policy_of(
+        columns={
+            "x": {"bounds": [0.0, 10.0]},
+            "Twice": {"from": ["x", 2.0], "compute": "*"},
+            "more": {"from": ["Twice", "Twice"], "compute": "+"},
+        },
+    )
+    data = pyarrow.table({"x": [1.0, 3.0], "twice": ["a", "b"], "more": [7, 7]})
+    pandas = pytest.importorskip("pandas")
+    for engine in (
+        attach(data),
+        attach(data.to_pandas()),
+        attach(pandas.DataFrame(data.to_pydict(), dtype=object)),
+    ):
+        asked = planned(policy, statistic="sum", column="more", where="Twice > 1")
+        assert asked.grid is not None
+        assert [asked.grid.value(one) for one in exact(asked, engine)[0]] == [16.0]
+
+
 def test_a_derived_column_of_a_joined_table() -> None:
     """Of one row for each person, chosen by the stored columns alone."""
     policy = load_policy(
@@ -221,7 +436,7 @@ def test_an_answer_is_recalled_and_a_dry_run_costs_nothing() -> None:
 
 def test_the_dummy_table_has_every_stored_column_and_no_other() -> None:
     engine = dummy_engine(POLICY)
-    assert set(engine.columns()) == set(COLUMNS) - set(DERIVED)
+    assert set(engine.columns()) == set(COLUMNS) - set(DERIVED) - set(COMPUTED)
     for name in ("t_month", "z_week", "d_of_weekday", "x_band"):
         counts = exact(planned(POLICY, statistic="count", by=(name,)), engine)[0]
         assert sum(counts) == 1_000, name
@@ -234,6 +449,11 @@ def test_a_report_says_what_each_column_is() -> None:
     assert rows["z_month"] == "the month of z"
     assert rows["s_chapter"] == "the group of the first 1 characters of s: Neoplasms, Odd"
     assert rows["d_until"] == "whether d <= e"
+    assert rows["x_tenth"] == "x * 0.10000000000000001, from 0.25 to 11.5"
+    assert (
+        rows["b"] == "from 2023-01-15 00:00:00 to 2025-02-10 00:00:00, by the clocks of Australia/Lord_Howe"
+    )
+    assert rows["nights"] == "e - d, from -757 to 757"
 
 
 def test_nothing_is_promised_of_a_condition_on_what_is_grouped() -> None:
@@ -282,7 +502,7 @@ def test_the_order_of_groups_is_a_part_of_the_policy() -> None:
         assert counted == {"Neo": 7, "Inj": 2}
 
 
-@pytest.mark.parametrize("name", ["", *DERIVED])
+@pytest.mark.parametrize("name", ["", *DERIVED, *COMPUTED])
 def test_a_policy_s_text_is_the_policy(name: str) -> None:
     """Its names are sorted, and its keys stand in their order: a text that is read again has the same."""
     policy = POLICY if name else load_policy(FIRST_POLICY)
@@ -290,6 +510,7 @@ def test_a_policy_s_text_is_the_policy(name: str) -> None:
     assert again.fingerprint() == policy.fingerprint()
     for column in [name] if name else policy.columns:
         assert again.columns[column].keys == policy.columns[column].keys
+        assert again.columns[column].bounds == policy.columns[column].bounds
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import shutil
 import subprocess
@@ -246,3 +247,54 @@ def test_a_ledger_for_looking_stays_one(tmp_path: Path) -> None:
     Ledger.open(url, dataset="d", policy="ab12cd34", caps=Caps(1.0)).close()
     with pytest.raises(LedgerError, match="opened for reading"):
         pickle.loads(pickle.dumps(Ledger.read(url))).reserve([Charge("q", "t", Spend(epsilon=0.1))])
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["its own", "one that was given"])
+def test_a_worker_that_closes_its_table_leaves_no_log(given: bool, tmp_path: Path) -> None:
+    """What the copy opened it closes: the file alone has all that was spent."""
+    path, policy = tmp_path / "l.db", policy_of()
+    held = PrivateTable(arrow(), policy=policy, ledger=path)
+    table = PrivateTable(arrow(), policy=policy, ledger=held.ledger) if given else held
+    told = pickle.dumps(table)
+    held.close()
+    with pickle.loads(told) as copied:
+        copied.count(epsilon=SPENT)
+    assert [one.name for one in tmp_path.iterdir()] == ["l.db"]
+    shutil.copy(path, tmp_path / "copy.db")
+    with Ledger.read(f"sqlite:///{tmp_path / 'copy.db'}") as alone:
+        assert alone.totals().epsilon == SPENT
+
+
+def test_a_copy_that_cannot_be_opened_leaves_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    given = in_parquet(tmp_path)
+    with PrivateTable(**given, policy=policy_of(), ledger=folder / "l.db") as table:
+        table.count(epsilon=SPENT)
+        told = pickle.dumps(table)
+    Path(given["data"]).unlink()
+    with pytest.raises(DataError, match="no file"):
+        pickle.loads(told)
+    assert [one.name for one in folder.iterdir()] == ["l.db"]
+
+
+def test_a_shallow_copy_leaves_a_ledger_in_memory_to_its_original() -> None:
+    table = PrivateTable(arrow(), policy=policy_of(), ledger="sqlite://")
+    copy.copy(table).close()
+    table.count(epsilon=SPENT)
+    assert table.ledger.totals().epsilon == SPENT
+
+
+def test_a_ledger_in_memory_that_was_closed_says_so(tmp_path: Path) -> None:
+    """A file is opened again by whoever asks again."""
+    table = PrivateTable(arrow(), policy=policy_of(), ledger="sqlite://")
+    table.close()
+    with pytest.raises(LedgerError, match="`sqlite://` was in memory and was closed: it is gone"):
+        table.count(epsilon=SPENT)
+    with pytest.raises(LedgerError, match="was closed"):
+        table.budget()
+    table = PrivateTable(arrow(), policy=policy_of(), ledger=tmp_path / "l.db")
+    table.close()
+    table.count(epsilon=SPENT)
+    table.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["l.db"]

@@ -22,9 +22,9 @@ from leakcap.release import PrivateTable, dry_run, load_policy, preview, query_f
 from leakcap.release.measurements.quantiles import (
     QuantileMeasurement,
     chosen_bins,
+    quantile_answers,
     rank_error,
     ranks_of,
-    readings,
     shift_for,
 )
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
@@ -56,9 +56,11 @@ OTHERS: list[list[dict[str, Any]]] = [
 
 
 @functools.cache
-def law(gaps: tuple[Fraction, ...], scale: Fraction) -> Law:
-    """Permute-and-flip by its definition: every order of the candidates, heads with e^(−gap/2·scale)."""
-    chance = [math.exp(-float(gap / (2 * scale))) for gap in gaps]
+def law(gaps: tuple[int, ...], unit: Fraction) -> Law:
+    """Permute-and-flip by its definition: every order of the candidates, heads with e^(−gap/2·scale), where
+    `unit` is what one of the gap is of the scale.
+    """
+    chance = [math.exp(-float(gap * unit / 2)) for gap in gaps]
     total = [0.0] * len(gaps)
     orders = list(itertools.permutations(range(len(gaps))))
     for order in orders:
@@ -74,39 +76,36 @@ def laws(plan: Plan, rows: list[dict[str, Any]], *, wrong: int = 1) -> list[Law]
     found, bins = [], len(plan.cells.axes[-1].labels)
     for part, counts in zip(plan.parts, answers(plan, arrow(rows)), strict=True):
         assert isinstance(part, QuantileMeasurement)
-        q, unit = Fraction(part.numerator, part.denominator), part.denominator
         for group in range(0, len(counts), bins):
-            own = counts[group : group + bins]
-            target = q * sum(own) + Fraction(part.shift, unit)
-            gaps = []
-            for index in range(bins):
-                start = -math.inf if index == 0 else sum(own[:index])
-                end = math.inf if index == bins - 1 else sum(own[: index + 1])
-                gaps.append(Fraction(max(0, start - target, target - end)))
-            found.append(law(tuple(gaps), part.scale / unit / wrong))
+            # In units of one over the rank's denominator all of it is whole.
+            own = [part.denominator * count for count in counts[group : group + bins]]
+            upto = [0, *itertools.accumulate(own)]
+            target = part.numerator * (upto[-1] // part.denominator) + part.shift
+            gaps = [max(0, start - target, target - end) for start, end in itertools.pairwise(upto)]
+            # No start is before the first bin's, and no end after the last one's.
+            gaps[0], gaps[-1] = max(0, target - upto[1]), max(0, upto[-2] - target)
+            found.append(law(tuple(gaps), wrong / part.scale))
     return found
 
 
-def loss(left: list[Law], right: list[Law]) -> float:
-    """The largest log-ratio over all outcomes of independent choices."""
-    return sum(
-        max(math.log(a / b) for a, b in zip(p, q, strict=True)) for p, q in zip(left, right, strict=True)
-    )
-
-
 def worst(policy: Any, query: dict[str, Any], most: int, *, wrong: int = 1) -> tuple[float, float]:
-    """Over small tables and all data of one unit: the loss between neighbours, and between any contents."""
+    """Over small tables and all data of one unit: the loss between neighbours, and between any contents.
+
+    The loss of two is the largest log-ratio over all outcomes of independent choices.
+    """
     plan = planned(policy, **query, column="x")
     contents = [[], *([row] for row in ROWS)]
     contents += [[a, b] for a, b in itertools.combinations_with_replacement(ROWS, 2)] if most > 1 else []
     neighbours = apart = 0.0
     for others in OTHERS:
         found = [laws(plan, [*others, *({**r, "id": 1} for r in rows)], wrong=wrong) for rows in contents]
-        absent = max(max(loss(found[0], other), loss(other, found[0])) for other in found[1:])
-        any_two = max(loss(a, b) for a, b in itertools.permutations(found[1:], 2))
+        logs = np.log(found)
+        losses = (logs[:, None] - logs).max(axis=-1).sum(axis=-1)
+        absent = max(losses[0].max(), losses[:, 0].max())
+        any_two = losses[1:, 1:].max()
         neighbours = max(neighbours, absent if policy.neighbours == "add-remove-one" else any_two)
         apart = max(apart, absent, any_two)
-    return neighbours, apart
+    return float(neighbours), float(apart)
 
 
 @pytest.mark.parametrize("query", SHAPES, ids=str)
@@ -150,8 +149,9 @@ def fit(scale: Fraction, rank: Fraction, shift: int, *, drawn: Fraction) -> floa
     target = rank * sum(COUNTS) + Fraction(shift, rank.denominator)
     upto = list(itertools.accumulate(COUNTS))
     starts, ends = [-math.inf, *upto[:-1]], [*upto[:-1], math.inf]
-    gaps = tuple(Fraction(max(0, s - target, target - e)) for s, e in zip(starts, ends, strict=True))
-    expected = np.array(law(gaps, scale / rank.denominator)) * len(picks)
+    gaps = [Fraction(max(0, s - target, target - e)) for s, e in zip(starts, ends, strict=True)]
+    whole = tuple(int(gap * rank.denominator) for gap in gaps)
+    expected = np.array(law(whole, 1 / scale)) * len(picks)
     return float(chisquare(np.bincount(picks, minlength=4), expected).pvalue)
 
 
@@ -339,7 +339,9 @@ def test_prices_previews_sql_and_dry_runs() -> None:
     assert not release.grouped
     assert release.text == "median of x in 256 bins"
     assert ranks_of("quantiles", (0.5,)) == ranks_of("median", None)
-    assert readings("interquartile_range", [0.0, 1.0, 2.0], [1, 1, 1, 0, 0, 0]) == [(0.0, (0.0, 0.0))]
+    assert quantile_answers("interquartile_range", [(0.0, 1.0), (1.0, 2.0)], [1, 1, 1, 0, 0, 0]) == [
+        (0.0, (0.0, 0.0))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from leakcap.cli.main import app
 from leakcap.errors import InvalidQuery
-from leakcap.ledger import Ledger
 from leakcap.release import load_queries
 
 POLICY = """
@@ -73,7 +72,7 @@ def test_a_budget_for_errors_and_for_the_least_total(folder: Path) -> None:
         ("budget = {}\n" + COUNT, "`epsilon`, or `rho`, of the budget is missing"),
         (
             "budget = { epsilon = 1.0 }\n" + COUNT + "weigth = 2\n",
-            "`weigth` of `query n` is not a known field",
+            "`weigth` of query `n` is not a known field",
         ),
     ],
 )
@@ -137,8 +136,7 @@ def test_answers_that_cannot_agree_are_refused_before_anything_is_paid(folder: P
     made = CliRunner().invoke(app, ["release", str(path), "--report", str(folder / "page.html")])
     assert isinstance(made.exception, InvalidQuery)
     assert "consistent" in str(made.exception)
-    with Ledger.read(f"sqlite:///{folder / 'l.db'}") as book:
-        assert book.entries() == []
+    assert not (folder / "l.db").exists()  # no ledger begins where there is nothing to spend
     for wrong in ('["all", "no"]', '["all"]', '["all", "all"]', '[["all", "s"], ["s", "all"]]'):
         with pytest.raises(InvalidQuery, match="consistent"):
             load_queries(file(folder, f"consistent = {wrong}\n" + HEAD + HOSPITAL + SUM + "epsilon = 0.1\n"))

@@ -29,6 +29,7 @@ OTHERS: list[dict[str, Any]] = [
     {"id": 900, "x": 4.0, "y": 4.0, "d": "a", "k": 1, "f": True},
     {"id": 901, "x": None, "y": None, "d": "c", "k": 9, "f": None},
 ]
+CUT = (("x", (-3.0, 0.0, 5.0, 10.0)),)
 UNGROUPED: list[dict[str, Any]] = [
     {"statistic": "count"},
     {"statistic": "count", "where": "f"},
@@ -45,6 +46,9 @@ GROUPED: list[dict[str, Any]] = [
     {"statistic": "mean", "column": "x", "by": ("d",)},
     {"statistic": "histogram", "column": "x", "bins": 4},
     {"statistic": "histogram", "column": "d"},
+    {"statistic": "count", "by": ("x", "d"), "cut": CUT},
+    {"statistic": "mean", "column": "y", "by": ("x",), "cut": CUT},
+    {"statistic": "contingency", "columns": ("x", "y"), "cut": (*CUT, ("y", (2.0, 2.5, 8.0)))},
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from pathlib import Path
 from typing import Any
@@ -346,3 +347,37 @@ def test_a_forgotten_or_unknown_word_is_named() -> None:
         private_.statement()
     private_.count(epsilon=0.1)
     assert private_.statement().exposure.epsilon == 0.1
+
+
+def left_in_the_log(ledger: Path) -> int:
+    """How many bytes of spends are not in the file itself."""
+    log = ledger.with_name(f"{ledger.name}-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+def test_a_table_lets_go_of_the_ledger_that_it_opened(tmp_path: Path) -> None:
+    policy = policy_of()
+    with PrivateTable(rows_table(ROWS), policy=policy, ledger=tmp_path / "own.db") as own:
+        own.count(epsilon=0.1)
+        assert left_in_the_log(tmp_path / "own.db")
+    assert not left_in_the_log(tmp_path / "own.db")
+    with Ledger.read(f"sqlite:///{tmp_path / 'own.db'}") as book:
+        assert len(book.entries()) == 1
+
+
+def test_also_where_it_could_not_be_opened(tmp_path: Path) -> None:
+    gc.disable()
+    try:
+        with pytest.raises(LedgerError, match="no version 7"):
+            PrivateTable(rows_table(ROWS), policy=policy_of(), ledger=tmp_path / "own.db", same_as=7)
+        assert not left_in_the_log(tmp_path / "own.db")
+    finally:
+        gc.enable()
+
+
+def test_a_ledger_that_was_given_stays_open() -> None:
+    own = private()
+    with PrivateTable(rows_table(ROWS), policy=own.policy, ledger=own.ledger) as table:
+        table.count(epsilon=0.1)
+    own.count(epsilon=0.1)
+    assert len(own.ledger.entries()) == 2

@@ -55,10 +55,11 @@ def planned(policy: Any, **fields: Any) -> Plan:
 
 def exact(plan: Plan, engine: Engine) -> list[list[int]]:
     """The exact integers of every part, as they are before noise."""
-    return _read(plan, engine.run(engine.write(select_of([plan]))))
+    return totals(plan, engine.run(engine.write(select_of([plan]))))
 
 
-def _read(plan: Plan, found: Columns) -> list[list[int]]:
+def totals(plan: Plan, found: Columns) -> list[list[int]]:
+    """The exact integers of every part, from what a statement returned."""
     return [one.tolist() for one in read_totals(plan, in_order(plan, found))]
 
 
@@ -73,12 +74,12 @@ def answers(plan: Plan, data: pyarrow.Table) -> list[list[int]]:
         _WRITTEN[id(plan), schema] = plan, _shown(data).write(select_of([plan]))
     _, statement = _WRITTEN[id(plan), schema]
     if data.num_rows > FEW:
-        return _read(plan, _shown(data).run(statement))
+        return totals(plan, _shown(data).run(statement))
     rows = b"".join(batch.serialize().to_pybytes() for batch in data.to_batches())
     asked = statement.quick or statement.text, statement.seed, schema, rows
     if asked not in _FOUND:
         _FOUND[asked] = _shown(data).run(statement)
-    return _read(plan, _FOUND[asked])
+    return totals(plan, _FOUND[asked])
 
 
 FEW = 64

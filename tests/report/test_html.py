@@ -96,7 +96,7 @@ def test_every_specification_is_vega_lite(record: ReleaseRecord) -> None:
     total = restated(record.so_far)
     specs = [
         plots.guess(total),
-        plots.information(total),
+        plots.information_bars(total),
         plots.future(total),
         *(plots.statistic(r.name, r.values) for r in record.releases if r.grouped),
     ]

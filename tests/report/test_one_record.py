@@ -27,7 +27,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, Release, dry_run, preview
 from leakcap.release.results.record import ReleasedRecord
 from leakcap.release.statistics import statistics
-from leakcap.report.records import DryRunRecord, PlanRecord, ReleaseRecord
+from leakcap.report.records import DryRunRecord, PreviewRecord, ReleaseRecord
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.render.sheet import values_text
@@ -170,10 +170,15 @@ def test_the_workbook_has_every_digit(record: ReleaseRecord, tmp_path: Path) -> 
     for release in record.releases:
         rows = [list(row) for row in book[release.name].iter_rows(values_only=True)]
         assert rows[0][0] == release.name
-        start = next(place for place, row in enumerate(rows) if row[-3:] == ["value", "lower", "upper"])
+        start = next(
+            place for place, row in enumerate(rows) if row[-4:] == ["value", "lower", "upper", "flag"]
+        )
         assert any(str(row[0]).startswith(release.query) for row in rows[:start])
         found = [tuple(row) for row in rows[start + 1 :]]
-        assert found == [(*(row.keys or {}).values(), row.value, *row.interval) for row in release.values]
+        assert found == [
+            (*(row.keys or {}).values(), row.value, *row.interval, "u" if row.drowned else None)
+            for row in release.values
+        ]
         assert list(map(type, found)) == [tuple] * len(release.values)
     summary = [row[0] for row in book["Summary"].iter_rows(values_only=True)]
     assert summary[0] == record.dataset
@@ -214,15 +219,15 @@ def test_a_record_cannot_be_changed_nor_say_more(record: ReleaseRecord) -> None:
             kind.model_validate(told | {"exact": 7})
 
 
-def test_plan_and_dry_run_are_records_too() -> None:
+def test_preview_and_dry_run_are_records_too() -> None:
     asked = queries()[:6]
-    plan = PlanRecord.of(POLICY, preview(asked, policy=POLICY))
-    again = PlanRecord.model_validate_json(json.dumps(plan.to_dict(), allow_nan=False))
-    assert again == plan
+    previewed = PreviewRecord.of(POLICY, preview(asked, policy=POLICY))
+    again = PreviewRecord.model_validate_json(json.dumps(previewed.to_dict(), allow_nan=False))
+    assert again == previewed
     console = Console(file=io.StringIO(), width=400, highlight=False)
     print_preview(console, again)
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert all(f"{one.name} " in text for one in plan.statistics)
+    assert all(f"{one.name} " in text for one in previewed.statistics)
     runs = dry_run(asked, POLICY)
     dry = DryRunRecord.model_validate_json(json.dumps(DryRunRecord.of(runs).to_dict()))
     assert [[row.value for row in one.rows] for one in dry.releases] == [

@@ -7,9 +7,13 @@ import json
 from pathlib import Path
 
 import openpyxl
+import pyarrow
 import pytest
 
 from command_line import leakcap
+from leakcap.ledger import Edition
+from leakcap.release import PrivateTable
+from leakcap.report import write_report
 
 POLICY = """dataset = "stays"
 neighbours = "add-remove-one"
@@ -63,6 +67,46 @@ def test_every_rendering_says_it(tmp_path: Path) -> None:
         "version": "1.1",
         "contact": "stats@example.org",
     }
+
+
+def test_sql_says_it_too(tmp_path: Path) -> None:
+    """Terminal, record, pages and summary: it is recorded with the answer, so it is told."""
+    desk = released(tmp_path, NAMED.format(TITLE))
+    words = ["sql", "SELECT COUNT(*) FROM stays", "--epsilon", "0.5", "--in", "q.toml"]
+    shown = leakcap(*words, cwd=desk)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    line = "Reference period: March 2024. Version 1.1. Contact: stats@example.org"
+    assert all(part in shown.stdout for part in (TITLE, line))
+    printed = leakcap(*words, "--json", cwd=desk).stdout
+    record = json.loads(printed)
+    assert record["publication"] == {
+        "title": TITLE,
+        "period": "March 2024",
+        "version": "1.1",
+        "contact": "stats@example.org",
+    }
+    (desk / "r.json").write_text(printed)
+    assert leakcap("report", "r.json", "--output", "r.html", cwd=desk).returncode == 0
+    assert html.escape(TITLE) in (desk / "r.html").read_text()
+
+
+def test_a_page_from_python_says_what_its_table_publishes(tmp_path: Path) -> None:
+    rows = pyarrow.table({"x": ["a"]})
+    policy = {
+        "dataset": "stays", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
+        "columns": {"x": {"keys": ["a"]}},
+    }  # fmt: skip
+    for edition, told in (
+        (Edition(TITLE, "2024-03", "1.1"), [f"# {TITLE}", "Reference period: 2024-03. Version 1.1"]),
+        (Edition(TITLE), [f"# {TITLE}"]),
+        (Edition("", "2024-03"), ["# stays"]),
+        (Edition(" ", " "), ["# stays"]),
+        (None, ["# stays"]),
+    ):
+        table = PrivateTable(rows, policy=policy, ledger="sqlite://", edition=edition)
+        write_report(table, table.count(epsilon=0.5), tmp_path / "t.md")
+        page = html.unescape((tmp_path / "t.md").read_text().replace("\\", ""))
+        assert all(one in page for one in told), edition
 
 
 def test_without_one_nothing_changes(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from leakcap.release import Query, load_policy, preview
-from leakcap.report.records import CapRecord, PlanRecord
+from leakcap.report.records import CapRecord, PreviewRecord
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_preview
 from leakcap.report.words.publication import estimated, off_by
@@ -25,7 +25,7 @@ POLICY = load_policy({
 
 def shown(record: object, width: int = 400) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    if isinstance(record, PlanRecord):
+    if isinstance(record, PreviewRecord):
         print_preview(console, record)
     else:
         console.print(record)
@@ -50,7 +50,7 @@ def test_a_choice_of_noise_quotes_errors_as_the_table_does() -> None:
         Query(name="n", statistic="sum", column="age", epsilon=0.2, noise="best"),
         Query(name="m", statistic="count", by=("sex",), epsilon=0.2, noise="best"),
     ]
-    record = PlanRecord.of(POLICY, preview(asked, policy=POLICY))
+    record = PreviewRecord.of(POLICY, preview(asked, policy=POLICY))
     for one in record.statistics:
         assert one.chosen is not None
         assert off_by(one.error) in one.chosen
@@ -58,7 +58,7 @@ def test_a_choice_of_noise_quotes_errors_as_the_table_does() -> None:
 
 def test_the_epsilon_of_the_statement_and_that_of_the_cap_have_names() -> None:
     asked = [Query(name=f"q{n}", statistic="count", epsilon=0.2, noise="gaussian") for n in range(3)]
-    record = PlanRecord.of(POLICY, preview(asked, policy=POLICY))
+    record = PreviewRecord.of(POLICY, preview(asked, policy=POLICY))
     (cap,) = (one for one in record.caps if one.cap == "epsilon")
     total = record.together.exposure
     assert cap.spent is not None
@@ -68,7 +68,7 @@ def test_the_epsilon_of_the_statement_and_that_of_the_cap_have_names() -> None:
     assert f"of the cap on ε, all together, {cap.spent:.3f}" in last.replace("  ", " ")
     plain = POLICY.model_copy(update={"caps": POLICY.caps.model_copy(update={"delta": 0.0})})
     asked = [Query(name="q", statistic="count", epsilon=0.2)]
-    alone = shown(PlanRecord.of(plain, preview(asked, policy=plain)))
+    alone = shown(PreviewRecord.of(plain, preview(asked, policy=plain)))
     assert "All together ε = 0.2. Nothing was read" in alone
 
 

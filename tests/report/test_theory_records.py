@@ -90,7 +90,8 @@ def kind(request: pytest.FixtureRequest) -> tuple[Record, Callable[[Console, Any
 
 def test_every_kind_of_theory_is_here() -> None:
     made = {type(make()) for make, _ in KINDS.values()}
-    assert made == {kind for kind in Record.__subclasses__() if kind.__module__.endswith("records.theory")}
+    rooms = ("channels", "audits", "attacks", "conversions")
+    assert made == {kind for kind in Record.__subclasses__() if kind.__module__.rpartition(".")[2] in rooms}
 
 
 def test_what_is_read_back_is_shown_alike(kind: tuple[Record, Callable[[Console, Any], None]]) -> None:

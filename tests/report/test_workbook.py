@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 import sys
 import zipfile
@@ -16,8 +17,10 @@ from command_line import leakcap
 from leakcap.errors import InvalidParameter
 from leakcap.ledger import Ledger
 from leakcap.release import PrivateTable, Release
+from leakcap.release.results import workbook
 from leakcap.release.results.workbook import file_names, sheet_names
 from leakcap.report import write_report
+from leakcap.report.render.sheet import values_text
 
 KEYS = [
     "=1+1", "+1", "-1", "@SUM(A1)",
@@ -69,6 +72,35 @@ def test_no_key_becomes_a_formula(table: PrivateTable, release: Release, tmp_pat
         odd = {"\t": "\\t", "\n": "\\n", "\x07": "\\x07", "\ufffe": "\\ufffe", "\uffff": "\\uffff"}
         shown = [key.translate(str.maketrans(odd)) for key in KEYS]
         assert [cell.value for cell in keys] == shown
+
+
+def test_a_key_column_keeps_its_name_beside_any_of_ours(tmp_path: Path) -> None:
+    """In CSV, workbook and frames alike, for every name that is ours, and with an underscore too."""
+    ours = ["statistic", "value", "lower", "upper", "confidence", "flag", "covers"]
+    assert values_text([]).strip() == ",".join(f'"{name}"' for name in ours)
+    for name in ours:
+        for keys in ([name], [name, f"{name}_"], [f"{name}_", "ward"]):
+            policy = {
+                "dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
+                "columns": {key: {"keys": [f"{key} x", f"{key} y"]} for key in keys},
+            }  # fmt: skip
+            table = pyarrow.table({key: [f"{key} x"] for key in keys})
+            found = PrivateTable(table, policy=policy, ledger="sqlite://").count(by=keys, epsilon=0.1)
+            heads, *rows = csv.reader(io.StringIO(values_text([found.record])))
+            assert len(set(heads)) == len(heads) == len(keys) + len(ours)
+            found.to_excel(tmp_path / "t.xlsx")
+            cells = list(openpyxl.load_workbook(tmp_path / "t.xlsx").active.iter_rows(values_only=True))
+            sheet = next(row for row in cells if row[0] == keys[0])
+            frame = list(found.to_pandas().columns)
+            for key in keys:
+                assert {row[heads.index(key)] for row in rows} == {f"{key} x", f"{key} y"}
+            assert heads[1 : 1 + len(keys)] == list(sheet[: len(keys)]) == frame[: len(keys)] == keys
+            assert list(sheet) == frame
+            own = [heads[0], *heads[1 + len(keys) :]]
+            for mine, head in zip(ours, own, strict=True):
+                assert head.rstrip("_") == mine
+                assert (head == mine) == (mine not in keys)
+            assert sheet[-1] == own[ours.index("flag")]
 
 
 def test_a_planted_formula_is_seen(tmp_path: Path) -> None:
@@ -215,5 +247,58 @@ def test_a_column_of_keys_may_be_called_as_a_number_is(tmp_path: Path) -> None:
     sheet = openpyxl.load_workbook(tmp_path / "one.xlsx").worksheets[0]
     (heads,) = [row for row in sheet.iter_rows(values_only=True) if row[1] == "from"]
     assert list(heads) == list(answer.to_pandas().columns)
-    assert list(heads[-3:]) == ["value_", "lower", "upper"]
+    assert list(heads[-4:]) == ["value_", "lower", "upper", "flag"]
     assert sheet.column_dimensions["AA"].width >= 14
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["public keys", "private keys"])
+def test_a_table_longer_than_a_sheet_goes_on_in_the_next(
+    private: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was refused by openpyxl, after it was paid for. Here a sheet has 20 rows in place of 1,048,576."""
+    monkeypatch.setattr(workbook, "_MOST_ROWS", 20)
+    keys = [f"key {n:02}" for n in range(50)]
+    policy = {
+        "dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1e3, "delta": 0.1},
+        "columns": {"k": {"private": "text"} if private else {"keys": keys}},
+    }  # fmt: skip
+    table = PrivateTable(pyarrow.table({"k": keys * 9}), policy=policy, ledger="sqlite://")
+    given = {"delta": 1e-9} if private else {}
+    long = table.count(by="k", epsilon=60.0, name="stays", **given)
+    short = table.count(epsilon=60.0, name="Stays 2")
+    write_report(table, [long, short], tmp_path / "all.xlsx")
+    long.to_excel(tmp_path / "one.xlsx")
+    for name, others in (("all.xlsx", 2), ("one.xlsx", 0)):
+        book = openpyxl.load_workbook(tmp_path / name)
+        sheets = [sheet for sheet in book.worksheets if str(sheet["A1"].value) == "stays"]
+        assert len(sheets) == len(book.worksheets) - others > 3
+        found, told = [], []
+        for sheet in sheets:
+            assert sheet.max_row <= 20
+            cells = [[cell for cell in row if cell is not None] for row in sheet.iter_rows(values_only=True)]
+            found += [row[0] for row in cells if len(row) == 4 and row[0] != "k"]
+            told += [row[0] for row in cells if row and str(row[0]).startswith("Sheet ")]
+        assert found == keys
+        assert len(told) == len(sheets)
+        assert told[0].startswith(f"Sheet 1 of {len(sheets)}: rows 1 to ")
+        assert told[-1].endswith(" to 50 of 50.")
+        titles = [title.casefold() for title in book.sheetnames]
+        assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("size", [12, 13, 14, 15, 16, 17])
+def test_a_table_that_just_fits_has_one_sheet(
+    size: int, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its length no sheet is longer than it may be, and no row is lost or there twice."""
+    monkeypatch.setattr(workbook, "_MOST_ROWS", 20)
+    rows = release.record.values[:1] * size
+    record = release.record.model_copy(update={"values": rows})
+    workbook.write_excel([record], tmp_path / "t.xlsx")
+    sheets = openpyxl.load_workbook(tmp_path / "t.xlsx").worksheets
+    assert all(sheet.max_row <= 20 for sheet in sheets)
+    counted = sum(
+        1 for sheet in sheets for row in sheet.iter_rows(values_only=True) if isinstance(row[1], int)
+    )
+    assert counted == size
+    assert len(sheets) == (1 if size <= 14 else 2)

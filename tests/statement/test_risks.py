@@ -16,7 +16,16 @@ from leakcap.release import PrivateTable, load_policy
 from leakcap.release.results.exposure import _contents as slack_between_contents
 from leakcap.release.results.exposure import proven_so_far
 from leakcap.statement.guessing import exception
-from leakcap.statement.risks import ProvenRecord, believed, games_of, isolation, linked, right, told_apart
+from leakcap.statement.risks import (
+    ProvenRecord,
+    believed,
+    games_of,
+    informed,
+    isolation,
+    linked,
+    right,
+    told_apart,
+)
 
 EPSILONS = (0.0, 1e-9, 0.1, 1.0, math.log(3), 5.5, 40.0)
 DELTAS = (0.0, 1e-12, 1e-6, 0.03)
@@ -70,6 +79,75 @@ def test_linking_two_answers_of_randomised_response_reaches_the_bound() -> None:
     # Each part has odds of 3, both together ε = ln 9: tanh²(ln 9/4) = 1/4, and half of one more is 5/8.
     assert best == Fraction(5, 8)
     assert float(best) <= (1 + linked(math.log(9), 0.0)) / 2 < float(best) + 1e-12
+
+
+def most_guesses(nats: float, values: int) -> mpmath.mpf:
+    """The root of Fano's inequality, by halving in fifty digits."""
+    low, high = mpmath.mpf(1) / values, mpmath.mpf(1)
+    if nats == 0.0:
+        return low
+    for _ in range(200):
+        s = (low + high) / 2
+        told = s * mpmath.log(s * values)
+        if s < 1:
+            told += (1 - s) * mpmath.log((1 - s) * values / (values - 1))
+        low, high = (s, high) if told <= nats else (low, s)
+    return low
+
+
+@pytest.mark.parametrize("values", [2, 3, 10])
+@pytest.mark.parametrize("nats", [0.0, 1e-30, 1e-12, 1e-6, 0.005, 0.1, 0.6, 0.693, 2.0, math.inf])
+def test_fano_s_bound_is_never_below_its_root(nats: float, values: int) -> None:
+    with mpmath.workdps(50):
+        root = mpmath.mpf(1) if nats >= math.log(values) else most_guesses(nats, values)
+        told = informed(nats, values)
+        assert root <= told <= root + mpmath.mpf("4e-16")
+
+
+def informed_excesses(share: float) -> int:
+    """Of 900 channels from evenly drawn values, how often one is guessed more often than its nats allow."""
+    draw, found = random.Random(7), 0
+    for _ in range(300):
+        values, seen = draw.randint(2, 4), draw.randint(2, 4)
+        rows = [[Fraction(draw.randint(1, 40)) for _ in range(seen)] for _ in range(values)]
+        laws = [[one / sum(row) for one in row] for row in rows]
+        for keep in (Fraction(1, 20), Fraction(1, 3), Fraction(1)):
+            # A part of the answers are the value itself, the rest the channel's.
+            joint = [
+                [(1 - keep) * p + (keep if x == y else 0) for y, p in enumerate([*law, *[0] * 4])]
+                for x, law in enumerate(laws)
+            ]
+            heard = [sum(column) / values for column in zip(*joint, strict=True)]
+            best = sum(max(column) for column in zip(*joint, strict=True)) / values
+            nats = sum(
+                float(p) / values * math.log(float(p / q))
+                for law in joint
+                for p, q in zip(law, heard, strict=True)
+                if p
+            )
+            found += float(best) > informed(share * nats, values) + 1e-12
+    return found
+
+
+def test_no_channel_is_guessed_more_often_than_its_nats_allow_and_fewer_nats_are_found_out() -> None:
+    assert informed_excesses(1.0) == 0
+    assert informed_excesses(0.6) > 0
+
+
+def test_many_answers_are_guessed_by_their_nats_not_by_their_epsilon() -> None:
+    """A hundred answers with Laplace noise of ε = 0.1: the coin is guessed by the nats that they tell."""
+    added = ProvenRecord(epsilon=10.0, delta=0.0, epsilon_contents=10.0, delta_contents=0.0)
+    games = {game.key: game for game in games_of([added], "replace-one", 100, nats=0.125)}
+    worst = {game.key: game for game in games_of([added], "replace-one", 100)}
+    changed = {key for key in games if games[key].success != worst[key].success}
+    assert changed == {"register", "fact", "value"}
+    assert games["fact"].success == informed(0.125) < 0.75 < worst["fact"].success
+    assert games["value"].success == informed(0.125, 10)
+    assert {key: game.success for key, game in worst.items() if key in changed} == {
+        "register": right(10.0, 0.0),
+        "fact": right(10.0, 0.0),
+        "value": right(10.0, 0.0, 10),
+    }
 
 
 def random_pair(draw: random.Random, size: int) -> tuple[Law, Law]:

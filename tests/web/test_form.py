@@ -54,6 +54,7 @@ ASKED = {
     "cumulative": {"column": "stay", "edges": "0, 10, 60"},
     "top": {"column": "ward", "top": "2"},
     "rows_cut": {"up_to": "40"},
+    "rows_per_person": {"up_to": "40"},
     "bounds": {"column": "income"},
     "formula_sum": {"formula": "stay * age / 100", "range": "0, 20"},
     "ratio": {"when": "ward = 'a'"},
@@ -91,6 +92,9 @@ def test_each_statistic_is_previewed_and_released(folder: Path, statistic: str) 
     page = web.get("/release", params=ask)
     assert page.status_code == 200
     assert 'aria-label="Preview"' in page.text, re.findall(r'role="alert">([^<]*)', page.text)
+    # Where the error is for a number of rows, it says which and whence.
+    counted = re.search(r"where [\d,]+ rows count", page.text)
+    assert (" rows are assumed" in page.text) == (counted is not None)
     made = web.post("/release", data=promised(web, keys, ask), headers={"origin": HOME})
     assert made.status_code == 200
     assert 'aria-label="Released"' in made.text, re.findall(r'role="alert">([^<]*)', made.text)

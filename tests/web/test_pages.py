@@ -173,7 +173,7 @@ def test_the_choice_knows_how_much_one_person_is(
     contents = 3 * found.epsilon * apart
     assert found.guess == pytest.approx(sigmoid(contents), rel=1e-9)
     assert found.shared == pytest.approx(sigmoid(5 * contents), rel=1e-9)
-    page = web.get(choose_epsilon.address(need)).text
+    page = web.get(choose_epsilon.need_address(need)).text
     assert f"ε = {found.epsilon:g}" in page
     assert f"± {found.error}" in page
 
@@ -192,7 +192,7 @@ def test_a_page_plans_each_epsilon_once(counts: str, monkeypatch: pytest.MonkeyP
     need = Need("guess", 61.7, 3, 5, 7, 2, counts)
     found = choice(need)
     assert found.met
-    assert len(needs_plots.figures(found)) == 2
+    assert len(needs_plots.need_figures(found)) == 2
     assert 40 < len(planned) == len(set(planned)) < 90
 
 
@@ -265,7 +265,9 @@ def test_an_example_is_called_one(web: TestClient) -> None:
     assert said not in web.get("/mechanism", params={"a": "3/4,1/4\n1/4,3/4"}).text
 
 
+@pytest.fixture(scope="module")
 def pictures() -> list[tuple[str, Figure]]:
+    """Every picture that the pages show, by what is asked."""
     found = []
     for mechanism in MECHANISMS:
         for m in (meaning(mechanism=mechanism), meaning(mechanism=mechanism, eps=10, queries=1000, prior=1)):
@@ -273,22 +275,21 @@ def pictures() -> list[tuple[str, Figure]]:
     found += [
         (f"{kind}-{f.key}", f)
         for kind in choose_epsilon.NEEDS
-        for f in needs_plots.figures(choice(choose_epsilon.needed({"need": kind})))
+        for f in needs_plots.need_figures(choice(choose_epsilon.needed({"need": kind})))
     ]
     survey = Pasted(EXAMPLES["geometric"], EXAMPLES["response"], "uniform", "identity")
     return found + [(f"mechanism-{f.key}", f) for f in compare(survey).figures]
 
 
-def test_every_picture_takes_the_colours_of_both_themes() -> None:
-    drawn = pictures()
-    assert len(drawn) == 2 * len(MECHANISMS) * 7 + 4 * 2 + 1
-    for _, figure in drawn:
+def test_every_picture_takes_the_colours_of_both_themes(pictures: list[tuple[str, Figure]]) -> None:
+    assert len(pictures) == 2 * len(MECHANISMS) * 7 + 4 * 2 + 1
+    for _, figure in pictures:
         assert figure.spoken
         for colours in (LIGHT, DARK):
             assert "@" not in json.dumps(themed(figure.spec, colours))
 
 
-def test_every_kind_of_picture_is_vega_lite() -> None:
+def test_every_kind_of_picture_is_vega_lite(pictures: list[tuple[str, Figure]]) -> None:
     special = {
         "any-information",
         "any-tests",
@@ -304,7 +305,7 @@ def test_every_kind_of_picture_is_vega_lite() -> None:
     kinds = {
         f"laplace-{key}" for key in ("people", "information", "odds", "cases", "tests", "orders", "error")
     }
-    chosen = {name: figure for name, figure in pictures() if name in kinds | special | {"mechanism-leakage"}}
+    chosen = {name: figure for name, figure in pictures if name in kinds | special | {"mechanism-leakage"}}
     assert len(chosen) == 18
     for figure in chosen.values():
         altair.Chart.from_dict(themed(figure.spec, LIGHT), validate=True)
@@ -381,7 +382,7 @@ def test_short_bars_and_hidden_lines_are_seen() -> None:
 
 @pytest.mark.parametrize("queries", [1, 30, 1000])
 def test_no_deployment_sits_on_the_edge(queries: int) -> None:
-    others = needs_plots.figures(choice(Need("accuracy", 30.0, queries, 5)))[1].spec
+    others = needs_plots.need_figures(choice(Need("accuracy", 30.0, queries, 5)))[1].spec
     low, high = others["encoding"]["x"]["scale"]["domain"]
     assert all(low * 1.4 < row["eps"] < high / 1.4 for row in others["data"]["values"])
     assert all(low <= power <= high for power in others["encoding"]["x"]["axis"]["values"])

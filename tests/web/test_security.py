@@ -285,12 +285,12 @@ def dense(rows: int, columns: int, seed: int) -> str:
 def test_no_matrix_keeps_the_page_busy(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is asked, by whoever needs no token: the answer is there, or a refusal is, in bounded time."""
     bounded.bounded(bool)
-    monkeypatch.setattr(bounded, "SECONDS", 1.0)
+    monkeypatch.setattr(bounded, "SECONDS", 0.25)
     started = time.perf_counter()
     answer = client().get("/mechanism", params={"a": dense(*shape, 1), "b": dense(*shape, 2)})
-    assert time.perf_counter() - started < 1.0 + 3.0  # drawing the page on a busy machine
+    assert time.perf_counter() - started < 0.25 + 3.0  # drawing the page on a busy machine
     assert answer.status_code in (200, 422)
-    assert answer.status_code == 200 or "takes more than 1 seconds" in answer.text
+    assert answer.status_code == 200 or "takes more than 0.25 seconds" in answer.text
     monkeypatch.setattr(bounded, "SECONDS", 30.0)
     assert client().get("/mechanism").status_code == 200
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leakcap.accounting.binomial import at_least
+from leakcap.accounting.binomial import upper_tail
 from leakcap.accounting.fixed_size import moved
 from leakcap.accounting.labelled import LabelledLoss
 from leakcap.accounting.part import LossComponent
@@ -39,7 +39,7 @@ def truncated(part: LossComponent, rate: float, people: int, most: int) -> LossC
     require(people >= 1, "people", "truncated", "be at least 1", people)
     require(most >= 1, "most", "truncated", "be at least 1", most)
     plain = sampled(part, rate)
-    cut = at_least(people - 1, rate, most)
+    cut = upper_tail(people - 1, rate, most)
     if cut == 0.0:
         return plain
     twice = sampled(moved(part, 2), rate)

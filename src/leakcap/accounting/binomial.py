@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["at_least", "binomial"]
+__all__ = ["binomial_masses", "upper_tail"]
 
 _ROUNDING = 1e-6
 """More than the relative error of a chance out of `math.lgamma`, up to 10⁹ trials."""
@@ -16,18 +16,18 @@ def _log_chance(trials: int, rate: float, times: int) -> float:
     return ways + (times * math.log(rate) if times else 0.0) + rest
 
 
-def binomial(trials: int, rate: float, rare: float) -> tuple[list[float], float]:
+def binomial_masses(trials: int, rate: float, rare: float) -> tuple[list[float], float]:
     """Chances of 0, 1, … successes, and an upper bound on the chance of more, at most `rare` if that is not
     0.
 
-    >>> binomial(2, 0.5, 0.0)
+    >>> binomial_masses(2, 0.5, 0.0)
     ([0.25, 0.5, 0.25], 0.0)
     """
     if rate == 1.0:
         return [*[0.0] * trials, 1.0], 0.0
     chances: list[float] = []
     for times in range(trials + 1):
-        rest = at_least(trials, rate, times) if times > trials * rate else 1.0
+        rest = upper_tail(trials, rate, times) if times > trials * rate else 1.0
         if rest <= rare:
             return chances, rest
         chances.append(_chance(trials, rate, times))
@@ -40,10 +40,10 @@ def _chance(trials: int, rate: float, times: int) -> float:
     return math.exp(_log_chance(trials, rate, times))
 
 
-def at_least(trials: int, rate: float, times: int) -> float:
+def upper_tail(trials: int, rate: float, times: int) -> float:
     """An upper bound on the chance of so many successes or more, one part in a million above it at most.
 
-    >>> 0.171875 <= at_least(10, 0.5, 7) < 0.1718752
+    >>> 0.171875 <= upper_tail(10, 0.5, 7) < 0.1718752
     True
     """
     if times <= 0:

@@ -16,7 +16,7 @@ import numpy as np
 
 from leakcap.accounting.bracket import LossBracket
 from leakcap.accounting.finite import finite_loss
-from leakcap.accounting.grid import merged
+from leakcap.accounting.grid import merged_masses
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.normal import GaussianLoss, normal_cells
 from leakcap.accounting.part import UNIT
@@ -105,7 +105,7 @@ def _lowered(p: Floats, q: Floats, levels: Floats) -> Floats:
     seen = q > 0.0
     index = np.arange(q.size)[seen]
     means = np.clip(p[seen] / q[seen] * (1.0 - _ROUNDING), levels[:-1][seen], levels[1:][seen])
-    return merged(q[seen].tolist(), means.tolist(), index.tolist(), levels)
+    return merged_masses(q[seen].tolist(), means.tolist(), index.tolist(), levels)
 
 
 def _summed(masses: Floats, levels: Floats, bins: int, step: float) -> tuple[Floats, Floats, float]:
@@ -164,7 +164,7 @@ def _table(ratios: Floats, masses: Floats, error: float, bins: int, pessimistic:
         return LossTable(step, first, p, max(-excess, 0.0), True)
     kept = losses >= step * first
     means = np.clip(ratios[kept] * (1.0 - _ROUNDING), levels[index[kept]], levels[index[kept] + 1])
-    at_q = merged(q[kept].tolist(), means.tolist(), index[kept].tolist(), levels)
+    at_q = merged_masses(q[kept].tolist(), means.tolist(), index[kept].tolist(), levels)
     return LossTable(step, first, at_q * levels * (1.0 - _ROUNDING), 0.0, False)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from leakcap.accounting.contour import chernoff, chernoff_for, saddle_for_epsilon, saddle_of
 from leakcap.accounting.exact import BLOCK_ERROR, blocks
 from leakcap.accounting.finite import FiniteLoss
-from leakcap.accounting.grid import GridLoss, above, below
+from leakcap.accounting.grid import GridLoss, rounded_down, rounded_up
 from leakcap.accounting.gridsum import Bracket, GridSum
 from leakcap.accounting.lattice import common_lattice
 from leakcap.accounting.part import UNIT, LossComponent
@@ -86,8 +86,8 @@ def bracket_around(
         if slack > 0.0:
             low, high = of_one(grouped, share + _log_size(parts, epsilon, delta))
         parts = grouped
-    uppers = [(above(part, step, low, high).scaled(1.0 + slack), count) for part, count in parts]
-    lowers = [(below(part, step, low, high).scaled(1.0 - slack), count) for part, count in parts]
+    uppers = [(rounded_up(part, step, low, high).scaled(1.0 + slack), count) for part, count in parts]
+    lowers = [(rounded_down(part, step, low, high).scaled(1.0 - slack), count) for part, count in parts]
     left, right = _widened(means, uppers, left - 2.0 * step, right + 2.0 * step)
     size = 1 << max(4, math.ceil(math.log2((right - left) / step + 16.0)))
     return Bracket(*(convolved(rows, c, step, left, right, size, slack) for rows in (uppers, lowers)))

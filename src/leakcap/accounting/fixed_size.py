@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from leakcap.accounting.binomial import binomial
+from leakcap.accounting.binomial import binomial_masses
 from leakcap.accounting.finite import FiniteLoss, finite_loss
 from leakcap.accounting.labelled import LabelledLoss
 from leakcap.accounting.laplacian import LaplaceLoss
@@ -293,7 +293,7 @@ def with_replacement(part: LossComponent, size: int, people: int) -> LossCompone
     """
     require(people >= 1, "people", "with_replacement", "be at least 1", people)
     require(size >= 1, "size", "with_replacement", "be at least 1", size)
-    chances, rest = binomial(size, 1.0 / people, _RARE)
+    chances, rest = binomial_masses(size, 1.0 / people, _RARE)
     drawn = math.fsum([*chances[1:], rest])
     rate = min(up(-math.expm1(size * math.log1p(-1.0 / people)), 4), 1.0) if people > 1 else 1.0
     kinds = tuple(

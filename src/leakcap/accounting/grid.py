@@ -16,7 +16,7 @@ import numpy as np
 from leakcap.accounting.part import LossComponent
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["GridLoss", "above", "below", "merged"]
+__all__ = ["GridLoss", "merged_masses", "rounded_down", "rounded_up"]
 
 _ROUNDING = 2.0**-46
 """Relative error allowed for in a cell's masses; they are shifted by it to the safe side."""
@@ -107,11 +107,14 @@ def _cells(part: LossComponent, step: float, low: float, high: float, offset: fl
     return _Cells(offset, step, first, index[seen], p[seen], q[seen], on_grid, left, right, smooth)
 
 
-def above(part: LossComponent, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
+def rounded_up(
+    part: LossComponent, step: float, low: float, high: float, offset: float | None = None
+) -> GridLoss:
     """A loss on the grid whose δ(ε) is nowhere below that of `part`.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss
-    >>> bool(above(LaplaceLoss(1.0), 0.25, -9.0, 9.0).log_mean(1.0) > LaplaceLoss(1.0).log_transform(1.0))
+    >>> exact = LaplaceLoss(1.0)
+    >>> bool(rounded_up(exact, 0.25, -9.0, 9.0).log_mean(1.0) > exact.log_transform(1.0))
     True
     """
     cells = _cells(part, step, low, high, offset)
@@ -140,11 +143,14 @@ def _chords(cells: _Cells, sign: float) -> Floats:
     )
 
 
-def below(part: LossComponent, step: float, low: float, high: float, offset: float | None = None) -> GridLoss:
+def rounded_down(
+    part: LossComponent, step: float, low: float, high: float, offset: float | None = None
+) -> GridLoss:
     """A loss on the grid whose δ(ε) is nowhere above that of `part`.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss
-    >>> bool(below(LaplaceLoss(1.0), 0.25, -9.0, 9.0).log_mean(1.0) < LaplaceLoss(1.0).log_transform(1.0))
+    >>> exact = LaplaceLoss(1.0)
+    >>> bool(rounded_down(exact, 0.25, -9.0, 9.0).log_mean(1.0) < exact.log_transform(1.0))
     True
     """
     cells = _cells(part, step, low, high, offset)
@@ -211,11 +217,11 @@ def _merged(cells: _Cells) -> Floats:
     index = cells.index.astype(np.intp)
     mean = np.clip(p / np.where(q > 0, q, np.inf), levels[index] * (1.0 - 1e-9), levels[index + 1])
     order = np.argsort(mean, kind="stable")
-    at_levels = merged(q[order].tolist(), mean[order].tolist(), index[order].tolist(), levels)
+    at_levels = merged_masses(q[order].tolist(), mean[order].tolist(), index[order].tolist(), levels)
     return np.asarray(np.maximum(cells.on_grid + at_levels * levels, 0.0))
 
 
-def merged(weights: list[float], means: list[float], cells: list[int], levels: Floats) -> Floats:
+def merged_masses(weights: list[float], means: list[float], cells: list[int], levels: Floats) -> Floats:
     """Q's masses at the grid points, after merging the masses below and above each.
 
     What waits below a grid point takes from the masses above it as much as makes their mean that point;

@@ -18,7 +18,7 @@ from leakcap.accounting.fixed_size import fixed_size, with_replacement
 from leakcap.accounting.pairs import loss_of
 from leakcap.accounting.part import LossComponent
 from leakcap.accounting.profile import Profile
-from leakcap.accounting.routes import TOLERANCE, checked, deltas_at, epsilon_on_grid, least_epsilon
+from leakcap.accounting.routes import TOLERANCE, checked_tolerance, deltas_at, epsilon_at, epsilon_on_grid
 from leakcap.accounting.sampled import sampled
 from leakcap.bound import Bound
 from leakcap.channel import Channel
@@ -200,7 +200,7 @@ class PrivacyLoss:
         narrower where that is cheap.
         """
         require(math.isfinite(epsilon), "epsilon", "PrivacyLoss.delta", "be finite", epsilon)
-        low, high, methods = deltas_at(self.parts, np.array([float(epsilon)]), checked(tolerance))
+        low, high, methods = deltas_at(self.parts, np.array([float(epsilon)]), checked_tolerance(tolerance))
         return Bound(float(low[0]), float(high[0]), methods[0], unit="probability")
 
     def delta_by_grid(self, epsilon: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
@@ -215,7 +215,7 @@ class PrivacyLoss:
         list of all outcomes, the contour, the grid. The cheapest is tried first, and a finer one only where
         the interval is still too wide; it is much narrower where that is cheap.
         """
-        return least_epsilon(self.parts, delta, checked(tolerance))
+        return epsilon_at(self.parts, delta, checked_tolerance(tolerance))
 
     def epsilon_by_grid(self, delta: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """ε(δ) by the FFT alone, a certified bracket."""
@@ -259,7 +259,7 @@ class PrivacyLoss:
         0.75
         """
         alone = self.is_symmetric or not both
-        return Profile((self,) if alone else (self, self.reverse), checked(tolerance))
+        return Profile((self,) if alone else (self, self.reverse), checked_tolerance(tolerance))
 
     def total_variation(self) -> Bound:
         """δ(0): the advantage of the best test."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from leakcap.accounting.curve import Parts, infinite, largest
 from leakcap.accounting.part import Reversed
-from leakcap.accounting.routes import deltas_at, least_epsilon
+from leakcap.accounting.routes import deltas_at, epsilon_at
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["powers"]
@@ -64,7 +64,7 @@ def _ends(parts: Parts, level: float) -> tuple[float, float]:
     for each, rare in ((parts, 0.5 * level), (back, _REST)):
         never = infinite(each)
         rare = min(never + rare * (1.0 - never), 1.0)
-        found.append(1.0 + min(least_epsilon(each, rare, 1e-2).upper, _FAR))
+        found.append(1.0 + min(epsilon_at(each, rare, 1e-2).upper, _FAR))
     return -found[1], found[0]
 
 

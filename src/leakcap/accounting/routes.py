@@ -31,7 +31,7 @@ from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["TOLERANCE", "checked", "deltas_at", "epsilon_on_grid", "least_epsilon"]
+__all__ = ["TOLERANCE", "checked_tolerance", "deltas_at", "epsilon_at", "epsilon_on_grid"]
 
 TOLERANCE = 1e-4
 _CHEAP = 1 << 20
@@ -44,21 +44,21 @@ _WIDE = 1e-8
 _LEAST_DELTA = 1e-290
 
 
-def checked(tolerance: float) -> float:
+def checked_tolerance(tolerance: float) -> float:
     """The relative width asked for, where that is a number that can be had.
 
-    >>> checked(1e-3)
+    >>> checked_tolerance(1e-3)
     0.001
     """
     require(0 < tolerance < 1, "tolerance", "PrivacyLoss", "lie strictly between 0 and 1", tolerance)
     return tolerance
 
 
-def least_epsilon(parts: Parts, delta: float, tolerance: float) -> Bound:
+def epsilon_at(parts: Parts, delta: float, tolerance: float) -> Bound:
     """The least ε ≥ 0 with δ(ε) ≤ `delta`, at most `tolerance`·ε wide if any route gets there.
 
     >>> from leakcap.accounting.laplacian import LaplaceLoss
-    >>> least_epsilon(((LaplaceLoss(0.1), 1000),), 1e-6, 1e-4).method
+    >>> epsilon_at(((LaplaceLoss(0.1), 1000),), 1e-6, 1e-4).method
     'saddle-point contour'
     """
     edge = _edge(parts, delta)

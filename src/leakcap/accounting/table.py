@@ -16,7 +16,7 @@ import numpy as np
 
 from leakcap.accounting.convolve import convolved
 from leakcap.accounting.finite import FiniteLoss
-from leakcap.accounting.grid import above, below
+from leakcap.accounting.grid import rounded_down, rounded_up
 from leakcap.accounting.loss import PrivacyLoss
 from leakcap.accounting.window import Means, of_one, of_sum
 from leakcap.errors import InvalidParameter, LeakcapError, require
@@ -142,6 +142,14 @@ def _mended(table: LossTable) -> FiniteLoss:
         )
         losses, masses, at_q = _joined(ends, losses, masses, at_q)
     lost = max(1.0 - math.fsum(at_q.tolist()), 0.0)
+    if not table.pessimistic and losses.size:
+        # What roundings took from Q would be a reverse loss of +∞, which is not below the mechanism's. At any
+        # other loss it is: of two distributions a lower profile is lower in both directions.
+        most, fallen = int(np.argmax(at_q)), min(lost, _SUMMED)
+        at_q[most] += fallen
+        losses[most] = math.log(masses[most] / at_q[most])
+        order = np.argsort(losses, kind="stable")
+        losses, masses, at_q, lost = losses[order], masses[order], at_q[order], lost - fallen
     return FiniteLoss(
         tuple(losses.tolist()), tuple(masses.tolist()), tuple(at_q.tolist()), infinite, lost, units=16.0
     )
@@ -227,7 +235,10 @@ def loss_table(
     low, high = of_one(parts, math.log(tail))
     spans = [min(part.support()[1], high) - max(part.support()[0], low) for part, _ in parts]
     _affordable(max(spans), step)
-    rows = [((above if pessimistic else below)(part, step, low, high, 0.0), count) for part, count in parts]
+    rows = [
+        ((rounded_up if pessimistic else rounded_down)(part, step, low, high, 0.0), count)
+        for part, count in parts
+    ]
     ends = [sum(count * (row.first + k * (row.masses.size - 1)) for row, count in rows) for k in (0, 1)]
     if loss.queries > 1:
         left, right = of_sum(Means(parts, low, high), 0.0, math.log(tail))

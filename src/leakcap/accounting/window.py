@@ -154,9 +154,9 @@ def _least(value: Value, start: float) -> float:
 def outside(rows: Rows, c: float, left: float, right: float) -> tuple[float, float]:
     """ln of the tilted mass of these rows beyond each end, before normalisation, by Chernoff's bound.
 
-    >>> from leakcap.accounting.grid import above
+    >>> from leakcap.accounting.grid import rounded_up
     >>> from leakcap.accounting.normal import GaussianLoss
-    >>> lefts, rights = outside([(above(GaussianLoss(1.0), 0.01, -9.0, 9.0), 1)], 0.0, -5.0, 20.0)
+    >>> lefts, rights = outside([(rounded_up(GaussianLoss(1.0), 0.01, -9.0, 9.0), 1)], 0.0, -5.0, 20.0)
     >>> -15.3 < lefts < -12.0, rights
     (True, -inf)
     """

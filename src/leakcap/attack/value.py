@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from leakcap.cards import bar, card, interval
 from leakcap.numeric.rounding import up
 
-__all__ = ["Finding", "outward"]
+__all__ = ["Finding", "raised"]
 
 _CHANCE = ("got_lower", "got_upper")
 
@@ -77,10 +77,10 @@ class Finding:
         }
 
 
-def outward(limit: float, top: float = math.inf) -> float:
+def raised(limit: float, top: float = math.inf) -> float:
     """A limit that the roundings of what is held against it do not exceed: 10⁻¹⁴ higher, and at most `top`.
 
-    >>> 0.5 < outward(0.5) < 0.5 + 1e-13, outward(1.0, 1.0)
+    >>> 0.5 < raised(0.5) < 0.5 + 1e-13, raised(1.0, 1.0)
     (True, 1.0)
     """
     return min(up(limit, 64, 1.0), top)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakcap.audit.outcomes import Outcomes
-from leakcap.audit.partition import ByKind, ByScore, ByValue, CellPartition, Cells, Score, log_ratios
+from leakcap.audit.partition import ByKind, ByScore, ByValue, CellPartition, Cells, Score, shrunk_log_ratios
 from leakcap.audit.scores import (
     Coordinate,
     CoordinateSum,
@@ -58,7 +58,9 @@ def candidates(
 
 def _by_kind(first: Outcomes, second: Outcomes, names: tuple[str, ...]) -> ByKind:
     empty = ByKind(names, np.arange(len(names) + 1))
-    return ByKind(names, np.argsort(log_ratios(empty.counts(first), empty.counts(second)), kind="stable"))
+    return ByKind(
+        names, np.argsort(shrunk_log_ratios(empty.counts(first), empty.counts(second)), kind="stable")
+    )
 
 
 def _scores(first: Floats, second: Floats) -> Iterator[tuple[str, Score]]:
@@ -99,7 +101,7 @@ def _of_score(
     learned = not isinstance(score, Coordinate | LowestBit | CoordinateSum)
     if len(values) <= MAX_VALUES:
         plain = ByValue(name, score, values, np.arange(len(values) + 2))
-        order = np.argsort(log_ratios(plain.counts(first), plain.counts(second)), kind="stable")
+        order = np.argsort(shrunk_log_ratios(plain.counts(first), plain.counts(second)), kind="stable")
         yield Candidate(ByValue(name, score, values, order), blind=False)
     if len(values) > 8:
         edges = np.unique(np.quantile(pooled, np.arange(1, MAX_CELLS) / MAX_CELLS, method="inverted_cdf"))
@@ -125,7 +127,7 @@ def _of_intervals(
     rest = np.arange(len(edges) + 1, len(edges) + 2 + len(kinds))
     # A kind that is not known yet has no place in the order: nothing is guessed of it.
     plain = ByScore(name, score, edges, kinds, names, inside)
-    ratios = log_ratios(plain.counts(first), plain.counts(second))
+    ratios = shrunk_log_ratios(plain.counts(first), plain.counts(second))
     if kinds:
         # A kind that comes about equally often under both inputs goes to the middle, where no guess is made.
         clear = np.abs(ratios[rest]) > 2.0 / np.sqrt(1.0 + (plain.counts(first) + plain.counts(second))[rest])
@@ -138,6 +140,6 @@ def _of_intervals(
     if not learned:
         coarse = edges[:: max(1, len(edges) // 32)]
         plain = ByScore(name, score, coarse, kinds, names, np.arange(len(coarse) + 2 + len(kinds)))
-        ratios = log_ratios(plain.counts(first), plain.counts(second))
+        ratios = shrunk_log_ratios(plain.counts(first), plain.counts(second))
         order = np.argsort(ratios, kind="stable")
         yield Candidate(ByScore(name, score, coarse, kinds, names, order), blind=False)

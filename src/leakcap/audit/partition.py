@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leakcap.audit.outcomes import Outcomes
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["ByKind", "ByScore", "ByValue", "CellPartition", "Cells", "Score", "log_ratios"]
+__all__ = ["ByKind", "ByScore", "ByValue", "CellPartition", "Cells", "Score", "shrunk_log_ratios"]
 
 Cells = NDArray[np.int64]
 Score = Callable[[Floats], Floats]
@@ -47,10 +47,10 @@ class CellPartition(ABC):
         return np.bincount(self.cells(outcomes), minlength=self.size).astype(np.float64)
 
 
-def log_ratios(first: Floats, second: Floats) -> Floats:
+def shrunk_log_ratios(first: Floats, second: Floats) -> Floats:
     """ln of the ratio of two histograms, drawn towards zero where there are few counts.
 
-    >>> log_ratios(np.array([0.0, 4.0]), np.array([0.0, 4.0])).tolist()
+    >>> shrunk_log_ratios(np.array([0.0, 4.0]), np.array([0.0, 4.0])).tolist()
     [0.0, 0.0]
     """
     totals = max(float(first.sum()), 1.0), max(float(second.sum()), 1.0)

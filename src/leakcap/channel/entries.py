@@ -19,9 +19,9 @@ __all__ = [
     "both",
     "is_exact",
     "is_sparse",
-    "merged",
     "product",
     "scipy_sparse",
+    "summed_columns",
     "to_exact",
     "to_floats",
 ]
@@ -92,7 +92,7 @@ def beside(first: Matrix, second: Matrix, weight: float | Fraction) -> Matrix:
     return np.hstack([a * weight, b * (1 - weight)])
 
 
-def merged(matrix: Matrix, groups: NDArray[np.intp], count: int) -> Matrix:
+def summed_columns(matrix: Matrix, groups: NDArray[np.intp], count: int) -> Matrix:
     """Columns of one group summed; columns of group −1 dropped."""
     kept = np.flatnonzero(groups >= 0)
     if is_sparse(matrix):

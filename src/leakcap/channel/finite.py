@@ -19,9 +19,9 @@ from leakcap.channel.entries import (
     both,
     is_exact,
     is_sparse,
-    merged,
     product,
     scipy_sparse,
+    summed_columns,
     to_exact,
     to_floats,
 )
@@ -233,7 +233,7 @@ class Channel:
         entries = beside(self._held, other._held, probability_of(probability, "probability"))
         place = {y: index for index, y in enumerate(dict.fromkeys(self.outputs + other.outputs))}
         groups = np.array([place[y] for y in self.outputs + other.outputs], dtype=np.intp)
-        return Channel(merged(entries, groups, len(place)), inputs=self.inputs, outputs=tuple(place))
+        return Channel(summed_columns(entries, groups, len(place)), inputs=self.inputs, outputs=tuple(place))
 
     def reduced(self) -> Channel:
         """Outputs that say the same about the secret merged, impossible ones dropped.
@@ -247,7 +247,7 @@ class Channel:
         groups, firsts = proportional(self._held)
         if firsts.size == self.shape[1]:
             return self
-        entries = merged(self._held, groups, firsts.size)
+        entries = summed_columns(self._held, groups, firsts.size)
         return Channel(entries, inputs=self.inputs, outputs=[self.outputs[y] for y in firsts])
 
     def restricted(self, inputs: Sequence[Hashable]) -> Channel:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.channel.entries import both, is_exact, is_sparse, merged
+from leakcap.channel.entries import both, is_exact, is_sparse, summed_columns
 from leakcap.errors import InvalidChannel
 from leakcap.numeric.logspace import Floats
 
@@ -133,7 +133,7 @@ def repeated(matrix: Any, times: int) -> tuple[Any, NDArray[np.int64]]:
     counts = np.array(list(_counts(times, outputs)), dtype=np.int64).reshape(types, outputs)
     whole = _exact_types(matrix, counts, times) if is_exact(matrix) else _float_types(matrix, counts, times)
     groups, firsts = proportional(whole, PROPORTIONAL * max(1.0, times / 64.0))
-    return merged(whole, groups, firsts.size), counts[firsts]
+    return summed_columns(whole, groups, firsts.size), counts[firsts]
 
 
 def _counts(times: int, outputs: int) -> Iterator[tuple[int, ...]]:
@@ -177,5 +177,5 @@ def _one_by_one(matrix: Any, times: int) -> tuple[Any, NDArray[np.int64]]:
         power = both(power, matrix)
         seen = (counts[:, None, :] + base[None, :, :]).reshape(-1, base.shape[1])
         groups, firsts = proportional(power, PROPORTIONAL * max(1.0, n / 64.0))
-        power, counts = merged(power, groups, firsts.size), seen[firsts]
+        power, counts = summed_columns(power, groups, firsts.size), seen[firsts]
     return power, counts

@@ -83,7 +83,7 @@ def _enter(
 ) -> None:
     """Write or print the entry for the registry."""
     from leakcap.errors import InvalidQuery
-    from leakcap.report.records import RegistryRecord
+    from leakcap.report.records import RegistryEntryRecord
     from leakcap.report.render.yaml import yaml_text
 
     for target in targets:
@@ -92,7 +92,7 @@ def _enter(
                 f"`--output` must be called by small letters, digits and underscores, as the registry asks. "
                 f"Got `{target.name}`."
             )
-    record = RegistryRecord.of(annexed, said, source)
+    record = RegistryEntryRecord.of(annexed, said, source)
     # The registry's own script reads this line without a reader of YAML.
     text = yaml_text(record.entry.to_dict(), bare=("url_slug",))
     for target in targets:
@@ -124,6 +124,7 @@ def _record_of(source: str) -> tuple[OwnerAnswers, AnnexRecord]:
             book.balances(),
             head,
             amendments=book.amendments(),
+            revisions=book.revisions(),
             answers=said,
             version=__version__,
         )

@@ -12,9 +12,9 @@ from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from leakcap.ledger import Balance
-    from leakcap.release import PrivateTable, Query
+    from leakcap.release import Policy, PrivateTable, Query
 
-__all__ = ["Fresh", "Yes", "ask_to_pay", "ask_to_pay_for"]
+__all__ = ["Fresh", "Yes", "ask_to_pay", "ask_to_pay_for", "asked_before_it_begins"]
 
 Fresh = Annotated[
     bool,
@@ -27,6 +27,20 @@ def ask_to_pay_for(table: PrivateTable, queries: Sequence[Query], *, yes: bool, 
     """Go on to new noise on these queries only with `yes`, or where somebody at a terminal agrees."""
     price = sum(one.price.epsilon for one in table.preview(queries))
     ask_to_pay(price, table.budget(), yes=yes, json_=json_)
+
+
+def asked_before_it_begins(
+    ledger: str, policy: Policy, queries: Sequence[Query], *, yes: bool, json_: bool
+) -> bool:
+    """The same where there is no ledger yet: whoever says no leaves none. Whether all is asked."""
+    from leakcap.release import preview
+    from leakcap.release.opening import begun_by, unbegun
+
+    if yes or not begun_by(ledger):
+        return yes
+    price = sum(one.price.epsilon for one in preview(queries, policy=policy))
+    ask_to_pay(price, unbegun(ledger, policy).balances(), yes=yes, json_=json_)
+    return True
 
 
 def ask_to_pay(epsilon: float | None, balances: Sequence[Balance], *, yes: bool, json_: bool) -> None:

@@ -87,24 +87,26 @@ def _fit(
     model = asked.fit.model(policy, analyst)
     if resume and not isinstance(model, PrivateGradientDescent):
         raise InvalidParameter("`--resume` goes with gradient descent, whose steps are many. Leave it out.")
-    table = PrivateTable(asked.data, policy=policy, ledger=ledger, table=asked.table, analyst=analyst)
-    columns: dict[str, Any] = asked.fit.columns()
-    unused = not table.ledger.totals().entries
-    fresh, yes = consent
-    if fresh:
-        ask_to_pay(None, table.budget(), yes=yes, json_=json_)
-    with progress("fitting") as tick:
-        if isinstance(model, PrivateGradientDescent):
-            model.progress = lambda step, steps: tick(step / steps, f"step {step:,} of {steps:,}")
-            _descend(model, table, columns, checkpoint, resume=resume, fresh=fresh)
-        else:
-            model.fit_table(table, **columns, fresh=fresh)
-    summary = summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta)
-    if unused and not json_:
-        from leakcap.report.terminal.tables import print_new_ledger
+    with PrivateTable(
+        asked.data, policy=policy, ledger=ledger, table=asked.table, analyst=analyst, edition=asked.edition
+    ) as table:
+        columns: dict[str, Any] = asked.fit.columns()
+        unused = not table.ledger.totals().entries
+        fresh, yes = consent
+        if fresh:
+            ask_to_pay(None, table.budget(), yes=yes, json_=json_)
+        with progress("fitting") as tick:
+            if isinstance(model, PrivateGradientDescent):
+                model.progress = lambda step, steps: tick(step / steps, f"step {step:,} of {steps:,}")
+                _descend(model, table, columns, checkpoint, resume=resume, fresh=fresh)
+            else:
+                model.fit_table(table, **columns, fresh=fresh)
+        summary = summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta)
+        if unused and not json_:
+            from leakcap.report.terminal.tables import print_new_ledger
 
-        print_new_ledger(console(), table.ledger.url)
-    _print(summary, table, json_)
+            print_new_ledger(console(), table.ledger.url)
+        _print(summary, table, json_)
 
 
 def _descend(

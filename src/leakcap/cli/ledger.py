@@ -14,17 +14,18 @@ import typer
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import files_of, require_target
+from leakcap.plain import counted
 
 if TYPE_CHECKING:
     from leakcap.ledger import Ledger
-    from leakcap.release import Policy
+    from leakcap.release import Policy, QueryFile
     from leakcap.report.records import BudgetRecord
 
-__all__ = ["address", "budget", "is_query_file", "kept_of", "ledger"]
+__all__ = ["Url", "address", "budget", "is_query_file", "kept_of", "ledger", "query_file_of"]
 
 ledger = typer.Typer(
     name="ledger",
-    help="Check, repair, export and amend a ledger.",
+    help="Check, repair, export, amend, move, back up, restore; revise and withdraw; admit data sets.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -68,11 +69,13 @@ def budget(
         print_record(budget_record(url, query_file=ledger is None, deltas=delta or ()))
         return
     with Ledger.read(address(url, query_file=ledger is None)) as book:
-        governs = book.policy
+        governs = {book.policy_of(one.dataset) for one in book.datasets()}
         record = _record_of(book, delta or ())
+    from leakcap.report.terminal.published import print_custody, print_revisions, print_versions
     from leakcap.report.terminal.spending import (
         print_accounts,
         print_amendments,
+        print_datasets,
         print_entries,
         print_slots,
         print_spending,
@@ -83,11 +86,15 @@ def budget(
     out, latest = console(), entries if all_ else entries[-20:]
     print_accounts(out, record)
     print_told(out, record.told)
+    print_datasets(out, record.datasets)
     print_slots(out, record.slots)
+    print_versions(out, record.versions)
+    print_revisions(out, record.revisions)
     print_amendments(out, record.amendments)
+    print_custody(out, record.custody)
     print_spending(out, entries)
     print_entries(out, latest)
-    if file is not None and _fingerprint(file) != governs:
+    if file is not None and _fingerprint(file) not in governs:
         out.print(_other_policy(file, used=bool(entries or record.amendments)), markup=False, style="red")
     if len(latest) < len(entries):
         out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
@@ -130,8 +137,12 @@ def _record_of(book: Ledger, deltas: Sequence[float], policy: Policy | None = No
         book.accounts(),
         entries,
         book.amendments(),
+        revisions=book.revisions(),
         told=[book.odometer(delta) for delta in deltas],
         slots=book.slots(),
+        datasets=book.datasets(),
+        versions=book.versions(),
+        custody=book.custody(),
         policy=policy,
         so_far=told,
     )
@@ -157,15 +168,17 @@ def verify(
 
     with Ledger.read(address(url)) as book:
         head = book.verify(anchor=anchor)
-        entries = book.totals().entries
+        entries, ends = book.totals().entries, book.anchor()
     if json_:
-        from leakcap.report.records import VerifyRecord
+        from leakcap.report.records import LedgerAnchorRecord, VerifyRecord
 
         found = {"rows": head.rows, "entries": entries, "head": head.hash}
-        print_record(VerifyRecord.made(**found, anchored=anchor is not None))
+        print_record(
+            VerifyRecord.made(**found, anchored=anchor is not None, anchor=LedgerAnchorRecord.of(ends))
+        )
         return
     met = " It contains the anchor." if anchor is not None else ""
-    say(f"The chain holds: {head.rows:,} rows, {entries:,} spends.{met}\nhead {head.hash}")
+    say(f"The chain holds: {counted(head.rows, 'row')}, {counted(entries, 'spend')}.{met}\nhead {head.hash}")
 
 
 @ledger.command()
@@ -231,14 +244,18 @@ def export_(
     if output is not None:
         require_target(output, "`--output`", (), kept_of(url))
     with Ledger.read(address(url)) as book:
-        entries, amendments = book.entries(), book.amendments()
+        entries, custody = book.entries(), book.custody()
+        amendments, revisions = book.amendments(), book.revisions()
     if json_:
-        from leakcap.report.records import AmendmentRecord, ExportRecord
+        from leakcap.report.records import AmendmentRecord, CustodyRecord, ExportRecord, RevisionRecord
 
         listed = tuple(map(AmendmentRecord.of, amendments))
-        print_record(ExportRecord.made(entries=json.loads(export(entries, "json")), amendments=listed))
+        revised = tuple(map(RevisionRecord.of, revisions))
+        rows = json.loads(export(entries, "json"))
+        cared = tuple(map(CustodyRecord.of, custody))
+        print_record(ExportRecord.made(entries=rows, amendments=listed, revisions=revised, custody=cared))
         return
-    text = export(entries, form.value, amendments)
+    text = export(entries, form.value, amendments, revisions, custody)
     if output is None:
         say(text)
     else:
@@ -295,16 +312,24 @@ def amend(
 
 def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
     """The new policy and the ledger's URL; a query file names both."""
-    from leakcap.errors import InvalidPolicy, InvalidQuery
+    from leakcap.errors import InvalidQuery
+
+    asked = query_file_of(file)
+    if asked is not None:
+        return asked.policy, address(ledger or asked.ledger, query_file=False)
+    if ledger is None:
+        raise InvalidQuery("`leakcap ledger amend` needs --ledger beside a policy.")
+    return file, address(ledger, query_file=False)
+
+
+def query_file_of(file: Path) -> QueryFile | None:
+    """What stands in a query file; None for a policy."""
+    from leakcap.errors import InvalidPolicy
     from leakcap.policy.validation import read_toml
     from leakcap.release import load_queries
 
-    if not isinstance(read_toml(file, InvalidPolicy).get("policy"), str):
-        if ledger is None:
-            raise InvalidQuery("`leakcap ledger amend` needs --ledger beside a policy.")
-        return file, address(ledger, query_file=False)
-    asked = load_queries(file)
-    return asked.policy, address(ledger or asked.ledger, query_file=False)
+    is_policy = not isinstance(read_toml(file, InvalidPolicy).get("policy"), str)
+    return None if is_policy else load_queries(file)
 
 
 def address(text: str, *, query_file: bool | None = None) -> str:

@@ -52,7 +52,13 @@ class _Commands(LazyGroup):
         "sql": Home(
             "leakcap.cli.sql",
             "sql",
-            "Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.",
+            "Answer a SELECT statement in private: counts, sums, means and quantiles, with WHERE and "
+            "GROUP BY; HAVING, ORDER BY and LIMIT order and cut the noisy answer.",
+        ),
+        "tables": Home(
+            "leakcap.cli.tables",
+            "tables",
+            "Release many tables of counts for one charge, with the least noise there is for all of them.",
         ),
         "fit": Home(
             "leakcap.cli.fit",
@@ -69,7 +75,11 @@ class _Commands(LazyGroup):
             "convert",
             "What follows from a guarantee, by the best route, with the source of every step.",
         ),
-        "ledger": Home("leakcap.cli.ledger", "ledger", "Check, repair, export and amend a ledger."),
+        "ledger": Home(
+            "leakcap.cli.revisions",
+            "ledger",
+            "Check, repair, export, amend, move, back up, restore; revise and withdraw; admit data sets.",
+        ),
         "channel": Home(
             "leakcap.cli.channel",
             "channel",
@@ -102,6 +112,11 @@ class _Commands(LazyGroup):
             "leakcap.cli.annex",
             "annex",
             "What a publication's documents must say of privacy: layers, hazards, and risks as games.",
+        ),
+        "registry": Home(
+            "leakcap.cli.registry",
+            "registry",
+            "What published entries of OpenDP's registry of deployments promise, and what they leave open.",
         ),
         "schema": Home(
             "leakcap.cli.schema",

@@ -24,7 +24,8 @@ def plan(
     start: Annotated[
         str | None,
         typer.Option(
-            help="The first month, as in 2027-01, not a past one; without it the present.",
+            help="The first month, as in 2027-01; past only where caps count by reference period. Without it "
+            "the present one.",
             show_default=False,
         ),
     ] = None,
@@ -44,7 +45,7 @@ def plan(
     from leakcap.ledger import Ledger
     from leakcap.release import load_policy, load_queries, open_ledger
     from leakcap.release.asking.year import year_of
-    from leakcap.report.records import YearRecord
+    from leakcap.report.records import PlanRecord
 
     asked = load_queries(file)
     policy = load_policy(asked.policy)
@@ -52,19 +53,19 @@ def plan(
     url = address(asked.ledger if ledger is None else ledger, query_file=False)
     new = _missing(url)
     with Ledger.read(url) if new is None else open_ledger("sqlite://", policy) as book:
-        if book.policy != policy.fingerprint():
+        if book.policy_of(policy.dataset) != policy.fingerprint():
             raise InvalidQuery(
                 f"The policy of `{file}` is not the one that governs the ledger `{book.url}`. Name the one "
                 "that does, or let this one govern: `leakcap ledger amend`."
             )
         year = year_of(book, policy, asked.queries, start=first, months=months, analyst=analyst)
-        record = YearRecord.of(policy.dataset, year, book.slots(), new_ledger=new)
+        record = PlanRecord.of(policy.dataset, year, book.slots(), new_ledger=new)
     if json_:
         print_record(record)
         return
-    from leakcap.report.terminal.year import print_year
+    from leakcap.report.terminal.plan import print_plan
 
-    print_year(console(), record)
+    print_plan(console(), record)
 
 
 def _month(text: str | None) -> date | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.targets import files_of, require_durable, require_target
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
@@ -15,9 +16,10 @@ from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_giv
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leakcap.release import Policy, Preview, Query
+    from leakcap.release import Policy, Preview, Query, QueryFile, RowLimit
+    from leakcap.release.results.record import ReleasedRecord
 
-__all__ = ["LedgerUrl", "SameAs", "preview", "print_plan", "release"]
+__all__ = ["LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
 
 MOST = 1_000_000
 """The largest family, number of guesses or of further releases that a statement speaks of."""
@@ -76,7 +78,16 @@ def release(
 
     Example: leakcap release examples/hospital/release.toml --explain
     """
-    from leakcap.release import PrivateTable, agreeing, covered, exposure_so_far, load_policy, load_queries
+    from leakcap.release import (
+        PrivateTable,
+        agreeing,
+        covered,
+        exposure_so_far,
+        load_policy,
+        load_queries,
+        with_all_margins,
+        with_layouts,
+    )
     from leakcap.report.records import ReleaseRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.sources import page_of
@@ -90,7 +101,9 @@ def release(
     if target is not None:
         require_target(target, "The report", (".html", ".htm"), kept)
     require_values(csv, excel, [*kept, *([target] if target else [])])
-    table = PrivateTable(
+    _require_fit(queries, policy)
+    ask = fresh and not asked_before_it_begins(url, policy, queries.queries, yes=yes, json_=json_)
+    with PrivateTable(
         queries.data,
         policy=policy,
         ledger=url,
@@ -98,18 +111,29 @@ def release(
         tables=queries.tables,
         analyst=analyst,
         same_as=same_as,
-    )
-    _require_fit(queries.queries, queries.consistent, policy)
-    unused = not table.ledger.totals().entries
-    if fresh:
-        ask_to_pay_for(table, queries.queries, yes=yes, json_=json_)
-    releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
-    releases = covered(releases, queries.cover, policy)
-    exposure = exposure_so_far(table.ledger.entries(), policy)
-    total = statement_of(exposure, family=family, guesses=guesses, more=more)
-    named = None if target is None else str(target)
-    told = (policy, releases, total, table.budget(), table.ledger.amendments())
-    record = ReleaseRecord.of(*told, publication=queries.publication, report=named)
+        edition=queries.edition,
+        asked=queries.queries,
+        fresh=fresh,
+    ) as table:
+        unused = not table.ledger.totals().entries
+        if ask:
+            ask_to_pay_for(table, queries.queries, yes=yes, json_=json_)
+        releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
+        releases = covered(with_all_margins(releases, queries.margins, policy), queries.cover, policy)
+        releases = with_layouts(releases, queries.pivots, policy)
+        exposure = exposure_so_far(table.ledger.entries(), policy)
+        total = statement_of(exposure, family=family, guesses=guesses, more=more)
+        named = None if target is None else str(target)
+        told = (policy, releases, total, table.budget(), table.ledger.amendments())
+        revisions = table.ledger.revisions()
+        record = ReleaseRecord.of(
+            *told,
+            publication=queries.publication,
+            revisions=revisions,
+            source=table.named,
+            same_as=table.same_as,
+            report=named,
+        )
     if target is not None:
         write_html(page_of(record, "reviewer"), target)
     values = list(write_given(record, csv, excel))
@@ -130,16 +154,50 @@ def release(
         out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
 
 
-def _require_fit(queries: Sequence[Query], consistent: Sequence[Sequence[str]], policy: Policy) -> None:
-    """Whether answers can be made to agree is known without data, and before anything is paid."""
-    from leakcap.release import agreeing, dry_run
+def _require_fit(queries: QueryFile, policy: Policy) -> None:
+    """Whether answers can be made to agree, have margins and be laid out is known without data, and before
+    anything is paid."""
+    from leakcap.release import agreeing, dry_run, layout_of_query, margins_fit
 
-    named = {name for group in consistent for name in group}
+    named = {name for group in queries.consistent for name in group}
     if named:
-        agreeing(dry_run([query for query in queries if query.name in named], policy), consistent)
+        chosen = [query for query in queries.queries if query.name in named]
+        agreeing(dry_run(chosen, policy), queries.consistent)
+    for query in queries.queries:
+        if query.name in queries.margins:
+            margins_fit(query, policy, queries.margins[query.name])
+        if query.name in queries.pivots:
+            layout_of_query(query, policy, queries.pivots[query.name])
 
 
-def preview(file: QueryPath, json_: Json = False) -> None:
+def preview(
+    file: QueryPath,
+    max_rows: Annotated[
+        str | None,
+        typer.Option(
+            help="Values of `max_rows` to compare, with commas between: 1,2,5.",
+            metavar="N,N,…",
+            show_default=False,
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="What `leakcap release --json` printed: answers to `rows_cut` and `rows_per_person` say how "
+            "much each value would cut, counts how many rows there are.",
+            show_default=False,
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            help="How many rows to assume in each group, where an error depends on that.",
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
     """The accuracy and the price of each query, without touching data or ledger.
 
     Example: leakcap preview examples/hospital/release.toml
@@ -149,16 +207,52 @@ def preview(file: QueryPath, json_: Json = False) -> None:
 
     queries = load_queries(file)
     policy = load_policy(queries.policy)
-    print_plan(policy, preview_queries(queries.queries, policy=policy), json_)
+    told = [] if known is None else _released(known)
+    limits = _limits(queries.queries, policy, max_rows, told, rows)
+    planned = preview_queries(queries.queries, policy=policy, rows=rows, known=told)
+    print_previewed(policy, planned, json_, limits)
 
 
-def print_plan(policy: Policy, previews: Sequence[Preview], json_: bool) -> None:
-    """The plan that queries are, as a table or as JSON."""
-    from leakcap.report.records import PlanRecord
+def _limits(
+    queries: Sequence[Query],
+    policy: Policy,
+    wanted: str | None,
+    known: Sequence[tuple[Policy, ReleasedRecord]],
+    rows: int | None,
+) -> tuple[RowLimit, ...]:
+    """The values of `max_rows` that are asked for, with what released answers say of them."""
+    if wanted is None:
+        return ()
+    if not re.fullmatch(r"[0-9]{1,7}(,[0-9]{1,7})*", wanted):
+        raise typer.BadParameter(f"`--max-rows` must be whole numbers with commas between. Got {wanted!r}.")
+    from leakcap.release import row_limits
+
+    return row_limits(queries, policy, map(int, wanted.split(",")), known, rows=rows)
+
+
+def _released(known: Path) -> list[tuple[Policy, ReleasedRecord]]:
+    """The answers in a file, each with the policy it was released under."""
+    from leakcap.report import ReleaseRecord, read_record
+
+    record = read_record(known)
+    if not isinstance(record, ReleaseRecord):
+        raise typer.BadParameter(f"`{known}` must be what `leakcap release --json` printed.")
+    return [(record.policy, one) for one in record.releases]
+
+
+def print_previewed(
+    policy: Policy, previews: Sequence[Preview], json_: bool, limits: Sequence[RowLimit] = ()
+) -> None:
+    """What queries would cost and how far off they would be, as a table or as JSON."""
+    from leakcap.report.records import PreviewRecord
     from leakcap.report.terminal.tables import print_preview
 
-    record = PlanRecord.of(policy, previews)
+    record = PreviewRecord.of(policy, previews, limits)
     if json_:
         print_record(record)
         return
     print_preview(console(), record)
+    if limits:
+        from leakcap.report.terminal.limits import print_limits
+
+        print_limits(console(), record)

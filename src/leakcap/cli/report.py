@@ -128,11 +128,11 @@ def _record(source: Path, preview: bool) -> Record:
 def _plan(source: Path) -> Record:
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
-    from leakcap.report.records import PlanRecord
+    from leakcap.report.records import PreviewRecord
 
     queries = load_queries(source)
     policy = load_policy(queries.policy)
-    return PlanRecord.of(policy, preview_queries(queries.queries, policy=policy))
+    return PreviewRecord.of(policy, preview_queries(queries.queries, policy=policy))
 
 
 def _ledger(source: Path) -> Record:

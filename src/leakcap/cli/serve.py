@@ -100,4 +100,5 @@ def _from_file(file: Path | None) -> dict[str, Any]:
         "table": queries.table,
         "tables": queries.tables,
         "ledger": require_durable(queries.ledger),
+        "edition": queries.edition,
     }

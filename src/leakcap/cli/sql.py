@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.printing import Json, console, print_record, say
-from leakcap.cli.release import LedgerUrl, SameAs, print_plan
+from leakcap.cli.release import LedgerUrl, SameAs, print_previewed
 from leakcap.cli.targets import files_of, require_durable
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
 from leakcap.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from leakcap.release import Policy, Query, Release
+    from leakcap.release import Policy, Release
+    from leakcap.release.results.publication import Publication
+    from leakcap.release.sql.select import SelectStatement
     from leakcap.report.records import ReleaseRecord
 
 __all__ = ["sql"]
@@ -73,7 +75,8 @@ def sql(
     excel: ExcelTarget = None,
     json_: Json = False,
 ) -> None:
-    """Answer a SELECT statement in private: counts, sums and means, with WHERE and GROUP BY.
+    """Answer a SELECT statement in private: counts, sums, means and quantiles, with WHERE and GROUP BY;
+    HAVING, ORDER BY and LIMIT order and cut the noisy answer.
 
     Example: leakcap sql "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis" --epsilon 0.5
     --in examples/hospital/release.toml --preview
@@ -94,12 +97,13 @@ def sql(
     if preview:
         from leakcap.release import preview as preview_queries
 
-        print_plan(asked.policy, preview_queries(asked.queries, policy=asked.policy), json_)
+        print_previewed(asked.policy, preview_queries(asked.statement.queries, policy=asked.policy), json_)
         return
     if dry_run:
         from leakcap.release.table import dry_run as on_dummy
 
-        _print_dry_run(on_dummy(asked.queries, asked.policy), json_)
+        dry = asked.statement.shown(on_dummy(asked.statement.queries, asked.policy), asked.policy)
+        _print_dry_run(dry, json_)
         return
     url = require_durable(asked.ledger if ledger is None else ledger)
     unused, record = _answer(asked, url, analyst, (fresh, yes), same_as, json_)
@@ -122,26 +126,36 @@ def sql(
 class _Asked:
     """A statement's queries, and what they are about."""
 
-    queries: Sequence[Query]
+    statement: SelectStatement
     policy: Policy
     data: Path | str
     table: str | None
     tables: Mapping[str, Path | str]
     ledger: str
     files: Sequence[Path | str]
+    publication: Publication | None
 
 
 def _asked(text: str, file: Path, price: Mapping[str, Any]) -> _Asked:
     from leakcap.release import load_policy, load_queries
-    from leakcap.release.sql.select import sql_queries
+    from leakcap.release.sql.select import StatementTerms, select_statement
 
     place = load_queries(file)
     policy = load_policy(place.policy)
     # A table goes by the policy's name for the data, and by its own name in its database or folder.
     named = [place.table.rpartition(".")[2]] if place.table is not None else []
     tables = named + ([place.data.stem] if isinstance(place.data, Path) else [])
-    queries = sql_queries(text, policy, tables=tables, **price)
-    return _Asked(queries, policy, place.data, place.table, place.tables, place.ledger, files_of(place))
+    statement = select_statement(text, policy, StatementTerms(**price), tables)
+    return _Asked(
+        statement,
+        policy,
+        place.data,
+        place.table,
+        place.tables,
+        place.ledger,
+        files_of(place),
+        place.publication,
+    )
 
 
 def _numbers(text: str | None, option: str) -> list[float] | None:
@@ -173,7 +187,10 @@ def _answer(
     from leakcap.report.records import ReleaseRecord
     from leakcap.statement import statement_of
 
-    table = PrivateTable(
+    ask = fresh[0] and not asked_before_it_begins(
+        ledger, asked.policy, asked.statement.queries, yes=fresh[1], json_=json_
+    )
+    with PrivateTable(
         asked.data,
         policy=asked.policy,
         ledger=ledger,
@@ -181,11 +198,24 @@ def _answer(
         tables=asked.tables,
         analyst=analyst,
         same_as=same_as,
-    )
-    unused = not table.ledger.totals().entries
-    if fresh[0]:
-        ask_to_pay_for(table, asked.queries, yes=fresh[1], json_=json_)
-    releases = table.release(asked.queries, fresh=fresh[0])
-    total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
-    record = ReleaseRecord.of(asked.policy, releases, total, table.budget(), table.ledger.amendments())
-    return (table.ledger.url if unused else None), record
+        edition=None if asked.publication is None else asked.publication.edition,
+        asked=asked.statement.queries,
+        fresh=fresh[0],
+    ) as table:
+        unused = not table.ledger.totals().entries
+        if ask:
+            ask_to_pay_for(table, asked.statement.queries, yes=fresh[1], json_=json_)
+        releases = asked.statement.shown(table.release(asked.statement.queries, fresh=fresh[0]), asked.policy)
+        total = statement_of(exposure_so_far(table.ledger.entries(), asked.policy))
+        record = ReleaseRecord.of(
+            asked.policy,
+            releases,
+            total,
+            table.budget(),
+            table.ledger.amendments(),
+            asked.publication,
+            revisions=table.ledger.revisions(),
+            source=table.named,
+            same_as=table.same_as,
+        )
+        return (table.ledger.url if unused else None), record

@@ -132,11 +132,12 @@ def boundary(alpha: float, level: float, u: float) -> float:
 
 def sign_change(margin: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """A bracket of about 1e-13 around the point where a decreasing function turns negative."""
-    if margin(low) <= 0.0:
+    f_low = margin(low)
+    if f_low <= 0.0:
         return low, low
-    if margin(high) > 0.0:
+    f_high = margin(high)
+    if f_high > 0.0:
         return high, high
-    f_low, f_high = margin(low), margin(high)
     for _ in range(300):
         if high - low <= 4e-16 * max(1.0, abs(low)):
             break

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakcap.channel import Channel, as_prior
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["JointCells", "allowed", "cells_of", "mixture", "rows_of"]
+__all__ = ["JointCells", "allowed", "joint_cells", "matrix_rows", "mixture"]
 
 
 def allowed(channel: Channel, prior: ArrayLike) -> tuple[Channel, Floats]:
@@ -28,10 +28,10 @@ def allowed(channel: Channel, prior: ArrayLike) -> tuple[Channel, Floats]:
     return Channel(rows[live]), weights[live]
 
 
-def rows_of(channel: Channel) -> Any:
+def matrix_rows(channel: Channel) -> Any:
     """The matrix: sparse where the channel is, doubles otherwise.
 
-    >>> rows_of(Channel([[1.0]]))
+    >>> matrix_rows(Channel([[1.0]]))
     array([[1.]])
     """
     return channel.matrix if channel.sparse is None else channel.sparse
@@ -43,7 +43,7 @@ def mixture(channel: Channel, weights: Floats) -> Floats:
     >>> mixture(Channel([[1.0, 0.0], [0.5, 0.5]]), np.array([0.5, 0.5]))
     array([0.75, 0.25])
     """
-    return np.asarray(weights @ rows_of(channel))
+    return np.asarray(weights @ matrix_rows(channel))
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class JointCells:
         return result
 
 
-def cells_of(channel: Channel, prior: ArrayLike) -> JointCells:
+def joint_cells(channel: Channel, prior: ArrayLike) -> JointCells:
     """The cells with joint mass; errors are `InvalidPrior`.
 
-    >>> cells_of(Channel([[1.0, 0.0], [0.5, 0.5]]), [0.5, 0.5]).y.tolist()
+    >>> joint_cells(Channel([[1.0, 0.0], [0.5, 0.5]]), [0.5, 0.5]).y.tolist()
     [0, 0, 1]
     """
     channel, weights = allowed(channel, prior)

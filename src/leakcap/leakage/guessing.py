@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.channel import Channel, as_prior
 from leakcap.gain.structured import Diagonal
-from leakcap.leakage.cells import cells_of
+from leakcap.leakage.cells import joint_cells
 from leakcap.leakage.vulnerability import posterior_vulnerability
 
 __all__ = ["bayes_risk", "bayes_vulnerability", "guessing_entropy", "posterior_guessing_entropy"]
@@ -33,7 +33,7 @@ def bayes_risk(channel: Channel, prior: ArrayLike) -> float:
     0.15
     """
     # Summing what the guess misses keeps the digits that 1 − vulnerability would lose.
-    cells = cells_of(channel, prior)
+    cells = joint_cells(channel, prior)
     joint = cells.weight * cells.chance
     return float(joint[cells.ranks(joint) > 1].sum())
 
@@ -58,6 +58,6 @@ def posterior_guessing_entropy(channel: Channel, prior: ArrayLike) -> float:
     >>> round(posterior_guessing_entropy(Channel([[0.9, 0.1], [0.2, 0.8]]), [0.5, 0.5]), 12)
     1.15
     """
-    cells = cells_of(channel, prior)
+    cells = joint_cells(channel, prior)
     joint = cells.weight * cells.chance
     return float(cells.ranks(joint) @ joint)

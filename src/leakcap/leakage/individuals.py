@@ -19,7 +19,7 @@ from leakcap.capacities.diameter import diameter
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidChannel, require
-from leakcap.leakage.cells import allowed, cells_of
+from leakcap.leakage.cells import allowed, joint_cells
 from leakcap.leakage.information import mutual_information
 from leakcap.leakage.lifts import log_lift
 from leakcap.numeric.logspace import Floats
@@ -72,7 +72,7 @@ def relative_entropy_privacy(channel: Channel, prior: ArrayLike) -> float:
     >>> round(relative_entropy_privacy(Channel([[0.75, 0.25], [0.25, 0.75]]), [0.5, 0.5]), 12)
     0.130812035941
     """
-    cells = cells_of(channel, prior)
+    cells = joint_cells(channel, prior)
     centre = cells.centre[cells.y]
     posterior, gone = cells.weight * cells.chance / centre, cells.chance / centre
     # post·ln(post/π) − post + π has terms ≥ 0 only, and they add up to the same.

@@ -11,7 +11,7 @@ from leakcap.capacities.given import between_joint, sibson_information
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Renyi
 from leakcap.errors import require, require_number
-from leakcap.leakage.cells import allowed, cells_of
+from leakcap.leakage.cells import allowed, joint_cells
 from leakcap.numeric.logspace import Floats, logsumexp
 
 __all__ = ["arimoto", "joint_renyi", "mutual_information", "sibson"]
@@ -61,7 +61,7 @@ def arimoto(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
     if alpha <= _TILTED_UP_TO:
         tilted = np.exp(alpha * (log_prior - log_prior.max()))
         return sibson_information(channel, tilted / tilted.sum(), alpha)
-    cells = cells_of(channel, weights)
+    cells = joint_cells(channel, weights)
     norms = cells.log_norms(np.log(cells.weight) + np.log(cells.chance), alpha)
     ratio = 1.0 if math.isinf(alpha) else alpha / (alpha - 1.0)
     before = log_prior.max() if math.isinf(alpha) else logsumexp(alpha * log_prior) / alpha
@@ -79,7 +79,7 @@ def joint_renyi(channel: Channel, prior: ArrayLike, *, alpha: float) -> float:
     0.575364144904
     """
     ruler = Renyi(order_of("joint_renyi", alpha))
-    cells = cells_of(channel, prior)
+    cells = joint_cells(channel, prior)
     return between_joint(ruler, cells.weight, cells.chance, cells.centre[cells.y])
 
 

@@ -13,7 +13,7 @@ from leakcap.capacities.solvers import rational
 from leakcap.capacities.solvers.columns import column_tops, row_residue, widest_column
 from leakcap.channel import Channel, as_prior
 from leakcap.gain import distribution_reciprocal
-from leakcap.leakage.cells import allowed, cells_of, rows_of
+from leakcap.leakage.cells import allowed, joint_cells, matrix_rows
 from leakcap.leakage.lifts import lift
 from leakcap.numeric.enclosure import outward
 from leakcap.numeric.rounding import down, up
@@ -75,7 +75,7 @@ def lift_capacity(channel: Channel) -> Bound:
     else:
         y, top, bottom = widest_column(channel)
         ends = _quotient(top, bottom, row_residue(channel))
-        column = rows_of(channel)[:, [y]]
+        column = matrix_rows(channel)[:, [y]]
         pair = (int(column.argmax()), int(column.argmin()))
     source = "Fernandes, McIver & Sadeghi 2022, corollary 2"
     return Bound.enclosed(ends, method="closed form", source=source, unit="ratio", witness=pair)
@@ -123,7 +123,7 @@ def additive_gain_capacity(channel: Channel, prior: ArrayLike) -> Bound:
     >>> round(additive_gain_capacity(Channel([[1.0, 0.0], [0.0, 1.0]]), [0.5, 0.5]).upper, 12)
     0.5
     """
-    cells = cells_of(channel, prior)
+    cells = joint_cells(channel, prior)
     apart = cells.weight * cells.centre[cells.y]
     value = 0.5 * float(np.abs(cells.weight * cells.chance - apart).sum() + max(1.0 - math.fsum(apart), 0.0))
     # Each product and each mean errs by its roundings; all of them together are probabilities.

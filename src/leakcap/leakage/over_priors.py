@@ -12,7 +12,7 @@ from leakcap.bound import Bound
 from leakcap.capacities.solvers.columns import row_residue
 from leakcap.channel import Channel
 from leakcap.gain import Diagonal, Gain
-from leakcap.leakage.cells import rows_of
+from leakcap.leakage.cells import matrix_rows
 from leakcap.leakage.limits import total_of_tops
 from leakcap.leakage.worst_priors import useful, worst_case, worst_guess
 from leakcap.numeric.logspace import Floats
@@ -78,7 +78,7 @@ def g_capacity(channel: Channel, gain: Gain, *, max_case: bool = False) -> Bound
 
 def _one_guess(channel: Channel, gain: Diagonal) -> Bound:
     live = useful(np.asarray(gain.worth > 0))
-    kept = channel if live.all() else Channel(rows_of(channel)[live])
+    kept = channel if live.all() else Channel(matrix_rows(channel)[live])
     return _answer(*total_of_tops(kept), "closed form", 1.0 / gain.worth[live], live)
 
 

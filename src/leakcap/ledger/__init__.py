@@ -4,7 +4,14 @@
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
     answer_once, Paid              the one way to pay: recall, or commit, compute and record
     Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
+    move, backup, restore          all of a ledger to another database, to a file, and back
+    admit_dataset                  another data set about the same people pays from the ledger
+    CustodyEvent                   that a ledger was moved, restored, closed, or shared
+    Anchor                         what a ledger was at one moment, kept elsewhere
     Slot, SlotPlan, PlannedDescent answers fixed beforehand, paid for together: ledger.plan
+    Revision                       an answer that was replaced or withdrawn: what, why, who
+    PublishedVersion, DataVersion  what was published as what, about which data, and what became of it
+    Edition                        what an answer is published as: title, reference period, version
     Entry, Balance, ...            what it gives back
     export                         the audit trail as CSV or JSON
 
@@ -17,61 +24,85 @@ import logging
 from typing import TYPE_CHECKING
 
 from leakcap.lazily import lazily
+from leakcap.ledger.anchors import Anchor
 from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
+from leakcap.ledger.editions import DataVersion, Edition, PublishedVersion, Revision, SaidSame
 from leakcap.ledger.export import export
 from leakcap.ledger.gaussian_laws import PlannedDescent
 from leakcap.ledger.paying import Paid, answer_once
 from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
-from leakcap.ledger.values import (
+from leakcap.ledger.told import (
     Account,
     Amendment,
     Answer,
     Balance,
     Change,
-    Charge,
-    Entry,
+    DatasetSpending,
     Head,
     OdometerReading,
     ProgressStep,
-    Spend,
     Totals,
 )
+from leakcap.ledger.transfers import BackedUp, CustodyEvent, Moved, Restored
+from leakcap.ledger.values import Charge, Entry, Spend
 
 if TYPE_CHECKING:
+    from leakcap.ledger.admission import admit_dataset
     from leakcap.ledger.amending import Planned, Proposed
+    from leakcap.ledger.custody import backup, move, restore
     from leakcap.ledger.ledger import Ledger
 
 __all__ = [
     "MOST_LEVELS",
     "Account",
     "Amendment",
+    "Anchor",
     "Answer",
+    "BackedUp",
     "Balance",
     "Caps",
     "Change",
     "Charge",
+    "CustodyEvent",
+    "DataVersion",
+    "DatasetSpending",
+    "Edition",
     "Entry",
     "Head",
     "Ledger",
     "Limits",
+    "Moved",
     "OdometerReading",
     "Paid",
     "Planned",
     "PlannedDescent",
     "ProgressStep",
     "Proposed",
+    "PublishedVersion",
+    "Restored",
+    "Revision",
+    "SaidSame",
     "Slot",
     "SlotPlan",
     "SlotUse",
     "Spend",
     "Totals",
+    "admit_dataset",
     "answer_once",
+    "backup",
     "export",
+    "move",
+    "restore",
 ]
 
 __getattr__, __dir__ = lazily(
     __name__,
-    {"leakcap.ledger.amending": ("Planned", "Proposed"), "leakcap.ledger.ledger": ("Ledger",)},
+    {
+        "leakcap.ledger.admission": ("admit_dataset",),
+        "leakcap.ledger.amending": ("Planned", "Proposed"),
+        "leakcap.ledger.custody": ("backup", "move", "restore"),
+        "leakcap.ledger.ledger": ("Ledger",),
+    },
 )
 
 # What a library logs is shown where the program says so, and nowhere else.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from leakcap.errors import Passed
+from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
+from leakcap.ledger.editions import calendar_days
 from leakcap.ledger.limits import excess, refuse
 from leakcap.ledger.people import SCOPE, Levels, require_room_asked
 from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge
 
-__all__ = ["Booked", "BookedBatch", "book", "booked"]
+__all__ = ["Booked", "BookedBatch", "batch_of", "book", "booked", "refusals_logged", "ticks_asked"]
+
+_log = logging.getLogger("leakcap.ledger.ledger")
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,12 @@ def booked(
     label: str,
 ) -> BookedBatch:
     """The same; `load` reads an account by scope and name."""
+    _require_period(state, charges, label)
     whole = total(t.on_everything(c.slot) for c, t in zip(charges, asked, strict=True))
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
     for charge, ticks in zip(charges, asked, strict=True):
-        for place in state.rules.places(charge.analyst, time):
+        for place in state.rules.places(charge.analyst, time, charge.reference):
             parts.setdefault(place, []).append(ticks)
     mine_after = []
     for (scope, name), amounts in parts.items():
@@ -84,6 +90,20 @@ def booked(
     floors, levels, more = _people(load, state, charges, asked, label)
     refuse(passed, more)
     return BookedBatch(total([state.spent, whole]), [*mine_after, *levels], floors)
+
+
+def _require_period(state: State, charges: Sequence[Charge], label: str) -> None:
+    """Where periods count by reference every answer has to say which it is about."""
+    if not state.rules.by_reference:
+        return
+    for charge in charges:
+        if calendar_days(charge.reference) is None:
+            said = f"says `{charge.reference}`" if charge.reference else "says none"
+            raise LedgerError(
+                f"The caps of ledger `{label}` count by reference period, and query `{charge.query}` {said}. "
+                "Nothing was spent. Say a year, quarter, month, week or day in `publication.period`, as in "
+                "2026, 2026-Q1, 2026-03, 2026-W10 or 2026-03-05."
+            )
 
 
 def _people(
@@ -107,3 +127,26 @@ def _people(
             return floors, [], levels.excess(ticks)
     booked = [Booked(SCOPE, decimal(one), levels.of(one), stands) for one, (_, stands) in loaded.items()]
     return floors, booked, []
+
+
+@contextmanager
+def refusals_logged(batch: Sequence[Charge]) -> Iterator[None]:
+    """Log which caps refuse the batch."""
+    try:
+        yield
+    except BudgetExceeded as error:
+        caps, names = ", ".join(one.cap for one in error.passed), [charge.query for charge in batch]
+        _log.info("refused: %a, cap %s", names, caps)
+        raise
+
+
+def batch_of(charges: Iterable[Charge]) -> tuple[Charge, ...]:
+    """The charges, of which there is at least one."""
+    batch = tuple(charges)
+    require(bool(batch), "charges", "Ledger", "hold at least one charge", list(batch))
+    return batch
+
+
+def ticks_asked(charges: Sequence[Charge], state: State) -> list[Ticks]:
+    """What each charge costs in this ledger."""
+    return [charge.spend.ticks(state.rules.alpha) for charge in charges]

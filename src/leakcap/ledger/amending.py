@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from leakcap.errors import LedgerError, require
+from leakcap.errors import LedgerError
 from leakcap.ledger.caps import Caps
-from leakcap.ledger.chain import require_text, text_hash
+from leakcap.ledger.chain import require_reason, require_text, text_hash
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.differences import carried_words, differences
 from leakcap.ledger.events import amend_row, regime_of, stamp
@@ -20,22 +20,21 @@ from leakcap.ledger.limits import balances
 from leakcap.ledger.planning import due, paid
 from leakcap.ledger.policies import keep_text, regime_rows, texts_of_all
 from leakcap.ledger.rules import rules_of
-from leakcap.ledger.schema import ACCOUNT, EVENT
+from leakcap.ledger.schema import ACCOUNT, EVENT, make_current
 from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, replace_state, save_account
 from leakcap.ledger.sums import Regime, RunningSums, documents_of, terms_of_all
-from leakcap.ledger.values import Amendment, Balance
+from leakcap.ledger.told import Amendment, Balance
 from leakcap.ledger.verification import proven_sums
 
 __all__ = ["Planned", "Proposed", "amendments", "commit", "plan"]
-
-_LONGEST = 1000
 
 
 @dataclass(frozen=True)
 class Proposed:
     """What a steward wants: the new policy's text, caps and `plans`, why, and who; `before` is the text of
-    the policy that governs, for a ledger that keeps only its fingerprint."""
+    the policy that governs, for a ledger that keeps only its fingerprint. `owner` is the verb that messages
+    name."""
 
     text: str
     caps: Caps
@@ -43,13 +42,12 @@ class Proposed:
     by: str = ""
     before: str = ""
     plans: Sequence[SlotPlan] = ()
+    owner: str = "amend"
 
     def __post_init__(self) -> None:
-        for name in ("text", "before", "reason", "by"):
-            require_text(getattr(self, name), name, "amend")
-        line = bool(self.reason.strip()) and self.reason.isprintable() and len(self.reason) <= _LONGEST
-        rule = f"say in one line of at most {_LONGEST} characters why the policy changes"
-        require(line, "reason", "amend", rule, self.reason[:80])
+        for name in ("text", "before"):
+            require_text(getattr(self, name), name, self.owner)
+        require_reason(self.reason, self.by, self.owner)
 
     @property
     def policy(self) -> str:
@@ -115,6 +113,8 @@ def commit(connection: Connection, before: State, planned: Planned) -> None:
     for policy, text in planned.texts.items():
         keep_text(connection, policy, text)
     connection.execute(EVENT.insert(), planned.rows)
+    if planned.state.rules.by_reference:
+        make_current(connection)
     replace_state(connection, before, planned.state)
     connection.execute(ACCOUNT.delete())
     for (scope, name), spent in planned.sums.accounts.items():

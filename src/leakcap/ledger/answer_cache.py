@@ -20,20 +20,20 @@ from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import LedgerError, require
 from leakcap.ledger.chain import fingerprint, row_hash
-from leakcap.ledger.details import people_from, without_floor
+from leakcap.ledger.details import as_asked, people_from
 from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.ticks import AMOUNTS, Ticks
-from leakcap.ledger.values import Answer, Charge, ProgressStep
+from leakcap.ledger.told import Answer, ProgressStep
+from leakcap.ledger.values import Charge
 
 __all__ = [
     "agree",
     "cache_key",
     "find",
-    "name_of",
     "of_entry",
-    "steps_of",
+    "runs_by_step",
     "texts_of",
     "version_of",
     "versions",
@@ -52,15 +52,13 @@ _ASKED = (
 # Fresh noise may have been paid for many times; of the latest the last one that costs the same is told.
 _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
 _RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
+_REVISED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind.in_(("revise", "withdraw")))
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _NAMED = select(EVENT.c.data, EVENT.c.data_version).where(EVENT.c.kind == "reserve", EVENT.c.data != "")
 # A refusal looks back so far, and no further.
 _VERSIONS = _NAMED.distinct().order_by(EVENT.c.data_version.desc()).limit(100)
-_NAME = select(EVENT.c.data).where(
-    EVENT.c.kind == "reserve", EVENT.c.data != "", EVENT.c.data_version == bindparam("version")
-).limit(1)  # fmt: skip
 
 
 def texts_of(answers: Mapping[int, Sequence[Sequence[float | str]]]) -> dict[int, str]:
@@ -86,13 +84,14 @@ def find(
     label: str,
     meanings: Sequence[str] = ("",),
 ) -> Answer | None:
-    """The latest recorded answer to the same query at the same price about the same table.
+    """The latest recorded answer to the same query at the same price about the same table; one that was
+    replaced or withdrawn only where no other is valid.
 
     `meanings` are tags of the policies under which the query's text means what it means now.
     """
     if not data:
         return None
-    price = charge.spend.ticks(state.rules.alpha)
+    price, revised = charge.spend.ticks(state.rules.alpha), None
     for asked in _candidates(connection, state, charge, data, meanings):
         if not agree(asked, charge, price):
             continue
@@ -100,8 +99,23 @@ def find(
         # The row that says what was asked counts as much as the one that says what left.
         for seen in (asked, row):
             _require_unedited(seen, label)
-        return Answer(row["entry"], json.loads(row["answer"]), people_from(json.loads(asked["details"])))
-    return None
+        people, said = people_from(json.loads(asked["details"])), _revised(connection, row["entry"], label)
+        answer = Answer(row["entry"], json.loads(row["answer"]), people, said)
+        if not said:
+            return answer
+        revised = revised or answer
+    return revised
+
+
+def _revised(connection: Connection, entry: int, label: str) -> str:
+    """What became of an entry's answer, where it was replaced or withdrawn; empty where it is valid."""
+    found = connection.execute(_REVISED, {"entry": entry}).mappings().first()
+    if found is None:
+        return ""
+    _require_unedited(dict(found), label)
+    told = json.loads(found["details"])
+    what = f"replaced by entry {told['replaced_by']}" if "replaced_by" in told else "withdrawn"
+    return f"{what} on {found['time'][:10]}: {str(told['reason']).rstrip('.')}."
 
 
 def _candidates(
@@ -122,10 +136,11 @@ def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
     asked = connection.execute(_RESERVED, {"entry": entry}).mappings().one()
     for seen in (asked, found):
         _require_unedited(dict(seen), label)
-    return Answer(entry, json.loads(found["answer"]), people_from(json.loads(asked["details"])))
+    people, said = people_from(json.loads(asked["details"])), _revised(connection, entry, label)
+    return Answer(entry, json.loads(found["answer"]), people, said)
 
 
-def steps_of(connection: Connection, entry: int, label: str) -> dict[int, ProgressStep]:
+def runs_by_step(connection: Connection, entry: int, label: str) -> dict[int, ProgressStep]:
     """What was seen of an entry's run, by the step that it went on from."""
     query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "progress").order_by(EVENT.c.seq)
     steps = {}
@@ -145,16 +160,6 @@ def _require_unedited(row: Mapping[str, Any], label: str) -> None:
 def versions(connection: Connection) -> list[tuple[int, str]]:
     """The latest versions of the table by number and name, the last one first."""
     return [(row.data_version, row.data) for row in connection.execute(_VERSIONS)]
-
-
-def name_of(connection: Connection, version: int, label: str) -> str:
-    """The name of the state that has this version's number."""
-    found = connection.execute(_NAME, {"version": version}).scalar()
-    if found is None:
-        raise LedgerError(
-            f"Ledger `{label}` knows no version {version} of the table. `leakcap ledger export` lists them."
-        )
-    return str(found)
 
 
 def version_of(connection: Connection, state: State, data: str) -> int:
@@ -200,8 +205,8 @@ def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:
     >>> agree(row, one, price), agree(row | {"details": '{"scale":11.0}'}, one, price)
     (True, False)
     """
-    # The ledger decides whom an answer counts: that is no part of the question.
-    found = without_floor(json.loads(row["details"]))
+    # Whom an answer counts, and what it is published as, is no part of the question.
+    found = as_asked(json.loads(row["details"]))
     amounts = zip((row[name] for name in AMOUNTS), price.numbers, strict=False)
     return (
         found.keys() == charge.details.keys()

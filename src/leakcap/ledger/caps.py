@@ -100,7 +100,8 @@ class Caps(Limits):
     The fields of `Limits` cap all spending together. `alpha` is the order of every `nats_level`.
     `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead, and
     `each_period` what is spent within one calendar `period` (UTC). A period's account starts afresh with
-    the next: only the caps on everything limit what a person risks in the end.
+    the next: only the caps on everything limit what a person risks in the end. It is the period in which an
+    answer is asked, or with ``period_by="reference"`` the one that it is about (`Charge.edition`).
     `each_person` are the levels, rising, of the caps on ε that people set themselves: see `docs/ledger.md`.
 
     >>> monthly = Caps(epsilon=1.0, period="month", each_period=Limits(epsilon=0.2))
@@ -114,6 +115,7 @@ class Caps(Limits):
     each_period: Limits | None = None
     period: Period | None = None
     each_person: tuple[float, ...] = ()
+    period_by: Literal["date", "reference"] = "date"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,6 +126,9 @@ class Caps(Limits):
         require(known, "period", "Caps", "be day, week, month or year", self.period)
         both = (self.period is None) == (self.each_period is None)
         require(both, "period", "Caps", "be given together with `each_period`", self.period)
+        counts = self.period_by == "date" or (self.period_by == "reference" and self.period is not None)
+        rule = "be `date`, or with a `period` `reference`"
+        require(counts, "period_by", "Caps", rule, self.period_by)
         self._check_people()
         self._check_level()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ __all__ = [
     "fingerprint",
     "link",
     "require_detail",
+    "require_line",
+    "require_reason",
     "require_text",
     "row_hash",
     "storable",
@@ -34,6 +37,10 @@ FORMAT = 5
 
 START = "0" * 64
 """What the first row follows."""
+
+_LONGEST = 200
+_LONGEST_REASON = 1000
+_HALF = re.compile(r"[\ud800-\udfff]")
 
 
 def text_hash(text: str) -> str:
@@ -77,7 +84,7 @@ def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:
 
 def storable(text: str) -> bool:
     """Whether a database can hold the text: no null characters, no half surrogates."""
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+    return "\0" not in text and (text.isascii() or _HALF.search(text) is None)
 
 
 def require_text(value: object, name: str, owner: str) -> None:
@@ -89,6 +96,31 @@ def require_text(value: object, name: str, owner: str) -> None:
     """
     good = isinstance(value, str) and storable(value)
     require(good, name, owner, "be text without null characters", value)
+
+
+def require_line(text: str, name: str, owner: str) -> None:
+    """Refuse what no list can show on one line.
+
+    >>> require_line("a\\nb", "source", "Charge")
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `source` of `Charge` must be one line of at most 200 characters. Got ...
+    """
+    line = len(text) <= _LONGEST and not any(sign in text for sign in "\r\n")
+    require(line, name, owner, f"be one line of at most {_LONGEST} characters", text[:80])
+
+
+def require_reason(reason: str, by: str, owner: str) -> None:
+    """Refuse what is recorded for good without saying why.
+
+    >>> require_reason("", "ada", "withdraw")
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: `reason` of `withdraw` must say why, in one line of at most 1,000 ...
+    """
+    require_text(reason, "reason", owner)
+    require_text(by, "by", owner)
+    line = bool(reason.strip()) and reason.isprintable() and len(reason) <= _LONGEST_REASON
+    rule = f"say why, in one line of at most {_LONGEST_REASON:,} characters"
+    require(line, "reason", owner, rule, reason[:80])
 
 
 def require_detail(key: str, value: object) -> None:

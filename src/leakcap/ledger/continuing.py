@@ -38,10 +38,11 @@ from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks
 __all__ = [
     "ChargeTerms",
     "alike",
-    "counted",
+    "counts_now",
     "document_of",
     "meaning",
     "require_continuing",
+    "require_same_owners",
     "same_questions",
     "terms_of",
 ]
@@ -105,7 +106,7 @@ def require_continuing(earlier: Sequence[Mapping[str, Any]], new: Mapping[str, A
         _require_same_people(old, new)
         _require_same_orders(old, new)
         _require_same_plans(old, new)
-        _require_same_owners(old.get("tables", {}), new.get("tables", {}))
+        require_same_owners(old.get("tables", {}), new.get("tables", {}))
 
 
 def _require_same_unit(old: Any, new: Any) -> None:
@@ -190,7 +191,8 @@ def _own_caps(document: Mapping[str, Any]) -> tuple[str, list[float]]:
     return str(column), document.get("caps", {}).get("each_person") or []
 
 
-def _require_same_owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def require_same_owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where a joined table of two policies is not the same people's."""
     before = {name.lower(): table.get("id") for name, table in old.items()}
     for name, table in new.items():
         was, now = before.get(name.lower(), table.get("id")), table.get("id")
@@ -204,11 +206,11 @@ def _require_same_owners(old: Mapping[str, Any], new: Mapping[str, Any]) -> None
         )
 
 
-def counted(ticks: Ticks, then: ChargeTerms, now: ChargeTerms) -> Ticks:
+def counts_now(ticks: Ticks, then: ChargeTerms, now: ChargeTerms) -> Ticks:
     """What a spend that was charged on the terms of then counts for on those of now.
 
     >>> tenth = Ticks(100_000_000_000, 0, 5, 7, None, 5 * 10**9, 1)
-    >>> counted(tenth, ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", 2.0)).numbers
+    >>> counts_now(tenth, ChargeTerms("add-remove-one", None), ChargeTerms("replace-one", 2.0)).numbers
     (200000000000, 0, 5, 7, 40000000000, 20000000000, 1)
     """
     level = _level(ticks, then, now)

@@ -44,7 +44,7 @@ __all__ = [
     "curve_read",
     "curve_text",
     "curve_ticks",
-    "least_epsilon",
+    "epsilon_proved",
     "odometer_surcharges",
     "rho_beside_delta",
     "surcharges",
@@ -146,10 +146,10 @@ def _at_orders(orders: Sequence[float], delta: int, nats: Callable[[Decimal, Dec
     return tuple(ticks(Decimal(str(one))) if one in orders else None for one in ORDERS)
 
 
-def least_epsilon(added: int | None, curve: Curve, charged: Curve) -> int | None:
+def epsilon_proved(added: int | None, curve: Curve, charged: Curve) -> int | None:
     """The least ε, in ticks, that the sums prove: ε added up, or an order's sum with its surcharge.
 
-    >>> least_epsilon(100, (), ()), least_epsilon(0, (), surcharges(10**6))
+    >>> epsilon_proved(100, (), ()), epsilon_proved(0, (), surcharges(10**6))
     (100, 0)
     """
     found = [] if added is None else [added]

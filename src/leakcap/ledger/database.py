@@ -1,6 +1,6 @@
 """From a URL to transactions: SQLite as durable as it gets, PostgreSQL one URL apart, and plain errors.
 
-SQLite runs in WAL mode with `synchronous=FULL` (a commit is on the disk before noise is drawn), and a
+SQLite runs in WAL mode with `synchronous=EXTRA` (a commit is on the disk before noise is drawn), and a
 writer begins with ``BEGIN IMMEDIATE``, so that no two processes can read the same totals and both spend.
 PostgreSQL gets the same from a lock on the state's row.
 """
@@ -36,7 +36,7 @@ from leakcap.credentials import may_hold_secret, shown_url, without_credentials
 from leakcap.errors import LedgerError
 from leakcap.ledger.place import READ_ONLY, Inode, Place
 
-__all__ = ["BUSY_SECONDS", "Database", "connect", "translated"]
+__all__ = ["BUSY_SECONDS", "Database", "absent", "connect", "translated"]
 
 BUSY_SECONDS = 60
 """How long a writer waits for its turn."""
@@ -89,6 +89,7 @@ class Database:
         self._place = place
         self._engine = engine
         self._memory = memory
+        self._closed = False
         self._process = os.getpid()
         # One connection serves all threads of an in-memory ledger: their transactions must take turns.
         self._turn = threading.RLock()
@@ -143,13 +144,32 @@ class Database:
             )
         return url
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether it is gone when it is closed."""
+        return self._memory
+
+    def whereabouts(self) -> str:
+        """The address, or where it would hold a password, what may be shown of it."""
+        try:
+            return self.address()
+        except LedgerError:
+            return self.label
+
     def close(self) -> None:
-        """Let go of the file or the server. What was in memory is gone."""
+        """Let go of the file or the server, which whoever uses this again opens again. What was in memory is
+        gone."""
+        self._closed = True
         self._engine.dispose()
 
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[Connection]:
         self._after_fork()
+        if self._closed and self._memory:
+            raise LedgerError(
+                f"The ledger `{self.label}` was in memory and was closed: it is gone. Close it last, "
+                "or open a file: `sqlite:///ledger.db`."
+            )
         with self._turn, translated(self.label), self._engine.connect() as connection:
             options: dict[str, Any] = {"leakcap_writes": writes}
             if connection.dialect.name == "postgresql":
@@ -195,6 +215,17 @@ def connect(url: str, *, read_only: bool = False) -> Database:
     except (ArgumentError, TypeError, ValueError):
         raise LedgerError(f"The URL of the ledger `{label}` has parameters that cannot be used.") from None
     return Database(engine, label, memory=False)
+
+
+def absent(url: str) -> bool:
+    """Whether a URL names a file that is not there, which is not to say that it cannot be read.
+
+    >>> absent("sqlite:////no/such.db"), absent("postgresql+psycopg://host/no")
+    (True, False)
+    """
+    parsed = _parse(url)
+    file = parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:")
+    return file and Place(Path(parsed.database or "").absolute(), url).absent
 
 
 def _parse(url: str) -> URL:
@@ -280,7 +311,8 @@ def _sqlite_dialect() -> tuple[Dialect, dict[Any, Any]]:
 def _configure(connection: Any, _record: object) -> None:
     # None: the driver begins no transaction of its own, `_begin` does.
     connection.isolation_level = None
-    for pragma in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = FULL", "fullfsync = ON"):
+    # EXTRA: without a log beside it, as in a copy that is being made, the directory is on the disk too.
+    for pragma in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = EXTRA", "fullfsync = ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 
 

@@ -1,4 +1,4 @@
-"""The details of an entry that the ledger itself adds to what was asked."""
+"""The details of an entry that are no part of what was asked: whom it counts, what it is published as."""
 
 from __future__ import annotations
 
@@ -7,12 +7,35 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from leakcap.ledger.editions import Edition
 from leakcap.ledger.ticks import TICKS_PER_UNIT
 
-__all__ = ["FROM", "floor_read", "people_from", "without_floor"]
+__all__ = [
+    "DATASET",
+    "FROM",
+    "KEPT",
+    "SAME_AS",
+    "SOURCE",
+    "as_asked",
+    "dataset_told",
+    "floor_read",
+    "people_from",
+]
 
 FROM = "people_with_a_cap_from"
 """From which cap of their own on people are counted, as a decimal."""
+
+DATASET = "dataset"
+"""Which data set an entry paid for, where that is not the ledger's own."""
+
+SOURCE = "data_source"
+"""What its owner calls the data that was asked: a file's name, a table's."""
+
+SAME_AS = "same_as"
+"""Of which version, by its number, somebody said that the data is the same."""
+
+KEPT = frozenset((DATASET, FROM, SOURCE, SAME_AS, *Edition("t", "p", "v").details))
+"""The details that the ledger writes; no charge may have one of these names among its own."""
 
 
 def floor_read(details: str) -> int | None:
@@ -25,11 +48,20 @@ def floor_read(details: str) -> int | None:
     return None if told is None else int(Fraction(str(told)) * TICKS_PER_UNIT)
 
 
+def dataset_told(details: str) -> str:
+    """The data set that an entry paid for; empty for the ledger's own."""
+    return str(json.loads(details).get(DATASET, ""))
+
+
 def people_from(details: Mapping[str, Any]) -> float | None:
     """The same as the number that it is."""
     return None if FROM not in details else float(details[FROM])
 
 
-def without_floor(details: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry's details as they were asked."""
-    return {name: value for name, value in details.items() if name != FROM}
+def as_asked(details: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry's details as they were asked.
+
+    >>> as_asked({"scale": 10.0, "reference_period": "2026-03"})
+    {'scale': 10.0}
+    """
+    return {name: value for name, value in details.items() if name not in KEPT}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from leakcap.ledger.continuing import ChargeTerms, alike
-from leakcap.ledger.values import Change
+from leakcap.ledger.told import Change
 
 __all__ = ["carried_words", "differences"]
 

@@ -20,7 +20,7 @@ from leakcap.numeric import float_up, up
 if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss
 
-__all__ = ["KINDS", "Event", "Guarantee", "checked", "fraction", "guaranteed", "read", "rho", "summed"]
+__all__ = ["KINDS", "Event", "Guarantee", "checked", "fraction", "guaranteed", "read_event", "rho", "summed"]
 
 _LARGEST, _FARTHEST = Fraction(10**6), Fraction(10**60)
 _QUIETEST = Fraction(10**12)
@@ -52,7 +52,7 @@ class Kind(NamedTuple):
     rho: Callable[[Event], Fraction]
 
 
-def read(text: str) -> dict[str, Any]:
+def read_event(text: str) -> dict[str, Any]:
     """An event from its canonical JSON, checked. Raises `InvalidParameter`."""
     try:
         event = json.loads(text)

@@ -16,7 +16,7 @@ from leakcap.errors import LedgerError
 from leakcap.ledger.answer_cache import cache_key
 from leakcap.ledger.chain import START, link
 from leakcap.ledger.curve import ORDERS, curve_read, curve_text
-from leakcap.ledger.details import FROM
+from leakcap.ledger.details import DATASET, FROM
 from leakcap.ledger.rules import CapsInTicks, rules_read
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
@@ -29,10 +29,11 @@ __all__ = [
     "SKEW",
     "Version",
     "amend_row",
-    "columns_of",
+    "amounts_row",
     "entries_query",
     "entry_of",
     "first_row",
+    "mark_row",
     "note_row",
     "owner_text",
     "plan_row",
@@ -46,6 +47,9 @@ __all__ = [
 
 _FREE = Spend(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0,) * len(ORDERS))
 """What an answer from a slot costs: the plan was paid for."""
+
+LOST = "spends that a restored ledger lacks"
+"""What they are called among the entries."""
 
 SKEW = timedelta(minutes=5)
 """A clock this much behind the last entry is drift, and the last entry's time is used; more is refused."""
@@ -82,7 +86,7 @@ def amend_row(
     row = _row(state.rows + 1, "amend", time, 0, state.rows + 1)
     owner = json.loads(owner_text(state.dataset, regime.policy, regime.rules))
     row |= {"analyst": by, "details": _json(owner | {"before": state.policy, "reason": reason})}
-    return link(row | columns_of(carried), state.head)
+    return link(row | amounts_row(carried), state.head)
 
 
 def plan_row(state: State, time: str, plan: SlotPlan, charged: Ticks) -> dict[str, Any]:
@@ -90,7 +94,17 @@ def plan_row(state: State, time: str, plan: SlotPlan, charged: Ticks) -> dict[st
     row = _row(state.rows + 1, "plan", time, 0, state.rows + 1)
     row |= {"query": plan.name, "text": f"plan: {plan.text}", "details": plan_text(plan)}
     row |= {"event": plan_event(plan)}
-    return link(row | columns_of(charged), state.head)
+    return link(row | amounts_row(charged), state.head)
+
+
+def mark_row(
+    state: State, kind: str, time: str, details: Mapping[str, Any], *, by: str = "", lost: Ticks = NOTHING
+) -> dict[str, Any]:
+    """A row about the ledger as a whole: that it was closed, goes on here, is a backup, was restored. `lost`
+    is what a restored ledger books for spends that it lacks; else it spends nothing."""
+    row = _row(state.rows + 1, kind, time, 0, state.rows + 1) | {"analyst": by, "details": _json(details)}
+    row["query"] = "" if lost == NOTHING else LOST
+    return link(row | amounts_row(lost), state.head)
 
 
 def regime_of(row: Mapping[str, Any]) -> tuple[str, Regime]:
@@ -109,9 +123,11 @@ def reserve_rows(
     meaning: str = "",
     floors: Sequence[int | None] = (),
     uses: Sequence[int] = (),
+    dataset: str = "",
 ) -> list[dict[str, Any]]:
     """One linked row for each charge, after the state's last; `floors` are from which level of people's own
-    caps on each counts people, `uses` which use of its slot each is."""
+    caps on each counts people, `uses` which use of its slot each is; `dataset` is one beside the
+    ledger's own."""
     rows: list[dict[str, Any]] = []
     head, batch = state.head, state.entries + 1
     for step, (charge, ticks) in enumerate(zip(charges, asked, strict=True), 1):
@@ -119,24 +135,25 @@ def reserve_rows(
             "query": charge.query,
             "text": charge.text,
             "analyst": charge.analyst,
-            "details": _details(charge, floors[step - 1] if floors else None),
+            "details": _details(charge, floors[step - 1] if floors else None, dataset),
             "data": data[0],
             "data_version": data[1],
             "memo": cache_key(charge, data[0], state.rules, meaning),
             "slot": charge.slot,
             "event": charge.spend.event_text,
             "slot_use": uses[step - 1] if uses else 0,
-            **columns_of(ticks),
+            **amounts_row(ticks),
         }
         rows.append(link(row, head))
         head = rows[-1]["hash"]
     return rows
 
 
-def _details(charge: Charge, floor: int | None) -> str:
-    if floor is None:
+def _details(charge: Charge, floor: int | None, dataset: str) -> str:
+    own = charge.occasion | ({DATASET: dataset} if dataset else {})
+    if floor is None and not own:
         return charge.details_json
-    return _json({**charge.details, FROM: decimal(floor)})
+    return _json({**charge.details, **own, **({} if floor is None else {FROM: decimal(floor)})})
 
 
 def note_row(
@@ -146,10 +163,11 @@ def note_row(
     entry: Entry,
     *,
     analyst: str = "",
-    details: Mapping[str, str] | None = None,
+    details: Mapping[str, Any] | None = None,
     answer: str = "",
 ) -> dict[str, Any]:
-    """The row that says what became of an entry: released, repeated, acknowledged. It spends nothing.
+    """The row that says what became of an entry: released, repeated, acknowledged, revised. It spends
+    nothing.
 
     `place` is the row's number and the hash of the row before.
     """
@@ -173,15 +191,15 @@ def progress_row(
 
 @cache
 def entries_query() -> Select[Any]:
-    """Every reserved row and every plan, oldest first, each with the row numbers of its release and its
-    acknowledgement."""
+    """Every reserved row, every plan and what a restored ledger lacks, oldest first, each with the row
+    numbers of its release and its acknowledgement."""
     release, noted = EVENT.alias("released_row"), EVENT.alias("noted_row")
     left = and_(release.c.kind == "release", release.c.entry == EVENT.c.entry)
     seen = and_(noted.c.kind == "acknowledge", noted.c.entry == EVENT.c.entry)
     return (
         select(EVENT, release.c.seq.label("released"), noted.c.seq.label("acknowledged"))
         .select_from(EVENT.outerjoin(release, left).outerjoin(noted, seen))
-        .where(EVENT.c.kind.in_(("reserve", "plan")))
+        .where(EVENT.c.kind.in_(("reserve", "plan", "lost")))
         .order_by(EVENT.c.seq)
     )
 
@@ -195,12 +213,13 @@ def some_entries_query() -> Select[Any]:
 
 
 def ticks_of(row: Mapping[str, Any]) -> Ticks:
-    """The amounts of a row; a reserved row is one query."""
-    numbers = [*(row[name] for name in AMOUNTS), int(row["kind"] == "reserve")]
+    """The amounts of a row; a reserved row is one query, and one of lost spends has their number."""
+    queries = json.loads(row["details"])["entries"] if row["kind"] == "lost" else row["kind"] == "reserve"
+    numbers = [*(row[name] for name in AMOUNTS), int(queries)]
     return Ticks.of(numbers, curve_read(row["curve"]))
 
 
-def columns_of(ticks: Ticks) -> dict[str, Any]:
+def amounts_row(ticks: Ticks) -> dict[str, Any]:
     """The amounts as a row of the table has them."""
     return dict(zip(AMOUNTS, ticks.numbers, strict=False)) | {"curve": curve_text(ticks.curve)}
 
@@ -223,6 +242,8 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
             spend=_FREE if row["slot"] else own,
             state="planned"
             if row["kind"] == "plan"
+            else "lost"
+            if row["kind"] == "lost"
             else "released"
             if left is not None
             else "reserved"
@@ -242,8 +263,9 @@ def entry_of(found: RowMapping | dict[str, Any]) -> Entry:
         ) from error
 
 
+@lru_cache(maxsize=1024)
 def spend_of(ticks: Ticks, event: str) -> Spend:
-    """Ticks as a spend again."""
+    """Ticks as a spend again, which nobody can change: many rows of a ledger say the same."""
     amounts = {name: _units(one) for name, one in zip(AMOUNTS, ticks.numbers, strict=False)}
     return Spend(**amounts, curve=_curve_units(ticks.curve), event=event)
 
@@ -270,7 +292,7 @@ def _row(seq: int, kind: str, time: str, entry: int, batch: int) -> dict[str, An
     row = {"seq": seq, "kind": kind, "time": time, "entry": entry, "batch": batch, "software": _software()}
     texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer", "slot", "event"), "")
     numbers = {"data_version": 0, "slot_use": 0}
-    return row | texts | columns_of(NOTHING) | {"details": "{}"} | numbers
+    return row | texts | amounts_row(NOTHING) | {"details": "{}"} | numbers
 
 
 @cache

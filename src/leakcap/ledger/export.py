@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 from leakcap.ledger.curve import ORDERS
+from leakcap.ledger.editions import Revision
 from leakcap.ledger.ticks import AMOUNTS
-from leakcap.ledger.values import Amendment, Entry
+from leakcap.ledger.told import Amendment
+from leakcap.ledger.transfers import CustodyEvent
+from leakcap.ledger.values import Entry
 from leakcap.plain import csv_text, json_text
 
 __all__ = ["export"]
@@ -22,19 +26,28 @@ _COLUMNS = (*_WHAT, *AMOUNTS, "curve", "event", "slot", "data_version", "details
 
 
 def export(
-    entries: Iterable[Entry], form: Literal["csv", "json"], amendments: Iterable[Amendment] = ()
+    entries: Iterable[Entry],
+    form: Literal["csv", "json"],
+    amendments: Iterable[Amendment] = (),
+    revisions: Iterable[Revision] = (),
+    custody: Iterable[CustodyEvent] = (),
 ) -> str:
     """The entries as CSV with a heading, or as a JSON list. Where no bound is known JSON says null, CSV inf.
 
-    Amendments of the policy stand among them, in the order of time: without an id, in state ``amended``. In
-    CSV, text that a spreadsheet would take for a formula gets an apostrophe before it; control characters are
-    written out in both.
+    Amendments of the policy stand among them, in the order of time: without an id, in state ``amended``;
+    revisions likewise, in state ``revised`` or ``withdrawn``, with the entry's number in their details, and
+    what was done with the ledger as a whole, in states such as ``moved``, ``restored`` and ``admitted``; what
+    was lost is among the entries. In CSV, text that a spreadsheet would take for a formula gets an apostrophe
+    before it; control characters are written out in both.
 
     >>> export([], "json")
     '[]'
     """
     spends = [(entry.time, 0, _row(entry)) for entry in entries]
     both = [*spends, *((one.time, 1, _amended(one)) for one in amendments)]
+    both += ((one.time, 2, _revised(one)) for one in revisions)
+    # What was lost stands among the entries, with its amounts.
+    both += ((one.time, 3, _cared(one)) for one in custody if one.kind != "lost")
     rows = [row for *_, row in sorted(both, key=lambda timed: timed[:2])]
     if form == "json":
         for row in rows:
@@ -69,23 +82,44 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 def _amended(amendment: Amendment) -> dict[str, Any]:
+    told = {
+        "before": amendment.before,
+        "policy": amendment.policy,
+        "reason": amendment.reason,
+        "carried": amendment.carried,
+    }
+    changed = "; ".join(change.text for change in amendment.changes)
+    return _note(amendment.time, amendment.by, "amendment of the policy", changed, "amended", told)
+
+
+def _revised(revision: Revision) -> dict[str, Any]:
+    told: dict[str, Any] = {"entry": revision.entry, "reason": revision.reason}
+    told |= {} if revision.replaced_by is None else {"replaced_by": revision.replaced_by}
+    state = "withdrawn" if revision.replaced_by is None else "revised"
+    return _note(revision.time, revision.by, revision.query, revision.what, state, told)
+
+
+def _cared(event: CustodyEvent) -> dict[str, Any]:
+    told = {"reason": event.reason} if event.reason else {}
+    return _note(event.time, event.by, "care of the ledger", event.what, event.kind, told)
+
+
+def _note(
+    time: datetime, by: str, query: str, text: str, state: str, details: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A row that spends nothing."""
     return {
         "id": None,
-        "time": amendment.time.isoformat(timespec="seconds"),
-        "analyst": amendment.by,
-        "query": "amendment of the policy",
-        "text": "; ".join(change.text for change in amendment.changes),
-        "state": "amended",
+        "time": time.isoformat(timespec="seconds"),
+        "analyst": by,
+        "query": query,
+        "text": text,
+        "state": state,
         **dict.fromkeys(AMOUNTS, 0.0),
         "curve": [],
         "event": None,
         "slot": "",
         "data_version": None,
-        "details": {
-            "before": amendment.before,
-            "policy": amendment.policy,
-            "reason": amendment.reason,
-            "carried": amendment.carried,
-        },
+        "details": dict(details),
         "software": "",
     }

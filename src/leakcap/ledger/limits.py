@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from leakcap.cards import Shown, bar, card
 from leakcap.errors import BudgetExceeded, Passed
-from leakcap.ledger.curve import least_epsilon
+from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.ticks import Ticks, decimal, total, units_left, units_spent
-from leakcap.ledger.values import Balance
+from leakcap.ledger.told import Balance
 
 __all__ = ["UNITS", "balances", "excess", "refuse"]
 
@@ -75,13 +76,33 @@ def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]
         )
 
 
+class Balances(Shown[Balance]):
+    """The balances of an account. A notebook shows them in one table."""
+
+    def _repr_html_(self) -> str:
+        return card("Budget", balance_rows(self), heads=("", "spent", "left", "", "unit"))
+
+
+def balance_rows(found: Iterable[Balance]) -> list[tuple[str, ...]]:
+    """What a notebook shows of each balance: name, spent, left, a bar, unit."""
+    rows: list[tuple[str, ...]] = []
+    for b in found:
+        if b.cap is None or b.left is None:
+            spent = "no bound" if math.isinf(b.spent) else f"{b.spent:.6g}"
+            rows.append((b.name, spent, "not capped", "", b.unit))
+        else:
+            share = b.spent / b.cap if b.cap else float(b.spent > 0)
+            rows.append((b.name, f"{b.spent:.12g}", f"{b.left:.12g}", bar(share), b.unit))
+    return rows
+
+
 def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Balance]:
     """Every currency's account; level, ρ and number of queries only where they are capped.
 
     >>> balances(Ticks(100_000_000_000, 0, 0, None), Ticks(900_000_000_000, *[None] * 6))[0]
     Balance(name='epsilon', unit='nats of log-odds', cap=0.9, spent=0.1, left=0.8)
     """
-    return [
+    return Balances(
         Balance(
             name=name,
             unit=_unit(name, unit, caps, alpha),
@@ -93,7 +114,7 @@ def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Bala
             UNITS.items(), _read_off(spent, caps).numbers, caps.numbers, strict=True
         )
         if cap is not None or name in _ALWAYS
-    ]
+    )
 
 
 def _amount(name: str, amount: int, shown: Callable[[int], float]) -> float:
@@ -109,7 +130,7 @@ def _unit(name: str, unit: str, caps: Ticks, alpha: float | None) -> str:
 
 def _read_off(spent: Ticks, caps: Ticks) -> Ticks:
     """What is held against the caps: of ε the least that the sums of the curves prove under these caps."""
-    return spent._replace(epsilon=least_epsilon(spent.epsilon, spent.curve, caps.curve))
+    return spent._replace(epsilon=epsilon_proved(spent.epsilon, spent.curve, caps.curve))
 
 
 def _passes(sum_: int | None, cap: int | None) -> bool:

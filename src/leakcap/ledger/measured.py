@@ -17,15 +17,15 @@ from functools import lru_cache
 from typing import Any
 
 from leakcap.ledger.curve import ORDERS, rho_beside_delta
-from leakcap.ledger.dp_events import Event, Guarantee, fraction, guaranteed, read, rho, summed
+from leakcap.ledger.dp_events import Event, Guarantee, fraction, guaranteed, read_event, rho, summed
 from leakcap.ledger.lattice_gaussian import narrowed
 from leakcap.ledger.steps import GaussianSteps, accounted, steps_in
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, units
 from leakcap.numeric import float_up
 
 __all__ = [
+    "charge_covers",
     "composed",
-    "covered",
     "event_text",
     "gaussian_distance",
     "guarantee",
@@ -75,13 +75,13 @@ def guarantee(text: str) -> Guarantee:
     Traceback (most recent call last):
     leakcap.errors.InvalidParameter: Event `TreeDpEvent` of a charge cannot be computed again. Those that ...
     """
-    return guaranteed(read(text))
+    return guaranteed(read_event(text))
 
 
 @lru_cache(maxsize=4096)
 def required(text: str) -> None:
     """Raise `InvalidParameter` for an event whose name or fields are not known; computes no curve."""
-    read(text)
+    read_event(text)
 
 
 @lru_cache(maxsize=4096)
@@ -91,15 +91,15 @@ def rho_of(text: str) -> Fraction:
     >>> rho_of('{"name":"ZCDpEvent","rho":"2/25"}')
     Fraction(2, 25)
     """
-    return rho(read(text))
+    return rho(read_event(text))
 
 
-def covered(text: str, charged: Ticks) -> bool:
+def charge_covers(text: str, charged: Ticks) -> bool:
     """Whether a charge covers its event: ε, δ, ρ and the curve, each but for a last digit.
 
     >>> event = event_text(pure_event(Fraction(1, 10)))
     >>> from leakcap.ledger.values import Spend
-    >>> covered(event, Spend(0.1).ticks(None)), covered(event, Spend(0.09).ticks(None))
+    >>> charge_covers(event, Spend(0.1).ticks(None)), charge_covers(event, Spend(0.09).ticks(None))
     (True, False)
     """
     found = guarantee(text)
@@ -132,7 +132,7 @@ def _enough(text: str, epsilon: int, delta: int) -> bool:
     left = Fraction(delta, TICKS_PER_UNIT) - found.delta
     if found.epsilon is not None or left <= 0:
         return found.epsilon is not None and found.epsilon <= most
-    event, at = read(text), float(left)
+    event, at = read_event(text), float(left)
     steps = steps_in(event)
     if steps is not None:
         return accounted(steps).keeps(float(most) * (1 + _ANOTHER_PROCESSOR), at)
@@ -153,7 +153,7 @@ def steps_of(text: str) -> GaussianSteps | None:
     >>> steps_of('{"name":"GaussianDpEvent","noise_multiplier":"5/2"}').count
     1
     """
-    return steps_in(read(text))
+    return steps_in(read_event(text))
 
 
 def laplace_distance(text: str) -> Fraction | None:
@@ -165,7 +165,7 @@ def laplace_distance(text: str) -> Fraction | None:
     >>> laplace_distance('{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}')
     Fraction(41, 400)
     """
-    return summed(read(text), _laplace_distance)
+    return summed(read_event(text), _laplace_distance)
 
 
 def gaussian_distance(text: str) -> Fraction | None:
@@ -175,7 +175,7 @@ def gaussian_distance(text: str) -> Fraction | None:
     >>> gaussian_distance('{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"254"}')
     Fraction(1, 500)
     """
-    return summed(read(text), _narrowed)
+    return summed(read_event(text), _narrowed)
 
 
 def _laplace_distance(event: Event) -> Fraction | None:

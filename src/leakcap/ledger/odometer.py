@@ -8,9 +8,10 @@ from fractions import Fraction
 from numbers import Real
 
 from leakcap.errors import require
-from leakcap.ledger.curve import curve_of_pure, least_epsilon, odometer_surcharges
+from leakcap.ledger.curve import curve_of_pure, epsilon_proved, odometer_surcharges
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
-from leakcap.ledger.values import OdometerReading, Spend
+from leakcap.ledger.told import OdometerReading
+from leakcap.ledger.values import Spend
 from leakcap.numeric import float_up, up
 
 __all__ = ["added", "odometer"]
@@ -44,7 +45,7 @@ def odometer(spent: Ticks, delta: float) -> OdometerReading:
     number = isinstance(delta, Real) and not isinstance(delta, bool)
     ticks = (cap_ticks(delta) or 0) if number and 0 < delta < 1 else 0
     require(ticks > 0, "delta", "odometer", "be a number from 10⁻¹² to below 1", delta)
-    epsilon = least_epsilon(spent.epsilon, spent.curve, odometer_surcharges(ticks))
+    epsilon = epsilon_proved(spent.epsilon, spent.curve, odometer_surcharges(ticks))
     both = None if spent.delta is None else Fraction(spent.delta, TICKS_PER_UNIT) + Fraction(delta)
     return OdometerReading(
         math.inf if epsilon is None else float_up(Fraction(epsilon, TICKS_PER_UNIT)),

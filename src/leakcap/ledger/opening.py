@@ -9,8 +9,10 @@ from leakcap.ledger import events, planning
 from leakcap.ledger.database import Database, connect
 from leakcap.ledger.policies import require_governing
 from leakcap.ledger.rules import CapsInTicks
-from leakcap.ledger.schema import EVENT, POLICY, STATE, require_version
+from leakcap.ledger.schema import EVENT, POLICY, STATE, make_current, require_version
+from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.state import State, insert_state, load_state
+from leakcap.ledger.succession import settled
 from leakcap.ledger.ticks import NOTHING
 
 __all__ = ["begin", "begin_anew", "existing", "require_owned", "unused"]
@@ -25,7 +27,10 @@ def existing(url: str, *, read_only: bool) -> tuple[Database, str]:
             require_version(connection, database.label)
             state = load_state(connection, database.label)
             database.require_no_lost_log(state.head)
-            return database, state.policy
+        if state.closed and not read_only:
+            with database.writing() as connection:
+                settled(connection, database.label)
+        return database, state.policy
     except BaseException:
         database.close()
         raise
@@ -52,6 +57,8 @@ def begin_anew(connection: Connection, state: State, policy: str, rules: CapsInT
     for table in (EVENT, STATE, POLICY):
         connection.execute(table.delete())
     begin(connection, state.dataset, policy, rules, state.time)
+    if rules.by_reference:
+        make_current(connection)
     return load_state(connection, "")
 
 
@@ -60,10 +67,12 @@ def require_owned(
 ) -> None:
     """Raise `LedgerError` unless the ledger has this data set, policy and caps."""
     advice = "What it records stays spent; name another ledger only for other data."
-    if state.dataset != dataset:
+    beside = "" if state.dataset == dataset else dataset
+    if beside and beside not in admitted_policies(connection):
         raise LedgerError(
-            f"The ledger `{label}` belongs to dataset `{state.dataset}`, not `{dataset}`. {advice}"
+            f"The ledger `{label}` belongs to dataset `{state.dataset}`, not `{dataset}`. {advice} Data "
+            "about the same people may be admitted: `leakcap ledger admit`."
         )
-    require_governing(connection, state, policy, label)
+    require_governing(connection, state, policy, label, beside)
     if state.rules.text != rules.text:
         raise LedgerError(f"The ledger `{label}` was made with other caps. Bring those back. {advice}")

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from leakcap.errors import LeakcapError, after_commit
-from leakcap.ledger.values import Answer, Charge, Entry
+from leakcap.errors import LeakcapError, LedgerError, after_commit
+from leakcap.ledger.told import Answer
+from leakcap.ledger.values import Charge, Entry
 
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger
@@ -44,7 +45,8 @@ def answer_once(
     before anything is spent, and returns what computes their answers from their entries: for each what the
     caller wants, and the released values as the ledger remembers them. Charges of one text and price are
     paid once. `data` names the state of the table; without a name nothing is remembered. `fresh` pays for
-    all. Raises `BudgetExceeded` with nothing spent; what fails after the commit stays spent, and says so.
+    all. Raises with nothing spent `BudgetExceeded`, and `LedgerError` where a recorded answer was replaced or
+    withdrawn; what fails after the commit stays spent, and says so.
 
     >>> from leakcap.ledger import Caps, Charge, Ledger, Spend
     >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(1.0)) as ledger:
@@ -58,12 +60,14 @@ def answer_once(
     first = list(range(len(charges)))
     if not fresh:
         recalls = ledger.recall(charges, data=data) if data else recalls
+        _require_valid(charges, recalls)
         first = _first_alike(charges)
     places = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
     paid = dict(zip(places, _paid(ledger, charges, places, prepare, data), strict=True))
     known = {i: recall for i, recall in enumerate(recalls) if recall is not None}
     known |= {i: paid[first[i]].answer for i in range(len(charges)) if i not in known and i not in paid}
-    ledger.mark_repeated([answer.entry for answer in known.values()], analyst=analyst)
+    told = {answer.entry: charges[i] for i, answer in known.items()}
+    ledger.mark_repeated([answer.entry for answer in known.values()], analyst=analyst, asked=told)
     return [paid[i] if i in paid else Paid(known[i], None) for i in range(len(charges))]
 
 
@@ -89,6 +93,16 @@ def _paid(
         Paid(Answer(entry.id, values[entry.id], entry.people_from), found)
         for entry, (found, _) in zip(entries, computed, strict=True)
     ]
+
+
+def _require_valid(charges: Sequence[Charge], recalls: Sequence[Answer | None]) -> None:
+    """No answer is repeated as valid that was replaced or withdrawn."""
+    for charge, recall in zip(charges, recalls, strict=True):
+        if recall is not None and recall.revised:
+            raise LedgerError(
+                f"The recorded answer to `{charge.query}`, entry {recall.entry}, was {recall.revised} "
+                "Nothing was spent. For a new answer, which is paid for: `--fresh`, in Python `fresh=True`."
+            )
 
 
 def _first_alike(charges: Sequence[Charge]) -> list[int]:

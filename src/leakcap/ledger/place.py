@@ -140,6 +140,17 @@ class Place:
                     f"renamed without it. Bring back its name `{owner.name}`."
                 )
 
+    @property
+    def absent(self) -> bool:
+        """Whether nothing is there. What may not be looked at is not absent."""
+        try:
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            pass
+        return False
+
     def at_rest(self) -> bool:
         """No log beside the file and none could be made: only then may SQLite read without its locks."""
         return not os.access(self.file.parent, os.W_OK) and not self.log.exists()

@@ -20,7 +20,7 @@ from leakcap.ledger.state import State
 from leakcap.ledger.ticks import Ticks, total, units
 from leakcap.ledger.values import Charge
 
-__all__ = ["due", "paid", "plans_of", "slots_of", "uses_among", "uses_of"]
+__all__ = ["due", "new_among", "paid", "plans_of", "slots_of", "uses_among", "uses_of"]
 
 _PLANS = select(EVENT.c.details).where(EVENT.c.kind == "plan").order_by(EVENT.c.seq)
 _USED = select(func.max(EVENT.c.slot_use)).where(EVENT.c.slot == bindparam("named"))
@@ -61,7 +61,14 @@ def uses_among(
 def due(connection: Connection, rules: CapsInTicks, wanted: Sequence[SlotPlan], label: str) -> list[SlotPlan]:
     """Those of the plans that were not paid for before. Raises `LedgerError` where another plan has the name
     of one, or of a slot of it, or where people have caps of their own."""
-    known, found = plans_of(connection), []
+    return new_among(plans_of(connection), rules, wanted, label)
+
+
+def new_among(
+    known: Sequence[SlotPlan], rules: CapsInTicks, wanted: Sequence[SlotPlan], label: str
+) -> list[SlotPlan]:
+    """The same; `known` are those that were paid for."""
+    known, found = list(known), []
     for plan in wanted:
         if not any(plan_text(one) == plan_text(plan) for one in known):
             _require_new(known, rules, plan, label)

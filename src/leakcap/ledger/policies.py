@@ -13,9 +13,10 @@ from sqlalchemy import Connection, RowMapping, Select, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
-from leakcap.ledger.continuing import ChargeTerms, alike, counted, meaning, same_questions
-from leakcap.ledger.events import columns_of, entry_of, regime_of, ticks_of
+from leakcap.ledger.continuing import ChargeTerms, alike, counts_now, meaning, same_questions
+from leakcap.ledger.events import amounts_row, entry_of, regime_of, ticks_of
 from leakcap.ledger.schema import EVENT, POLICY
+from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import documents_of, terms_of_all
 from leakcap.ledger.values import Entry
@@ -64,9 +65,19 @@ def keep_text(connection: Connection, policy: str, text: str) -> None:
         raise LedgerError("A policy's text in the ledger was edited. Restore the ledger from a backup.")
 
 
-def require_governing(connection: Connection, state: State, policy: str, label: str) -> None:
+def require_governing(
+    connection: Connection, state: State, policy: str, label: str, dataset: str = ""
+) -> None:
     """Raise `LedgerError` where another policy governs the ledger than the one of its user, saying since
-    when."""
+    when; `dataset` is one beside the ledger's own."""
+    if dataset:
+        known = admitted_policies(connection).get(dataset)
+        if known is None or known[-1] != policy:
+            raise LedgerError(
+                f"The ledger `{label}` has another policy of data set `{dataset}` than this one. Bring that "
+                "policy back, or admit this one: `leakcap ledger admit`."
+            )
+        return
     if state.policy == policy:
         return
     replaced = [row for row in amend_rows(connection) if json.loads(row["details"])["before"] == policy]
@@ -95,8 +106,8 @@ class Counting:
         then = self.terms[bisect_right(self.starts, row["seq"]) - 1] if self.terms else None
         if then is None or then == self.terms[-1]:
             return entry_of(row)
-        now = counted(ticks_of(row), then, self.terms[-1])
-        entry = entry_of(row | columns_of(now))
+        now = counts_now(ticks_of(row), then, self.terms[-1])
+        entry = entry_of(row | amounts_row(now))
         if then.neighbours == self.terms[-1].neighbours:
             return entry
         # What an answer tells at least was of contents that are no longer all possible.
@@ -113,10 +124,15 @@ def counting_of(connection: Connection) -> Counting:
     return Counting(tuple(row["seq"] for row in rows), tuple(terms))
 
 
-def meanings_of(connection: Connection) -> tuple[str, ...]:
+def meanings_of(connection: Connection, dataset: str = "") -> tuple[str, ...]:
     """What answers are remembered under: the present policy's tag, then those of earlier policies of which
-    every question means the same now. Empty is the tag of the first policy.
+    every question means the same now. Empty is the tag of the first policy. `dataset` is one beside the
+    ledger's own, whose questions are never those about another.
     """
+    if dataset:
+        own = documents_of(admitted_policies(connection)[dataset], texts_of_all(connection))
+        same = [fingerprint(meaning(one)) for one in own if same_questions(one, own[-1])]
+        return tuple(dict.fromkeys(reversed(same)))
     rows = regime_rows(connection)
     if not rows:
         return ("",)

@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate, islice
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, select
-
-from leakcap.cards import bar, card
+from leakcap.cards import card
 from leakcap.ledger import amending, answer_cache, planning
 from leakcap.ledger.amending import Planned, Proposed
+from leakcap.ledger.anchors import Anchor
+from leakcap.ledger.care import custody_of
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database
+from leakcap.ledger.editions import DataVersion, PublishedVersion, Revision
 from leakcap.ledger.events import entries_query
-from leakcap.ledger.limits import balances
+from leakcap.ledger.limits import balance_rows, balances
 from leakcap.ledger.odometer import odometer
-from leakcap.ledger.people import SCOPE, Levels, cap_of
 from leakcap.ledger.policies import counting_of, texts_of_all
 from leakcap.ledger.rehearsal import Rehearsed, rehearse
-from leakcap.ledger.rules import CapsInTicks, period_label
-from leakcap.ledger.schema import ACCOUNT
+from leakcap.ledger.revising import revisions_of
+from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.slots import SlotUse
+from leakcap.ledger.standing import accounts_of
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, decimal, units_left, units_spent
-from leakcap.ledger.values import (
+from leakcap.ledger.ticks import AMOUNTS, Ticks, units_spent
+from leakcap.ledger.told import (
     Account,
     Amendment,
     Answer,
     Balance,
-    Charge,
-    Entry,
+    DatasetSpending,
     Head,
     OdometerReading,
     ProgressStep,
     Totals,
 )
+from leakcap.ledger.transfers import CustodyEvent
+from leakcap.ledger.values import Charge, Entry
 from leakcap.ledger.verification import verify_chain
+from leakcap.ledger.versions import data_version_of, state_name_of, versions_of
+from leakcap.plain import counted
 
 __all__ = ["LedgerReader"]
 
@@ -47,8 +50,10 @@ __all__ = ["LedgerReader"]
 class LedgerReader:
     """A ledger's answers to questions about itself; `Ledger` adds what writes."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], dataset: str = "") -> None:
         self._database = database
+        # The data set that it was opened for, where that is not the ledger's own.
+        self._beside = dataset
         self._clock = clock
         self.url = database.label
         """Where the ledger is, without a password."""
@@ -62,24 +67,49 @@ class LedgerReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database. A ledger in memory is gone."""
+        """Let go of the database. A file or a server is opened again by whoever uses this again, and should
+        be closed again; a ledger in memory is gone."""
         self._database.close()
 
     @property
     def dataset(self) -> str:
-        """Whose spending this records."""
-        return self._state().dataset
+        """Whose spending this records; of several data sets the one that it was opened for, else the
+        ledger's own."""
+        return self._beside or self._state().dataset
 
     @property
     def policy(self) -> str:
-        """The fingerprint of the policy that governs."""
-        return self._state().policy
+        """The fingerprint of the policy that governs `dataset`."""
+        return self.policy_of(self.dataset) or ""
+
+    def policy_of(self, dataset: str) -> str | None:
+        """The fingerprint of the policy under which a data set pays; None where it does not pay from here."""
+        with self._database.reading() as connection:
+            state = load_state(connection, self.url)
+            known = {**admitted_policies(connection), state.dataset: [state.policy]}
+        return known[dataset][-1] if dataset in known else None
+
+    def datasets(self) -> list[DatasetSpending]:
+        """Every data set that pays from this ledger, its own first, and what its answers cost by themselves:
+        the caps are on all of them together."""
+        with self._database.reading() as connection:
+            names = [load_state(connection, self.url).dataset, *admitted_policies(connection)]
+        entries = [entry for entry in self.entries() if entry.id]
+        return [
+            # What was charged before data sets could be admitted may have a detail of this name.
+            DatasetSpending.of(
+                name,
+                [one for one in entries if (one.dataset if one.dataset in names else names[0]) == name],
+            )
+            for name in names
+        ]
 
     @property
     def policy_text(self) -> str:
         """The policy that governs, as canonical JSON; empty where the ledger was made without its text."""
         with self._database.reading() as connection:
-            policy = load_state(connection, self.url).policy
+            state = load_state(connection, self.url)
+            policy = admitted_policies(connection)[self._beside][-1] if self._beside else state.policy
             text = texts_of_all(connection).get(policy, "")
         return text if text and document_of(text, policy) is not None else ""
 
@@ -93,6 +123,23 @@ class LedgerReader:
         """Every amendment of the policy, oldest first."""
         with self._database.reading() as connection:
             return amending.amendments(connection)
+
+    def revisions(self) -> list[Revision]:
+        """Every answer that was replaced or withdrawn, in the order in which that was recorded."""
+        with self._database.reading() as connection:
+            return revisions_of(connection)
+
+    def versions(self) -> list[PublishedVersion]:
+        """Every version of every publication, in the order of their first answers: of which data, what became
+        of it, and what was said to be the same data."""
+        with self._database.reading() as connection:
+            own = load_state(connection, self.url).dataset
+            return versions_of(connection, own, admitted_policies(connection))
+
+    def custody(self) -> list[CustodyEvent]:
+        """What was done with the ledger as a whole, oldest first: moves, restorations, admissions."""
+        with self._database.reading() as connection:
+            return custody_of(connection)
 
     def propose(self, proposed: Proposed) -> Planned:
         """What an amendment would change, without making it. Raises what `Ledger.amend` would."""
@@ -116,12 +163,19 @@ class LedgerReader:
     def steps(self, entry: int) -> dict[int, ProgressStep]:
         """What `mark_progress` recorded of this entry's run, by the step that it went on from."""
         with self._database.reading() as connection:
-            return answer_cache.steps_of(connection, entry, self.url)
+            return answer_cache.runs_by_step(connection, entry, self.url)
 
     def state_of(self, version: int) -> str:
-        """The name that the table's state had in this version. Raises `LedgerError` where there is none."""
+        """The name that the state of this data set's table had in this version. Raises `LedgerError` where
+        there is none."""
         with self._database.reading() as connection:
-            return answer_cache.name_of(connection, version, self.url)
+            return state_name_of(connection, version, self._beside, self.url)
+
+    def data_version(self, version: int) -> DataVersion:
+        """What is known of a version of this data set's table: how its owner called the data, and for which
+        reference periods answers about it were published."""
+        with self._database.reading() as connection:
+            return data_version_of(connection, version, self._beside)
 
     def totals(self) -> Totals:
         """All that was ever committed."""
@@ -145,45 +199,12 @@ class LedgerReader:
         return balances(state.spent, state.rules.whole, state.rules.alpha)
 
     def accounts(self) -> list[Account]:
-        """Every account: everything, then each analyst's with caps of its own, the present period's, and
-        those of the levels of people's own caps."""
+        """Every account: everything, then each analyst's with caps of its own, the present period's (where
+        periods count by reference, that of each one that answers were about), and those of the levels of
+        people's own caps."""
         with self._database.reading() as connection:
             state = load_state(connection, self.url)
-            rules, spent = state.rules, {("everything", ""): state.spent}
-            caps = {("everything", ""): rules.whole}
-            mine = select(ACCOUNT.c.name).where(ACCOUNT.c.scope == "analyst").order_by(ACCOUNT.c.name)
-            names = {*rules.analysts, *connection.execute(mine).scalars()}
-            for name in sorted(names):
-                limits = rules.of_analyst(name)
-                if limits is not None:
-                    caps["analyst", name] = limits
-                    spent["analyst", name] = load_account(connection, "analyst", name, self.url)[0]
-            if rules.period is not None and rules.of_period is not None:
-                place = (rules.period, period_label(rules.period, self._present(state)))
-                caps[place] = rules.of_period
-                spent[place] = load_account(connection, *place, self.url)[0]
-            people = self._people(connection, rules)
-        return [
-            *(
-                Account(scope, name, tuple(balances(spent.get((scope, name), NOTHING), limits, rules.alpha)))
-                for (scope, name), limits in caps.items()
-            ),
-            *people,
-        ]
-
-    def _people(self, connection: Connection, rules: CapsInTicks) -> list[Account]:
-        """The accounts of the levels of people's own caps, in ε; what is left must be left above too."""
-        names = {level: decimal(level) for level in rules.each_person}
-        spent = {l: load_account(connection, SCOPE, name, self.url)[0] for l, name in names.items()}
-        levels = Levels(rules.each_person, spent)
-        return [
-            Account(
-                SCOPE,
-                name,
-                (replace(balances(spent[level], cap_of(level))[0], left=units_left(levels.left(level))),),
-            )
-            for level, name in names.items()
-        ]
+            return accounts_of(connection, state, lambda: self._present(state), self.url)
 
     def rehearse(self, batches: Sequence[tuple[datetime, Sequence[Charge]]]) -> list[Rehearsed]:
         """What would become of these batches, asked one after the other at these times; nothing is recorded.
@@ -214,6 +235,12 @@ class LedgerReader:
         state = self._state()
         return Head(state.rows, state.head)
 
+    def anchor(self) -> Anchor:
+        """The chain's end, and what was spent until then: what `restore` can book, should later spends be
+        lost."""
+        state = self._state()
+        return Anchor.of(state.dataset, state.policy, state.rows, state.head, state.spent)
+
     def verify(self, *, anchor: str | None = None) -> Head:
         """Read the whole chain and return its end.
 
@@ -226,14 +253,8 @@ class LedgerReader:
 
     def _repr_html_(self) -> str:
         """The balances as a notebook shows them."""
-        rows: list[tuple[str, ...]] = []
-        for b in self.balances():
-            if b.cap is None or b.left is None:
-                rows.append((b.name, f"{b.spent:.6g}", "not capped", "", b.unit))
-            else:
-                share = b.spent / b.cap if b.cap else float(b.spent > 0)
-                rows.append((b.name, f"{b.spent:.12g}", f"{b.left:.12g}", bar(share), b.unit))
-        note = f"{self.totals().entries:,} spends"
+        rows = balance_rows(self.balances())
+        note = counted(self.totals().entries, "spend")
         return card(f"Ledger of {self.dataset}", rows, heads=("", "spent", "left", "", "unit"), note=note)
 
     def _present(self, state: State) -> datetime:

@@ -13,7 +13,8 @@ from leakcap.ledger.planning import uses_among
 from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.state import State
 from leakcap.ledger.ticks import NOTHING, Ticks
-from leakcap.ledger.values import Balance, Charge
+from leakcap.ledger.told import Balance
+from leakcap.ledger.values import Charge
 
 __all__ = ["Rehearsed", "rehearse"]
 
@@ -24,7 +25,7 @@ class Rehearsed:
     balances afterwards.
 
     `balances` are those of everything afterwards, `period` those of the calendar period that it falls into
-    (none where periods have no caps).
+    (none where periods have no caps), or of the first that it is about, where they count by reference.
     """
 
     moment: datetime
@@ -67,9 +68,9 @@ def rehearse(
                     known[charge.slot] = replace(known[charge.slot], used=use)
         period: tuple[Balance, ...] = ()
         if rules.period is not None and rules.of_period is not None:
-            spent = next(
-                (account(*one)[0] for one in rules.places("", time) if one[0] == rules.period), NOTHING
-            )
+            reference = charges[0].reference if charges else ""
+            places = rules.places("", time, reference)
+            spent = next((account(*one)[0] for one in places if one[0] == rules.period_scope), NOTHING)
             period = tuple(balances(spent, rules.of_period, rules.alpha))
         whole = tuple(balances(state.spent, rules.whole, rules.alpha))
         found.append(Rehearsed(moment, refused, passed, whole, period))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from leakcap.ledger.caps import Caps, Limits, Period
 from leakcap.ledger.curve import surcharges
+from leakcap.ledger.editions import day_label, period_labels
 from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
 
 __all__ = ["CapsInTicks", "period_label", "rules_of", "rules_read"]
@@ -34,6 +35,7 @@ class CapsInTicks:
     each_period: Content | None
     period: Period | None
     each_person: tuple[int, ...] = ()
+    by_reference: bool = False
 
     @property
     def by_analyst(self) -> bool:
@@ -55,8 +57,16 @@ class CapsInTicks:
         caps = self.analysts.get(name, self.each_analyst)
         return None if caps is None else _held(caps)
 
-    def places(self, analyst: str, time: str) -> list[tuple[str, str]]:
+    @property
+    def period_scope(self) -> str:
+        """The scope of a period's account: ``month``, or ``reference month``."""
+        return f"reference {self.period}" if self.by_reference else str(self.period)
+
+    def places(self, analyst: str, time: str, reference: str = "") -> list[tuple[str, str]]:
         """The accounts, beside the one of everything, that a spend is booked on: scope and name.
+
+        Where periods count by reference, these are all that the `reference` period touches; a spend that
+        names none, from before they did, counts for the period in which it was asked.
 
         >>> rules = rules_read('{"each_period":{"epsilon":1},"period":"month"}')
         >>> rules.places("ng", "2026-03-01T12:00:00+00:00")
@@ -64,7 +74,9 @@ class CapsInTicks:
         """
         found = [("analyst", analyst)] if self.of_analyst(analyst) is not None else []
         if self.period is not None:
-            found.append((self.period, period_label(self.period, datetime.fromisoformat(time))))
+            named = period_labels(reference, self.period) if self.by_reference else []
+            asked = [period_label(self.period, datetime.fromisoformat(time))]
+            found += [(self.period_scope, name) for name in named or asked]
         return found
 
     @cached_property
@@ -79,6 +91,7 @@ class CapsInTicks:
             content["analysts"] = {name: dict(caps) for name, caps in self.analysts.items()}
         if self.each_period is not None:
             content |= {"period": self.period, "each_period": dict(self.each_period)}
+            content |= {"period_by": "reference"} if self.by_reference else {}
         if self.each_person:
             content["each_person"] = list(self.each_person)
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -98,6 +111,7 @@ def rules_of(caps: Caps) -> CapsInTicks:
         each_period=None if caps.each_period is None else _content(caps.each_period),
         period=caps.period,
         each_person=tuple(cap_ticks(level) or 0 for level in caps.each_person),
+        by_reference=caps.period_by == "reference",
     )
 
 
@@ -118,10 +132,11 @@ def rules_read(text: str) -> CapsInTicks:
         each_period=None if period is None else _read(period),
         period=content.get("period"),
         each_person=tuple(content.get("each_person", ())),
+        by_reference=content.get("period_by") == "reference",
     )
 
 
-def period_label(period: str, moment: datetime) -> str:
+def period_label(period: Period, moment: datetime) -> str:
     """The name of the calendar period (UTC) that holds a moment.
 
     >>> from datetime import UTC
@@ -129,10 +144,7 @@ def period_label(period: str, moment: datetime) -> str:
     >>> [period_label(period, new_year) for period in ("day", "week", "month", "year")]
     ['2027-01-01', '2026-W53', '2027-01', '2027']
     """
-    if period == "week":
-        year, week, _ = moment.isocalendar()
-        return f"{year}-W{week:02d}"
-    return moment.date().isoformat()[: {"day": 10, "month": 7, "year": 4}[period]]
+    return day_label(period, moment.date())
 
 
 def _content(limits: Limits) -> Content:

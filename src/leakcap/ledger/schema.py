@@ -2,8 +2,9 @@
 
 `leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
 `leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number,
-`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. There is one schema:
-a ledger of another is refused.
+`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. Schemas 8 and 9 have
+the same tables; only a ledger of 9 may hold rows that an earlier leakcap passes over, and then spends
+nevertheless. A ledger of any other schema is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Dialect,
     Index,
     Integer,
     MetaData,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.ticks import AMOUNTS
@@ -32,18 +35,26 @@ __all__ = [
     "ACCOUNT",
     "EVENT",
     "METADATA",
+    "NEW_KINDS",
     "POLICY",
     "SCHEMA",
     "SECRET",
     "STATE",
     "VERSION",
     "create",
-    "plant",
+    "make_current",
+    "plant_secret",
     "require_version",
 ]
 
-VERSION = 8
-"""Of the schema that this leakcap reads and writes."""
+VERSION = 9
+"""Of the schema that this leakcap writes."""
+
+_BEFORE = 8
+"""Of ledgers that earlier leakcaps made, which this one reads too."""
+
+NEW_KINDS = frozenset(("close", "backup", "continue", "restore", "lost", "admit", "revise", "withdraw"))
+"""The kinds of rows that a leakcap which wrote schema 8 may not know."""
 
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -115,6 +126,7 @@ ACCOUNT = Table(
 )
 
 
+# Beside the seed, while a ledger arrives from elsewhere, the key that its predecessor's last row locks.
 SECRET = Table(
     "leakcap_secret",
     METADATA,
@@ -131,7 +143,7 @@ POLICY = Table(
 )
 
 
-def plant(connection: Connection) -> None:
+def plant_secret(connection: Connection) -> None:
     """Draw the secret, 128 bits, by which rows of people with too many are chosen. Never exported."""
     connection.execute(SECRET.insert().values(id=1, seed=secrets.token_hex(16)))
 
@@ -150,10 +162,37 @@ def create(connection: Connection) -> bool:
         raise LedgerError(
             f"The ledger's file already holds other tables (`{tables[0]}`). Give the ledger its own file."
         )
-    METADATA.create_all(connection)
+    for name, statements in _definitions(connection.dialect).items():
+        for statement in statements if name not in tables else ():
+            connection.exec_driver_sql(statement)
     connection.execute(SCHEMA.insert().values(version=VERSION))
-    plant(connection)
+    plant_secret(connection)
     return True
+
+
+def _definitions(dialect: Dialect) -> dict[str, list[str]]:
+    """What makes each table and its indexes: put together once, which takes longer than to run it."""
+    if dialect.name not in _WRITTEN:
+        _WRITTEN[dialect.name] = {
+            table.name: [
+                str(CreateTable(table).compile(dialect=dialect)),
+                *(str(CreateIndex(index).compile(dialect=dialect)) for index in _indexes(table)),
+            ]
+            for table in METADATA.sorted_tables
+        }
+    return _WRITTEN[dialect.name]
+
+
+def _indexes(table: Table) -> list[Index]:
+    return sorted(table.indexes, key=lambda index: str(index.name))
+
+
+_WRITTEN: dict[str, dict[str, list[str]]] = {}
+
+
+def make_current(connection: Connection) -> None:
+    """From here on earlier leakcaps refuse the ledger, in the caller's transaction."""
+    connection.execute(SCHEMA.update().where(SCHEMA.c.version < VERSION).values(version=VERSION))
 
 
 def require_version(connection: Connection, label: str) -> None:
@@ -165,14 +204,16 @@ def require_version(connection: Connection, label: str) -> None:
     found = connection.execute(select(SCHEMA.c.version)).scalars().all()
     if len(found) != 1:
         raise LedgerError(f"The ledger `{label}` does not say which schema it has. Restore it from a backup.")
-    if found[0] == VERSION:
+    if _BEFORE <= found[0] <= VERSION:
         return
     remedy = "It was written by a newer leakcap: upgrade leakcap."
     if found[0] < 1:
         remedy = "No leakcap ever wrote such a schema: restore it from a backup."
-    elif found[0] < VERSION:
+    elif found[0] < _BEFORE:
         remedy = (
             "It was written before leakcap's first release. Open a ledger of its own for what is asked from "
             "now on, with caps lower by what the old one has spent."
         )
-    raise LedgerError(f"The ledger `{label}` has schema {found[0]}, this leakcap reads {VERSION}. {remedy}")
+    raise LedgerError(
+        f"The ledger `{label}` has schema {found[0]}, this leakcap reads {_BEFORE} and {VERSION}. {remedy}"
+    )

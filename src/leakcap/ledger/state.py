@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, select, update
 
 from leakcap.errors import LedgerError
+from leakcap.ledger.caps import Period
 from leakcap.ledger.chain import fingerprint
+from leakcap.ledger.closed import CLOSING, refuse_closed
 from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import CapsInTicks, period_label, rules_read
-from leakcap.ledger.schema import ACCOUNT, EVENT, STATE
+from leakcap.ledger.schema import ACCOUNT, EVENT, NEW_KINDS, STATE, make_current
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
 
-__all__ = ["State", "insert_state", "load_account", "load_state", "replace_state", "save_account", "sums_of"]
+__all__ = [
+    "State",
+    "append",
+    "insert_state",
+    "load_account",
+    "load_state",
+    "replace_state",
+    "save_account",
+    "sums_of",
+]
 
 # Built once: to put a statement together costs more than to run it.
-_LAST = select(EVENT.c.hash).where(EVENT.c.seq == STATE.c.rows).scalar_subquery().label("last_hash")
-_STATE = select(STATE, _LAST)
+_LAST = [
+    select(column).where(EVENT.c.seq == STATE.c.rows).scalar_subquery().label(f"last_{column.name}")
+    for column in (EVENT.c.hash, EVENT.c.kind)
+]
+_STATE = select(STATE, *_LAST)
 _LOCKED = _STATE.with_for_update(of=STATE)
 _MOVED = update(STATE).where(STATE.c.rows == bindparam("old_rows"), STATE.c.head == bindparam("old_head"))
 
@@ -38,6 +53,8 @@ class State:
     head: str
     data_versions: int
     spent: Ticks
+    closed: bool = False
+    """Whether the last row says that nothing is spent any more."""
 
     @property
     def entries(self) -> int:
@@ -49,10 +66,11 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     """The state; with `lock` no other writer gets it before this transaction ends.
 
     Raises `LedgerError` where the row was edited by hand or does not meet the last event. (Both are cheap
-    alarms against accidents; `verify` looks at every row.)
+    alarms against accidents; `verify` looks at every row.) With `lock` also where the ledger is closed.
     """
     found = [dict(row) for row in connection.execute(_LOCKED if lock else _STATE).mappings()]
     last = [row.pop("last_hash") for row in found]
+    kinds = [row.pop("last_kind") for row in found]
     if len(found) != 1 or not _sealed(found[0]):
         raise LedgerError(f"The state of ledger `{label}` was edited. Restore the ledger from a backup.")
     (row,) = found
@@ -61,6 +79,8 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
             f"The last row of ledger `{label}`, {row['rows']}, is missing or was edited. "
             "Restore the ledger from a backup."
         )
+    if lock and kinds[0] in CLOSING:
+        refuse_closed(connection, row["rows"], label)
     return State(
         dataset=row["dataset"],
         policy=row["policy"],
@@ -70,6 +90,7 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
         head=row["head"],
         data_versions=row["data_versions"],
         spent=sums_of(row),
+        closed=kinds[0] in CLOSING,
     )
 
 
@@ -83,6 +104,15 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
     place = {"old_rows": before.rows, "old_head": before.head}
     if connection.execute(_MOVED, _row(after) | place).rowcount != 1:
         raise LedgerError("Another process wrote to the ledger at the same moment. Try again.")
+
+
+def append(connection: Connection, state: State, rows: Sequence[dict[str, Any]], **changes: Any) -> None:
+    """Write rows at the chain's end, and move the state on to the last of them."""
+    connection.execute(EVENT.insert(), list(rows))
+    if not NEW_KINDS.isdisjoint(row["kind"] for row in rows):
+        make_current(connection)
+    last = {"rows": rows[-1]["seq"], "time": rows[-1]["time"], "head": rows[-1]["hash"]}
+    replace_state(connection, state, replace(state, **last, **changes))
 
 
 def load_account(connection: Connection, scope: str, name: str, label: str) -> tuple[Ticks, bool]:
@@ -107,10 +137,13 @@ def _hassums_of(connection: Connection, scope: str, name: str) -> bool:
         return connection.execute(spends).scalar() is not None
     if scope == "analyst":
         return connection.execute(spends.where(EVENT.c.analyst == name)).scalar() is not None
+    if scope.startswith("reference "):
+        said = json.dumps({"reference_period": name}, separators=(",", ":"))[1:-1]
+        return connection.execute(spends.where(EVENT.c.details.contains(said))).scalar() is not None
     # Time only rises, so a period that has begun would hold the last spend.
     last = select(EVENT.c.time).where(EVENT.c.kind == "reserve").order_by(EVENT.c.seq.desc()).limit(1)
     time = connection.execute(last).scalar()
-    return time is not None and period_label(scope, datetime.fromisoformat(time)) == name
+    return time is not None and period_label(cast(Period, scope), datetime.fromisoformat(time)) == name
 
 
 def save_account(connection: Connection, scope: str, name: str, spent: Ticks, *, stands: bool) -> None:

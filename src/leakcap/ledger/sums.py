@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from leakcap.errors import LedgerError
-from leakcap.ledger.continuing import ChargeTerms, counted, document_of, require_continuing, terms_of
+from leakcap.ledger.continuing import ChargeTerms, counts_now, document_of, require_continuing, terms_of
 from leakcap.ledger.people import SCOPE, Levels
 from leakcap.ledger.rules import CapsInTicks
+from leakcap.ledger.sharing import require_sharing
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
@@ -33,12 +34,16 @@ class RunningSums:
     regimes: list[Regime] = field(default_factory=list)
     spent: Ticks = NOTHING
     accounts: dict[tuple[str, str], Ticks] = field(default_factory=dict)
-    spends: list[tuple[str, str, Ticks, int, int | None, str]] = field(default_factory=list)
+    spends: list[tuple[str, str, Ticks, int, int | None, str, str]] = field(default_factory=list)
     """Of each its analyst, time, what was charged, in which regime, from which level of people's own caps
-    on it counted people, and from which slot of a plan it was answered."""
+    on it counted people, from which slot of a plan it was answered, and its reference period."""
     plans: list[tuple[Ticks, int]] = field(default_factory=list)
-    """What each plan was charged, and in which regime."""
+    """What each plan, and all that was lost in a restoration, was charged, and in which regime."""
     slots: dict[str, SlotUse] = field(default_factory=dict)
+    admitted: dict[str, list[str]] = field(default_factory=dict)
+    """Of each data set beside the ledger's own its policies, the present one last."""
+    lost: bool = False
+    """Whether spends are booked that a restored ledger lacks."""
     repeats: set[tuple[str, int]] = field(default_factory=set)
     """Who was told the answer of which entry for free."""
 
@@ -46,10 +51,18 @@ class RunningSums:
         """The first policy."""
         self.regimes.append(regime)
 
-    def spend(self, analyst: str, time: str, ticks: Ticks, floor: int | None = None, slot: str = "") -> None:
+    def spend(
+        self,
+        analyst: str,
+        time: str,
+        ticks: Ticks,
+        floor: int | None = None,
+        slot: str = "",
+        reference: str = "",
+    ) -> None:
         """One more spend under the present policy."""
-        self.spends.append((analyst, time, ticks, len(self.regimes) - 1, floor, slot))
-        self._book(analyst, time, ticks, floor, slot)
+        self.spends.append((analyst, time, ticks, len(self.regimes) - 1, floor, slot, reference))
+        self._book(analyst, time, ticks, floor, slot, reference)
         if slot:
             self.slots[slot] = replace(self.slots[slot], used=self.slots[slot].used + 1)
 
@@ -57,6 +70,14 @@ class RunningSums:
         """One more plan, paid for under the present policy."""
         self.plans.append((ticks, len(self.regimes) - 1))
         self.slots |= {one.name: SlotUse(plan.name, one, 0) for one in plan.slots}
+        self.spent = total([self.spent, ticks])
+
+    def lose(self, ticks: Ticks, time: str) -> None:
+        """Spends that the ledger lacks since it was restored, all of them together; their numbers stay
+        theirs."""
+        when, self.lost = len(self.regimes) - 1, True
+        self.plans.append((ticks, when))
+        self.spends += [("", time, NOTHING, when, None, "", "")] * (ticks.queries or 0)
         self.spent = total([self.spent, ticks])
 
     def floor(self, ticks: Ticks) -> int | None:
@@ -69,6 +90,16 @@ class RunningSums:
     def levels(self) -> tuple[int, ...]:
         """The levels of people's own caps."""
         return self.regimes[-1].rules.each_person
+
+    def admit(self, dataset: str, policy: str, texts: Mapping[str, str]) -> None:
+        """Another data set about the same people, or another policy of one that was admitted before. Raises
+        `LedgerError` where it may not pay from this ledger."""
+        own = self.admitted.get(dataset, [])
+        beside = [one for name, one in self.admitted.items() if name != dataset]
+        others = [[one.policy for one in self.regimes], *beside]
+        *found, new = ([*documents_of(one, texts)] for one in (*others, [*own, policy]))
+        require_sharing(found, new[:-1], new[-1])
+        self.admitted[dataset] = [*own, policy]
 
     def repeat(self, analyst: str, entry: int) -> None:
         """An answer of before left once more. It is on the account of whoever paid, as long as the same
@@ -83,24 +114,36 @@ class RunningSums:
         """
         documents = documents_of([*(one.policy for one in self.regimes), regime.policy], texts)
         require_continuing(documents[:-1], documents[-1])
+        require_sharing([documents_of(one, texts) for one in self.admitted.values()], [], documents[-1])
+        self._require_no_new_accounts(regime.rules)
         self.regimes.append(regime)
         terms = terms_of_all(self.regimes, texts)
         self.spent, self.accounts = NOTHING, {}
         for ticks, when in self.plans:
-            self.spent = total([self.spent, counted(ticks, terms[when], terms[-1])])
-        for analyst, time, ticks, when, floor, slot in self.spends:
-            self._book(analyst, time, counted(ticks, terms[when], terms[-1]), floor, slot)
+            self.spent = total([self.spent, counts_now(ticks, terms[when], terms[-1])])
+        for analyst, time, ticks, when, floor, slot, reference in self.spends:
+            self._book(analyst, time, counts_now(ticks, terms[when], terms[-1]), floor, slot, reference)
         for analyst, entry in self.repeats:
             payer, _, ticks, when, *_ = self.spends[entry - 1]
             if analyst != payer and regime.rules.of_analyst(analyst) is not None:
-                self._add(("analyst", analyst), counted(ticks, terms[when], terms[-1]))
+                self._add(("analyst", analyst), counts_now(ticks, terms[when], terms[-1]))
         if any(amount is not None and amount > _COLUMN for amount in self.spent.numbers):
             raise LedgerError("What was spent before is too large to be counted under the new policy.")
 
-    def _book(self, analyst: str, time: str, ticks: Ticks, floor: int | None, slot: str) -> None:
+    def _require_no_new_accounts(self, rules: CapsInTicks) -> None:
+        """What was lost is on nobody's account: one that begins now would give it back."""
+        if self.lost and (rules.by_analyst or rules.period is not None):
+            raise LedgerError(
+                "`caps` may not begin to count analysts or periods: the ledger was restored without all of "
+                "its spends, and whose those were, and of when, is not known. Keep caps on everything alone."
+            )
+
+    def _book(
+        self, analyst: str, time: str, ticks: Ticks, floor: int | None, slot: str, reference: str
+    ) -> None:
         rules = self.regimes[-1].rules
         self.spent = total([self.spent, ticks.on_everything(slot)])
-        for place in rules.places(analyst, time):
+        for place in rules.places(analyst, time, reference):
             self._add(place, ticks)
         for level in rules.each_person:
             counted_here = floor is not None and level >= floor

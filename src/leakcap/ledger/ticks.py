@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 __all__ = [
@@ -76,6 +77,7 @@ AMOUNTS = ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho")
 NOTHING = Ticks(0, 0, 0, 0)
 
 
+@lru_cache(maxsize=4096)
 def spend_ticks(amount: float) -> int | None:
     """Ticks of a spend, rounded up; None for an infinite one.
 

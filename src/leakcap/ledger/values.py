@@ -1,4 +1,4 @@
-"""What the ledger takes and gives: spends, charges, entries, balances."""
+"""What the ledger takes, and what it keeps of it: spends, charges, entries."""
 
 from __future__ import annotations
 
@@ -12,28 +12,16 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
-from leakcap.ledger.chain import require_detail, require_text
+from leakcap.ledger.chain import require_detail, require_line, require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
-from leakcap.ledger.details import FROM, people_from
+from leakcap.ledger.details import DATASET, FROM, KEPT, SAME_AS, SOURCE, people_from
+from leakcap.ledger.editions import Edition
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
 from leakcap.ledger.measured import event_text, pure_event, required, rho_of
 from leakcap.ledger.ticks import LARGEST, Ticks, countable, spend_ticks, units_spent
 from leakcap.numeric import float_up
 
-__all__ = [
-    "Account",
-    "Amendment",
-    "Answer",
-    "Balance",
-    "Change",
-    "Charge",
-    "Entry",
-    "Head",
-    "OdometerReading",
-    "ProgressStep",
-    "Spend",
-    "Totals",
-]
+__all__ = ["Charge", "Entry", "Spend"]
 
 
 class _NotStated(float):
@@ -140,7 +128,7 @@ class Spend:
     def _check_curve(self) -> None:
         if self.curve is None:
             return
-        numbers = all(isinstance(one, Real) and not isinstance(one, bool) and one >= 0 for one in self.curve)
+        numbers = all(_is_number(one) and one >= 0 for one in self.curve)
         rule = f"be numbers from 0, one for each of the {len(ORDERS)} orders `ORDERS` of a ledger"
         good = numbers and len(self.curve) == len(ORDERS)
         require(good, "curve", "Spend", rule, self.curve, "Leave it out where none is known.")
@@ -148,9 +136,14 @@ class Spend:
 
     def _amount(self, name: str, largest: int) -> None:
         value = getattr(self, name)
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        require(number and 0 <= value <= largest, name, "Spend", f"be a number from 0 to {largest:,}", value)
+        good = _is_number(value) and 0 <= value <= largest
+        require(good, name, "Spend", f"be a number from 0 to {largest:,}", value)
         object.__setattr__(self, name, float(value))
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is real and no truth value. Nearly all are doubles: to ask `Real` is slow."""
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 @dataclass(frozen=True)
@@ -167,6 +160,9 @@ class Charge:
     as the entry says (`Entry.people_from`). A ledger in which people have caps takes no other charge.
 
     `slot` names the slot of a plan (`Ledger.plan`) that the answer is taken from; it then costs nothing more.
+    `edition` is what the answer is published as, `source` what its owner calls the data (a file's name, a
+    table's), `same_as` the number of the version that the data is said to be: they are recorded, and are no
+    part of the question.
 
     >>> Charge("malignant", "count where diagnosis = 'malignant'", Spend(epsilon=0.1)).analyst
     ''
@@ -180,21 +176,45 @@ class Charge:
     asked: str = ""
     counts_by_cap: bool = False
     slot: str = ""
+    edition: Edition | None = None
+    source: str = ""
+    same_as: int | None = None
 
     def __post_init__(self) -> None:
         require(bool(self.query), "query", "Charge", "be a name", self.query)
-        for name in ("query", "text", "analyst", "asked", "slot"):
+        for name in ("query", "text", "analyst", "asked", "slot", "source"):
             require_text(getattr(self, name), name, "Charge")
+        require_line(self.source, "source", "Charge")
+        if self.same_as is not None:
+            number = isinstance(self.same_as, int) and not isinstance(self.same_as, bool) and self.same_as > 0
+            require(number, "same_as", "Charge", "be the number of a version, from 1", self.same_as)
         object.__setattr__(self, "details", dict(self.details))
         for key, value in self.details.items():
             require_text(key, "details", "Charge")
             require_detail(key, value)
-        require(FROM not in self.details, "details", "Charge", f"leave `{FROM}` to the ledger", FROM)
+        for key in sorted(KEPT & self.details.keys()):
+            require(False, "details", "Charge", f"leave `{key}` to the ledger", key)
+
+    @property
+    def reference(self) -> str:
+        """The reference period that it is published for; empty where none is said."""
+        return "" if self.edition is None else self.edition.period
 
     @property
     def details_json(self) -> str:
         """The details as canonical JSON."""
         return json.dumps(self.details, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @property
+    def occasion(self) -> dict[str, str | int]:
+        """As what it is published, and of which data: what the ledger keeps beside the question.
+
+        >>> Charge("n", "count", Spend(0.1), source="stays.csv", same_as=1).occasion
+        {'data_source': 'stays.csv', 'same_as': 1}
+        """
+        told: dict[str, str | int] = {} if self.edition is None else dict(self.edition.details)
+        told |= {SOURCE: self.source} if self.source else {}
+        return told if self.same_as is None else told | {SAME_AS: self.same_as}
 
 
 @dataclass(frozen=True)
@@ -207,7 +227,8 @@ class Entry:
     stays spent in any case. `data_version` counts the versions of the table, from 1.
 
     A plan that was paid for is an entry too, without a number (0), in state ``planned``. What is answered
-    from its `slot` costs nothing; `own` is what such an answer tells by itself.
+    from its `slot` costs nothing; `own` is what such an answer tells by itself. So are, together and in state
+    ``lost``, the spends that a ledger lacks since it was restored.
     """
 
     id: int
@@ -216,7 +237,7 @@ class Entry:
     text: str
     analyst: str
     spend: Spend
-    state: Literal["reserved", "released", "acknowledged", "planned"]
+    state: Literal["reserved", "released", "acknowledged", "planned", "lost"]
     version: str
     hash: str
     batch: int
@@ -230,110 +251,23 @@ class Entry:
         """From which cap of their own on people were counted; None where people have none."""
         return people_from(self.details) if FROM in self.details else None
 
-
-@dataclass(frozen=True)
-class Answer:
-    """A recorded answer: whose entry it was, the released values, and from which cap of their own on people
-    were counted in it (None where people have none)."""
-
-    entry: int
-    values: list[list[float | str]]
-    people_from: float | None = None
-
-
-@dataclass(frozen=True)
-class ProgressStep:
-    """A recorded step of a run in several: to which step it went on, and the values that were seen there."""
-
-    to: int
-    values: list[list[float | str]]
-
-
-@dataclass(frozen=True)
-class Totals:
-    """All that was ever committed, and by how many entries."""
-
-    epsilon: float
-    delta: float
-    nats_person: float
-    nats_table: float
-    nats_level: float
-    rho: float
-    entries: int
-
-
-@dataclass(frozen=True)
-class OdometerReading:
-    """What all answers told: no odds were moved by more than e^`epsilon`, but with probability `delta`."""
-
-    epsilon: float
-    delta: float
-
-
-@dataclass(frozen=True)
-class Balance:
-    """One currency's account. `cap` and `left` are None where nothing is capped."""
-
-    name: str
-    unit: str
-    cap: float | None
-    spent: float
-    left: float | None
-
-
-@dataclass(frozen=True)
-class Account:
-    """All balances of one account. `scope` is ``everything``, ``analyst``, a period such as ``month``, or
-    ``people with a cap of`` for a level of the caps that people set themselves; there `left` is what still
-    counts them, for which every level above needs room too."""
-
-    scope: str
-    name: str
-    balances: tuple[Balance, ...]
-
-
-@dataclass(frozen=True)
-class Head:
-    """The chain's end: how many rows it has and the hash of the last. Publish it to anchor the chain."""
-
-    rows: int
-    hash: str
-
-
-@dataclass(frozen=True)
-class Change:
-    """One field in which two policies differ. `effect` is ``new``, ``removed``, ``raised``, ``lowered`` or
-    ``changed``; `before` and `after` are empty where there is nothing.
-
-    >>> Change("caps.epsilon", "1", "2", "raised").text
-    '`caps.epsilon` raised from 1 to 2'
-    """
-
-    field: str
-    before: str
-    after: str
-    effect: Literal["new", "removed", "raised", "lowered", "changed"]
+    @property
+    def dataset(self) -> str:
+        """The data set that was asked, where it is not the ledger's own."""
+        return str(self.details.get(DATASET, ""))
 
     @property
-    def text(self) -> str:
-        """The change as a phrase."""
-        if self.effect == "new":
-            return f"`{self.field}` new: {self.after}"
-        if self.effect == "removed":
-            return f"`{self.field}` removed, was {self.before}"
-        return f"`{self.field}` {self.effect} from {self.before} to {self.after}"
+    def edition(self) -> Edition | None:
+        """What it was published as; None where nothing was said."""
+        return Edition.of(self.details)
 
+    @property
+    def source(self) -> str:
+        """What its owner called the data that was asked; empty where it has no name, as a data frame."""
+        return str(self.details.get(SOURCE, ""))
 
-@dataclass(frozen=True)
-class Amendment:
-    """From when on another policy governs: who decided it and why, what changed, and how spends of before
-    count since. `before` and `policy` are fingerprints, `hash` is its link in the chain."""
-
-    time: datetime
-    by: str
-    reason: str
-    before: str
-    policy: str
-    changes: tuple[Change, ...]
-    carried: str
-    hash: str = ""
+    @property
+    def same_as(self) -> int | None:
+        """The number of the version that the data was said to be; None where nothing was said."""
+        said = self.details.get(SAME_AS)
+        return said if isinstance(said, int) else None

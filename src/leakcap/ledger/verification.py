@@ -9,22 +9,28 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from leakcap.errors import InvalidParameter, LedgerError
-from leakcap.ledger.chain import START, row_hash
-from leakcap.ledger.details import floor_read
+from leakcap.ledger.chain import START, row_hash, text_hash
+from leakcap.ledger.closed import CLOSING
+from leakcap.ledger.details import dataset_told, floor_read
+from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
-from leakcap.ledger.measured import covered
+from leakcap.ledger.measured import charge_covers
 from leakcap.ledger.plan_price import proven
 from leakcap.ledger.policies import texts_of_all
+from leakcap.ledger.revising import KINDS
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import plan_read
 from leakcap.ledger.state import State, load_state, sums_of
 from leakcap.ledger.sums import Regime, RunningSums
 from leakcap.ledger.ticks import NOTHING, Ticks
-from leakcap.ledger.values import Head
+from leakcap.ledger.told import Head
 
 __all__ = ["proven_sums", "verify_chain"]
 
-_OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress")
+_OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress", *KINDS)
+_SPENDING = frozenset(("reserve", "plan", "lost"))
+_KNOWN = _SPENDING | {*_OF_AN_ENTRY, *CLOSING, "amend", "admit", "continue", "restore"}
+"""The kinds of all rows but the first, which alone opens the ledger."""
 
 
 def verify_chain(connection: Connection, label: str, anchor: str | None) -> Head:
@@ -69,6 +75,9 @@ class _Seen:
         self.seq, self.entries, self.versions = 0, 0, 0
         self.head, self.time, self.sums = START, "", RunningSums()
         self.owner = ""
+        self.closed: dict[str, Any] | None = None
+        self.released, self.revised = set[int](), set[int]()
+        self.beside = dict[int, str]()
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Take the next row, or say what is wrong with it."""
@@ -87,6 +96,7 @@ class _Seen:
                 self._refuse(expected, "does not carry the next entry's number")
         elif row["kind"] in _OF_AN_ENTRY and not 1 <= row["entry"] <= self.entries:
             self._refuse(expected, "speaks of an entry that is not there")
+        self._require_not_past_the_end(row)
         self._count(row)
         self.versions = max(self.versions, row["data_version"])
         self.seq, self.head, self.time = expected, row["hash"], row["time"]
@@ -101,7 +111,23 @@ class _Seen:
         if found != (state.head, state.time, state.spent, state.data_versions):
             raise LedgerError(f"The running totals of ledger `{self.label}` do not add up: they were edited.")
 
+    def _require_not_past_the_end(self, row: Mapping[str, Any]) -> None:
+        """After what closes a ledger only its successor goes on, which has the key."""
+        goes_on = row["kind"] == "continue"
+        if goes_on and (
+            self.closed is None
+            or text_hash(str(json.loads(row["details"])["key"])) != self.closed.get("lock")
+        ):
+            self._refuse(self.seq + 1, "goes on where no ledger was moved from")
+        if self.closed is not None and not goes_on:
+            self._refuse(self.seq + 1, "stands after the ledger was closed")
+        self.closed = json.loads(row["details"]) if row["kind"] in CLOSING else None
+
     def _count(self, row: Mapping[str, Any]) -> None:
+        if row["kind"] not in (_KNOWN if self.sums.regimes else ("open",)):
+            self._refuse(self.seq + 1, "is of a kind that does not stand there")
+        if row["kind"] in _SPENDING and _negative(ticks_of(row)):
+            self._refuse(self.seq + 1, "spends less than nothing")
         if not self.sums.regimes:
             self.sums.begin(self._owned(row))
         elif row["kind"] == "amend":
@@ -110,10 +136,29 @@ class _Seen:
             self._spend(row)
         elif row["kind"] == "plan":
             self._plan(row)
+        elif row["kind"] == "admit":
+            told = json.loads(row["details"])
+            self.sums.admit(told["dataset"], told["policy"], self.texts)
+        elif row["kind"] == "lost":
+            lost = ticks_of(row)
+            self.entries += lost.queries or 0
+            self.sums.lose(lost, row["time"])
         elif ticks_of(row) != NOTHING:
             self._refuse(self.seq + 1, "spends, and is no spend")
         elif row["kind"] == "repeat":
             self.sums.repeat(row["analyst"], row["entry"])
+        elif row["kind"] == "release":
+            self.released.add(row["entry"])
+        elif row["kind"] in KINDS:
+            self._revise(row["entry"], json.loads(row["details"]).get("replaced_by"), row["kind"])
+
+    def _revise(self, entry: int, new: int | None, kind: str) -> None:
+        valid = self.released - self.revised if (new is None) == (kind == "withdraw") else set[int]()
+        if entry not in valid or (new is not None and (new not in valid or new <= entry)):
+            self._refuse(self.seq + 1, "revises an answer that was not valid, or by one that was not")
+        if new is not None and self.beside.get(entry) != self.beside.get(new):
+            self._refuse(self.seq + 1, "replaces an answer by one about another data set")
+        self.revised.add(entry)
 
     def _spend(self, row: Mapping[str, Any]) -> None:
         floor, ticks = floor_read(row["details"]), ticks_of(row)
@@ -121,14 +166,21 @@ class _Seen:
             self._refuse(self.seq + 1, "counts people whose own caps have no room")
         if row["event"] and not self._covered(row["event"], ticks):
             self._refuse(self.seq + 1, "was charged less than its event")
+        # Before data sets could be admitted, a detail of this name was the caller's own.
+        dataset = dataset_told(row["details"]) if self.sums.admitted else ""
+        if dataset and dataset not in self.sums.admitted:
+            self._refuse(self.seq + 1, "pays for a data set that was not admitted")
+        if dataset:
+            self.beside[self.entries] = dataset
         slot = row["slot"]
         if slot:
             self._take(slot, row["slot_use"], ticks, row["event"])
-        self.sums.spend(row["analyst"], row["time"], ticks, floor, slot)
+        edition = Edition.of(json.loads(row["details"])) or Edition()
+        self.sums.spend(row["analyst"], row["time"], ticks, floor, slot, edition.period)
 
     def _covered(self, event: str, charged: Ticks) -> bool:
         try:
-            return covered(event, charged)
+            return charge_covers(event, charged)
         except InvalidParameter as error:
             raise LedgerError(f"Row {self.seq + 1} of ledger `{self.label}`: {error}") from None
 
@@ -162,3 +214,8 @@ class _Seen:
 
     def _refuse(self, seq: int, what: str) -> None:
         raise LedgerError(f"Row {seq} of ledger `{self.label}` {what}. Restore the ledger from a backup.")
+
+
+def _negative(ticks: Ticks) -> bool:
+    """Whether any amount would give back what others spent."""
+    return any(one is not None and one < 0 for one in (*ticks.numbers, *ticks.curve))

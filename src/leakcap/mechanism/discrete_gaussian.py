@@ -22,7 +22,7 @@ from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.mechanism.base import Laws, Outputs, as_secrets
 from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.noise_sums import gaussian_sum_error
-from leakcap.mechanism.orders import bracket, two_point_capacity
+from leakcap.mechanism.orders import best_of, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.rounding import down, float_up, up
 from leakcap.numeric.special import cosine, normal_tail, pi
@@ -118,7 +118,7 @@ class DiscreteGaussian(AdditiveNoise):
         half = math.ceil(self.sensitivity / 2)
         centre = enclose(lambda d: order.alpha * half * half / (d.of(self.sigma) * self.sigma) / 2)[1]
         uppers = [centre, self._maximal_leakage(Renyi(math.inf)).upper]
-        return bracket(order, [two_point_capacity(order, tested)], uppers)
+        return best_of(order, [two_point_capacity(order, tested)], uppers)
 
     def _maximal_leakage(self, order: Renyi) -> Bound:
         return self.closed_form(

@@ -21,7 +21,7 @@ from leakcap.errors import require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
 from leakcap.mechanism.levels import gaussian_ranges, gaussian_rows, level_of_noise
-from leakcap.mechanism.orders import bracket, two_point_capacity
+from leakcap.mechanism.orders import best_of, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.special import erf, normal_tail, pi
 from leakcap.sampling import ByteSource, system_bytes
@@ -102,8 +102,8 @@ class Gaussian(Mechanism):
         low = two_point_capacity(order, self._two_ends)
         uppers = [top.upper, enclose(lambda d: self._squared(d) * order.alpha / 8)[1]]
         if order.alpha > 1.0:
-            return bracket(order, [low, shannon.lower], uppers)
-        return bracket(order, [low], [*uppers, shannon.upper])
+            return best_of(order, [low, shannon.lower], uppers)
+        return best_of(order, [low], [*uppers, shannon.upper])
 
     def level(self, order: Renyi) -> Bound:
         """Secrets in an interval: Shannon capacity, ∞ at order ∞, a bracket between."""

@@ -33,7 +33,7 @@ from leakcap.mechanism.base import (
 from leakcap.mechanism.geometric_sums import geometric_divergence
 from leakcap.mechanism.levels import level_of_noise
 from leakcap.mechanism.noise_sums import laplace_error, laplace_sum_error, laplace_variance
-from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
+from leakcap.mechanism.orders import best_of, bounded_range_capacity, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import float_up, up
@@ -170,8 +170,8 @@ class _Geometric(Mechanism):
         low = two_point_capacity(order, self._two_sides)
         uppers = [self._maximal_leakage().upper, bounded_range_capacity(order, self.claim())]
         if order.alpha > 1.0:
-            return bracket(order, [low, shannon.lower], uppers)
-        return bracket(order, [low], [*uppers, shannon.upper])
+            return best_of(order, [low, shannon.lower], uppers)
+        return best_of(order, [low], [*uppers, shannon.upper])
 
     def _two_sides(self, digits: Digits) -> Laws:
         """The two end secrets, and the cells of noise between them that lie nearer to one or the other.

@@ -21,7 +21,7 @@ from leakcap.errors import require
 from leakcap.mechanism.base import MAX_EPSILON, Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
 from leakcap.mechanism.levels import laplace_ranges, laplace_rows, level_of_noise
-from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
+from leakcap.mechanism.orders import best_of, bounded_range_capacity, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, enclose, outward
 from leakcap.numeric.rounding import down, up
 from leakcap.sampling import ByteSource, system_bytes
@@ -104,8 +104,8 @@ class Laplace(Mechanism):
         middle = enclose(lambda d: laplace_renyi(order.alpha, self._epsilon(d) / 2))[1]
         uppers = [top.upper, middle, bounded_range_capacity(order, most)]
         if order.alpha > 1.0:
-            return bracket(order, [*lowers, shannon.lower], uppers)
-        return bracket(order, lowers, [*uppers, shannon.upper])
+            return best_of(order, [*lowers, shannon.lower], uppers)
+        return best_of(order, lowers, [*uppers, shannon.upper])
 
     def level(self, order: Renyi) -> Bound:
         """Secrets anywhere in an interval: Shannon capacity, ε at order ∞, a bracket between."""

@@ -6,9 +6,12 @@ variables.
 
     e^(−ξa)/(1 − e^(−ξ)) · M(ξ)^k / 2πi
 
-up a vertical line between 0 and 1/b. To its right the integrand has one singularity only, the pole at 1/b, so
-the line may be a circle around it, on which the trapezoid rule converges geometrically however large b is.
-The circle passes through the saddle point between 0 and 1/b, where nothing cancels.
+up a vertical line between 0 and 1/b, from −πi to πi: the integrand has the period 2πi. Through the saddle
+point between 0 and 1/b nothing cancels, and the trapezoid rule of a periodic function converges
+geometrically; the nearer of the poles at 0 and 1/b says how many nodes it takes. Wide noise, 1/b ≤ 2, would
+need many. There the line is drawn into a circle around the pole at 1/b, the only one to its right within
+the period, and few nodes will do however large b is. A larger circle would come near the poles at 1/b ±
+2πi, and enclose them in the end.
 
 **Gaussian.** For σ ≥ 3 the sum S of k discrete Gaussians Z of variance parameter σ² is a discrete Gaussian of
 kσ² but for next to nothing: with A = e^(−σ²t²/2) and B the other terms of Poisson's sum Σ_n
@@ -40,6 +43,8 @@ from numpy.typing import NDArray
 __all__ = ["gaussian_sum_error", "laplace_error", "laplace_sum_error", "laplace_sum_tail", "laplace_variance"]
 
 _MOST_NODES = 1 << 17
+# Beyond this 1/b a circle about it comes near the next poles, 2π away.
+_NARROW = 2.0
 # A hair more, so that a tail that equals the level up to rounding errs towards the wider interval.
 _SLACK = 1e-9
 # From this variance on the sum of Gaussian noises is one, but for next to nothing.
@@ -68,10 +73,21 @@ def laplace_sum_tail(scale: Fraction, count: int, at: int) -> float:
     if decay > 300.0:
         return 0.0
     place = _saddle(decay, count, at)
+    return (_by_a_period if decay > _NARROW else _by_a_circle)(decay, place, count, at)
+
+
+def _by_a_period(decay: float, place: float, count: int, at: int) -> float:
+    nodes = min(_MOST_NODES, max(256, math.ceil(40.0 * math.pi / min(place, decay - place))))
+    xi = place + 1j * math.pi * (2.0 * (np.arange(nodes) + 0.5) / nodes - 1.0)
+    # 1 − (sinh(ξ/2)/sinh(1/2b))² through the distance from the pole, which keeps its digits.
+    gap = -np.sinh((xi - decay) / 2) * np.sinh((xi + decay) / 2) / math.sinh(decay / 2) ** 2
+    return float((np.exp(-count * np.log(gap) - xi * at) / -np.expm1(-xi)).real.mean())
+
+
+def _by_a_circle(decay: float, place: float, count: int, at: int) -> float:
     nodes = min(_MOST_NODES, max(256, math.ceil(40 * decay / place)))
     turn = np.exp(2j * math.pi * (np.arange(nodes) + 0.5) / nodes) * (decay - place)
     xi = decay + turn
-    # 1 − (sinh(ξ/2)/sinh(1/2b))² through the distance from the pole, which keeps its digits.
     base = math.sinh(decay / 2) ** 2
     gap = -np.sinh(turn / 2) * np.sinh((xi + decay) / 2) / base
     logs = -count * np.log(gap) - xi * at
@@ -99,12 +115,20 @@ def laplace_sum_error(scale: Fraction, count: int, *, beyond: float) -> int:
     30
     """
     level = beyond / 2 * (1 - _SLACK)
+
+    def is_wider(least: int) -> bool:
+        tail = laplace_sum_tail(scale, count, least + 1)
+        # NaN is above no level and below none: what is no probability must not end the search.
+        if not 0.0 <= tail <= 1.0:
+            raise ArithmeticError(f"P(S ≥ {least + 1}) of {count} noises of scale {scale} came out as {tail}")
+        return tail > level
+
     low, high = -1, 1
-    while laplace_sum_tail(scale, count, high + 1) > level:
+    while is_wider(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if laplace_sum_tail(scale, count, middle + 1) > level else (low, middle)
+        low, high = (middle, high) if is_wider(middle) else (low, middle)
     return high
 
 

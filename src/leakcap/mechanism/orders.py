@@ -10,7 +10,7 @@ from leakcap.divergence import Renyi
 from leakcap.mechanism.base import Laws
 from leakcap.numeric.enclosure import Digits, Interval, enclose
 
-__all__ = ["bounded_range_capacity", "bracket", "two_point_capacity"]
+__all__ = ["best_of", "bounded_range_capacity", "two_point_capacity"]
 
 _STEEP = 1e15
 """Beyond this α·ε the largest capacity is ε to double precision."""
@@ -70,13 +70,13 @@ def two_point_capacity(order: Renyi, rows: Callable[[Digits], Laws | None]) -> f
     return max(enclose(formula)[0], 0.0)
 
 
-def bracket(order: Renyi, lowers: Iterable[float], uppers: Iterable[float], witness: object = None) -> Bound:
+def best_of(order: Renyi, lowers: Iterable[float], uppers: Iterable[float], witness: object = None) -> Bound:
     """The best of several lower and upper bounds on Sibson's capacity, each rounded outward already.
 
     Lower bounds come from fewer secrets, from merged outputs or from a lower order; upper bounds from a
     centre Q, from a higher order or from ε. Source: Ho & Verdú 2015 (Sibson's capacity increases in α).
 
-    >>> print(bracket(Renyi(2), [0.1, 0.05], [0.2, 0.3]))
+    >>> print(best_of(Renyi(2), [0.1, 0.05], [0.2, 0.3]))
     [0.1, 0.2] nats (bracket of order 2)
     """
     method = f"bracket of order {order.alpha:g}"

@@ -17,7 +17,7 @@ from leakcap.errors import require
 from leakcap.mechanism.base import MAX_EPSILON, Laws, Mechanism, Outputs, as_points
 from leakcap.mechanism.floats import open_uniforms
 from leakcap.mechanism.levels import level_of_noise
-from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
+from leakcap.mechanism.orders import best_of, bounded_range_capacity, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval, outward
 from leakcap.numeric.logspace import Floats, logsumexp
 from leakcap.numeric.rounding import down, up
@@ -95,7 +95,7 @@ class PlanarLaplace(Mechanism):
             return top
         low = two_point_capacity(order, self._two_sides)
         middle = planar_renyi(order.alpha, self.claim() / 2)[1]
-        return bracket(order, [low], [top.upper, middle, bounded_range_capacity(order, self.claim())])
+        return best_of(order, [low], [top.upper, middle, bounded_range_capacity(order, self.claim())])
 
     def _two_sides(self, digits: Digits) -> Laws:
         """The secrets at two ends, by whether an output lies nearer to the one or the other."""

@@ -16,7 +16,7 @@ from leakcap.errors import require
 from leakcap.mechanism.base import Laws, Mechanism, Outputs, as_points, require_epsilon
 from leakcap.mechanism.floats import open_uniforms
 from leakcap.mechanism.levels import level_of_noise
-from leakcap.mechanism.orders import bounded_range_capacity, bracket, two_point_capacity
+from leakcap.mechanism.orders import best_of, bounded_range_capacity, two_point_capacity
 from leakcap.numeric.enclosure import Digits, Interval
 from leakcap.sampling import ByteSource, system_bytes
 
@@ -94,7 +94,7 @@ class Staircase(Mechanism):
         if math.isinf(order.alpha):
             return top
         low = two_point_capacity(order, self.farthest)
-        return bracket(order, [low], [top.upper, bounded_range_capacity(order, self.epsilon)])
+        return best_of(order, [low], [top.upper, bounded_range_capacity(order, self.epsilon)])
 
     def level(self, order: Renyi) -> Bound:
         """Between the radius of the same order and the least of the general bounds; ε at order ∞."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, InvalidQuery, require
-from leakcap.ledger import Charge, Entry, Ledger, Spend, answer_once
+from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure, tight_mutual_information
 from leakcap.ledger.measured import event_text
@@ -143,6 +143,9 @@ class FitAccount:
     ledger: Ledger
     analyst: str = ""
     slot: str = ""
+    edition: Edition | None = None
+    source: str = ""
+    same_as: int | None = None
 
     @property
     def replace(self) -> bool:
@@ -179,7 +182,9 @@ class FitAccount:
     @classmethod
     def of_table(cls, table: PrivateTable, analyst: str, slot: str = "") -> FitAccount:
         """A table's policy and ledger, which count instead of the model's."""
-        account = cls(table.policy, table.ledger, analyst or table.analyst, slot)
+        same = None if table.same_as is None else table.same_as.number
+        own = (table.edition, table.named, same)
+        account = cls(table.policy, table.ledger, analyst or table.analyst, slot, *own)
         account.check_policy()
         return account
 
@@ -249,4 +254,15 @@ class FitAccount:
                 "Only the owner can allow one. Nothing was spent."
             )
         facts = {"neighbours": self.policy.neighbours, "unit": self.policy.id_column or "row", **details}
-        return Charge(query, text, spend, self.analyst, facts, asked, slot=self.slot)
+        return Charge(
+            query,
+            text,
+            spend,
+            self.analyst,
+            facts,
+            asked,
+            slot=self.slot,
+            edition=self.edition,
+            source=self.source,
+            same_as=self.same_as,
+        )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidInput
-from leakcap.models.values import cells_of
+from leakcap.models.values import objects_of
 
 __all__ = ["column_cells", "columns_of", "is_column", "library_of"]
 
@@ -78,7 +78,7 @@ def _of_pandas(column: Any, owner: str) -> NDArray[Any]:
     if kind == "CategoricalDtype":
         # The codes of missing values are -1, which is the place of the last.
         known = column_cells(dtype.categories.to_series(), owner).tolist()
-        return np.asarray(cells_of([*known, None])[values.codes])
+        return np.asarray(objects_of([*known, None])[values.codes])
     if kind == "SparseDtype":
         return _of_pandas(type(column)(values.to_dense()), owner)
     if kind == "StringDtype" or hasattr(dtype, "numpy_dtype"):
@@ -100,7 +100,7 @@ def _of_polars(column: Any) -> NDArray[Any]:
     if kind in _POLARS_NUMBERS and not column.null_count():
         return np.asarray(column.to_numpy())
     if column.dtype.is_numeric() or kind in _POLARS_OTHERS:
-        return cells_of(column.to_list())
+        return objects_of(column.to_list())
     return _missing(len(column))
 
 
@@ -108,7 +108,7 @@ def _of_arrow(column: Any) -> NDArray[Any]:
     """Of an Arrow array, in one piece or several."""
     pieces = column.chunks if hasattr(column, "chunks") else [column]
     found = [_of_piece(piece) for piece in pieces]
-    return found[0] if len(found) == 1 else cells_of([cell for part in found for cell in part.tolist()])
+    return found[0] if len(found) == 1 else objects_of([cell for part in found for cell in part.tolist()])
 
 
 def _of_piece(piece: Any) -> NDArray[Any]:
@@ -123,17 +123,17 @@ def _of_piece(piece: Any) -> NDArray[Any]:
     if (types.is_integer(kind) or types.is_floating(kind)) and not piece.null_count:
         return np.asarray(piece.to_numpy(zero_copy_only=False))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
-        return cells_of(piece.to_pylist())
+        return objects_of(piece.to_pylist())
     for text, as_bytes in (
         (types.is_string, pyarrow.binary()),
         (types.is_large_string, pyarrow.large_binary()),
         (types.is_string_view, pyarrow.binary_view()),
     ):
         if text(kind):  # nobody looked whether it is Unicode, and to read it all as text would stop at one
-            return cells_of([_text(one) for one in piece.cast(as_bytes).to_pylist()])
+            return objects_of([_text(one) for one in piece.cast(as_bytes).to_pylist()])
     binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
     binary = binary or types.is_fixed_size_binary(kind)
-    return cells_of(piece.to_pylist()) if binary else _missing(len(piece))
+    return objects_of(piece.to_pylist()) if binary else _missing(len(piece))
 
 
 def _text(stored: bytes | None) -> str | None:

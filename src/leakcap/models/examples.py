@@ -188,7 +188,8 @@ def _check_columns(policy: Policy, features: Sequence[str], target: str, *, clas
             )
     if classes and target not in policy.columns:
         raise InvalidQuery(f"`{target}` is not a column of the policy.")
-    if not policy.columns[target].stored or policy.columns[target].kind in ("date", "timestamp", "instant"):
+    known = policy.columns[target]
+    if not (known.stored or known.compute) or known.kind in ("date", "timestamp", "instant"):
         raise InvalidQuery(
             f"`{target}` has no classes that a regression can learn: it is derived, or a date."
         )

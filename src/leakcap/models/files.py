@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidQuery
+from leakcap.ledger import Edition
 from leakcap.models.descent import PrivateGradientDescent
 from leakcap.models.linear import LinearRegression
 from leakcap.models.logistic import LogisticRegression
@@ -30,6 +31,7 @@ from leakcap.models.tree import PrivateDecisionTree
 from leakcap.policy.validation import read_checked
 from leakcap.release import Policy
 from leakcap.release.planning.queries import locations
+from leakcap.release.results.publication import Publication
 
 __all__ = ["Lecture", "ModelFile", "load_model"]
 
@@ -198,6 +200,7 @@ class _Contents(BaseModel):
     data: str
     table: str | None = None
     ledger: str
+    publication: Publication | None = None
     model: Fit
 
 
@@ -210,6 +213,7 @@ class ModelFile:
     table: str | None
     ledger: str = field(repr=False)
     fit: Kind
+    edition: Edition | None = None
 
 
 def load_model(path: str | Path) -> ModelFile:
@@ -218,4 +222,5 @@ def load_model(path: str | Path) -> ModelFile:
     contents = read_checked(_Contents, path, InvalidQuery)
     folder = path.resolve().parent
     data, ledger = locations(folder, contents.data, contents.ledger)
-    return ModelFile(folder / contents.policy, data, contents.table, ledger, contents.model)
+    edition = None if contents.publication is None else contents.publication.edition
+    return ModelFile(folder / contents.policy, data, contents.table, ledger, contents.model, edition)

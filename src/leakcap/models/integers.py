@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from leakcap.errors import require
 from leakcap.models.values import Floats
+from leakcap.numeric.rounding import floor_log2
 
 __all__ = ["GridAxis", "ball_integers", "exact_products"]
 
@@ -52,7 +53,7 @@ class GridAxis:
         )
         half = Fraction(high) / 2 - Fraction(low) / 2
         furthest = max(abs(Fraction(low)), abs(Fraction(high)))
-        exponent = min(_floor_log2(Fraction(1 << bits) / half), 51 - _floor_log2(furthest))
+        exponent = min(floor_log2(Fraction(1 << bits) / half), 51 - floor_log2(furthest))
         scale = Fraction(2) ** exponent
         least, most = round(low * scale), round(high * scale)
         require(most > least, "bounds", "GridAxis", "be further apart than doubles of their size", bounds)
@@ -77,12 +78,6 @@ class GridAxis:
         """The integers of a column, as doubles that hold them. NaN has no integer: leave it out before."""
         clamped = np.clip(values, *self.bounds)
         return np.asarray(np.rint(clamped * 2.0**self.exponent) - self.centre, dtype=np.float64)
-
-
-def _floor_log2(number: Fraction) -> int:
-    """⌊log₂ number⌋ for a positive number."""
-    guess = number.numerator.bit_length() - number.denominator.bit_length()
-    return guess if Fraction(2) ** guess <= number else guess - 1
 
 
 def ball_integers(rows: Floats, *, norm: float, steps: int) -> Floats:

@@ -13,19 +13,24 @@ sampling error of least squares: with equal variances, or as large as any varian
 Where a person has up to m rows, these may depend on each other in any way. For a linear form g of the scores
 x_i·e_i, (Σ g·x_i·e_i)² over the rows of one person is at most m times Σ (g·x_i·e_i)² (Cauchy and Schwarz), so
 the deviation is at most √m times that of independent rows, and attains it where a person's rows are alike.
+n rows are of n/m people at least. If a person's rows are alike and each has m, the residuals leave n/m − p
+numbers to tell the spread by, p the number of coefficients: so the sampling error is Student's with so many
+degrees of freedom, and its variance m·n/(n − m·p) that of independent rows. With fewer rows of a person it is
+less. Of p people or fewer nothing can be said. n is the noisy number of rows, so that all this is public.
+Compare Cameron & Miller 2015, section VI, on few clusters.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.models.moments import Moments
 from leakcap.models.values import Floats
 
-__all__ = ["Frame", "Intervals", "coefficients", "frame_of", "noise_level", "possible"]
+__all__ = ["Frame", "Intervals", "coefficients", "moments_frame", "noise_level", "possible_coefficients"]
 
 _DRAWS = 4000
 _FEWEST = 200
@@ -57,14 +62,14 @@ class Frame:
         return np.asarray(theta @ self.back.T + self.offset)
 
 
-def frame_of(plan: Moments, *, fit_intercept: bool) -> Frame:
+def moments_frame(plan: Moments, *, fit_intercept: bool) -> Frame:
     """The frame of a plan: about the middles with an intercept, about zero without.
 
     >>> from leakcap.release import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
     ...     "columns": {"x": {"bounds": [0.0, 1.0]}}})
     >>> plan = Moments.plan([(0.0, 4.0), (0.0, 2.0)], policy, epsilon=1.0, delta=0.0)
-    >>> frame_of(plan, fit_intercept=True).named(np.array([0.0, 1.0])).tolist()
+    >>> moments_frame(plan, fit_intercept=True).named(np.array([0.0, 1.0])).tolist()
     [0.0, 0.5]
     """
     middle = np.array([axis.middle for axis in plan.axes])
@@ -107,18 +112,19 @@ def coefficients(moments: Floats, frame: Frame, level: float) -> tuple[Floats, f
 @dataclass(frozen=True)
 class Intervals:
     """Draws of what the truth may be, with weights: rows of (intercept, coef₁, …). Few draws: nothing can be
-    said.
+    said, and the intervals are the `widest`: the whole line, and 0 for an intercept that is left out.
     """
 
     table: Floats
     population: Floats
     any_variance: Floats
     weights: Floats
+    widest: Floats
 
     def of(self, draws: Floats, level: float) -> Floats:
         """Equal-tailed intervals, (coefficients, 2); the whole line where the noise hides everything."""
         if draws.shape[0] < _FEWEST:
-            return np.tile([-np.inf, np.inf], (draws.shape[1], 1))
+            return self.widest.copy()
         return np.array([_between(column, self.weights, level) for column in draws.T])
 
 
@@ -132,33 +138,61 @@ def _between(values: Floats, weights: Floats, level: float) -> tuple[float, floa
     return float(values[order[low]]), float(values[order[min(high, values.size - 1)]])
 
 
-def possible(moments: Floats, plan: Moments, frame: Frame) -> Intervals:
+def possible_coefficients(moments: Floats, plan: Moments, frame: Frame) -> Intervals:
     """Coefficients of the tables that could have given these moments, and of their populations."""
     truth = moments - plan.imitations(_DRAWS, _SEED)
-    truth = truth[np.linalg.eigvalsh(truth)[:, 0] > 0.0]
-    truth = truth[truth[:, 0, 0] > frame.regressors.shape[0]]
+    truth = truth[_positive(truth)]
     a, b, c = frame.split(truth)
+    # Without an intercept it is 0, and nothing moves it.
+    moved = np.asarray(frame.back.any(axis=1))
+    widest = np.where(moved[:, None], [-np.inf, np.inf], frame.offset[:, None])
     if truth.shape[0] == 0:
         nothing = np.zeros((0, frame.back.shape[0]))
-        return Intervals(nothing, nothing, nothing, np.zeros(0))
+        return Intervals(nothing, nothing, nothing, np.zeros(0), widest)
     # By eigenvalues: what is all but singular gives a wide draw here, and not an error after the spend.
     values, vectors = np.linalg.eigh(a)
     values = np.maximum(values, 1e-12 * values[:, -1:])
     turned = (np.swapaxes(vectors, 1, 2) @ b[..., None])[..., 0]
     theta: Floats = np.asarray((vectors @ (turned / values)[..., None])[..., 0], dtype=np.float64)
     residual = np.maximum(c.reshape(-1) - (b * theta).sum(axis=1), 0.0)
-    normal = np.random.default_rng(_SEED + 2).standard_normal(theta.shape)
-    variance = residual / (truth[:, 0, 0] - frame.regressors.shape[0])
-    error = (vectors @ (normal * np.sqrt(variance[:, None] / values))[..., None])[..., 0]
-    # A person's rows may be all alike.
-    error *= math.sqrt(plan.policy.rows_per_unit)
+    # A person's rows may be all alike: then there are no more people than this, each with m of them.
+    people = truth[:, 0, 0] / plan.policy.rows_per_unit
+    student = _student(people - frame.regressors.shape[0], theta.shape[1])
+    error = (vectors @ (student * np.sqrt(residual[:, None] / values))[..., None])[..., 0]
     inverse = (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-    rows = truth[:, 0, 0] / (truth[:, 0, 0] - frame.regressors.shape[0])
-    spread = _widest(inverse, residual, theta, frame) * np.sqrt(rows * plan.policy.rows_per_unit)[:, None]
-    anyhow: Floats = frame.named(theta) + spread * normal[:, :1]
+    spread = _widest(inverse, residual, theta, frame) * np.sqrt(truth[:, 0, 0])[:, None]
+    population, anyhow = frame.named(theta + error), frame.named(theta) + spread * student[:, :1]
+    # As many coefficients as people, or more: any sampling error is possible.
+    unknown = people <= frame.regressors.shape[0]
+    open_ = np.ix_(unknown, moved)
+    population[open_] = anyhow[open_] = np.copysign(np.inf, student[unknown, :1])
     # A flat belief about moments all but excludes nearly singular ones; this one favours no scale of λ_min.
     weights: Floats = 1.0 / values[:, 0]
-    return Intervals(frame.named(theta), frame.named(theta + error), anyhow, weights)
+    return Intervals(frame.named(theta), population, anyhow, weights, widest)
+
+
+def _positive(matrices: Floats) -> NDArray[np.bool_]:
+    """Which symmetric matrices are positive definite: those whose pivots all are. A tenth of the time that
+    their eigenvalues take. Source: Golub & Van Loan 2013, theorem 4.1.3.
+    """
+    rest = np.ascontiguousarray(np.moveaxis(matrices, 0, -1))
+    found = np.ones(rest.shape[-1], dtype=np.bool_)
+    with np.errstate(all="ignore"):  # what overflows is all but singular
+        while rest.shape[0]:
+            pivot = rest[0, 0]
+            found &= pivot > 0.0
+            rest = rest[1:, 1:] - rest[1:, :1] * (rest[:1, 1:] / np.where(found, pivot, np.inf))
+    return found
+
+
+def _student(freedom: Floats, columns: int) -> Floats:
+    """Normal numbers over the root of a χ² of so many degrees of freedom, the same for a row: times the root
+    of a sum of squared residuals they are errors. Where there is no freedom only their signs mean something.
+    """
+    generator = np.random.default_rng(_SEED + 2)
+    normal = generator.standard_normal((freedom.size, columns))
+    squares = generator.chisquare(np.maximum(freedom, 1e-3))
+    return np.asarray(normal / np.sqrt(np.maximum(squares, 1e-300))[:, None])
 
 
 def _widest(inverse: Floats, residual: Floats, theta: Floats, frame: Frame) -> Floats:

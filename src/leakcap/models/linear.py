@@ -13,7 +13,13 @@ from leakcap.errors import InvalidParameter, require
 from leakcap.models.budget import FitAccount, FitAnswer, asked_of, check_epsilon
 from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
-from leakcap.models.least_squares import Intervals, coefficients, frame_of, noise_level, possible
+from leakcap.models.least_squares import (
+    Intervals,
+    coefficients,
+    moments_frame,
+    noise_level,
+    possible_coefficients,
+)
 from leakcap.models.moment_query import MomentQuery
 from leakcap.models.moments import Moments
 from leakcap.models.private_model import PrivateModel
@@ -141,12 +147,12 @@ class LinearRegression(PrivateModel):
 
     def _solve(self, plan: Moments, found: FitAnswer) -> Self:
         moments = found.values
-        frame = frame_of(plan, fit_intercept=self.fit_intercept)
+        frame = moments_frame(plan, fit_intercept=self.fit_intercept)
         theta, ridge = coefficients(moments, frame, noise_level(plan, frame))
         named = frame.named(theta)
         self.intercept_, self.coef_ = float(named[0]), named[1:]
         self.ridge_, self.moments_, self.noise_scale_ = ridge, moments, plan.relative_scale
-        self._possible = possible(moments, plan, frame)
+        self._possible = possible_coefficients(moments, plan, frame)
         self._note(plan.spend, found)
         intervals = self.population_intervals()
         self.coef_intervals_ = intervals[1:]

@@ -72,7 +72,7 @@ class MomentQuery:
             this=column(name),
             low=axis.bounds[0],
             high=axis.bounds[1],
-            exponent=axis.exponent,
+            scale=2.0**axis.exponent,
             least=axis.least,
             most=axis.most,
             centre=axis.centre,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidInput
 from leakcap.models.columns import column_cells, columns_of, is_column, library_of
-from leakcap.models.values import Floats, cells_of, numbers_of, row_of
+from leakcap.models.values import Floats, numbers_of, objects_of, row_of
 
 __all__ = ["doubles_of", "features_of", "targets_of"]
 
@@ -58,7 +58,7 @@ def _given(data: Any, name: str, owner: str) -> NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(data.astype(object), None))
     if isinstance(data, Sequence) and not isinstance(data, str | bytes | bytearray | memoryview):
-        return cells_of(data)
+        return objects_of(data)
     if hasattr(type(data), "__array__") or isinstance(data, memoryview):
         return np.asarray(data)
     raise InvalidInput(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter
 
-__all__ = ["Floats", "cells_of", "label_codes", "number_of", "numbers_of", "row_of"]
+__all__ = ["Floats", "label_codes", "number_of", "numbers_of", "objects_of", "row_of"]
 
 Floats = NDArray[np.float64]
 
@@ -68,10 +68,10 @@ def row_of(row: Any, width: int) -> Floats:
     return np.full(width, math.nan)
 
 
-def cells_of(values: Sequence[Any]) -> NDArray[Any]:
+def objects_of(values: Sequence[Any]) -> NDArray[Any]:
     """A vector that holds these objects as they are, nested ones included.
 
-    >>> cells_of([1, [2, 3]]).shape
+    >>> objects_of([1, [2, 3]]).shape
     (2,)
     """
     cells = np.empty(len(values), dtype=object)

@@ -27,7 +27,9 @@ _PRECISIONS = (28, 56, 112, 224, 448, 896, 1792)
 _DEEPEST = Decimal(-(10**15))
 """Exponentials below this one lie between zero and 10^(−4·10¹⁴)."""
 _HIGHEST = Decimal(10**17)
-_ZERO, _ONE = Decimal(0), Decimal(1)
+_ZERO, _ONE, _HALF = Decimal(0), Decimal(1), Decimal("0.5")
+_SHORT = 10 ** _PRECISIONS[0]
+"""Integers below it have no more digits than the fewest that are worked with."""
 
 INFINITE = Decimal("Infinity")
 """The value of a formula that has none: no operation takes it."""
@@ -56,6 +58,8 @@ class Digits:
         if isinstance(value, Fraction):
             return self.of(value.numerator) / self.of(value.denominator)
         exact = Decimal(value)
+        if isinstance(value, int) and -_SHORT < value < _SHORT:
+            return Interval(exact, exact, self)
         return Interval(self.down.plus(exact), self.up.plus(exact), self)
 
     def sum(self, terms: Iterable[Interval]) -> Interval:
@@ -95,7 +99,8 @@ class Interval:
         return f"Interval({self.low}, {self.high})"
 
     def __add__(self, other: Number | Interval) -> Interval:
-        d, y = self.digits, self.digits.of(other)
+        d = self.digits
+        y = other if isinstance(other, Interval) else d.of(other)
         return Interval(d.down.add(self.low, y.low), d.up.add(self.high, y.high), d)
 
     __radd__ = __add__
@@ -104,16 +109,22 @@ class Interval:
         return Interval(self.high.copy_negate(), self.low.copy_negate(), self.digits)
 
     def __sub__(self, other: Number | Interval) -> Interval:
-        d, y = self.digits, self.digits.of(other)
+        d = self.digits
+        y = other if isinstance(other, Interval) else d.of(other)
         return Interval(d.down.subtract(self.low, y.high), d.up.subtract(self.high, y.low), d)
 
     def __rsub__(self, other: Number) -> Interval:
         return self.digits.of(other) - self
 
     def __mul__(self, other: Number | Interval) -> Interval:
-        d, y = self.digits, self.digits.of(other)
+        d = self.digits
+        y = other if isinstance(other, Interval) else d.of(other)
         if self.low >= _ZERO and y.low >= _ZERO:
             return Interval(d.down.multiply(self.low, y.low), d.up.multiply(self.high, y.high), d)
+        if self.high < _ZERO:
+            return -(-self * y)
+        if y.high < _ZERO:
+            return -(self * -y)
         ends = [(a, b) for a in (self.low, self.high) for b in (y.low, y.high)]
         low = min(d.down.multiply(a, b) for a, b in ends)
         return Interval(low, max(d.up.multiply(a, b) for a, b in ends), d)
@@ -121,11 +132,16 @@ class Interval:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Number | Interval) -> Interval:
-        d, y = self.digits, self.digits.of(other)
+        d = self.digits
+        y = other if isinstance(other, Interval) else d.of(other)
         if y.low <= _ZERO <= y.high:
             raise _Unsettled
         if self.low >= _ZERO and y.low > _ZERO:
             return Interval(d.down.divide(self.low, y.high), d.up.divide(self.high, y.low), d)
+        if self.high < _ZERO:
+            return -(-self / y)
+        if y.high < _ZERO:
+            return -(self / -y)
         ends = [(a, b) for a in (self.low, self.high) for b in (y.low, y.high)]
         low = min(d.down.divide(a, b) for a, b in ends)
         return Interval(low, max(d.up.divide(a, b) for a, b in ends), d)
@@ -145,7 +161,7 @@ class Interval:
         low = d.near.exp(max(self.low, _DEEPEST))
         spread = d.up.subtract(self.high, self.low)
         low = _ZERO if self.low < _DEEPEST else low
-        if spread > Decimal("0.5") or not low:
+        if spread > _HALF or not low:
             return Interval(_below(low, d), _above(d.near.exp(self.high), d), d)
         # e^(x+w) ≤ e^x·(1 + w + w²) for 0 ≤ w ≤ 1.
         rise = d.up.add(_ONE, d.up.multiply(spread, d.up.add(_ONE, spread)))

@@ -11,6 +11,16 @@ _UNIT = 2.0**-53
 _LEAST, _NORMAL = 5e-324, 2.0**-960
 
 
+def floor_log2(number: Fraction) -> int:
+    """⌊log₂ number⌋ for a positive number.
+
+    >>> [floor_log2(Fraction(n, 4)) for n in (1, 3, 4, 7, 8)]
+    [-2, -1, 0, 0, 1]
+    """
+    guess = number.numerator.bit_length() - number.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= number else guess - 1
+
+
 def up(value: float, operations: int = 1, magnitude: float | None = None) -> float:
     """A number that is not below the true result of `operations` rounded steps that gave `value`.
 
@@ -72,7 +82,9 @@ def float_up(value: Fraction | int) -> float:
         nearest = float(value)
     except OverflowError:
         return math.inf
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    over, under = nearest.as_integer_ratio()
+    low = over * value.denominator < value.numerator * under
+    return math.nextafter(nearest, math.inf) if low else nearest
 
 
 def float_down(value: Fraction | int) -> float:
@@ -123,7 +135,15 @@ def sum_up(terms: Iterable[float]) -> float:
     numbers = list(terms)
     if any(math.isinf(term) for term in numbers):
         return math.inf
-    return float_up(sum(map(Fraction, numbers), start=Fraction(0)))
+    try:
+        # Correctly rounded, and so is what it lacks: the sign of that is exact.
+        nearest = math.fsum(numbers)
+        lacks = math.fsum([*numbers, -nearest])
+    except OverflowError:  # of a sum of some of them, perhaps, and not of all
+        return float_up(sum(map(Fraction, numbers), start=Fraction(0)))
+    if math.isnan(nearest):
+        raise ValueError("A number to add up is NaN.")
+    return math.nextafter(nearest, math.inf) if lacks > 0.0 else nearest
 
 
 def ceil_to(value: float, digits: int) -> float:

@@ -14,12 +14,12 @@ from sqlglot import exp
 from leakcap.release.columns.typed import ReadColumn, aliased, column, source_table
 from leakcap.release.engine import Engine
 
-__all__ = ["OwnerTable", "is_null", "not_null", "number_of", "read"]
+__all__ = ["OwnerTable", "as_read", "is_null", "not_null", "rows_that"]
 
 Row = tuple[Any, ...]
 
 
-def read(name: str, kind: str) -> exp.Expression:
+def as_read(name: str, kind: str) -> exp.Expression:
     """A column as a release reads it; NULL where it cannot be read so."""
     return ReadColumn(this=column(name), kind=kind)
 
@@ -34,7 +34,7 @@ def not_null(tree: exp.Expression) -> exp.Expression:
     return exp.Not(this=is_null(tree))
 
 
-def number_of(test: exp.Expression) -> exp.Expression:
+def rows_that(test: exp.Expression) -> exp.Expression:
     """How many rows a test is true of."""
     return exp.Count(this=exp.Case(ifs=[exp.If(this=test, true=exp.Literal.number(1))]))
 

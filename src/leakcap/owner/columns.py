@@ -11,12 +11,13 @@ from itertools import islice
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.owner.asking import OwnerTable, is_null, not_null, number_of, read
-from leakcap.owner.finding import DataFault, counted, listed, shown
+from leakcap.owner.asking import OwnerTable, as_read, is_null, not_null, rows_that
+from leakcap.owner.finding import DataFault, listed, shown
 from leakcap.owner.numbers import remedy
+from leakcap.plain import counted
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.validation import meant
-from leakcap.release.columns.typed import OneOf, literal, stored_column
+from leakcap.release.columns.typed import OneOf, decimal_column, literal, stored_column
 from leakcap.release.engine.schema import require_column
 
 __all__ = ["check_column", "missing_column", "unreadable"]
@@ -53,14 +54,17 @@ def check_column(table: OwnerTable, name: str, known: Column, place: str) -> Ite
         return
     value = stored_column(name, known)
     rows, there, bad = table.row(
-        exp.Count(this=exp.Star()), number_of(not_null(value)), number_of(_unreadable(name, known.kind))
+        exp.Count(this=exp.Star()), rows_that(not_null(value)), rows_that(_unreadable(name, known.kind))
     )
     if bad:
         yield unreadable(table, name, known.kind, place, bad, rows)
     elif rows and not there:
         yield DataFault(place, "problem", f"no row has a value. Is `{name}` the right column?")
     if known.bounds is not None and there:
-        yield from _outside(table, read(name, "number"), known, place, there)
+        number = as_read(name, "number") if known.places is None else decimal_column(name, known.places)
+        yield from _outside(table, number, known, place, there)
+        yield from _broken(table, as_read(name, "number"), known, place, there)
+        yield from _rounded(table, name, known, place, there)
     if known.moments is not None and there:
         yield from _outside(table, value, known, place, there)
     if known.keys is not None and there:
@@ -69,13 +73,13 @@ def check_column(table: OwnerTable, name: str, known: Column, place: str) -> Ite
 
 def _unreadable(name: str, kind: str) -> exp.Expression:
     """Whether there is a text that cannot be read as the kind. NaN can: it is a missing number."""
-    told = read(name, "double" if kind == "number" else kind)
-    return exp.And(this=not_null(read(name, "text")), expression=is_null(told))
+    told = as_read(name, "double" if kind == "number" else kind)
+    return exp.And(this=not_null(as_read(name, "text")), expression=is_null(told))
 
 
 def unreadable(table: OwnerTable, name: str, kind: str, place: str, bad: int, rows: int) -> DataFault:
     """What is said of values that are no numbers, integers, or truth values."""
-    texts = table.values(read(name, "text"), _unreadable(name, kind), _FEW)
+    texts = table.values(as_read(name, "text"), _unreadable(name, kind), _FEW)
     examples = listed([f"{shown(str(text))} ({counted(many, 'row')})" for text, many in texts])
     also = " and others" if sum(many for _, many in texts) < bad else ""
     help_ = remedy([str(text) for text, _ in texts]) if kind in ("number", "integer") else _of_words(kind)
@@ -101,8 +105,8 @@ def _outside(
     kind = "number" if known.bounds is not None else known.kind
     low, high = (literal(_as_on_the_clock(one), kind) for one in bounds)
     below, above = table.row(
-        number_of(exp.LT(this=value, expression=low)),
-        number_of(exp.GT(this=value.copy(), expression=high)),
+        rows_that(exp.LT(this=value, expression=low)),
+        rows_that(exp.GT(this=value.copy(), expression=high)),
     )
     told = [
         f"{many:,} {where} {f'{end:g}' if isinstance(end, float) else end}"
@@ -120,6 +124,36 @@ def _outside(
         )
 
 
+def _broken(
+    table: OwnerTable, value: exp.Expression, known: Column, place: str, there: int
+) -> Iterator[DataFault]:
+    """Values that are not whole, of a column of whole numbers."""
+    if not known.integers:
+        return
+    (bad,) = table.row(rows_that(exp.NEQ(this=exp.Floor(this=value), expression=value.copy())))
+    if bad:
+        yield DataFault(
+            place,
+            "problem",
+            f"of {counted(there, 'value')} {bad:,} {'is' if bad == 1 else 'are'} no whole "
+            f'number{"s" * (bad > 1)}, which `type = "integer"` says; quantiles take the whole number below. '
+            "Leave the type out, or correct the data.",
+        )
+
+
+def _rounded(table: OwnerTable, name: str, known: Column, place: str, there: int) -> Iterator[DataFault]:
+    """Values of a column of decimals that have more places than it has."""
+    if known.places is None:
+        return
+    read, value = as_read(name, "number"), decimal_column(name, known.places)
+    (bad,) = table.row(rows_that(exp.NEQ(this=read, expression=value)))
+    if bad:
+        more = f"more than {counted(known.places, 'decimal place')}"
+        told = f"has {more} and is" if bad == 1 else f"have {more} and are"
+        text = f"of {counted(there, 'value')} {bad:,} {told} rounded, halves away from zero."
+        yield DataFault(place, "note", text)
+
+
 def _as_on_the_clock(end: float | datetime.date) -> float | datetime.date:
     """An end of instants as a clock at their offset shows it."""
     return end.replace(tzinfo=None) if isinstance(end, datetime.datetime) else end
@@ -130,7 +164,7 @@ def _unlisted(
 ) -> Iterator[DataFault]:
     among = OneOf(this=value, keys=keys, kind=kind)
     unknown = exp.And(this=not_null(value.copy()), expression=exp.Not(this=among))
-    (outside,) = table.row(number_of(unknown))
+    (outside,) = table.row(rows_that(unknown))
     found = {one for one, _ in table.values(value.copy(), among.copy(), len(keys))}
     # A dict keeps their order, and finds one of very many at once.
     never = dict.fromkeys(key for key in keys if key not in found)

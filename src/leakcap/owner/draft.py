@@ -10,6 +10,7 @@ from datetime import date
 
 from leakcap.errors import DataError, InvalidParameter
 from leakcap.owner.answers import PublicAnswers
+from leakcap.policy.decimals import MOST_PLACES, check_decimals
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import meant
 from leakcap.release.engine.schema import require_column
@@ -40,6 +41,7 @@ def draft(columns: Mapping[str, str], answers: PublicAnswers) -> str:
     >>> print(text[text.index("[columns.age]"):])
     [columns.age]
     bounds = [0.0, 120.0]
+    type = "integer"
     <BLANKLINE>
     [columns.ward]
     # TODO: what is public? Of words keys = ["a", "b"], of numbers bounds = [0.0, 120.0]
@@ -105,7 +107,11 @@ def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
     head = f"[columns.{_key(name)}]"
     if name in answers.bounds:
         low, high = answers.bounds[name]
-        return [head, f"bounds = [{_end(low)}, {_end(high)}]"]
+        whole = _whole(type_) and all(isinstance(end, float) and end.is_integer() for end in (low, high))
+        places = None if whole else _places(type_, (low, high))
+        kind = ['type = "integer"'] if whole else []
+        kind += [] if places is None else ['type = "decimal"', f"places = {places}"]
+        return [head, f"bounds = [{_end(low)}, {_end(high)}]", *kind]
     if name in answers.keys:
         return [head, f"keys = [{', '.join(_typed(answers.keys[name], type_))}]"]
     if type_ == "BOOLEAN":
@@ -143,13 +149,35 @@ def _typed(keys: Iterable[str], type_: str) -> list[str]:
     words = list(keys)
     if type_ == "BOOLEAN" and set(words) <= {"true", "false"}:
         return words
-    whole = type_.endswith(("INT", "INTEGER")) and all(re.fullmatch(r"[+-]?\d{1,18}", word) for word in words)
+    whole = _whole(type_) and all(re.fullmatch(r"[+-]?\d{1,18}", word) for word in words)
     return [str(int(word)) for word in words] if whole else [_text(word) for word in words]
+
+
+def _whole(type_: str) -> bool:
+    """Whether the column's type has whole numbers only."""
+    return type_.endswith(("INT", "INTEGER"))
 
 
 def _end(value: float | date) -> str:
     """An end of bounds: a number, or a date of TOML."""
     return value.isoformat() if isinstance(value, date) else _number(value)
+
+
+def _places(type_: str, bounds: tuple[float | date, float | date]) -> int | None:
+    """The places of a column of decimals, where the bounds are some of these.
+
+    >>> _places("DECIMAL(18,2)", (0.0, 99.99)), _places("DECIMAL(18,2)", (0.0, 0.005))
+    (2, None)
+    """
+    found = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type_)
+    places, (low, high) = int(found[1]) if found else 0, bounds
+    if not 1 <= places <= MOST_PLACES or isinstance(low, date) or isinstance(high, date):
+        return None
+    try:
+        check_decimals("bounds", places, low, high)
+    except ValueError:
+        return None
+    return places
 
 
 def _number(value: float) -> str:

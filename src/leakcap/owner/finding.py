@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["DataFault", "Grade", "counted", "listed", "shown"]
+__all__ = ["DataFault", "Grade", "listed", "shown"]
 
 Grade: TypeAlias = Literal["problem", "note"]
 _LONGEST = 40
@@ -33,15 +33,6 @@ def shown(value: str) -> str:
     """
     cut = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
     return '"' + "".join(" " if sign in "\r\n\t" else sign for sign in cut) + '"'
-
-
-def counted(many: int, what: str) -> str:
-    """So many of something.
-
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
-    return f"{many:,} {what}{'' if many == 1 else 's'}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from leakcap.owner.asking import OwnerTable, is_null, not_null, number_of, read
+from leakcap.owner.asking import OwnerTable, as_read, is_null, not_null, rows_that
 from leakcap.owner.columns import missing_column
-from leakcap.owner.finding import DataFault, counted, listed
+from leakcap.owner.finding import DataFault, listed
+from leakcap.plain import counted
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import column
 
@@ -65,9 +66,9 @@ def check_row_key(table: OwnerTable, policy: Policy) -> Iterator[DataFault]:
 
 
 def _not_their_own(table: OwnerTable, name: str, person: str) -> Iterator[DataFault]:
-    unit, key, rows = read(person, "id"), read(name, "id"), column("rows")
+    unit, key, rows = as_read(person, "id"), as_read(name, "id"), column("rows")
     keyless = exp.And(this=not_null(unit.copy()), expression=is_null(key.copy()))
-    (without,) = table.row(number_of(keyless))
+    (without,) = table.row(rows_that(keyless))
     several = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(1)), true=rows.copy())
     added = exp.Sum(this=exp.Case(ifs=[several]))
     none = exp.Literal.number(0)
@@ -104,7 +105,7 @@ def check_keys_of(table: OwnerTable, name: str, kind: str, place: str) -> Iterat
 
 
 def _without(table: OwnerTable, name: str, place: str, kind: str = "id") -> Iterator[DataFault]:
-    rows, none = table.row(exp.Count(this=exp.Star()), number_of(is_null(read(name, kind))))
+    rows, none = table.row(exp.Count(this=exp.Star()), rows_that(is_null(as_read(name, kind))))
     if none:
         several = none > 1
         if kind == "id":
@@ -126,9 +127,9 @@ def _rows_of_each(table: OwnerTable, name: str, most: int, kind: str = "id") -> 
     )
     none = exp.Literal.number(0)
     return table.per_value(
-        read(name, kind),
+        as_read(name, kind),
         exp.Count(this=exp.Star()),
-        number_of(over),
+        rows_that(over),
         exp.Coalesce(this=exp.Sum(this=beyond), expressions=[none]),
         exp.Coalesce(this=exp.Max(this=rows.copy()), expressions=[none.copy()]),
     )
@@ -138,7 +139,7 @@ def _spelt_twice(table: OwnerTable, name: str, people: int) -> Iterator[DataFaul
     """Texts that differ in case or outer spaces alone are two ids: two people's weight."""
     if table.types[name].partition("(")[0] not in _TEXTS:
         return
-    folded = exp.Lower(this=exp.Trim(this=read(name, "text")))
+    folded = exp.Lower(this=exp.Trim(this=as_read(name, "text")))
     (fewer,) = table.per_value(folded, exp.Count(this=exp.Star()))
     if fewer < people:
         yield DataFault(

@@ -58,9 +58,14 @@ class PolicyLimits(Strict):
 
 
 class EachPeriod(PolicyLimits):
-    """Caps on what is spent within one calendar period (UTC); the next period starts afresh."""
+    """Caps on what is spent within one calendar period; the next period starts afresh.
+
+    It is the period (UTC) in which an answer is asked (`by` is ``date``), or with ``by = "reference"`` the
+    one that the answer is about, as `publication.period` of the query file says.
+    """
 
     length: Literal["day", "week", "month", "year"]
+    by: Literal["date", "reference"] = "date"
 
 
 class PolicyCaps(PolicyLimits):
@@ -127,10 +132,18 @@ class PolicyCaps(PolicyLimits):
 
     @property
     def has_room_for_gaussian(self) -> bool:
-        """Whether answers without an ε of their own fit: a cap on ε reads it off the curves, or there is
-        none; and ε is said at a δ."""
-        together = self.ledger_caps().delta_together > 0.0
-        return together or (self.epsilon is None and bool(self.delta))
+        """Whether answers without an ε of their own fit: a cap on ε reads it off the curves, which needs a δ,
+        or there is none."""
+        caps = self.ledger_caps()
+        return caps.epsilon is None or caps.delta_together > 0.0
+
+    @property
+    def every_account_takes_gaussian(self) -> bool:
+        """Whether they fit the accounts of analysts and periods as well."""
+        caps = self.ledger_caps()
+        parts = [caps.each_analyst, caps.each_period, *caps.analysts.values()]
+        accounts = all(one is None or one.epsilon is None or one.delta_together > 0.0 for one in parts)
+        return self.has_room_for_gaussian and accounts and not self.each_person
 
     def ledger_caps(self) -> Caps:
         """The caps as the ledger keeps them."""
@@ -142,6 +155,7 @@ class PolicyCaps(PolicyLimits):
             analysts={name: Limits(**part.limits) for name, part in self.analysts.items()},
             each_period=None if period is None else Limits(**period.limits),
             period=None if period is None else period.length,
+            period_by="date" if period is None else period.by,
             each_person=self.each_person or (),
         )
 

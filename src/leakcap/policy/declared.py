@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from leakcap.ledger.chain import storable
+from leakcap.policy.column_rules import LARGEST_WHOLE, check_bounds, check_keys, check_moments, check_whole
+from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_number
 from leakcap.policy.derived import Derived, Given, Key, as_dates
+from leakcap.policy.zones import Offsets, offsets_of
 
-__all__ = ["Column", "Key", "Kind", "check_names"]
+__all__ = ["Column", "Key", "Kind"]
 
 Kind: TypeAlias = Literal["number", "text", "integer", "boolean", "date", "timestamp", "instant"]
 
-# Bounds outside ±LARGEST, or closer than 1/LARGEST, would leave the range in which x·2^j is exact in doubles.
-LARGEST = 1e90
-_FARTHEST = datetime.timedelta(hours=18)
+_DAY = 86_400
 
 
 class Column(Derived):
@@ -27,12 +28,20 @@ class Column(Derived):
     Integers may have both: they are grouped by their `keys`, and summed within their `bounds`. With dates as
     bounds it is a column of dates (`dates`), with dates and times one of moments (`times`). Without an offset
     a moment is what a clock on the wall showed, as it is stored; with one (`2024-01-01T00:00:00+01:00`) the
-    column holds instants, and their day is the one at that offset.
+    column holds instants, and their day is the one at that offset. With `zone = "Europe/Berlin"` beside
+    bounds without an offset it holds instants too, and their day is the one on the clocks there, summer time
+    included; `offsets` are then those of the zone, which the policy keeps.
 
-    A column `from` another is not stored: it is derived from it, see `Derived`.
+    A column `from` another is not stored: it is derived from it, see `Derived`. What is computed has the
+    bounds that follow from those of its columns, or narrower `bounds`, to which it is clamped as stored
+    numbers are.
 
     `keys = "private"` says that the keys themselves are not public: groups by such a column need a threshold
     and a δ (`type = "integer"` where they are not text).
+    `type = "integer"` beside `bounds` says that the column holds whole numbers: so is a median of them.
+    `type = "decimal"` with `places = 2` says that it holds decimals of two places: they are compared and
+    added up exactly, and what has more places is rounded to them, halves away from zero. Their `bounds` and
+    `fill` may be texts, like "0.10".
     `fill` is the public value that stands in for a missing one; without it missing values are left out of
     sums, means and histograms, so that whether a value is missing is protected like the value itself.
     `bounds = "unknown"` says that no range is publicly known: the query `bounds` looks for one, at a price.
@@ -46,10 +55,40 @@ class Column(Derived):
     bounds: tuple[float, float] | None = None
     dates: tuple[datetime.date, datetime.date] | None = Given()
     times: tuple[datetime.datetime, datetime.datetime] | None = Given()
+    zone: str | None = Given()
+    offsets: Offsets | None = Given()
     fill: float | None = None
     keys: tuple[Key, ...] | None = None
     private: Literal["text", "integer"] | None = None
     unknown: bool = False
+    integers: bool = False
+    places: Annotated[int, Field(ge=1, le=MOST_PLACES)] | None = Given()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, content: object) -> object:
+        """`type = "integer"` beside `bounds` of numbers."""
+        if isinstance(content, Mapping) and content.get("type") == "integer" and content.get("bounds"):
+            return {name: value for name, value in content.items() if name != "type"} | {"integers": True}
+        return content
+
+    @model_validator(mode="before")
+    @classmethod
+    def _decimals(cls, content: object) -> object:
+        """`type = "decimal"` beside `places`; `bounds` and `fill` of decimals may be texts."""
+        if not isinstance(content, Mapping):
+            return content
+        given = dict(content)
+        if given.get("type") == "decimal":
+            del given["type"]
+            if given.get("places") is None:
+                raise ValueError('`type = "decimal"` goes with `places`, how many decimal places there are')
+        if given.get("places") is not None:
+            if isinstance(given.get("bounds"), list | tuple):
+                given["bounds"] = tuple(map(decimal_number, given["bounds"]))
+            if "fill" in given:
+                given["fill"] = decimal_number(given["fill"])
+        return given
 
     @model_validator(mode="before")
     @classmethod
@@ -80,6 +119,11 @@ class Column(Derived):
             raise ValueError("`bounds` must be [first, last], both dates, or both dates with a time")
         return given | {"dates" if kinds == {datetime.date} else "times": given.pop("bounds")}
 
+    @field_validator("offsets", mode="before")
+    @classmethod
+    def _as_pairs(cls, value: object) -> object:
+        return tuple(map(tuple, value)) if isinstance(value, list) else value
+
     @field_validator("bounds", "keys", mode="before")
     @classmethod
     def _as_tuple(cls, value: object) -> object:
@@ -92,7 +136,14 @@ class Column(Derived):
             return self
         ranges = [one for one in (self.bounds, self.dates, self.times) if one is not None]
         if self.unknown or self.private is not None:
-            if ranges or self.keys is not None or self.fill is not None or self.unknown == bool(self.private):
+            if (
+                ranges
+                or self.places is not None
+                or self.zone
+                or self.keys is not None
+                or self.fill is not None
+                or self.unknown == bool(self.private)
+            ):
                 what = '`bounds = "unknown"`' if self.unknown else '`keys = "private"`'
                 raise ValueError(f"{what} stands alone: no other `bounds` or `keys`, no `fill`")
             return self
@@ -101,31 +152,67 @@ class Column(Derived):
                 "a column needs either `bounds = [low, high]` or `keys = [...]`, or is `from` another"
             )
         if self.keys is not None:
-            _check_keys(self.keys)
+            check_keys(self.keys)
+        if self.integers and self.bounds is None:
+            raise ValueError('`type = "integer"` goes with `bounds` of a number')
+        if self.places is not None and self.bounds is None:
+            raise ValueError('`type = "decimal"` goes with `bounds` of a number')
         if self.bounds is not None:
-            _check_bounds(self.bounds, self.fill)
+            check_bounds(self.bounds, self.fill)
+            if self.integers:
+                check_whole(self.bounds, self.fill)
+            if self.places is not None:
+                _check_decimal(self)
         elif self.fill is not None:
             raise ValueError("`fill` goes with `bounds` of a number only")
         if ranges and self.keys is not None and (self.bounds is None or self.kind != "integer"):
             raise ValueError("only integers may have `bounds` and `keys`; other columns have either of them")
         for first, last in (one for one in (self.dates, self.times) if one is not None):
-            _check_moments(first, last)
+            check_moments(first, last)
+        self._find_offsets()
         return self
+
+    def _find_offsets(self) -> None:
+        """Those of the zone, unless the policy has kept them."""
+        if self.zone is None and self.offsets is None:
+            return
+        if self.zone is None or self.times is None or self.times[0].tzinfo is not None:
+            raise ValueError("`zone` goes with `bounds` that are dates with a time, without an offset")
+        if self.offsets is None:
+            object.__setattr__(self, "offsets", offsets_of(self.zone, *self.times))
+        elif (
+            not self.offsets
+            or any(abs(offset) >= _DAY for _, offset in self.offsets)
+            or any(first >= second for (first, _), (second, _) in itertools.pairwise(self.offsets))
+        ):
+            raise ValueError("`offsets` follow from `zone`: leave them out")
 
     def _check_derived(self) -> None:
         if self.source is None:
             raise ValueError(f"`{self.operations[0]}` needs `from`, the column that it is about")
-        self.check_operation()
-        known = (self.bounds, self.dates, self.times, self.fill)
-        if any(one is not None for one in known) or self.unknown:
+        as_it_is = not self.operations and (self.keys is not None or self.private is not None)
+        if not as_it_is or len(self.operands) == 2:
+            self.check_operation()
+        own = (self.bounds, self.fill) if self.compute is None else ()
+        if any(one is not None for one in (*own, self.dates, self.times, self.zone)) or self.unknown:
             raise ValueError("a column `from` another has no `bounds` and no `fill` of its own")
-        if self.private and self.operations != ("prefix",):
+        if self.integers and self.compute is None:
+            raise ValueError('`type = "integer"` goes with `bounds` of a number')
+        if self.places is not None and self.compute is None:
+            raise ValueError('`type = "decimal"` goes with `bounds` of a number, or with `compute`')
+        if self.integers and self.places is not None:
+            raise ValueError("whole numbers have no decimal places: leave `places` out")
+        if self.compute is not None and self.keys is not None:
+            raise ValueError("what is computed has no `keys`: cut it into bands by a column `from` it")
+        if self.bounds is not None:
+            check_bounds(self.bounds, self.fill)
+        if self.private and not self.is_prefix and not as_it_is:
             raise ValueError("its `keys` follow from what it is `from`: leave them out")
-        if self.operations == ("prefix",) and (self.keys is None) == (self.private is None):
+        if self.is_prefix and (self.keys is None) == (self.private is None):
             raise ValueError('a `prefix` needs `keys`, or `keys = "private"`, or `groups`')
         if self.keys is not None:
-            _check_keys(self.keys)
-            if self.operations == ("prefix",) and not isinstance(self.keys[0], str):
+            check_keys(self.keys)
+            if self.is_prefix and not isinstance(self.keys[0], str):
                 raise ValueError("its `keys` must be text")
 
     @cached_property
@@ -134,15 +221,33 @@ class Column(Derived):
         return self.dates or self.times
 
     @cached_property
-    def zone(self) -> int | None:
-        """The offset from UTC, in seconds, at which instants are read; None for what has no zone."""
+    def ahead(self) -> int | None:
+        """The one offset from UTC, in seconds, at which instants are read; None where there is none."""
         offset = None if self.times is None else self.times[0].utcoffset()
         return None if offset is None else round(offset.total_seconds())
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all numbers of the column are whole, publicly."""
+        if self.bounds is None or not (self.integers or self.kind == "integer"):
+            return False
+        shown = self.bounds if self.fill is None else (*self.bounds, self.fill)
+        return all(one.is_integer() and abs(one) <= LARGEST_WHOLE for one in shown)
+
+    @cached_property
+    def scale(self) -> int | None:
+        """How many decimal places its numbers have, publicly: 0 where they are whole, None where any."""
+        return 0 if self.whole else self.places
 
     @cached_property
     def stored(self) -> bool:
         """Whether the table has the column; a derived one follows from others."""
         return self.source is None
+
+    @cached_property
+    def calculated(self) -> bool:
+        """Whether it is a number that is made of other columns, in a reading of its own."""
+        return self.compute is not None
 
     @cached_property
     def kind(self) -> Kind:
@@ -152,7 +257,7 @@ class Column(Derived):
         if self.dates is not None:
             return "date"
         if self.times is not None:
-            return "timestamp" if self.zone is None else "instant"
+            return "timestamp" if self.ahead is None and self.zone is None else "instant"
         if self.keys is None:
             return "number"
         first = self.keys[0]
@@ -161,51 +266,10 @@ class Column(Derived):
         return "text" if isinstance(first, str) else "integer"
 
 
-def _check_bounds(bounds: tuple[float, float], fill: float | None) -> None:
-    low, high = bounds
-    if not low < high:
-        raise ValueError("`bounds` must be [low, high] with low < high")
-    if max(abs(low), abs(high)) > LARGEST or high - low < 1.0 / LARGEST:
-        raise ValueError(f"`bounds` must lie within ±{LARGEST:g} and at least {1.0 / LARGEST:g} apart")
-    if fill is not None and not low <= fill <= high:
-        raise ValueError("`fill` must lie within `bounds`")
-
-
-def _check_moments(first: datetime.date, last: datetime.date) -> None:
-    if isinstance(first, datetime.datetime) and isinstance(last, datetime.datetime):
-        offset = first.utcoffset()
-        if offset != last.utcoffset():
-            raise ValueError("`bounds` must both be without an offset from UTC, or have the same one")
-        if offset is not None and (offset.total_seconds() % 60 or abs(offset) > _FARTHEST):
-            raise ValueError("the offset of `bounds` must be whole minutes, 18 hours at most")
-    if not first < last:
-        raise ValueError("`bounds` must be [first, last] with first < last")
-
-
-def _check_keys(keys: tuple[Key, ...]) -> None:
-    if not keys:
-        raise ValueError("`keys` must name at least one key")
-    if len({type(key) for key in keys}) > 1:
-        raise ValueError("`keys` must be all text, all integers or all true/false")
-    if len(set(keys)) < len(keys):
-        raise ValueError("`keys` must not repeat a key")
-    if any(isinstance(key, int) and abs(key) >= 2**63 for key in keys):
-        raise ValueError("`keys` that are integers must fit in 64 bits")
-    if any(isinstance(key, str) and not storable(key) for key in keys):
-        raise ValueError(
-            "`keys` must be text that a database can hold: no null characters, no half surrogates"
-        )
-
-
-def check_names(columns: Iterable[str]) -> None:
-    """Raise `ValueError` for names of which one is empty, or two are one in an engine.
-
-    >>> check_names(["age", "Age"])
-    Traceback (most recent call last):
-    ValueError: two `columns` differ only in upper and lower case
-    """
-    names = [name.lower() for name in columns]
-    if len(set(names)) < len(names):
-        raise ValueError("two `columns` differ only in upper and lower case")
-    if any(not name or "\0" in name for name in names):
-        raise ValueError("a name in `columns` is empty or has a null character")
+def _check_decimal(column: Column) -> None:
+    if column.keys is not None:
+        raise ValueError('a column with `type = "decimal"` has `bounds` and no `keys`')
+    if column.integers:
+        raise ValueError("whole numbers have no decimal places: leave `places` out")
+    ends = (*(column.bounds or ()), *(() if column.fill is None else (column.fill,)))
+    check_decimals("`bounds` and `fill`", column.places or 0, *ends)

@@ -5,9 +5,12 @@
     weekday  = { from = "admitted", part = "weekday" }
     chapter  = { from = "diagnosis", prefix = 1, groups = { Neoplasms = ["C"], Injuries = ["S", "T"] } }
     planned  = { from = ["decided", "admitted"], compare = "<" }
+    wards    = { from = "ward", keys = ["north", "south"] }
+    nights   = { from = ["left", "admitted"], compute = "-" }
+    gross    = { from = ["price", 1.19], compute = "*" }
 
 A derived column is a function of its own row that no row can make fail, so a row is in one group as before
-and no sensitivity moves. Its keys follow from what the policy says, never from the data.
+and no sensitivity moves. Its keys and bounds follow from what the policy says, never from the data.
 """
 
 from __future__ import annotations
@@ -24,13 +27,29 @@ from pydantic import ConfigDict, Field, field_validator
 from leakcap.ledger.chain import storable
 from leakcap.policy.validation import Strict
 
-__all__ = ["OPERATIONS", "DatePart", "Derived", "Given", "Key", "Period", "as_dates", "periods"]
+__all__ = [
+    "LARGEST",
+    "OPERATIONS",
+    "SMALLEST",
+    "DatePart",
+    "Derived",
+    "Given",
+    "Key",
+    "Period",
+    "as_dates",
+    "periods",
+]
 
 Key: TypeAlias = str | int | bool
 Period: TypeAlias = Literal["year", "quarter", "month", "week", "day"]
 DatePart: TypeAlias = Literal["year", "quarter", "month", "weekday"]
 
-OPERATIONS = ("cuts", "truncate", "part", "prefix", "groups", "compare")
+# Bounds outside ±LARGEST, or closer than 1/LARGEST, would leave the range in which x·2^j is exact in doubles.
+LARGEST = 1e90
+SMALLEST = 1.0 / LARGEST
+"""A factor, or a dividend, closer to zero counts as zero: no product is then too small for a double."""
+
+OPERATIONS = ("cuts", "truncate", "part", "prefix", "groups", "compare", "compute")
 
 
 def Given(**known: Any) -> Any:  # noqa: N802 - a kind of `Field`
@@ -46,18 +65,22 @@ class Derived(Strict):
     year, quarter (1 to 4), month (1 to 12) or weekday (1, Monday, to 7) alone: a date outside its bounds has
     none. `prefix` is the first so many characters of a text; `groups` name the values, or prefixes, of each
     group, and what is in no group is missing. `compare` asks whether one column is =, <>, <, <=, > or >= the
-    other. What is missing stays missing.
+    other. `compute` adds, subtracts, multiplies or divides two columns, or a column and a number; of two
+    dates `-` is the number of days between them. With `keys` alone it is the
+    column itself under other keys: public ones beside private ones, or the other way round. What is missing
+    stays missing.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
-    source: str | tuple[str, str] | None = Given(alias="from")
+    source: str | tuple[str | float, str | float] | None = Given(alias="from")
     cuts: tuple[float | datetime.date, ...] | None = Given()
     truncate: Period | None = Given()
     part: DatePart | None = Given()
     prefix: Annotated[int, Field(ge=1, le=200)] | None = Given()
     groups: dict[str, tuple[str | int, ...]] | None = Given()
     compare: Literal["=", "<>", "<", "<=", ">", ">="] | None = Given()
+    compute: Literal["+", "-", "*", "/"] | None = Given()
 
     @field_validator("source", mode="before")
     @classmethod
@@ -65,9 +88,13 @@ class Derived(Strict):
         found = tuple(value) if isinstance(value, list) else value
         if found is None:
             return None
-        names = found if isinstance(found, tuple) and len(found) == 2 else (found,)
-        if not all(isinstance(one, str) and one for one in names):
-            raise ValueError("`from` is the name of a column, or `[left, right]` for `compare`")
+        operands = found if isinstance(found, tuple) and len(found) == 2 else (found,)
+        numbers = [one for one in operands if isinstance(one, int | float) and not isinstance(one, bool)]
+        names = [one for one in operands if isinstance(one, str) and one]
+        if not names or len(names) + len(numbers) < len(operands):
+            raise ValueError("`from` is the name of a column, or `[left, right]` for `compare` and `compute`")
+        if not all(one == 0 or SMALLEST <= abs(one) <= LARGEST for one in numbers):
+            raise ValueError(f"the number in `from` must be 0, or of size {SMALLEST:g} to {LARGEST:g}")
         return found
 
     @field_validator("cuts", mode="before")
@@ -98,27 +125,39 @@ class Derived(Strict):
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns that it follows from; none where it is stored."""
-        return () if self.source is None else (self.source,) if isinstance(self.source, str) else self.source
+        return tuple(one for one in self.operands if isinstance(one, str))
+
+    @property
+    def operands(self) -> tuple[str | float, ...]:
+        """The same, with the number that `compute` may take."""
+        return (self.source,) if isinstance(self.source, str) else self.source or ()
 
     @property
     def operations(self) -> tuple[str, ...]:
         """The words of `OPERATIONS` that are given."""
         return tuple(name for name in OPERATIONS if getattr(self, name) is not None)
 
+    @property
+    def is_prefix(self) -> bool:
+        """Whether it is the beginning of a text, and no group of such."""
+        return self.operations == ("prefix",)
+
     def qualified(self, table: str) -> Self:
         """The same of a joined table, whose columns are called `people.sex`."""
         if self.source is None:
             return self
-        names = tuple(f"{table}.{name}" for name in self.sources)
-        return self.model_copy(update={"source": names if len(names) == 2 else names[0]})
+        named = [f"{table}.{one}" if isinstance(one, str) else one for one in self.operands]
+        return self.model_copy(update={"source": tuple(named) if len(named) == 2 else named[0]})
 
     def check_operation(self) -> None:
         """Raise `ValueError` unless it is one operation on as many columns as that takes."""
         given = self.operations
         if len(given) != 1 and given != ("prefix", "groups"):
             raise ValueError(f"a column `from` another takes one of `{'`, `'.join(OPERATIONS)}`")
-        if (len(self.sources) == 2) != (self.compare is not None):
-            raise ValueError("`compare` takes two columns, `from = [left, right]`; the others take one")
+        if (len(self.operands) == 2) != (self.compare is not None or self.compute is not None):
+            raise ValueError("`compare` and `compute` take two, `from = [left, right]`; the others take one")
+        if len(self.sources) < len(self.operands) and self.compute is None:
+            raise ValueError("`compare` takes two columns; a number stands in a condition (`where`)")
         if self.cuts is not None and any(not a < b for a, b in pairwise(self.cuts)):  # type: ignore[operator]
             raise ValueError("`cuts` must rise")
         if self.groups is not None:
@@ -148,8 +187,8 @@ def as_dates(value: object) -> object:
 def periods(unit: Period, low: datetime.date, high: datetime.date) -> Mapping[int, str]:
     """The periods from that of `low` to that of `high`: a rising number for each, and its name.
 
-    Years, quarters and months are numbered from the year 0, weeks and days by days since 1 January of year 1,
-    a Monday.
+    Years, quarters and months are numbered from the year 0, weeks and days from 1 January of year 1, which is
+    a Monday. There is no gap, so that an engine tests a range of them.
 
     >>> dict(periods("month", datetime.date(2023, 12, 24), datetime.date(2024, 1, 6)))
     {24288: '2023-12', 24289: '2024-01'}
@@ -158,9 +197,8 @@ def periods(unit: Period, low: datetime.date, high: datetime.date) -> Mapping[in
     """
     if unit in ("week", "day"):
         step = 7 if unit == "week" else 1
-        first, last = low.toordinal() - 1, high.toordinal() - 1
-        codes = range(first - first % step, last + 1, step)
-        return {code: _named(datetime.date.fromordinal(code + 1), weekly=step == 7) for code in codes}
+        codes = range((low.toordinal() - 1) // step, (high.toordinal() - 1) // step + 1)
+        return {code: _named(datetime.date.fromordinal(code * step + 1), weekly=step == 7) for code in codes}
     if unit == "year":
         return {year: f"{year:04d}" for year in range(low.year, high.year + 1)}
     if unit == "quarter":

@@ -7,7 +7,7 @@ have been (a radius lies between 0 and 50 µm), the number of units is one the o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,8 +16,9 @@ from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger.chain import text_hash
 from leakcap.policy.caps import PolicyCaps, coin_flip_epsilon
-from leakcap.policy.declared import Column, check_names
-from leakcap.policy.planned import PolicyPlan, check_plans
+from leakcap.policy.column_rules import check_names
+from leakcap.policy.declared import Column
+from leakcap.policy.planned import PolicyPlan, check_deltas, check_plans
 from leakcap.policy.resolving import check_not_derived, resolved
 from leakcap.policy.tables import JoinedTable
 from leakcap.policy.validation import Strict, complaints, read_toml
@@ -131,6 +132,7 @@ class Policy(Strict):
         self._check_people()
         self._check_tables()
         check_plans(self.plan, self.neighbours)
+        check_deltas(self.plan, self.caps.delta)
         if self.plan and self.caps.each_person is not None:
             raise ValueError("a `plan` goes without `caps.each_person`: people's own caps are on ε added up")
         return self
@@ -221,6 +223,28 @@ class Policy(Strict):
         """The public number of units, or the public upper bound on it; None when there is neither."""
         return self.rows if self.rows is not None else self.max_rows
 
+    def followed(self, names: Iterable[str]) -> set[str]:
+        """These columns, and all that they are derived from."""
+        found, left = set[str](), list(names)
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                known = self.columns[name]
+                left += () if known.stored else known.sources
+        return found
+
+    def stored_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The stored columns among these, or that these are derived from, in the policy's order.
+
+        >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+        ...     "columns": {"net": {"bounds": [0, 9]}, "gross": {"from": ["net", 1.19], "compute": "*"}}})
+        >>> policy.stored_of(["gross"])
+        ('net',)
+        """
+        found = self.followed(names)
+        return tuple(name for name, known in self.columns.items() if name in found and known.stored)
+
     def text(self) -> str:
         """The policy as canonical JSON: what the fingerprint is of, and what a ledger keeps of it."""
         content = self.model_dump(mode="json")
@@ -229,6 +253,8 @@ class Policy(Strict):
         content["caps"] = {
             name: cap for name, cap in caps.items() if name in _FIRST_CAPS or cap not in (None, {})
         }
+        if content["caps"].get("each_period", {}).get("by") == "date":
+            del content["caps"]["each_period"]["by"]
         if isinstance(content["unit"], dict):
             unit = content["unit"].items()
             content["unit"] = {
@@ -242,6 +268,8 @@ class Policy(Strict):
         for columns in (content["columns"], *(one["columns"] for one in content["tables"].values())):
             for name in columns:
                 columns[name] = _without_keys(columns[name])
+                if not columns[name]["integers"]:
+                    del columns[name]["integers"]
         for slot in (slot for plan in content["plan"] for slot in plan["slots"]):
             if slot["descent"] is None:
                 del slot["descent"]

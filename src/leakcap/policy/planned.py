@@ -12,7 +12,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.ledger import PlannedDescent, Slot, SlotPlan
 from leakcap.policy.validation import Strict
 
-__all__ = ["PolicyPlan", "PolicySlot", "check_plans"]
+__all__ = ["PolicyPlan", "PolicySlot", "check_deltas", "check_plans"]
 
 _OF_A_SLOT = ("count", "epsilon", "nats_table", "noise", "steps", "rho", "descent")
 
@@ -102,3 +102,13 @@ def check_plans(plans: tuple[PolicyPlan, ...], neighbours: str) -> None:
             plan.ledger_plan(neighbours)
         except InvalidParameter as error:
             raise ValueError(f"plan `{plan.name}` under {neighbours} neighbours: {error}") from None
+
+
+def check_deltas(plans: tuple[PolicyPlan, ...], delta: float | None) -> None:
+    """Raise `ValueError` for a plan with a δ where the caps allow none: no cap would hold it."""
+    for plan in plans:
+        if plan.delta > 0.0 and not delta:
+            raise ValueError(
+                f"plan `{plan.name}` has a `delta` of {plan.delta:g}, and `caps` has none that it could be a "
+                "part of. Give `caps` a `delta`, or leave out that of the plan"
+            )

@@ -6,7 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from leakcap.policy.declared import Column, check_names
+from leakcap.policy.column_rules import check_names
+from leakcap.policy.declared import Column
 from leakcap.policy.resolving import check_not_derived, resolved
 from leakcap.policy.validation import Strict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leakcap.errors import InvalidInput
 
-__all__ = ["Strict", "complaints", "meant", "read_checked", "read_toml"]
+__all__ = ["OF_QUERY", "Strict", "complaints", "meant", "read_checked", "read_toml"]
 
 _MOST = 20
 
@@ -27,7 +27,22 @@ class Strict(BaseModel):
 
 
 # The names of the forms that a `unit` may have are no part of where it stands.
-_BRANCHES = {"IdUnit", "RowUnit", "literal['row']", "tagged-union[IdUnit,RowUnit]"}
+_WORD = "literal['row']"
+_BRANCHES = {"IdUnit", "RowUnit", _WORD, "tagged-union[IdUnit,RowUnit]"}
+OF_QUERY = "query "
+"""What the owner of a query's fields begins with; the name of the query follows."""
+# What Pydantic calls the kinds of values, and what they are called here.
+_KINDS = {
+    "a valid number": "a number",
+    "a valid integer": "a whole number",
+    "a valid string": "text",
+    "a valid boolean": "true or false",
+    "a valid tuple": "a list, in square brackets",
+    "a valid list": "a list, in square brackets",
+    "a valid dictionary": "a table",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+}
 
 
 def complaints(error: ValidationError, owner: str) -> str:
@@ -38,9 +53,17 @@ def complaints(error: ValidationError, owner: str) -> str:
     ...     TypeAdapter(dict[str, int]).validate_python({"rows": None})
     ... except ValidationError as error:
     ...     complaints(error, "policy.toml")
-    '`rows` of `policy.toml`: input should be a valid integer.'
+    '`rows` of `policy.toml` must be a whole number.'
     """
-    return "\n".join(sorted({_line(dict(detail), owner) for detail in error.errors()}))
+    found = [dict(detail) for detail in error.errors()]
+    return "\n".join(sorted({_line(detail, owner) for detail in found if not _beside_the_point(detail)}))
+
+
+def _beside_the_point(detail: dict[str, Any]) -> bool:
+    """A `unit` is a word or a table: where it is one of them, nothing is said of what the other would be."""
+    forms = _BRANCHES & {str(part) for part in detail["loc"]}
+    given = isinstance(detail["input"], Mapping)
+    return (_WORD in forms and given) or ("IdUnit" in forms and detail["type"] == "model_type")
 
 
 def _line(detail: dict[str, Any], owner: str) -> str:
@@ -48,16 +71,27 @@ def _line(detail: dict[str, Any], owner: str) -> str:
     if isinstance(cause, InvalidInput):
         return str(cause)
     where = ".".join(str(part) for part in detail["loc"] if part not in _BRANCHES)
+    # A query is called by its own name, a file by its path.
+    named = f"query `{owner.removeprefix(OF_QUERY)}`" if owner.startswith(OF_QUERY) else f"`{owner}`"
+    subject = f"`{where}` of {named}" if where else named
     if detail["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return f"`{where}` of `{owner}` is not a known field. Remove it or check its spelling."
+        return f"{subject} is not a known field. Remove it or check its spelling."
     if detail["type"] == "missing":
-        return f"`{where}` of `{owner}` is missing."
+        return f"{subject} is missing."
     message = str(detail["msg"]).removeprefix("Value error, ").rstrip(".")
     message = message[:1].lower() + message[1:]
-    subject = f"`{where}` of `{owner}`" if where else f"`{owner}`"
+    if message.startswith("input should be "):
+        wanted = message.removeprefix("input should be ")
+        kind = next((theirs for theirs in _KINDS if wanted.startswith(theirs)), "")
+        rest = wanted.removeprefix(kind) if kind[-2:] == "to" else ""
+        wanted = _KINDS[kind] + rest if kind else wanted
+        if _WORD in detail["loc"]:
+            wanted += ' or a table like { id = "patient", max_rows = 1 }'
+        said = f"{subject} must be {wanted}."
+    else:
+        said = f"{subject}: {message}."
     got = detail["input"]
-    shown = f" Got {got!r}." if isinstance(got, str | int | float | bool) else ""
-    return f"{subject}: {message}.{shown}"
+    return f"{said} Got {got!r}." if isinstance(got, str | int | float | bool) else said
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -84,7 +118,9 @@ def read_toml(path: Path, error: type[InvalidInput]) -> dict[str, Any]:
         raise error(f"`{path}` does not exist.") from None
     except OSError as problem:
         raise error(f"`{path}` cannot be read: {problem.strerror or 'unknown reason'}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except UnicodeDecodeError:
+        raise error(f"`{path}` is not UTF-8. Save it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as problem:
         reason = " ".join(str(problem).split())
         raise error(f"`{path}` is not valid TOML: {reason}.{_comma(text, reason)}") from None
 

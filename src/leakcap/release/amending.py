@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leakcap.ledger import Amendment, Ledger, Planned, Proposed
+from leakcap.ledger import Amendment, Ledger, Planned, Proposed, admit_dataset
 from leakcap.policy.document import Policy, load_policy
 
-__all__ = ["amend", "amendment"]
+__all__ = ["admit", "amend", "amendment"]
 
 _Policy = Policy | str | Path | Mapping[str, Any]
 
@@ -58,11 +58,36 @@ def amendment(
         return book.propose(_proposed(policy, reason, by, before))
 
 
-def _proposed(policy: _Policy, reason: str, by: str, before: _Policy | None) -> Proposed:
+def admit(policy: _Policy, ledger: str | Path, *, reason: str, by: str = "", preview: bool = False) -> str:
+    """Let another data set about the same people pay from a ledger, and return its name.
+
+    Its policy has the ledger's caps, under which the answers from all of its data sets are added up, the same
+    `id` of the unit, and add-remove-one neighbours. `reason` says, in one line, why the people are the same.
+    With `preview` nothing is written. Raises `LedgerError`, naming what is not alike: see `docs/ledger.md`.
+
+    >>> import tempfile
+    >>> from leakcap.release import PrivateTable
+    >>> ward = {"dataset": "ward", "neighbours": "add-remove-one", "unit": {"id": "person", "max_rows": 1},
+    ...     "caps": {"epsilon": 1.0}, "columns": {"age": {"bounds": [0.0, 120.0]}}}
+    >>> rows = {"person": [1, 2], "age": [31.0, 45.0]}
+    >>> import pyarrow
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     PrivateTable(pyarrow.table(rows), policy=ward, ledger=f"{folder}/people.db").ledger.close()
+    ...     visits = admit(ward | {"dataset": "visits"}, f"{folder}/people.db", reason="the same patients")
+    ...     with Ledger.read(f"sqlite:///{folder}/people.db") as book:
+    ...         visits, [one.dataset for one in book.datasets()]
+    ('visits', ['ward', 'visits'])
+    """
+    return admit_dataset(_url(ledger), _proposed(policy, reason, by, None, owner="admit"), preview=preview)
+
+
+def _proposed(
+    policy: _Policy, reason: str, by: str, before: _Policy | None, *, owner: str = "amend"
+) -> Proposed:
     new = load_policy(policy)
     old = "" if before is None else load_policy(before).text()
     plans = [one.ledger_plan(new.neighbours) for one in new.plan]
-    return Proposed(new.text(), new.caps.ledger_caps(), reason, by, old, plans)
+    return Proposed(new.text(), new.caps.ledger_caps(), reason, by, old, plans, owner)
 
 
 def _url(ledger: str | Path) -> str:

@@ -18,7 +18,7 @@ from leakcap.policy.document import Policy
 from leakcap.policy.tables import JoinedTable
 from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import DuckDB, Origin
-from leakcap.release.engine.duck import connect
+from leakcap.release.engine.duck import fresh_database
 
 __all__ = ["UNITS", "dummy_engine"]
 
@@ -52,7 +52,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
         # One cap for each unit, so that a dry run counts as many people at each level.
         levels = np.array(policy.caps.each_person or (), dtype=np.float64)
         columns[policy.caps_column] = levels[np.arange(size) % units % len(levels)]
-    connection = connect()
+    connection = fresh_database()
     _stored(connection, SOURCE, columns)
     for name, table in policy.tables.items():
         keys = _keys(table, policy, columns)
@@ -83,12 +83,22 @@ def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray
         share = generator.random(size)
         return low * (1.0 - share) + high * share
     if known.moments is not None:
-        return _moments(*known.moments, generator.random(size))
+        texts = _moments(*known.moments, generator.random(size))
+        # Their text needs an offset; one that holds somewhere in the bounds will do.
+        return (
+            texts if known.offsets is None else np.array([f"{one}{_offset(known)}" for one in texts], object)
+        )
     if known.unknown:
         return 100.0 * generator.standard_normal(size)
     keys = known.keys or ([f"key {i}" for i in range(5)] if known.private == "text" else list(range(5)))
     types = {"text": object, "integer": np.int64, "boolean": np.bool_}
     return np.array(keys, dtype=types[known.kind])[generator.integers(len(keys), size=size)]
+
+
+def _offset(known: Column) -> str:
+    seconds = (known.offsets or ((0, 0),))[0][1]
+    sign, minutes = "-" if seconds < 0 else "+", abs(seconds) // 60
+    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def _moments(first: datetime.date, last: datetime.date, shares: NDArray[np.float64]) -> NDArray[np.generic]:

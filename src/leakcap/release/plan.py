@@ -14,7 +14,7 @@ from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Cells
 from leakcap.release.columns.grid import Grid
-from leakcap.release.columns.people import TABLE, Coverage, rows_kept
+from leakcap.release.columns.people import TABLE, Coverage, groups_kept, rows_kept
 from leakcap.release.conditions.condition import Condition
 from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.measurements.offer import Offer
@@ -64,8 +64,12 @@ class QueryContext:
             )
         if known.bounds is None:
             numbers = "numbers as " if known.moments else ""
+            remedy = ""
+            if known.kind == "boolean":
+                remedy = f' It is true or false: ask for the share, `ratio` with `when = "{name}"`.'
             raise InvalidQuery(
-                f"`{name}` has no {numbers}`bounds` in the policy, which a {self.query.statistic} needs."
+                f"`{name}` has no {numbers}`bounds` in the policy, which the {self.query.statistic} of query "
+                f"`{self.query.name}` needs.{remedy}"
             )
         return known, known.bounds
 
@@ -88,10 +92,21 @@ class QueryContext:
         exact_count: int | None = None,
         bounded: bool = True,
         beyond: int | None = None,
+        each_person: bool = False,
     ) -> Plan:
         """The plan of these parts."""
         given = (self.query, self.policy, self.condition, self.cells, self.whole_offer)
-        return Plan(*given, tuple(parts), tuple(values), grid, centre, exact_count, bounded, beyond=beyond)
+        return Plan(
+            *given,
+            tuple(parts),
+            tuple(values),
+            grid,
+            centre,
+            exact_count,
+            bounded,
+            beyond=beyond,
+            each_person=each_person,
+        )
 
 
 @dataclass(frozen=True)
@@ -101,9 +116,11 @@ class Plan:
     `values` are what each row becomes, in our own words: integers, or an id; NULL where it has none. `grid`
     and `centre` are those of the first value. `exact_count` is the public number of rows, where it is public.
     `bounded` says whether only `max_rows` rows of a unit are used. `beyond`: instead of those, at most so
-    many of the rows left out are counted for each unit. `people_from` is the least cap of their own at which
-    people are counted (None: all are).
-    `chosen` says which noise was chosen and why, where that was left open.
+    many of the rows left out are counted for each unit. `each_person`: instead of rows it is people who
+    are counted, by how many rows they have; of the cells the last axis is that number. `people_from` is the
+    least cap of their own at which people are counted (None: all are).
+    `chosen` says which noise was chosen and why, where that was left open. `assumed` is how many rows a
+    preview takes each cell to have, where it was told.
     """
 
     query: QueryFields
@@ -119,7 +136,9 @@ class Plan:
     bounded: bool
     people_from: float | None = None
     beyond: int | None = None
+    each_person: bool = False
     chosen: str | None = None
+    assumed: int | None = None
 
     @property
     def asked(self) -> str:
@@ -138,12 +157,20 @@ class Plan:
     @property
     def coverage(self) -> Coverage:
         """Whose figure the intervals hold: that of the rows kept, where too many of a person may be cut."""
-        if self.policy.id_column is None or not self.bounded:
-            return TABLE
-        if self.beyond is not None:
+        if self.each_person and self.groups_limited:
+            return groups_kept(self.policy)
+        if self.beyond is not None or self.each_person:
             most = f"{self.query.up_to:,}"
             return Coverage("table", f"A person with more than {most} rows counts as having {most}.")
+        if self.policy.id_column is None or not self.bounded:
+            return TABLE
         return rows_kept(self.policy, grouped=bool(self.query.by))
+
+    @property
+    def groups_limited(self) -> bool:
+        """Whether a person may be in more groups of `by` than the policy uses."""
+        groups = Cells(self.cells.axes[: len(self.query.by)])
+        return groups.size > self.policy.groups_per_unit
 
     @cached_property
     def errors(self) -> tuple[int, ...]:

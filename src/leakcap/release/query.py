@@ -20,7 +20,8 @@ class QueryFields:
     """The fields of a query. A `Query` has been checked, too.
 
     `column` is what is summed, averaged or binned; `where` a condition in SQL; `by` the key columns that
-    split the table into disjoint groups, which together cost once. `join` names tables of the policy whose
+    split the table into disjoint groups, which together cost once. `cut` names number columns among them, or
+    among `columns`, each with the edges of its bins. `join` names tables of the policy whose
     columns are then called `people.sex`. A histogram of a number needs `bins`
     (equal widths over the policy's bounds) or `edges`; a histogram of a key column has its keys. `quantiles`
     are chosen from bins too, 256 of equal width unless they are given. `delta` is for groups whose keys are
@@ -41,6 +42,7 @@ class QueryFields:
     column: Text | None = None
     where: Text | None = None
     by: tuple[Text, ...] = ()
+    cut: tuple[tuple[Text, tuple[Number, ...]], ...] = ()
     join: tuple[Text, ...] = ()
     bins: Whole | None = None
     edges: tuple[Number, ...] | None = None

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from leakcap.cards import Shown
 from leakcap.errors import (
     BudgetExceeded,
     DataError,
@@ -15,8 +16,7 @@ from leakcap.errors import (
     InvalidQuery,
     require,
 )
-from leakcap.ledger import Balance, Caps, Charge, Entry, Ledger, answer_once
-from leakcap.ledger.chain import text_hash
+from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, answer_once
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
@@ -24,19 +24,20 @@ from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.table import Asking
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
-from leakcap.release.engine.identity import Identity, together
+from leakcap.release.engine.identity import Identity, called_together, together
 from leakcap.release.engine.portable import portable, portable_tables
 from leakcap.release.engine.schema import check_schema, wrong_number
+from leakcap.release.opening import opened_for, require_begun
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
-from leakcap.release.planning.scan import Found, Scan, scans_of
+from leakcap.release.planning.scan import Drawn, Scan, scans_of
 from leakcap.release.planning.statements import units_statement
 from leakcap.release.results.exposure import exposure_so_far
 from leakcap.release.results.recorded import from_ledger, recorded_of
 from leakcap.release.results.result import Release, release_of
-from leakcap.release.sql.select import sql_queries
+from leakcap.release.sql.select import StatementTerms, select_statement
 from leakcap.sampling import ByteSource, system_bytes
 from leakcap.statement import Statement, statement_of
 
@@ -57,8 +58,13 @@ class PrivateTable(Asking):
     never privacy. The same query at the same price about the same table is answered once: after that the
     ledger repeats its answer for free, unless fresh noise is asked for. `version` is a public name for the
     state of a table that is no file (or is better known by it); it must not be read off the data. `same_as`
-    is the number of a version that the ledger knows: the owner's word that the table is the one of then.
-    A table can be pickled, and every process that has it spends from the same ledger.
+    is the number of a version that the ledger knows: the owner's word that the table is the one of then,
+    which is recorded with the answers, and with them what the data is called (its file's name).
+    `edition` is the title, reference period and version that answers are published as, and recorded with.
+    A table can be pickled, and every process that has it spends from the same ledger. `asked` are queries
+    that are held to the policy, to the columns of the data and, where the ledger would be a new one, to its
+    caps before it is opened, so that none begins where there is nothing to spend; with `fresh` as answers
+    that are all paid for, as `release(queries, fresh=True)` does.
 
     >>> import pyarrow
     >>> ages = pyarrow.table({"age": [31.0, 45.0, 72.0]})
@@ -81,7 +87,10 @@ class PrivateTable(Asking):
         analyst: str = "",
         version: str | None = None,
         same_as: int | None = None,
+        edition: Edition | None = None,
         source: ByteSource = system_bytes,
+        asked: Sequence[Query] = (),
+        fresh: bool = False,
     ) -> None:
         self._policy = load_policy(policy)
         self._fingerprint = self._policy.fingerprint()
@@ -94,9 +103,23 @@ class PrivateTable(Asking):
         self._identities = _identities(data, table, others, version)
         self._engine: Engine = attach(data, table=table, tables=others, wanted=_wanted(self.policy))
         self._tables = () if table is None else (table.rpartition(".")[2],)
-        self.ledger = open_ledger(ledger, self.policy)
-        self._state = None if same_as is None else self.ledger.state_of(same_as)
-        self._analyst = analyst
+        self._analyst, self._edition = analyst, edition
+        self._named = _named(self._identities, others)
+        self._state, self._same_as = None, None
+        plans = self._fitting(asked) if asked else []
+        place = ledger if isinstance(ledger, Ledger) else str(ledger)
+        if same_as is not None:
+            require_begun(place, same_as)
+        self.ledger = opened_for(
+            place, self.policy, lambda: map(self._charge, plans, map(price_of, plans)), fresh=fresh
+        )
+        self._own_ledger = self.ledger is not ledger
+        try:
+            if same_as is not None:
+                self._state, self._same_as = _state_of(self.ledger, same_as, edition)
+        except BaseException:
+            self.close()
+            raise
         self._source = source
         given = (data, policy, *others.values())
         self._files = [one for one in given if isinstance(one, str | Path)]
@@ -116,7 +139,8 @@ class PrivateTable(Asking):
             "fingerprint": self._fingerprint,
             "ledger": self.ledger,
             "analyst": self._analyst,
-            "state": self._state,
+            "edition": self._edition,
+            "state": (self._state, self._same_as),
             "identities": [one if one.of_object else None for one in self._identities],
             "files": [one if is_server(str(one)) else Path(one).absolute() for one in self._files],
         }
@@ -124,19 +148,46 @@ class PrivateTable(Asking):
     def __setstate__(self, told: Mapping[str, Any]) -> None:
         """Open data and ledger again. The ledger has to be there, with all that it had."""
         data, table, tables, version = told["given"]
-        PrivateTable.__init__(
-            self,
-            data,
-            policy=told["policy"],
-            ledger=told["ledger"],
-            table=table,
-            tables=tables,
-            analyst=told["analyst"],
-            version=version,
-        )
-        self._fingerprint, self._state, self._files = told["fingerprint"], told["state"], told["files"]
+        # What comes out of a pickle was opened for this table. One in memory was not: no pickle holds it, and
+        # a shallow copy has that of its original.
+        own = told["ledger"].url != "sqlite://"
+        try:
+            PrivateTable.__init__(
+                self,
+                data,
+                policy=told["policy"],
+                ledger=told["ledger"],
+                table=table,
+                tables=tables,
+                analyst=told["analyst"],
+                edition=told["edition"],
+                version=version,
+            )
+        except BaseException:
+            if own:
+                told["ledger"].close()
+            raise
+        self._own_ledger = own
+        self._fingerprint, self._files = told["fingerprint"], told["files"]
+        self._state, self._same_as = told["state"]
         pairs = zip(told["identities"], self._identities, strict=True)
         self._identities = [fresh if before is None else before for before, fresh in pairs]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the ledger that it opened itself, or that came out of a pickle with it; one that was
+        given stays open.
+
+        An SQLite file that nobody closes has its last spends in the log beside it, and whoever copies the
+        file alone copies less than was spent.
+        """
+        if self._own_ledger:
+            self.ledger.close()
 
     @property
     def policy(self) -> Policy:
@@ -161,6 +212,22 @@ class PrivateTable(Asking):
         """Who asks."""
         return self._analyst
 
+    @property
+    def edition(self) -> Edition | None:
+        """What the answers are published as."""
+        return self._edition
+
+    @property
+    def named(self) -> str:
+        """What the data is called, as it is recorded with every answer: its file without the folder, a stored
+        table; empty for a data frame."""
+        return self._named
+
+    @property
+    def same_as(self) -> DataVersion | None:
+        """The version that the table is said to be; None where nothing is said."""
+        return self._same_as
+
     def state(self) -> str:
         """The name of the table's present state, under which the ledger remembers answers about it."""
         return self._state or together([one.now() for one in self._identities])
@@ -183,27 +250,19 @@ class PrivateTable(Asking):
 
         `FROM` names the policy's data set, or the `table` that was given. What is supported: `docs/sql.md`.
         """
-        queries = sql_queries(
-            text,
-            self.policy,
-            epsilon,
-            rho=rho,
-            error=error,
-            tables=self._tables,
-            weights=weights,
-            delta=delta,
-            objective=objective,
-            noise=noise,
-        )
-        return self.release(queries, fresh=fresh)
+        terms = StatementTerms(epsilon, rho, error, delta, weights, objective, noise)
+        asked = select_statement(text, self.policy, terms, self._tables)
+        return Shown(asked.shown(self.release(asked.queries, fresh=fresh), self.policy))
 
     def dry_run(self, queries: Query | Sequence[Query]) -> list[Release]:
         """The queries on a dummy table made from the policy alone. Touches neither data nor ledger."""
         return dry_run([queries] if isinstance(queries, Query) else queries, self.policy)
 
-    def preview(self, queries: Query | Sequence[Query]) -> list[Preview]:
-        """The accuracy and the price of each query. Touches neither data nor ledger."""
-        return preview([queries] if isinstance(queries, Query) else queries, policy=self.policy)
+    def preview(self, queries: Query | Sequence[Query], *, rows: int | None = None) -> list[Preview]:
+        """The accuracy and the price of each query, as `leakcap.release.preview` has them for this policy.
+        Touches neither data nor ledger.
+        """
+        return preview([queries] if isinstance(queries, Query) else queries, policy=self.policy, rows=rows)
 
     def budget(self) -> list[Balance]:
         """What was spent and what is left, in each currency."""
@@ -229,13 +288,10 @@ class PrivateTable(Asking):
             raise InvalidPolicy(
                 "The policy was changed after the table was opened under it. Open the table anew."
             )
-        plans = [plan_query(query, self.policy) for query in queries]
+        plans = self._fitting(queries)
         for query in queries:
             _log.info("asked: %a, epsilon %r", query.name, query.epsilon)
         prices = [price_of(plan) for plan in plans]
-        columns = self._engine.columns()
-        for plan in plans:
-            check_schema(columns, used_columns(plan), plan.policy, tables=plan.query.join)
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
         data, steps = self.state(), list(zip(plans, prices, strict=True))
 
@@ -246,10 +302,18 @@ class PrivateTable(Asking):
             paid = answer_once(self.ledger, charges, prepare, data=data, analyst=self._analyst, fresh=fresh)
         except BudgetExceeded as error:
             raise error.saying(f"{error}{self._asked_before(charges, data)}") from None
-        return [
+        return Shown(
             from_ledger(*step, one.answer) if one.computed is None else one.computed
             for step, one in zip(steps, paid, strict=True)
-        ]
+        )
+
+    def _fitting(self, queries: Sequence[Query]) -> list[Plan]:
+        """The plans, of which each can be answered with the columns that the data has."""
+        plans = [plan_query(query, self.policy) for query in queries]
+        columns = self._engine.columns()
+        for plan in plans:
+            check_schema(columns, used_columns(plan), plan.policy, tables=plan.query.join)
+        return plans
 
     def _prepare(
         self, steps: Sequence[tuple[Plan, Price]], charges: Sequence[Charge]
@@ -262,14 +326,19 @@ class PrivateTable(Asking):
         if self.policy.neighbours == "replace-one":
             # A refusal should not wait for the count; the commit asks again, and for good.
             self.ledger.check(charges)
-            self._check_units()
+            self.check_units()
 
         def compute(entries: Sequence[Entry]) -> list[tuple[Release, Any]]:
             people = [entry.people_from for entry in entries]
             again = any(one != least for one in people)
             chosen = self._scans(plans, people) if again else scans
-            totals = {place: found for scan in chosen for place, found in scan.run(self._engine).items()}
-            releases = [self._answer(*step, totals[place], people[place]) for place, step in enumerate(steps)]
+            drawn: dict[int, Drawn] = {}
+            for scan in chosen:
+                drawn |= scan.draw(self._engine, self._source)
+            releases = [
+                replace(release_of(*step, drawn[place].noisy, drawn[place].codes), people_from=people[place])
+                for place, step in enumerate(steps)
+            ]
             return [(release, recorded_of(release)) for release in releases]
 
         return compute
@@ -279,7 +348,7 @@ class PrivateTable(Asking):
         chosen = [replace(plan, people_from=one) for plan, one in zip(plans, people, strict=True)]
         return scans_of(chosen, self._engine, self.ledger.seed)
 
-    def _check_units(self) -> None:
+    def check_units(self) -> None:
         """Under replace-one the number of units is public by definition, so that to compare it tells nothing:
         every neighbouring table gives the same answer. Under add/remove-one it is never looked at.
         """
@@ -292,8 +361,9 @@ class PrivateTable(Asking):
         version = self.ledger.version_asked(charges, data=data)
         if version is None:
             return ""
+        known = self.ledger.data_version(version)
         return (
-            f" The ledger has answers to these queries about version {version} of the table, and takes this "
+            f" The ledger has answers to these queries about {known.line}, and takes this "
             "one for another: a file that was written, moved or copied since, or a data frame. If it is the "
             f"same table, say so, and they are repeated for free: `--same-as {version}`, in Python "
             f"`same_as={version}`."
@@ -319,11 +389,10 @@ class PrivateTable(Asking):
             plan.asked,
             counts_by_cap=own,
             slot=plan.query.slot or "",
+            edition=self._edition,
+            source=self._named,
+            same_as=None if self._same_as is None else self._same_as.number,
         )
-
-    def _answer(self, plan: Plan, price: Price, found: Found, people_from: float | None) -> Release:
-        noisy = [part.draw(exact, self._source) for part, exact in zip(plan.parts, found.totals, strict=True)]
-        return replace(release_of(plan, price, noisy, found.codes), people_from=people_from)
 
 
 def dry_run(queries: Sequence[Query], policy: Policy, *, seed: int = 0) -> list[Release]:
@@ -363,33 +432,31 @@ def _identities(
     return found
 
 
+def _named(identities: Sequence[Identity], others: Mapping[str, object]) -> str:
+    """What data and tables are called; a version that was given speaks of all of them."""
+    named = {"": identities[0].called}
+    named |= {name: one.called for name, one in zip(sorted(others), identities[1:], strict=False)}
+    return called_together(named)
+
+
+def _state_of(ledger: Ledger, version: int, edition: Edition | None) -> tuple[str, DataVersion]:
+    """The state that the owner says the table is in, and what is known of it; it is that of the same
+    reference period."""
+    state, found = ledger.state_of(version), ledger.data_version(version)
+    known, period = found.periods, "" if edition is None else edition.period
+    if known and period not in known:
+        says, name = f"for {period}", f"Name the version of {period}"
+        if not period:
+            says, name = "for none", "Say for which period you ask, in `publication` (in Python `edition`)"
+        called = f" ({', '.join(found.sources)})" if found.sources else ""
+        raise InvalidQuery(
+            f"Version {version} of the table{called} was published for {', '.join(known)}, and this "
+            f"publication is {says}. Nothing was spent. {name}, or leave out `--same-as` (in Python "
+            "`same_as`)."
+        )
+    return state, found
+
+
 def open_ledger(ledger: Ledger | str | Path, policy: Policy) -> Ledger:
     """The ledger of a policy: a URL, the path of an SQLite file, or one that is open already."""
-    caps = policy.caps.ledger_caps()
-    if isinstance(ledger, Ledger):
-        return _planned(_owned(ledger, policy, caps), policy)
-    text = str(ledger)
-    url = text if "://" in text else f"sqlite:///{text}"
-    text = policy.text()
-    opened = Ledger.open(url, dataset=policy.dataset, policy=text_hash(text), caps=caps, text=text)
-    try:
-        return _planned(opened, policy)
-    except BaseException:
-        opened.close()
-        raise
-
-
-def _planned(ledger: Ledger, policy: Policy) -> Ledger:
-    """The ledger, with the policy's plans paid for."""
-    if policy.plan:
-        known = {(one.plan, one.slot) for one in ledger.slots()}
-        for plan in (one.ledger_plan(policy.neighbours) for one in policy.plan):
-            if not known >= {(plan.name, slot) for slot in plan.slots}:
-                ledger.plan(plan)
-    return ledger
-
-
-def _owned(ledger: Ledger, policy: Policy, caps: Caps) -> Ledger:
-    """The ledger, if it is this policy's: one opened by hand could hold other caps."""
-    ledger.require_owner(dataset=policy.dataset, policy=policy.fingerprint(), caps=caps)
-    return ledger
+    return opened_for(ledger if isinstance(ledger, Ledger) else str(ledger), policy)

@@ -143,7 +143,7 @@ def statement_section(statement: Statement, title: str, caps: Sequence[CapRecord
         Paragraph(who_guesses(statement)),
         Items(tuple((f"{line.sentence} ", figure_of(line)) for line in lines)),
         Plot("guess", plots.guess(statement), "How sure a guess can become, by how sure it was"),
-        Plot("information", plots.information(statement), "Information about one person in bits"),
+        Plot("information", plots.information_bars(statement), "Information about one person in bits"),
     ]
     if ahead:
         blocks.append(Plot("future", plots.future(statement), "What more releases like this would do"))

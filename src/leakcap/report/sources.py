@@ -20,7 +20,7 @@ from leakcap.report.records import (
     ConvertRecord,
     DaleniusRecord,
     FitRecord,
-    PlanRecord,
+    PreviewRecord,
     Record,
     ReleaseRecord,
 )
@@ -30,7 +30,7 @@ __all__ = ["page_of", "read_record", "record_of"]
 
 _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     ReleaseRecord: pages.release_page,
-    PlanRecord: pages.plan_page,
+    PreviewRecord: pages.preview_page,
     BudgetRecord: pages.budget_page,
     ChannelRecord: pages.channel_page,
     DaleniusRecord: pages.dalenius_page,

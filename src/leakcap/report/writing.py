@@ -8,6 +8,7 @@ from pathlib import Path
 from leakcap.apart import apart
 from leakcap.errors import InvalidParameter
 from leakcap.release import PrivateTable, Release
+from leakcap.release.results.publication import Publication
 from leakcap.report.records import ReleaseRecord
 from leakcap.report.render.document import Audience
 from leakcap.report.render.html import write_html
@@ -45,7 +46,15 @@ def write_report(
         )
     target, told = Path(path), [releases] if isinstance(releases, Release) else list(releases)
     record = ReleaseRecord.of(
-        table.policy, told, table.statement(), table.budget(), table.ledger.amendments()
+        table.policy,
+        told,
+        table.statement(),
+        table.budget(),
+        table.ledger.amendments(),
+        Publication.of(table.edition),
+        revisions=table.ledger.revisions(),
+        source=table.named,
+        same_as=table.same_as,
     )
     kind = target.suffix.lower()
     if kind == ".csv":

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from leakcap.definition.meaning import guess_bound, semantic_privacy
-from leakcap.numeric.enclosure import Digits, Interval, enclose
+from leakcap.definition.meaning import semantic_privacy
+from leakcap.numeric.enclosure import Digits, Interval, Number, enclose, outward
 from leakcap.numeric.rounding import up
 
-__all__ = ["exception", "group_delta", "joining", "success"]
+__all__ = ["exception", "group_delta", "group_success", "joining", "success"]
 
 
-def success(epsilon: float, delta: float, values: int = 2) -> float:
-    """The most that one guess among `values` equally likely values can be right: (A+(k−1)δ)/(A+k−1), A = e^ε.
+def success(epsilon: Number, delta: float, values: int = 2) -> float:
+    """The most that one guess among `values` equally likely values can be right, rounded up.
+
+    It is (A+(k−1)δ)/(A+k−1), A = e^ε.
 
     Every pair of values obeys P_i(E) ≤ A·P_j(E) + δ for the event E in which i is guessed. Summed over all
     j ≠ i and then over i, with disjoint events, that gives S(A+k−1) ≤ kA + k(k−1)δ for S = Σ P_i(E_i), and
@@ -22,12 +25,18 @@ def success(epsilon: float, delta: float, values: int = 2) -> float:
     >>> round(success(math.log(3), 0.0), 12), round(success(math.log(3), 0.1), 12), success(0.0, 1.0)
     (0.75, 0.775, 1.0)
     """
-    slack = (values - 1) * delta * math.exp(-epsilon) / (1.0 + (values - 1) * math.exp(-epsilon))
-    return min(guess_bound(epsilon, values) + slack, 1.0)
+    if epsilon == math.inf:
+        return 1.0
+
+    def formula(d: Digits) -> Interval:
+        odds = (-d.of(epsilon)).exp()
+        return (1 + (values - 1) * d.of(delta) * odds) / (1 + (values - 1) * odds)
+
+    return min(enclose(formula)[1], 1.0)
 
 
 def group_delta(epsilon: float, delta: float, people: int) -> float:
-    """δ(e^{kε}−1)/(e^ε−1), the slack for k people whose data change together, at most 1.
+    """δ(e^{kε}−1)/(e^ε−1), the slack for k people whose data change together, at most 1, rounded up.
 
     Source: Dwork & Roth 2014, theorem 2.2 and its extension to δ.
 
@@ -37,10 +46,28 @@ def group_delta(epsilon: float, delta: float, people: int) -> float:
     if delta == 0.0:
         return 0.0
     if epsilon == 0.0:
-        return min(people * delta, 1.0)
-    if people * epsilon > 600.0:
+        return min(outward(people * Fraction(delta))[1], 1.0)
+    if people * epsilon > 800.0:
         return 1.0
-    return min(delta * math.expm1(people * epsilon) / math.expm1(epsilon), 1.0)
+
+    def formula(d: Digits) -> Interval:
+        grown = (people * d.of(epsilon)).exp() - 1
+        return d.of(delta) * grown / (d.of(epsilon).exp() - 1)
+
+    return min(enclose(formula)[1], 1.0)
+
+
+def group_success(epsilon: float, delta: float, people: int) -> float:
+    """How often a fifty-fifty guess is right about what so many people share whose data change together.
+
+    Rounded up. Source: Dwork & Roth 2014, theorem 2.2.
+
+    >>> round(group_success(math.log(3) / 2, 0.0, 2), 12), group_success(math.inf, 0.0, 2)
+    (0.75, 1.0)
+    """
+    if epsilon == math.inf:
+        return 1.0
+    return success(people * Fraction(epsilon), group_delta(epsilon, delta, people))
 
 
 def exception(epsilon: float, delta: float) -> float:

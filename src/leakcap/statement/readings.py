@@ -10,7 +10,7 @@ import math
 
 from leakcap.definition import MIDP, ApproxDP, DeltaDP, PureDP, convert
 from leakcap.statement.exposure import Exposure
-from leakcap.statement.guessing import exception, group_delta, joining, success
+from leakcap.statement.guessing import exception, group_success, joining, success
 from leakcap.statement.reading import Reading
 from leakcap.statement.wording import at_most, percent, times
 
@@ -275,7 +275,7 @@ def _total_variation(e: Exposure) -> Reading:
 
 
 def _family(e: Exposure, k: int) -> Reading:
-    value = success(k * e.epsilon_contents, group_delta(e.epsilon_contents, e.delta_contents, k))
+    value = group_success(e.epsilon_contents, e.delta_contents, k)
     return _exact(
         "family",
         f"{k} people whose records move together",
@@ -291,7 +291,7 @@ def _family(e: Exposure, k: int) -> Reading:
 
 
 def _everybody(e: Exposure, n: int) -> Reading:
-    value = success(n * e.epsilon_contents, group_delta(e.epsilon_contents, e.delta_contents, n))
+    value = group_success(e.epsilon_contents, e.delta_contents, n)
     tail = " That is next to no protection." if value > 0.999 else ""
     return _exact(
         "everybody",

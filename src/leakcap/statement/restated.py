@@ -13,7 +13,7 @@ from leakcap.statement.exposure import Exposure
 from leakcap.statement.record import StatementRecord
 from leakcap.statement.statement import Statement, statement_of
 
-__all__ = ["alike", "restated"]
+__all__ = ["restated", "same_but_for_rounding"]
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
@@ -52,7 +52,9 @@ def restated(record: StatementRecord) -> Statement:
     asked = {name: int(detail.get(key, {}).get(field, 0)) for name, key, field in _ASKED}
     made = statement_of(exposure, **asked)
     told, keys = [line.sentence for line in record.lines], {line.key for line in record.lines}
-    if not alike(told, [one.sentence for one in made.lines if one.key in keys or one.key not in _LATER]):
+    if not same_but_for_rounding(
+        told, [one.sentence for one in made.lines if one.key in keys or one.key not in _LATER]
+    ):
         raise InvalidParameter(
             f"The sentences about `{record.title}` do not follow from its numbers: the file was edited, or "
             "another version of leakcap wrote it. Make it anew."
@@ -60,12 +62,14 @@ def restated(record: StatementRecord) -> Statement:
     return made
 
 
-def alike(told: Sequence[str], made: Sequence[str]) -> bool:
+def same_but_for_rounding(told: Sequence[str], made: Sequence[str]) -> bool:
     """Whether sentences say the same, but for a unit in the last digit shown: another processor may have
     rounded a computed number the other way.
 
-    >>> alike(["at most 52.5 % of 1,000"], ["at most 52.6 % of 1,000"]), alike(["of 52.5 %"], ["of 52.7 %"])
-    (True, False)
+    >>> same_but_for_rounding(["at most 52.5 % of 1,000"], ["at most 52.6 % of 1,000"])
+    True
+    >>> same_but_for_rounding(["of 52.5 %"], ["of 52.7 %"])
+    False
     """
     if len(told) != len(made):
         return False

@@ -7,24 +7,40 @@ those of the Article 29 Working Party's Opinion 05/2014.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from leakcap.definition.meaning import fano_guess
 from leakcap.errors import require
 from leakcap.numeric.enclosure import Digits, Interval, enclose
 from leakcap.numeric.rounding import float_up
 from leakcap.statement.guessing import exception
 from leakcap.statement.record import Delta, Epsilon, Part
 
-__all__ = ["GameRecord", "ProvenRecord", "believed", "games_of", "isolation", "linked", "right", "told_apart"]
+__all__ = [
+    "GameRecord",
+    "ProvenRecord",
+    "believed",
+    "games_of",
+    "informed",
+    "isolation",
+    "linked",
+    "right",
+    "told_apart",
+]
 
 _FEW = Fraction(1, 1000)
 _RARE = Fraction(1, 100)
 _CHOICES = 10
 _SELDOM = 1e-4
+_GUESS = (
+    "(A+δ)/(1+A), A = e^ε, least over the proven (ε, δ) between two contents, or the largest s with "
+    "ln 2 − h(s) ≤ nats about one person if that is less"
+)
 
 
 class GameRecord(Part):
@@ -53,12 +69,14 @@ class ProvenRecord(Part):
 
 
 def games_of(
-    proven: Sequence[ProvenRecord], relation: str, units: int | None = None
+    proven: Sequence[ProvenRecord], relation: str, units: int | None = None, nats: float = math.inf
 ) -> tuple[GameRecord, ...]:
     """The games of all three risks, in the order of the Opinion.
 
     Each of `proven` bounds the same publications, and every game takes the one that says most. The first are
-    the losses added up, which parts of what is published add up to. `units` are the people at most.
+    the losses added up, which parts of what is published add up to. `units` are the people at most, and
+    `nats` what the noise that was used tells about one person, everybody else known: after many answers that
+    says more about a guess than any ε.
 
     >>> one = ProvenRecord(epsilon=1.0, delta=0.0, epsilon_contents=1.0, delta_contents=0.0)
     >>> [(game.risk, round(game.success, 4)) for game in games_of([one], "replace-one")][:3]
@@ -69,9 +87,9 @@ def games_of(
         _membership(proven, relation),
         _isolation(proven, units),
         _two_parts(proven),
-        _register(proven),
-        _fact(proven),
-        _value(proven),
+        _register(proven, nats),
+        _fact(proven, nats),
+        _value(proven, nats),
         _rare(proven),
     )
 
@@ -91,6 +109,27 @@ def right(epsilon: float, delta: float, values: int = 2) -> float:
         return (1 + d.of(delta) * others * odds) / (1 + odds * others)
 
     return min(enclose(formula)[1], 1.0)
+
+
+def informed(nats: float, values: int = 2) -> float:
+    """How often one of `values` equally likely values is guessed right at most, told so many nats about it.
+
+    The largest s with ln k − h(s) − (1−s)·ln(k−1) ≤ nats, rounded up. Attained by randomised response over
+    the values. Source: Fano's inequality; Cuff & Yu 2016 for the nats about one person, others known.
+
+    >>> informed(0.0), round(informed(0.02), 4), informed(math.log(4.0), 4)
+    (0.5, 0.5997, 1.0)
+    """
+    guess = max(fano_guess(nats, values), float_up(Fraction(1, values)))
+
+    def told(d: Digits) -> Interval:
+        right, wrong = d.of(guess), 1 - d.of(guess)
+        return (right * values).log() * right + (wrong * values / (values - 1)).log() * wrong
+
+    # What was found in doubles is an upper end only if a guess so good does take as many nats.
+    while guess < 1.0 and enclose(told)[0] < nats:
+        guess = math.nextafter(guess, 2.0)
+    return guess
 
 
 def told_apart(epsilon: float, delta: float) -> float:
@@ -159,8 +198,9 @@ def _half(advantage: float) -> float:
     return float_up((1 + Fraction(advantage)) / 2)
 
 
-def _contents(proven: Sequence[ProvenRecord], values: int = 2) -> float:
-    return min(right(one.epsilon_contents, one.delta_contents, values) for one in proven)
+def _contents(proven: Sequence[ProvenRecord], nats: float, values: int = 2) -> float:
+    worst = min(right(one.epsilon_contents, one.delta_contents, values) for one in proven)
+    return min(worst, informed(nats, values))
 
 
 def _membership(proven: Sequence[ProvenRecord], relation: str) -> GameRecord:
@@ -219,7 +259,7 @@ def _two_parts(proven: Sequence[ProvenRecord]) -> GameRecord:
     )
 
 
-def _register(proven: Sequence[ProvenRecord]) -> GameRecord:
+def _register(proven: Sequence[ProvenRecord], nats: float) -> GameRecord:
     return GameRecord(
         key="register",
         risk="linkability",
@@ -228,13 +268,13 @@ def _register(proven: Sequence[ProvenRecord]) -> GameRecord:
         "attacker has the register, knows everybody else's data, sees all that is published, and says who "
         "it is.",
         blind=0.5,
-        success=_contents(proven),
-        formula="(A+δ)/(1+A), A = e^ε, least over the proven (ε, δ) between two contents",
-        source="Kairouz, Oh & Viswanath 2015, theorem 2.1",
+        success=_contents(proven, nats),
+        formula=_GUESS,
+        source="Kairouz, Oh & Viswanath 2015, theorem 2.1; Fano's inequality",
     )
 
 
-def _fact(proven: Sequence[ProvenRecord]) -> GameRecord:
+def _fact(proven: Sequence[ProvenRecord], nats: float) -> GameRecord:
     return GameRecord(
         key="fact",
         risk="inference",
@@ -242,13 +282,13 @@ def _fact(proven: Sequence[ProvenRecord]) -> GameRecord:
         game="A fact about one person is true or false with equal chance. The attacker knows everybody "
         "else's data, sees all that is published, and says which it is.",
         blind=0.5,
-        success=_contents(proven),
-        formula="(A+δ)/(1+A), A = e^ε, least over the proven (ε, δ) between two contents",
-        source="Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015",
+        success=_contents(proven, nats),
+        formula=_GUESS,
+        source="Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015; Fano's inequality",
     )
 
 
-def _value(proven: Sequence[ProvenRecord]) -> GameRecord:
+def _value(proven: Sequence[ProvenRecord], nats: float) -> GameRecord:
     return GameRecord(
         key="value",
         risk="inference",
@@ -256,9 +296,10 @@ def _value(proven: Sequence[ProvenRecord]) -> GameRecord:
         game=f"A value of one person is one of {_CHOICES}, all equally likely. The attacker knows everybody "
         "else's data, sees all that is published, and names one.",
         blind=float_up(Fraction(1, _CHOICES)),
-        success=_contents(proven, _CHOICES),
-        formula="(A+(k−1)δ)/(A+k−1), A = e^ε, k = 10, least over the proven (ε, δ) between two contents",
-        source="Alvim et al. 2011; Tu 2013, sharpened",
+        success=_contents(proven, nats, _CHOICES),
+        formula="(A+(k−1)δ)/(A+k−1), A = e^ε, k = 10, least over the proven (ε, δ) between two contents, or "
+        "the largest s with ln k − h(s) − (1−s)·ln(k−1) ≤ nats about one person if that is less",
+        source="Alvim et al. 2011; Tu 2013, sharpened; Fano's inequality",
     )
 
 

@@ -25,7 +25,7 @@ from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
 from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
-from leakcap.web.reading import complaints
+from leakcap.web.reading import not_shown
 from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, previewed, released
 from leakcap.web.releasing.ledger_view import answer_of, entry_lines, ledger_view, policy_of
 from leakcap.web.releasing.questions import columns, condition, offered
@@ -110,7 +110,7 @@ def _meaning(app: FastAPI, pages: Pages) -> None:
             m = meaning_of(asked)
             content = {
                 "m": m,
-                "complaints": complaints(
+                "complaints": not_shown(
                     request.query_params, epsilon.SLIDERS, "mechanism", list(epsilon.MECHANISMS)
                 ),
                 "asked": asked,
@@ -157,21 +157,21 @@ def _choosing(app: FastAPI, pages: Pages, settings: Settings) -> None:
             found = choice(need)
             content = {
                 "complaints": [
-                    *complaints(given, moved, "need", list(choose_epsilon.NEEDS)),
-                    *complaints(given, [], "counts", list(choose_epsilon.COUNTS)),
-                    *complaints(given, [], "neighbours", list(choose_epsilon.NEIGHBOURS)),
+                    *not_shown(given, moved, "need", list(choose_epsilon.NEEDS)),
+                    *not_shown(given, [], "counts", list(choose_epsilon.COUNTS)),
+                    *not_shown(given, [], "neighbours", list(choose_epsilon.NEIGHBOURS)),
                 ],
                 "need": need,
-                "address": partial(choose_epsilon.address, need),
+                "address": partial(choose_epsilon.need_address, need),
                 "counts": choose_epsilon.COUNTS,
                 "neighbours": choose_epsilon.NEIGHBOURS,
                 "needs": choose_epsilon.NEEDS,
                 "sliders": [slider.shown(value) for slider, value in zip(moved, values, strict=True)],
                 "c": found,
-                "figures": needs_plots.figures(found),
+                "figures": needs_plots.need_figures(found),
                 "deployments": DEPLOYMENTS,
             }
-            return pages.show(request, "choose", content, state=choose_epsilon.query_of(need))
+            return pages.show(request, "choose", content, state=choose_epsilon.need_query(need))
 
 
 async def _form(request: Request) -> tuple[dict[str, str], dict[str, bytes]]:

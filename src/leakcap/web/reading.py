@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-__all__ = ["Slider", "chosen", "complaints", "plain_number", "short_number"]
+__all__ = ["Slider", "chosen", "not_shown", "plain_number", "short_number"]
 
 
 def plain_number(value: float) -> str:
@@ -101,12 +101,12 @@ class Slider:
         }
 
 
-def complaints(
+def not_shown(
     query: Mapping[str, str], sliders: Sequence[Slider], name: str, options: Sequence[str]
 ) -> list[str]:
     """What of a query string is not shown as it was asked, for one choice and some sliders.
 
-    >>> complaints({"m": "c"}, [], "m", ["a", "b"])
+    >>> not_shown({"m": "c"}, [], "m", ["a", "b"])
     ['`m` must be one of a, b. Got `c`: shown is a.']
     """
     asked = query.get(name, "")[:24]

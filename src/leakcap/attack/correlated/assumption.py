@@ -15,7 +15,7 @@ import numpy as np
 
 from leakcap.attack.correlated.record import output_law
 from leakcap.attack.correlated.sums import binomial
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.capacities import geometric_capacity
 from leakcap.errors import require
 from leakcap.numeric import xlogx
@@ -66,7 +66,7 @@ def under_entropy_floor(records: int, floor: float, epsilon: float) -> Floored:
     return Floored(
         attack="an entropy floor on the table",
         got=scene.bound(0.0) if free else max(scene.climb(w, missing) for w in scene.starts(missing)),
-        at_most=outward(
+        at_most=raised(
             min(
                 scene.bound(missing + (0.0 if free else records * 1e-14)),
                 math.log(2.0),

@@ -15,7 +15,7 @@ import numpy as np
 
 from leakcap.attack.correlated.record import information_of, output_law
 from leakcap.attack.correlated.sums import binomial
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.errors import require
 from leakcap.numeric.entropy import inverse_binary_entropy
 from leakcap.numeric.logspace import Floats
@@ -77,7 +77,7 @@ def unsure_of(others: int, nats: float, epsilon: float, *, prior: float = 0.5) -
     return Unsure(
         attack="adversary's knowledge",
         got=best,
-        at_most=outward(information_of(known, belief)),
+        at_most=raised(information_of(known, belief)),
         unit="nats",
         stopped_by="the cap on nats a person, which holds for whoever knows all the others",
         others=others,

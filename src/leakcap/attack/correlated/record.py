@@ -12,7 +12,7 @@ import numpy as np
 
 from leakcap.attack.codes.use import Use
 from leakcap.attack.correlated.sums import Sums, equal_copies
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.capacities import geometric_capacity
 from leakcap.capacities.noise.laplace import laplace_capacity
 from leakcap.definition import MIDP, PureDP, convert
@@ -94,7 +94,7 @@ def correlated_fields(sums: Sums, epsilon: float, *, continuous: bool = False) -
     return {
         "attack": "correlated records",
         "got": information_of(rows, sums.prior),
-        "at_most": outward(min(caps)),
+        "at_most": raised(min(caps)),
         "unit": "nats",
         "stopped_by": "the cap on nats of the table; a person's cap speaks of independent records",
         "joint": sums.name,
@@ -108,11 +108,11 @@ def correlated_fields(sums: Sums, epsilon: float, *, continuous: bool = False) -
         "extent_cap": caps[3],
         "table_cap": table.upper,
         "posterior": surest,
-        "posterior_at_most": outward(
+        "posterior_at_most": raised(
             min(posterior_bound(group, top), top * math.exp(min(caps[3], 1.0 - math.log(top)))), 1.0
         ),
         "lift": lift,
-        "lift_at_most": outward(min(group, caps[3], -math.log(min(sums.prior)))),
+        "lift_at_most": raised(min(group, caps[3], -math.log(min(sums.prior)))),
     }
 
 

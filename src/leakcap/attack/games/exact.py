@@ -9,7 +9,7 @@ import numpy as np
 
 from leakcap.attack.correlated.record import output_law
 from leakcap.attack.correlated.sums import binomial
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
 from leakcap.leakage import mutual_information
@@ -113,7 +113,7 @@ def membership(epsilon: float, *, others: int = 0, share: float = 0.5) -> Findin
     return Finding(
         attack="membership in a histogram",
         got=min(float(seen.max(axis=0).sum()) / 2.0, 1.0),
-        at_most=outward(posterior_bound(epsilon, 0.5), 1.0),
+        at_most=raised(posterior_bound(epsilon, 0.5), 1.0),
         unit="probability",
         stopped_by="noise in every bin, empty ones too",
     )

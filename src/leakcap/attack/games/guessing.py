@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from leakcap.accounting import PrivacyLoss, guess_success
 from leakcap.adversary import Neighbours
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.capacities import capacity
 from leakcap.channel import Channel
 from leakcap.definition.meaning import posterior_bound
@@ -87,7 +87,7 @@ def _between_two(loss: PrivacyLoss, prior: ArrayLike) -> Guess:
 
 def _guess(won: float, epsilon: float, belief: Floats, surest: float) -> Guess:
     blind = float(belief.max())
-    ceiling = outward(posterior_bound(epsilon, blind), 1.0)
+    ceiling = raised(posterior_bound(epsilon, blind), 1.0)
     return Guess(
         attack="guessing game",
         got=won,

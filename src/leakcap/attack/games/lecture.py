@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
 from leakcap.models.lecture import lecture_bound, minimiser, neighbouring_tables, ridge_bound
@@ -67,7 +67,7 @@ def _found(epsilon: float, people: int, claimed: float, ridge: float, guard: str
     return Misjudged(
         attack="the lecture's regression" if ridge == 0.0 else "ridge regression",
         got=1.0 - 0.5 * math.exp(-epsilon * moved / (2.0 * claimed)),
-        at_most=outward(posterior_bound(epsilon, 0.5), 1.0),
+        at_most=raised(posterior_bound(epsilon, 0.5), 1.0),
         unit="probability",
         stopped_by=guard,
         people=people,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakcap.attack.value import Finding, outward
+from leakcap.attack.value import Finding, raised
 from leakcap.definition.meaning import posterior_bound
 from leakcap.errors import require
 from leakcap.numeric import xlogx
@@ -267,7 +267,7 @@ def _timed(law: Work, epsilon: float, sampler: str, work: str, guard: str) -> Ti
     return Timed(
         attack="timing",
         got=min(float(np.maximum(zero, one).sum()) / 2.0, 1.0),
-        at_most=outward(posterior_bound(epsilon, 0.5), 1.0),
+        at_most=raised(posterior_bound(epsilon, 0.5), 1.0),
         unit="probability",
         stopped_by=guard,
         sampler=sampler,

@@ -11,7 +11,7 @@ compared with the law that makes record and output independent given the known o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, combinations, product
 
 import numpy as np
@@ -66,10 +66,7 @@ def bayesian_adversary(adversary: BayesianAdversary, channel: Channel, divergenc
     best, most, where = 0.0, 0.0, (0, frozenset[int]())
     units = _units(channel)
     for record, known in tracked(_record_and_known(channel), "records and known subsets"):
-        told = [
-            (mass, *_told(adversary.centre, divergence, belief, rows, units))
-            for mass, belief, rows in _conditionals(channel, prior, record, known)
-        ]
+        told = _told(adversary.centre, divergence, _conditionals(channel, prior, record, known), units)
         low = _averaged(divergence.alpha, [(mass, least) for mass, least, _ in told])
         high = _averaged(divergence.alpha, [(mass, greatest) for mass, _, greatest in told])
         size = 0.0 if divergence.alpha in (1.0, math.inf) else 1.0 / abs(divergence.alpha - 1.0)
@@ -87,20 +84,47 @@ def _units(channel: Channel) -> float:
     return 4.0 * channel.shape[0] + row_residue(channel) / _UNIT
 
 
-def _told(centre: Centre, order: Renyi, belief: Floats, rows: Floats, units: float) -> tuple[float, float]:
-    """The information of order α about one record, what is known held still: both ends."""
+def _told(
+    centre: Centre, order: Renyi, cases: Iterable[tuple[float, Floats, Floats]], units: float
+) -> list[tuple[float, float, float]]:
+    """For each value of what is known: its probability and both ends of the information of order α about the
+    record. Those with equally many values of the record are computed together.
+    """
+    alike: dict[int, list[tuple[float, Floats, Floats]]] = {}
+    for case in cases:
+        alike.setdefault(case[1].size, []).append(case)
+    told = []
+    for group in alike.values():
+        low, high = _informations(
+            centre,
+            order,
+            np.stack([belief for _, belief, _ in group]),
+            np.stack([c[2] for c in group]),
+            units,
+        )
+        told += [
+            (mass, *ends) for (mass, _, _), *ends in zip(group, low.tolist(), high.tolist(), strict=True)
+        ]
+    return told
+
+
+def _informations(
+    centre: Centre, order: Renyi, beliefs: Floats, rows: Floats, units: float
+) -> tuple[Floats, Floats]:
+    """Both ends of the information of order α: beliefs (cases, values), rows (cases, values, outputs)."""
+    mixed = beliefs[:, None, :] @ rows
     if order.alpha == 1.0:
-        mixed = belief @ rows
-        value = float(belief @ order.between(rows, mixed))
-        error = float(belief @ order.error(rows, mixed[None, :], units)) + units * _UNIT * value
-        return max(value - error, 0.0), value + error
-    joint, product_law = belief[:, None] * rows, np.outer(belief, belief @ rows)
-    error = float(order.error(joint.ravel(), product_law.ravel(), units))
+        value = np.sum(beliefs * order.between(rows, mixed), axis=1)
+        error = np.sum(beliefs * order.error(rows, mixed, units), axis=1) + units * _UNIT * value
+        return np.maximum(value - error, 0.0), value + error
+    joint, product_law = ((beliefs[:, :, None] * law).reshape(len(rows), -1) for law in (rows, mixed))
+    error = order.error(joint, product_law, units)
     if centre is Centre.SIBSON:
-        low, high = information_ends(Channel(rows), belief, order.alpha)
-        return max(low - error, 0.0), high + error
-    value = max(float(order.between(joint.ravel(), product_law.ravel())), 0.0)
-    return max(value - error, 0.0), value + error
+        pairs = zip(rows, beliefs, strict=True)
+        ends = np.array([information_ends(Channel(row), belief, order.alpha) for row, belief in pairs])
+        return np.maximum(ends[:, 0] - error, 0.0), ends[:, 1] + error
+    value = np.maximum(order.between(joint, product_law), 0.0)
+    return np.maximum(value - error, 0.0), value + error
 
 
 def _averaged(alpha: float, told: list[tuple[float, float]]) -> float:

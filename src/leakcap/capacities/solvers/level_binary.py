@@ -51,7 +51,8 @@ def binary_level(first: Floats, second: Floats, alpha: float, *, gap: float = 1e
     if alpha > 2.0 and lonely.any():
         return BinaryLevel(math.inf, math.inf, (0.0, 1.0) if (first[lonely] > 0).any() else (1.0, 0.0))
     left = _Half(first, second, alpha).solve(gap)
-    right = _Half(second, first, alpha).solve(gap)
+    # A symmetric pair: the other half is this one with its columns turned round.
+    right = left if np.array_equal(first, second[::-1]) else _Half(second, first, alpha).solve(gap)
     best, flip = (left, False) if left.lower >= right.lower else (right, True)
     upper = max(left.upper, right.upper, best.lower)
     return BinaryLevel(best.lower, upper, best.prior[::-1] if flip else best.prior)

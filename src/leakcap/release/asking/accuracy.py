@@ -7,20 +7,24 @@ a grid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from leakcap.cards import Shown, card
 from leakcap.errors import InvalidQuery
+from leakcap.numeric import short_up
 from leakcap.policy.document import Policy, load_policy
+from leakcap.release.asking.assumed import KnownAnswers, RowsAssumed
 from leakcap.release.asking.budget import divided
 from leakcap.release.asking.planned import PlannedRecord, useless
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.people import TABLE, Coverage
 from leakcap.release.plan import LEVEL, Plan
-from leakcap.release.planning.better import Way, ways_of
+from leakcap.release.planning.better import Planner, Way, ways_of
 from leakcap.release.planning.plan import plan_at, plan_query, text_of
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
@@ -38,7 +42,8 @@ class Preview:
     """What a query would cost and how far its answers would be off, without touching data or ledger.
 
     `error` is what each answer stays within with 95 % probability. For a mean whose row count is private it
-    depends on that count: it is quoted for `rows` rows, as `remark` says. For quantiles it counts the rows
+    depends on that count: it is quoted for `rows` rows, as `remark` says, and `assumed`
+    says whence that number is. For quantiles it counts the rows
     between the wanted rank and the chosen bin. `policy_error` is what a guess from the policy alone stays
     within, where that is known; where `error` is no smaller, nothing would be learned, and `useful_epsilon`
     is the ε at which the error would be a tenth of it, if there is one. `ways` are the error and the
@@ -57,6 +62,7 @@ class Preview:
     ways: tuple[Way, ...] = ()
     coverage: Coverage = TABLE
     statistic: str = ""
+    assumed: str = ""
 
     @property
     def useless(self) -> str | None:
@@ -81,6 +87,8 @@ class Preview:
             "noise_scales": self.price.noise_scales,
             "statement": self.statement().record(),
         }
+        if self.assumed:
+            known["assumed"] = self.assumed
         if self.coverage.about:
             known["about"] = self.coverage.about
         if self.price.chosen is not None:
@@ -96,9 +104,26 @@ class Preview:
         return self.record.to_dict()
 
 
-def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
+class Previews(Shown[Preview]):
+    """Previews of several queries. A notebook shows them in one table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.name, f"± {short_up(one.error, 3):,.6g} {one.remark}".rstrip(), f"{one.price.epsilon:.6g}")
+            for one in self
+        ]
+        said = [one.useless or "" for one in self] + [one.assumed for one in self]
+        said += [one.coverage.about for one in self]
+        note = " ".join(dict.fromkeys(text for text in said if text))
+        paid = math.fsum(one.price.epsilon for one in self)
+        end = f"All together ε = {paid:.6g}. Nothing was read and nothing was spent."
+        return card("Preview", rows, heads=("", "95 % error", "ε"), note=f"{note} {end}".strip())
+
+
+def preview_of(plan: Plan, policy: Policy | None = None, rows: RowsAssumed | None = None) -> Preview:
     """The preview of a planned query; with the policy it was planned for, also the ε that would be useful."""
     statistic = statistic_of(plan.query)
+    plan, assumed = (rows or RowsAssumed()).set_in(plan)
     expected, several = statistic.expected(plan), statistic.groups(plan).size > 1
     remark = "for each group" if several else ""
     if expected.rows is not None:
@@ -108,7 +133,7 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
     known = statistic.prior_error(plan)
     useful = None
     if policy is not None and known is not None and expected.error >= known > 0.0:
-        useful = _epsilon_for(plan.query, known / 10, policy)
+        useful = _epsilon_for(plan.query, known / 10, policy, plan.assumed)
     return Preview(
         plan.query.name,
         text_of(plan),
@@ -118,26 +143,42 @@ def preview_of(plan: Plan, policy: Policy | None = None) -> Preview:
         price_of(plan),
         policy_error=known,
         useful_epsilon=useful,
-        ways=() if policy is None else ways_of(plan.query, policy, plan_at),
+        ways=() if policy is None else ways_of(plan.query, policy, _planner(plan.assumed)),
         coverage=plan.coverage,
         statistic=plan.query.statistic,
+        assumed=assumed if expected.rows is not None else "",
     )
 
 
-def _epsilon_for(query: QueryFields, error: float, policy: Policy) -> float | None:
+def _planner(assumed: int | None) -> Planner:
+    """Plans that take as many rows to be there."""
+    return lambda query, policy, offer: replace(plan_at(query, policy, offer), assumed=assumed)
+
+
+def _epsilon_for(query: QueryFields, error: float, policy: Policy, assumed: int | None) -> float | None:
     """The least ε of this query that keeps an error, if there is one."""
     left_out = ("epsilon", "delta")
     content = {f.name: getattr(query, f.name) for f in fields(query) if f.name not in left_out}
-    content = {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
     try:
-        (found,) = divided([QueryTemplate(content, error=error)], policy, delta=query.delta)
+        (found,) = divided([QueryTemplate(content, error=error)], policy, delta=query.delta, assumed=assumed)
     except InvalidQuery:
         return None
     return found.epsilon
 
 
-def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[str, Any]) -> list[Preview]:
+def preview(
+    queries: Sequence[Query],
+    *,
+    policy: Policy | str | Path | Mapping[str, Any],
+    rows: int | None = None,
+    known: KnownAnswers = (),
+) -> list[Preview]:
     """The accuracy and the price of each query under a policy. There need not be any data.
+
+    The errors of means, ratios and variances depend on how many rows there are. `rows` is how many are
+    assumed, in each group; else a count among the `known` answers, each with the policy it was released
+    under, that is about the same rows and groups; else what the policy makes public; else 1,000. Raises
+    `InvalidParameter` for a number that no table of this policy has, and answers about another data set.
 
     >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
     ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
@@ -145,4 +186,5 @@ def preview(queries: Sequence[Query], *, policy: Policy | str | Path | Mapping[s
     30.0
     """
     checked = load_policy(policy)
-    return [preview_of(plan_query(query, checked), checked) for query in queries]
+    said = RowsAssumed.of(checked, rows, known)
+    return Previews(preview_of(plan_query(query, checked), checked, said) for query in queries)

@@ -52,13 +52,14 @@ def divided(
     delta: float | None = None,
     objective: Objective = "shares by weight",
     rho: float | None = None,
+    assumed: int | None = None,
 ) -> list[Query]:
     """The templates as queries whose ε add up to no more than `epsilon`, or whose ρ to no more than `rho`.
     Touches neither data nor ledger.
 
     What has an `error` gets the least price that keeps it, the others share what is left. The budget may be
     left out where every template has an `error`. `delta` goes in equal parts to the queries with private
-    keys.
+    keys. `assumed` is how many rows a wanted error is taken for, where it depends on that.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -79,11 +80,13 @@ def divided(
     if epsilon is not None and rho is not None:
         raise InvalidQuery("`rho` of the budget must be left out beside `epsilon`: give one of them.")
     currency, budget = (EPSILON, epsilon) if rho is None else (RHO, rho)
+    if budget is None and any(_has_no_epsilon(template, policy) for template in templates):
+        currency = RHO
     if budget is not None:
         _check_budget(budget, currency.name)
     slacks = _slacks(templates, policy, delta)
     found = {
-        place: PriceSearch(template, policy, slacks[place], currency).least(budget)
+        place: PriceSearch(template, policy, slacks[place], currency, assumed).least(budget)
         for place, template in enumerate(templates)
         if template.error is not None
     }
@@ -95,6 +98,12 @@ def divided(
         template.at(delta=slacks[place], **currency.priced(found[place]))
         for place, template in enumerate(templates)
     ]
+
+
+def _has_no_epsilon(template: QueryTemplate, policy: Policy) -> bool:
+    """Whether it asks for Gaussian noise where no δ is named at which an ε could be said."""
+    room = policy.caps.has_room_for_gaussian and not policy.caps.delta
+    return room and template.content.get("noise") == "gaussian"
 
 
 def within_error(

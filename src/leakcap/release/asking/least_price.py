@@ -4,7 +4,7 @@ spent."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
@@ -32,6 +32,7 @@ class PriceSearch:
     policy: Policy
     delta: float | None
     currency: Currency
+    assumed: int | None = None
 
     def least(self, budget: float | None) -> float:
         """The least price at which 95 % of the answers stay within the error, to six digits, rounded up.
@@ -58,7 +59,7 @@ class PriceSearch:
         """Whether this price, in ticks, keeps the error. One that is too small to draw noise for does not."""
         try:
             query = self.template.at(delta=self.delta, **self.currency.priced(_as_float(ticks)))
-            plan = plan_query(query, self.policy)
+            plan = replace(plan_query(query, self.policy), assumed=self.assumed)
         except InvalidQuery:
             if checked:
                 raise

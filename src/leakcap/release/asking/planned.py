@@ -37,6 +37,10 @@ class PlannedRecord(Part):
     error_95: Unbounded
     rows: int | None
     remark: str = ""
+    assumed: Annotated[
+        str | None,
+        Field(description="which number of rows `error_95` is for, and whence, where it depends on that"),
+    ] = None
     covers: Covers | None = None
     about: Annotated[str | None, Field(description="what a reader has to know of `covers`, in words")] = None
     price: PriceRecord

@@ -7,6 +7,8 @@
     budget = { epsilon = 1.0, for = "least total error" }
     consistent = ["stays", "wards"]
     cover = "cut"
+    margins = { stays = "all", wards = [["ward"], []] }
+    pivots = { stays = { across = ["sex"] } }
     publication = { title = "Stays", period = "March 2024", version = "1.0", contact = "stats@example.org" }
 
     [[query]]
@@ -17,7 +19,10 @@
 Each query has its own `epsilon`, or `rho`, or an `error` that it must stay within; or the file has a
 `budget`, and each query a `weight` or an `error`. The answers of the queries that `consistent` names are made
 to add up; it may be a list of such lists. `cover` names a query of `rows_cut`, by whose answer the intervals
-of others are made to hold the table's figure.
+of others are made to hold the table's figure. `margins` names queries whose answers get margins after their
+cells: all, or those that keep the columns that are listed, of which `[]` is the total.
+`pivots` lays answers out with the keys of some columns `across` and `down`; columns that are not named go the
+other way.
 """
 
 from __future__ import annotations
@@ -26,11 +31,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidQuery
+from leakcap.ledger import Edition
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import read_checked
 from leakcap.release.asking.budget import divided, within_error
@@ -54,6 +60,13 @@ class _Budget(BaseModel):
     objective: Objective = Field(default="shares by weight", alias="for")
 
 
+class _Ways(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    across: list[str] = Field(default_factory=list)
+    down: list[str] = Field(default_factory=list)
+
+
 class _Contents(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -67,6 +80,8 @@ class _Contents(BaseModel):
     consistent: list[str] | list[list[str]] = Field(default_factory=list)
     annex: OwnerAnswers = OwnerAnswers()
     cover: str | None = None
+    margins: dict[str, Literal["all"] | list[list[str]]] = Field(default_factory=dict)
+    pivots: dict[str, _Ways] = Field(default_factory=dict)
     publication: Publication | None = None
     query: list[dict[str, Any]] = Field(min_length=1)
 
@@ -78,7 +93,9 @@ class QueryFile:
     `data` is a path, or the URL of a server; `tables` are those that the policy joins. `consistent` are the
     queries, by name, whose answers are made to add up: group by group. `annex` is what the owner says for
     `leakcap annex`, which no release reads.
-    `cover` is the query of `rows_cut` by which the intervals of others hold the table's figure.
+    `cover` is the query of `rows_cut` by which the intervals of others hold the table's figure. `margins` are
+    the queries that get margins, each with the columns that each of its margins keeps; None: all margins.
+    `pivots` are the queries whose answers are laid out, each with the columns that go `across` and `down`.
     """
 
     policy: Path
@@ -92,6 +109,13 @@ class QueryFile:
     publication: Publication | None = None
     annex: OwnerAnswers = field(default_factory=OwnerAnswers)
     cover: str | None = None
+    margins: Mapping[str, tuple[tuple[str, ...], ...] | None] = field(default_factory=dict)
+    pivots: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+
+    @property
+    def edition(self) -> Edition | None:
+        """What the answers are published as."""
+        return None if self.publication is None else self.publication.edition
 
 
 def load_queries(path: str | Path) -> QueryFile:
@@ -119,6 +143,8 @@ def load_queries(path: str | Path) -> QueryFile:
         publication=contents.publication,
         annex=contents.annex,
         cover=_cover(contents.cover, queries, path),
+        margins=_margins(contents, names, path),
+        pivots=_pivots(contents.pivots, names, path),
     )
 
 
@@ -135,6 +161,30 @@ def _alike(
     for group in groups:
         require(len(group) > 1, "consistent", ", ".join(group), "stand beside another query")
     return tuple(groups)
+
+
+def _margins(
+    contents: _Contents, names: Sequence[str], path: Path
+) -> dict[str, tuple[tuple[str, ...], ...] | None]:
+    """For each query that gets margins the columns that each of them keeps."""
+    agree = {name for group in _alike(contents.consistent, names, path) for name in group}
+    for name in contents.margins:
+        require(name in names, "margins", name, f"be the name of a query in `{path}`")
+        require(
+            name not in agree, "margins", name, "be left out: `consistent` has it, and would change its cells"
+        )
+        require(contents.cover is None, "margins", name, "be left out: `cover` would change its cells")
+    return {
+        name: None if kept == "all" else tuple(tuple(one) for one in kept)
+        for name, kept in contents.margins.items()
+    }
+
+
+def _pivots(given: Mapping[str, _Ways], names: Sequence[str], path: Path) -> dict[str, dict[str, list[str]]]:
+    """For each query that is laid out the columns that go each way."""
+    for name in given:
+        require(name in names, "pivots", name, f"be the name of a query in `{path}`")
+    return {name: ways.model_dump() for name, ways in given.items()}
 
 
 def _cover(given: str | None, queries: Sequence[Query], path: Path) -> str | None:

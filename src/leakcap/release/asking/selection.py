@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.asking.budget import within_error
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
-from leakcap.release.conditions.where import parse_where
+from leakcap.release.conditions.written import read_condition
 from leakcap.release.planning.queries import Query, query_from
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Selection:
 
     def where(self, condition: str) -> Selection:
         """Only rows of which this is true as well. Raises `InvalidQuery`."""
-        parse_where(condition, joined_policy(self.table.policy, self.joined))
+        read_condition(condition, joined_policy(self.table.policy, self.joined))
         return replace(self, conditions=(*self.conditions, condition))
 
     def by(self, *columns: str) -> Selection:
@@ -134,6 +136,10 @@ class Selection:
         """People who have more rows than are used, and how many of their rows are left out."""
         return self.ask("rows_cut", up_to=up_to)
 
+    def rows_per_person(self, quantiles: Sequence[float] | None = None, *, up_to: int) -> Question:
+        """Quantiles of how many rows a person has, who counts as having `up_to` at most."""
+        return self.ask("rows_per_person", quantiles=quantiles, up_to=up_to)
+
     def covariance(self, columns: Sequence[str]) -> Question:
         """The covariance of each pair of columns and the variance of each."""
         return self.ask("covariance", columns=columns)
@@ -148,7 +154,7 @@ class Selection:
 
     def formula_sum(self, formula: str, *, range: tuple[float, float]) -> Question:
         """The sum of a formula over the rows, its value in each clamped to the declared range."""
-        return self.ask("formula_sum", formula=formula, range=[float(end) for end in range])
+        return self.ask("formula_sum", formula=formula, range=range)
 
     def ratio(
         self, column: str | None = None, *, over: str | None = None, when: str | None = None
@@ -159,8 +165,6 @@ class Selection:
     def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
         """Any statistic by its name, with its own fields as a query file has them."""
         given = {name: _listed(value) for name, value in fields.items() if value is not None}
-        if "edges" in given:
-            given["edges"] = [float(edge) for edge in given["edges"]]
         default = statistic if column is None else f"{statistic} of {column}"
         return Question(self, {"name": default, "statistic": statistic, "column": column, **given})
 
@@ -173,7 +177,18 @@ class Selection:
 
 
 def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    """A list of what is no text; other numbers than Python's own, NumPy's say, are doubles in it.
+
+    What is not a list of the right things is left as it is: the query refuses it.
+
+    >>> _listed((Decimal("0.5"), 3, "a")), _listed("ab"), _listed(5)
+    ([0.5, 3, 'a'], 'ab', 5)
+    """
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        return value
+    return [
+        float(one) if isinstance(one, Real | Decimal) and not isinstance(one, int) else one for one in value
+    ]
 
 
 @dataclass(frozen=True)
@@ -190,6 +205,15 @@ class Question:
     def by(self, *columns: str) -> Question:
         """For each key of these columns too."""
         return replace(self, selection=self.selection.by(*columns))
+
+    def cut(self, edges: Mapping[str, Sequence[float]]) -> Question:
+        """Number columns of `by`, or of `columns`, in bins between these edges."""
+        cut = (
+            {name: _listed(own) for name, own in edges.items()}
+            if isinstance(edges, Mapping)
+            else _listed(edges)
+        )
+        return replace(self, fields={**self.fields, "cut": cut})
 
     def named(self, name: str) -> Question:
         """Under this name in answers, ledger and report."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
@@ -22,9 +22,9 @@ class Terms(TypedDict, total=False):
 
     `epsilon` is what is paid; in its place `rho`, of zero-concentrated privacy, or an `error` that 95 % of
     the answers shall stay within, whatever that takes. `noise` is laplace, gaussian or best. `delta` goes
-    with the price where keys are private; `where` is a condition, `by` a key column or several; `name` what
-    the answer is called; `fresh` asks for new noise where the ledger knows an answer;
-    `slot` is one of the policy's plan, which pays for it.
+    with the price where keys are private; `where` is a condition, `by` a key column or several; `cut` gives
+    number columns among those the edges of their bins; `name` is what the answer is called; `fresh` asks for
+    new noise where the ledger knows an answer; `slot` is one of the policy's plan, which pays for it.
     """
 
     epsilon: float | None
@@ -34,6 +34,7 @@ class Terms(TypedDict, total=False):
     delta: float | None
     where: str | None
     by: str | Sequence[str]
+    cut: Mapping[str, Sequence[float]] | None
     name: str | None
     fresh: bool
     slot: str | None
@@ -172,6 +173,12 @@ class Asking(Answering):
         """People who have more rows than are used, and how many of their rows are left out."""
         return self._ask(lambda rows: rows.rows_cut(up_to=up_to), **terms)
 
+    def rows_per_person(
+        self, quantiles: Sequence[float] | None = None, *, up_to: int, **terms: Unpack[Terms]
+    ) -> Release:
+        """Quantiles of how many rows a person has, 0.95 by default; who has more than `up_to` has so many."""
+        return self._ask(lambda rows: rows.rows_per_person(quantiles, up_to=up_to), **terms)
+
     def covariance(self, columns: Sequence[str], **terms: Unpack[Terms]) -> Release:
         """The covariance of each pair of columns and the variance of each, divided by the number of rows."""
         return self._ask(lambda rows: rows.covariance(columns), **terms)
@@ -211,6 +218,9 @@ class Asking(Answering):
             raise InvalidQuery(f"`{statistic}` does not take `{min(unknown)}`. {_TERMS}")
         if not any(terms.get(name) is not None for name in ("epsilon", "rho", "error")):
             raise InvalidQuery(f"`epsilon` of `{statistic}` is missing: what is offered for the answer.")
+        cut = terms.get("cut")
+        if cut:
+            question = question.cut(cut)
         name = terms.get("name")
         if name is not None:
             question = question.named(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Charge
+from leakcap.ledger import Charge, Edition
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.rehearsal import Rehearsed
 from leakcap.numeric.rounding import short_down
@@ -17,7 +17,7 @@ from leakcap.release.planning.plan import plan_query, text_of
 from leakcap.release.planning.price import price_of
 from leakcap.release.planning.queries import Query
 
-__all__ = ["MOST_MONTHS", "Year", "charge_of", "scaled", "year_of"]
+__all__ = ["MOST_MONTHS", "Year", "query_charge", "scaled", "year_of"]
 
 MOST_MONTHS = 120
 _PARTS = 1000
@@ -55,7 +55,8 @@ def year_of(
 ) -> Year:
     """What would become of these queries, asked once a month from `start` on, each time for new noise.
 
-    Without `start` from the present month on; no month before it can be asked any more. From policy and
+    Without `start` from the present month on; no month before it can be asked any more. Where the caps of
+    periods count by reference the months are those that answers are about, and may be past. From policy and
     ledger alone: no data is read, and nothing is recorded.
 
     >>> from leakcap.policy import load_policy
@@ -73,15 +74,24 @@ def year_of(
     require(whole and 1 <= months <= MOST_MONTHS, "months", "year_of", rule, months)
     present = book.present().date().replace(day=1)
     first = present if start is None else start.replace(day=1)
-    if first < present:
+    by_reference = policy.caps.each_period is not None and policy.caps.each_period.by == "reference"
+    if first < present and not by_reference:
         raise InvalidParameter(
             f"`start` must be the present month of the ledger, {present:%Y-%m}, or later. Got {first:%Y-%m}."
         )
     moments = [_month(first, number) for number in range(months)]
 
     def asked(share: int) -> list[Rehearsed]:
-        charges = [charge_of(query, policy, analyst) for query in scaled(queries, share)]
-        return book.rehearse([(moment, charges) for moment in moments])
+        wanted = [query_charge(query, policy, analyst) for query in scaled(queries, share)]
+        batches = [
+            (moment, [replace(one, edition=Edition(period=f"{moment:%Y-%m}")) for one in wanted])
+            for moment in moments
+        ]
+        told = book.rehearse(batches)
+        if not by_reference:
+            return told
+        # What is about a month of before is asked now, and is listed as that month's.
+        return [replace(one, moment=moment) for one, moment in zip(told, moments, strict=True)]
 
     previews, slots = tuple(_previews(queries, policy)), tuple(one.slot or "" for one in queries)
     found = tuple(asked(_PARTS))
@@ -119,8 +129,9 @@ def scaled(queries: Sequence[Query], share: int) -> list[Query]:
     ]
 
 
-def charge_of(query: Query, policy: Policy, analyst: str) -> Charge:
-    """What the query would be charged; without the details that a release keeps beside it."""
+def query_charge(query: Query, policy: Policy, analyst: str, period: str = "") -> Charge:
+    """What the query would be charged, asked for a reference period; without the details that a release
+    keeps beside it."""
     plan = plan_query(query, policy)
     return Charge(
         query.name,
@@ -130,4 +141,5 @@ def charge_of(query: Query, policy: Policy, analyst: str) -> Charge:
         asked=plan.asked,
         counts_by_cap=policy.caps_column is not None,
         slot=query.slot or "",
+        edition=Edition(period=period),
     )

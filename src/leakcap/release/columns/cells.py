@@ -27,7 +27,17 @@ from leakcap.release.numbers.answers import Labels, nested
 from leakcap.release.numbers.exact_integers import objects
 from leakcap.release.query import QueryFields
 
-__all__ = ["Axis", "Cells", "bins_axis", "edges_axis", "edges_of", "key_axis", "require_few"]
+__all__ = [
+    "Axis",
+    "Cells",
+    "bins_axis",
+    "edges_axis",
+    "edges_of",
+    "key_axis",
+    "require_few",
+    "split_axis",
+    "total_word",
+]
 
 MOST_CELLS = 10**6
 # More cells than any unit is in: in their place where it is not public which ones there are.
@@ -165,6 +175,31 @@ def require_few(size: int, query: QueryFields) -> None:
         )
 
 
+def split_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
+    """How a column splits the table: by the bins that the query cuts it into, else by its keys.
+
+    Raises `InvalidQuery` where it has no bounds, or no keys.
+    """
+    edges = dict(query.cut).get(column)
+    if edges is None:
+        return key_axis(column, policy, query)
+    known = policy.columns.get(column)
+    if known is None or known.bounds is None:
+        remedy = meant(column, policy.columns) if known is None else "Only numbers are cut."
+        raise InvalidQuery(
+            f"`cut` of query `{query.name}` names `{column}`, which is no column of the policy with "
+            f"`bounds`. {remedy}"
+        )
+    low, high = known.bounds
+    if edges[0] < low or edges[-1] > high:
+        raise InvalidQuery(
+            f"`cut` of query `{query.name}` must keep the edges of `{column}` within its bounds "
+            f"{[low, high]}."
+        )
+    require_few(len(edges) - 1, query)
+    return edges_axis(column, edges, known.fill)
+
+
 def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
     """The public keys of a column. Raises `InvalidQuery` where it has none."""
     known = policy.columns.get(column)
@@ -178,7 +213,7 @@ def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
     if known.keys is None:
         raise InvalidQuery(
             f"`by` of query `{query.name}` names `{column}`, which has no `keys` in the policy. "
-            + ("Ask by a column derived from it." if known.moments else "Ask for a histogram of it instead.")
+            + ("Ask by a column derived from it." if known.moments else "Give it edges, in `cut`.")
         )
     labels = dict(codes(column, policy))
     kind = "integer" if all(type(code) is int for code in labels) else known.kind
@@ -204,7 +239,10 @@ def bins_axis(query: QueryFields, policy: Policy, groups: int, name: str | None 
             f"{meant(column, policy.columns)}"
         )
     if known.bounds is None:
-        raise InvalidQuery(f"`{column}` has no `bounds` in the policy, which a {query.statistic} needs.")
+        raise InvalidQuery(
+            f"`{column}` has no `bounds` in the policy, which the {query.statistic} of query "
+            f"`{query.name}` needs."
+        )
     edges = edges_of(query, known.bounds)
     require_few(groups * (len(edges) - 1), query)
     return edges_axis(column, edges, known.fill)
@@ -233,6 +271,18 @@ def edges_of(query: QueryFields, bounds: tuple[float, float]) -> tuple[float, ..
     if any(a >= b for a, b in itertools.pairwise(edges)):
         raise InvalidQuery(f"`bins` of query `{query.name}` is too large for the bounds {[low, high]}.")
     return edges
+
+
+def total_word(axis: Axis) -> Key:
+    """What stands in a margin in place of a key that is summed over: a word that is no key of the column.
+
+    >>> total_word(Axis("ward", exp.Null(), {0: "north", 1: "total"}, "text"))
+    '(total)'
+    """
+    word = "total"
+    while word in axis.labels.values():
+        word = f"({word})"
+    return word
 
 
 def _label(edges: tuple[float, ...], index: int) -> str:

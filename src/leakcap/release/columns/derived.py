@@ -1,27 +1,79 @@
 """What a row is for a column of the policy, stored or derived, in the words of `columns/typed.py`.
 
-A derived column is an expression over stored ones. Most operations give a **code** in a key's place, an
-integer that every engine finds alike: `codes` says which key it stands for. What is missing is NULL, as is
-the period of a date outside its bounds; and what could make an engine stop, such as the year of a date that
-is infinite, is only computed within the bounds.
+A derived column is an expression over stored ones, or over computed numbers, which are columns of a reading
+below (`columns/computed.py`). Most operations give a **code** in a key's place, an integer that every engine
+finds alike: `codes` says which key it stands for. What is missing is NULL, as is the period of a date outside
+its bounds; and what could make an engine stop, such as the year of a date that is infinite, is only computed
+within the bounds.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 
+from pydantic import ConfigDict, Field
 from sqlglot import exp
 
+from leakcap.policy.arithmetic import days_of
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.derived import periods
 from leakcap.policy.document import Policy
-from leakcap.policy.resolving import days_of
-from leakcap.release.columns.typed import COMPARISONS, Bin, DatePart, cast, column, literal, stored_column
+from leakcap.release.columns.typed import (
+    COMPARISONS,
+    Bin,
+    DatePart,
+    cast,
+    column,
+    literal,
+    number_column,
+    stored_column,
+    utc_column,
+)
 
-__all__ = ["code_literal", "codes", "typed_column"]
+__all__ = [
+    "CaseColumn",
+    "NumberColumn",
+    "WrittenColumn",
+    "code_literal",
+    "codes",
+    "day_of_column",
+    "typed_column",
+]
 
 _NUMBERED = {"quarter": 4, "month": 12}
+
+
+class WrittenColumn(Column):
+    """A column that a query writes, as the `tree` that each row becomes; NULL where it is missing.
+
+    It is of no policy, and made without validation, in `conditions/`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    tree: exp.Expression = Field(exclude=True, repr=False)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(sorted({one.name for one in self.tree.find_all(exp.Column)}))
+
+
+class CaseColumn(WrittenColumn):
+    """CASE WHEN … THEN … END with keys: `tree` is the place among `keys` of that of the first condition that
+    is true.
+    """
+
+
+class NumberColumn(WrittenColumn):
+    """CASE WHEN … THEN … END with numbers: `tree` is a double within the `bounds`, or NULL."""
+
+    @cached_property
+    def calculated(self) -> bool:
+        """It stands in a reading of its own."""
+        return True
 
 
 def typed_column(name: str, policy: Policy) -> exp.Expression:
@@ -29,25 +81,62 @@ def typed_column(name: str, policy: Policy) -> exp.Expression:
     known = policy.columns[name]
     if known.stored:
         return stored_column(name, known)
-    sources = [stored_column(one, policy.columns[one]) for one in known.sources]
+    if known.calculated:
+        return number_column(name)
+    if isinstance(known, CaseColumn):
+        return known.tree.copy()
     first = policy.columns[known.sources[0]]
     if known.compare is not None:
+        # Clocks that are put back show an hour twice: instants are compared, not what clocks show.
+        sources = [
+            utc_column(one) if policy.columns[one].kind == "instant" else typed_column(one, policy)
+            for one in known.sources
+        ]
         return exp.Paren(this=COMPARISONS[known.compare](this=sources[0], expression=sources[1]))
     if known.cuts is not None:
         return _band(known, known.sources[0], first)
     if known.truncate is not None or known.part is not None:
-        return _of_date(known, _day(sources[0], first), *days_of(first))
-    value = sources[0]
-    if known.prefix is not None:
-        one, length = exp.Literal.number(1), exp.Literal.number(known.prefix)
-        value = exp.Substring(this=value, start=one, length=length)
-    return value if known.groups is None else _group(value, _members(known), first.kind)
+        return _of_date(known, day_of_column(known.sources[0], first), *days_of(first))
+    if known.groups is None:
+        return _prefix(known, policy)
+    return _group(known, policy)
 
 
-def _members(known: Column) -> list[tuple[str | int, ...]]:
-    """What each group stands for, in the order of the keys."""
-    groups = known.groups or {}
-    return [groups[str(key)] for key in known.keys or ()]
+def _prefix(known: Column, policy: Policy) -> exp.Expression:
+    """The value that a column is from, or as much of it as is asked for."""
+    value = typed_column(known.sources[0], policy)
+    if known.prefix is None:
+        return value
+    one, length = exp.Literal.number(1), exp.Literal.number(known.prefix)
+    return exp.Substring(this=value, start=one, length=length)
+
+
+def _group(known: Column, policy: Policy) -> exp.Expression:
+    """The number of the group, in the order of the keys. Groups of groups are groups of what these hold."""
+    base = known
+    members = [(known.groups or {})[str(key)] for key in known.keys or ()]
+    while (below := policy.columns[base.sources[0]]).groups is not None and base.prefix is None:
+        held = below.groups
+        members = [tuple(one for name in names for one in held[str(name)]) for names in members]
+        base = below
+    value, source = _prefix(base, policy), base.sources[0]
+    coded = base.prefix is None and not policy.columns[source].stored
+
+    def said(member: Key) -> exp.Expression:
+        return code_literal(member, source, policy) if coded else literal(member, _kind_of(member))
+
+    ifs = [
+        exp.If(
+            this=exp.In(this=value.copy(), expressions=[said(one) for one in names]),
+            true=exp.Literal.number(place),
+        )
+        for place, names in enumerate(members)
+    ]
+    return exp.Case(ifs=ifs)
+
+
+def _kind_of(member: Key) -> str:
+    return "text" if isinstance(member, str) else "integer"
 
 
 def codes(name: str, policy: Policy) -> Mapping[Key, Key]:
@@ -64,23 +153,29 @@ def codes(name: str, policy: Policy) -> Mapping[Key, Key]:
         named = periods(known.truncate, *days_of(policy.columns[known.sources[0]]))
         return {code: named[code] for code in named}
     keys = known.keys or ()
-    if known.cuts is not None or known.groups is not None:
+    if _placed(known):
         return dict(enumerate(keys))
     return {key: key for key in keys}
+
+
+def _placed(known: Column) -> bool:
+    """Whether its codes are the places of its keys."""
+    return known.cuts is not None or known.groups is not None or isinstance(known, CaseColumn)
 
 
 def code_literal(value: Key | float | datetime.date, name: str, policy: Policy) -> exp.Expression:
     """A constant as `typed_column` has it: of a key its code."""
     known = policy.columns[name]
-    if known.truncate is None and known.cuts is None and known.groups is None:
+    if known.truncate is None and not _placed(known):
         return literal(value, known.kind)
     (code,) = [code for code, key in codes(name, policy).items() if key == value]
     return literal(code, "integer")
 
 
-def _day(value: exp.Expression, source: Column) -> exp.Expression:
+def day_of_column(name: str, known: Column) -> exp.Expression:
     """A date, or the date of a moment."""
-    return value if source.dates is not None else cast(value, "DATE")
+    value = stored_column(name, known)
+    return value if known.dates is not None else cast(value, "DATE")
 
 
 def _band(known: Column, name: str, source: Column) -> exp.Expression:
@@ -90,7 +185,7 @@ def _band(known: Column, name: str, source: Column) -> exp.Expression:
         low, high = source.bounds
         numbers = [float(cut) for cut in cuts if not isinstance(cut, datetime.date)]
         return Bin(this=column(name), edges=(low, *numbers, high))
-    value = _day(stored_column(name, source), source)
+    value = day_of_column(name, source)
     ifs = [
         exp.If(
             this=exp.LT(this=value.copy(), expression=literal(cut, "date")),
@@ -116,21 +211,7 @@ def _number(known: Column, day: exp.Expression) -> exp.Expression:
     unit = known.truncate
     if unit is None:
         return part(known.part or "year")
-    if unit in ("year", "day"):
-        return part("year" if unit == "year" else "days")
-    if unit == "week":
-        days = exp.Paren(this=exp.Mod(this=part("days"), expression=exp.Literal.number(7)))
-        return exp.Sub(this=part("days"), expression=days)
+    if unit in ("year", "week", "day"):
+        return part("year" if unit == "year" else f"{unit}s")
     years = exp.Mul(this=part("year"), expression=exp.Literal.number(_NUMBERED[unit]))
     return exp.Add(this=years, expression=part(unit))
-
-
-def _group(value: exp.Expression, groups: Sequence[Sequence[Key]], kind: str) -> exp.Expression:
-    ifs = [
-        exp.If(
-            this=exp.In(this=value.copy(), expressions=[literal(one, kind) for one in members]),
-            true=exp.Literal.number(place),
-        )
-        for place, members in enumerate(groups)
-    ]
-    return exp.Case(ifs=ifs)

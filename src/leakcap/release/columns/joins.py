@@ -28,6 +28,7 @@ from leakcap.release.columns.typed import (
     ReadColumn,
     aliased,
     column,
+    decimal_column,
     identifier,
     joined_source,
     stored_column,
@@ -99,8 +100,12 @@ def _one_each(policy: Policy, table: JoinedTable, name: str) -> exp.Select:
     source = exp.Table(this=identifier(joined_source(name)))
     renamed = exp.Select(expressions=[aliased(column(a), b) for a, b in zip(raw, names, strict=True)])
     key = _theirs(policy, table, name)
-    order: list[exp.Expression] = [
-        stored_column(f"{name}.{one}", known) for one, known in table.stored.items()
+    # Decimals as such, as they are stored: as text "10" comes before "9".
+    order = [
+        stored_column(f"{name}.{one}", known)
+        if known.places is None
+        else decimal_column(f"{name}.{one}", known.places)
+        for one, known in table.stored.items()
     ]
     ordered = [exp.Ordered(this=one, nulls_first=False) for one in order]
     number = exp.Window(this=exp.RowNumber(), partition_by=[key.copy()], order=exp.Order(expressions=ordered))

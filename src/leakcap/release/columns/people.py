@@ -19,7 +19,16 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import ReadColumn, aliased, column, free_name, literal, source_table
 
-__all__ = ["TABLE", "Coverage", "Covers", "counted_people", "counted_words", "require_no_delta", "rows_kept"]
+__all__ = [
+    "TABLE",
+    "Coverage",
+    "Covers",
+    "counted_people",
+    "counted_words",
+    "groups_kept",
+    "require_no_delta",
+    "rows_kept",
+]
 
 Covers: TypeAlias = Literal["table", "rows kept"]
 """Whose figure an interval holds: that of all the rows asked about, or that of the rows kept."""
@@ -116,5 +125,15 @@ def rows_kept(policy: Policy, *, grouped: bool) -> Coverage:
     about = (
         f"About the rows kept, at most {rows:,} of each {policy.id_column}{within}: the 95 % are over the "
         "noise alone, and the figure of all rows may lie further off."
+    )
+    return Coverage("rows kept", about)
+
+
+def groups_kept(policy: Policy) -> Coverage:
+    """The coverage of an answer about people that counts each in so many groups as the policy uses."""
+    groups = policy.groups_per_unit
+    about = (
+        f"About at most {groups:,} group{'s' * (groups > 1)} of each {policy.id_column}, with all their rows "
+        "there: the 95 % are over the noise alone, and the figure of all groups may lie further off."
     )
     return Coverage("rows kept", about)

@@ -19,16 +19,20 @@ from typing import ClassVar
 from sqlglot import exp
 
 from leakcap.policy.declared import Column
+from leakcap.policy.zones import Offsets
 
 __all__ = [
     "COMPARISONS",
+    "PERSONS_ROWS",
     "SOURCE",
     "Bin",
+    "Calculated",
     "Constant",
     "DatePart",
     "ExactSum",
     "Hashed",
     "KeyFilter",
+    "OfUnit",
     "OneOf",
     "PopCount",
     "Quantize",
@@ -37,6 +41,7 @@ __all__ = [
     "cast",
     "column",
     "data_type",
+    "decimal_column",
     "free_name",
     "identifier",
     "joined_source",
@@ -44,6 +49,7 @@ __all__ = [
     "number_column",
     "source_table",
     "stored_column",
+    "utc_column",
 ]
 
 COMPARISONS: Mapping[str, type[exp.Expression]] = {
@@ -58,6 +64,9 @@ COMPARISONS: Mapping[str, type[exp.Expression]] = {
 
 # The name under which statements speak of the one table.
 SOURCE = "leakcap_source"
+
+# How many rows a person has, where people are counted by it.
+PERSONS_ROWS = "leakcap_rows"
 
 
 def joined_source(name: str) -> str:
@@ -75,36 +84,39 @@ _TYPES = {
 }
 # Integers that every engine reads from plain digits.
 _PLAIN = 2**62
+_EPOCH = datetime.datetime(1970, 1, 1)
 
 
 class ReadColumn(exp.Expression):
-    """A column of the table read as a number, double, text, integer, boolean, date, timestamp, instant or id.
+    """A column of the table read as a number, double, decimal, text, integer, boolean, date, timestamp,
+    instant or id.
 
-    NULL where it is missing (NaN included) or cannot be read so; a `double` is a number that may be NaN. An
+    NULL where it is missing (NaN included) or cannot be read so; a `double` is a number that may be NaN. A
+    `decimal` is rounded to so many `places`, halves away from zero: the double that is nearest to it. An
     `id` is told apart byte by byte. An `instant` is what a clock shows `zone` seconds ahead of UTC. A date or
     a timestamp may lie beyond the years 1 to 9999, or be infinite.
     """
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "zone": False}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True, "zone": False, "places": False}
 
 
 class DatePart(exp.Expression):
-    """The `part` of the date `this`, an integer: year, quarter, month, weekday (1, Monday, to 7), or `days`
-    since 1 January of the year 1. The date must lie in the years 1 to 9999.
+    """The `part` of the date `this`, an integer: year, quarter, month, weekday (1, Monday, to 7), or whole
+    `weeks` or `days` since 1 January of the year 1. The date must lie in the years 1 to 9999.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "part": True}
 
 
 class Quantize(exp.Expression):
-    """The column `this` as an integer: round(clamp(x, low, high)·2^exponent) − centre, halves to even.
+    """The column `this` as an integer: round(clamp(x, low, high)·scale) − centre, halves to even.
 
-    `least` and `most` are what the bounds become before `centre` is taken off; `missing` what a missing value
-    becomes, or None for NULL.
+    `scale` is a power of two or of ten. `least` and `most` are what the bounds become before `centre` is
+    taken off; `missing` what a missing value becomes, or None for NULL.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {
-        **dict.fromkeys(("this", "low", "high", "exponent", "least", "most"), True),
+        **dict.fromkeys(("this", "low", "high", "scale", "least", "most"), True),
         **dict.fromkeys(("centre", "missing"), False),
     }
 
@@ -119,9 +131,12 @@ class Bin(exp.Expression):
 
 
 class ExactSum(exp.Expression):
-    """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none."""
+    """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none.
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True}
+    `cells` says of how many cells it is one, where that is public.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True, "cells": False}
 
 
 class KeyFilter(exp.Expression):
@@ -146,10 +161,26 @@ class Hashed(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "purpose": True, "seed": True}
 
 
+class OfUnit(exp.Expression):
+    """A number that is one for all rows of a unit, of which `unit` is the column with the id.
+
+    `this` is so in any case. `hashed` follows from the id as it is written, and equal ids may be written in
+    two ways: 0.0 and -0.0, or text under a collation. It is taken where that cannot be.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "hashed": True, "unit": True}
+
+
 class Constant(exp.Expression):
     """The integer `this`, of size up to 2⁵³, as the type in which integers of rows are held."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Calculated(exp.Expression):
+    """The double `this`, no NaN, which is the column `name` of a reading for what stands above it."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "name": True}
 
 
 class PopCount(exp.Expression):
@@ -233,6 +264,29 @@ def number_column(name: str) -> exp.Expression:
     return ReadColumn(this=column(name), kind="number")
 
 
+def decimal_column(name: str, places: int) -> exp.Expression:
+    """The column as a decimal, by the double nearest to it; NULL where it is missing."""
+    return ReadColumn(this=column(name), kind="decimal", places=places)
+
+
 def stored_column(name: str, known: Column) -> exp.Expression:
     """A stored column as the policy's kind; NULL where it is missing or cannot be read so."""
-    return ReadColumn(this=column(name), kind=known.kind, zone=known.zone)
+    if known.offsets is None:
+        return ReadColumn(this=column(name), kind=known.kind, zone=known.ahead)
+    return _at_place(name, known.offsets)
+
+
+def _at_place(name: str, offsets: Offsets) -> exp.Expression:
+    """An instant as a clock shows it where it is so far ahead of UTC; the offset is found by halving."""
+    if len(offsets) == 1:
+        return ReadColumn(this=column(name), kind="instant", zone=offsets[0][1])
+    middle = len(offsets) // 2
+    change = _EPOCH + datetime.timedelta(seconds=offsets[middle][0])
+    before = exp.LT(this=utc_column(name), expression=literal(change, "timestamp"))
+    earlier = exp.If(this=before, true=_at_place(name, offsets[:middle]))
+    return exp.Case(ifs=[earlier], default=_at_place(name, offsets[middle:]))
+
+
+def utc_column(name: str) -> exp.Expression:
+    """A column of instants in UTC, in which they have the order that they have."""
+    return ReadColumn(this=column(name), kind="instant", zone=0)

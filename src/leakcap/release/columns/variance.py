@@ -33,8 +33,11 @@ _SCALE_LOG2 = 44
 Ends = tuple[int, int]
 
 
-def variance_grid(bounds: tuple[float, float], *, rows: int, epsilon: Fraction) -> Grid:
-    """The finest grid, of 2²⁴ to 2²⁵ steps at most, whose squares leave room for `rows` rows at this ε.
+def variance_grid(
+    bounds: tuple[float, float], *, rows: int, epsilon: Fraction, places: int | None = None
+) -> Grid:
+    """The finest grid, of 2²⁴ to 2²⁵ steps at most, whose squares leave room for `rows` rows at this ε; that
+    of decimals, where their `places` are given and it is no finer.
 
     With 2^k to 2^(k+1) steps, h < 2^k, and `rows` rows move the sum of squares by rows·2^(2k) at most.
 
@@ -45,7 +48,7 @@ def variance_grid(bounds: tuple[float, float], *, rows: int, epsilon: Fraction) 
     weight = max(1, math.ceil(rows / epsilon))
     steps = min(_STEPS_LOG2, (_SCALE_LOG2 - weight.bit_length()) // 2)
     scale = rows * (Fraction(bounds[1]) - Fraction(bounds[0])) / epsilon
-    return grid_for(bounds, scale=scale, steps_log2=max(steps, 1))
+    return grid_for(bounds, scale=scale, steps_log2=max(steps, 1), places=places)
 
 
 def square_reach(reach: Ends) -> tuple[int, Ends]:

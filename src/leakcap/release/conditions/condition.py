@@ -27,6 +27,7 @@ __all__ = [
     "Operator",
     "Parity",
     "Scalar",
+    "constant_text",
     "named",
     "renamed",
     "to_text",
@@ -157,10 +158,10 @@ def to_text(condition: Condition) -> str:
     if isinstance(condition, Missing):
         return f"{name} IS NULL"
     if isinstance(condition, Among):
-        return f"{name} IN ({', '.join(_show(value) for value in condition.values)})"
+        return f"{name} IN ({', '.join(constant_text(value) for value in condition.values)})"
     if isinstance(condition, Between):
-        return f"{name} BETWEEN {_show(condition.low)} AND {_show(condition.high)}"
-    return f"{name} {condition.operator} {_show(condition.value)}"
+        return f"{name} BETWEEN {constant_text(condition.low)} AND {constant_text(condition.high)}"
+    return f"{name} {condition.operator} {constant_text(condition.value)}"
 
 
 def renamed(condition: Condition, names: Mapping[str, str]) -> Condition:
@@ -204,7 +205,12 @@ def _is_plain(column: str) -> bool:
     return [node.sql() for node in tree.find_all(exp.Column)] == [column] * 6
 
 
-def _show(value: Scalar) -> str:
+def constant_text(value: Scalar) -> str:
+    """A constant as it stands in a query's text.
+
+    >>> constant_text("it's"), constant_text(True)
+    ("'it''s'", 'TRUE')
+    """
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime.datetime):

@@ -7,9 +7,7 @@ the owner declared the same one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Mapping
 
 import sqlglot
 from sqlglot.errors import SqlglotError
@@ -20,15 +18,12 @@ from leakcap.policy.document import Policy
 from leakcap.policy.resolving import resolved
 from leakcap.policy.validation import meant
 from leakcap.release.conditions.condition import named
-from leakcap.release.query import QueryFields
 
-__all__ = ["PARTS", "UNITS", "derived_name", "with_derived"]
+__all__ = ["PARTS", "UNITS", "derived_name", "period_column"]
 
 UNITS = ("year", "quarter", "month", "week", "day")
 PARTS = {"year": "year", "quarter": "quarter", "month": "month", "isodow": "weekday"}
 """What EXTRACT may ask for, and what the policy calls it."""
-
-Asked = TypeVar("Asked", bound=QueryFields)
 
 
 def derived_name(word: str, source: str, policy: Policy, *, part: bool) -> str:
@@ -75,36 +70,20 @@ def _column(asked: Mapping[str, str], policy: Policy) -> Column:
         raise InvalidQuery(f"{str(error).replace('columns.asked', source)}.") from None
 
 
-def with_derived(query: Asked, policy: Policy) -> tuple[Asked, Policy]:
-    """The query with canonical names of the derived columns that it writes, and the policy with these.
+def period_column(text: str, policy: Policy) -> tuple[str, Column] | None:
+    """The canonical name and the column of a text like these; None of any other text.
 
     Raises `InvalidQuery` for one that the policy does not allow.
     """
-    changed: dict[str, Any] = {}
-    added: dict[str, Column] = {}
-    for field in ("by", "columns"):
-        given: Sequence[str] | None = getattr(query, field)
-        if given and any("(" in name and name not in policy.columns for name in given):
-            changed[field] = tuple(_named(name, policy, added) for name in given)
-    if query.column and "(" in query.column and query.column not in policy.columns:
-        changed["column"] = _named(query.column, policy, added)
-    if not changed:
-        return query, policy
-    columns = {**policy.columns, **added}
-    return replace(query, **changed), policy.model_copy(update={"columns": columns})
-
-
-def _named(text: str, policy: Policy, added: dict[str, Column]) -> str:
-    """The canonical name of a text, whose column is added; the text itself where it is not of that form."""
-    found = None if text in policy.columns else _read(text)
+    found = _read(text)
     if found is None:
-        return text
+        return None
     word, source, part = found
     name = derived_name(word, source, policy, part=part)
-    if name not in policy.columns:
-        asked = {"from": source, **({"part": PARTS[word]} if part else {"truncate": word})}
-        added[name] = _column(asked, policy)
-    return name
+    if name in policy.columns:
+        return name, policy.columns[name]
+    asked = {"from": source, **({"part": PARTS[word]} if part else {"truncate": word})}
+    return name, _column(asked, policy)
 
 
 def _read(text: str) -> tuple[str, str, bool] | None:

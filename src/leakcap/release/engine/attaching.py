@@ -14,7 +14,7 @@ from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import csvlines
 from leakcap.release.engine.base import READING, Engine, redact_errors, redact_library_errors
-from leakcap.release.engine.duck import DuckDB, Origin, connect, quoted, session
+from leakcap.release.engine.duck import DuckDB, Origin, fresh_database, quoted, session
 from leakcap.release.engine.frames import Readable, is_frame, readable
 from leakcap.release.engine.locations import is_database, is_server, is_spark_url
 from leakcap.release.engine.spark import Spark, is_spark_frame, spark_table
@@ -22,6 +22,9 @@ from leakcap.release.engine.spark import Spark, is_spark_frame, spark_table
 __all__ = ["attach"]
 
 T = TypeVar("T")
+
+_LINES = {".csv": ",", ".tsv": "\t"}
+"""Files that are read line by line, and what stands between their values."""
 
 
 def _safely(action: Callable[[], T], message: str = READING) -> T:
@@ -69,8 +72,8 @@ def _attach_duckdb(
     others: Mapping[str, object],
     wanted: Mapping[str, Collection[str]] | None,
 ) -> DuckDB:
-    framed = not any(isinstance(one, str | Path) for one in (data, *others.values()))
-    connection = session() if framed else connect()
+    held = not any(_stays_in_a_file(one) for one in (data, *others.values()))
+    connection = session() if held else fresh_database()
     origins: dict[str, Origin] = {}
     database = Path(data).resolve() if isinstance(data, str | Path) and is_database(data) else None
     sources: list[tuple[str, object, object]] = [("", data, table)]
@@ -81,7 +84,12 @@ def _attach_duckdb(
         relation = joined_source(name) if name else SOURCE
         columns = None if wanted is None else wanted.get(name, ())
         origins[name] = _add(connection, relation, source, stored_table, columns)
-    return DuckDB(connection, origins=origins, locked=framed)
+    return DuckDB(connection, origins=origins, locked=held)
+
+
+def _stays_in_a_file(data: object) -> bool:
+    """Whether DuckDB itself opens it. The lines of a CSV file are handed over, as a data frame is."""
+    return isinstance(data, str | Path) and Path(data).suffix.lower() not in _LINES
 
 
 def _add(
@@ -147,8 +155,8 @@ def _add_file(connection: duckdb.DuckDBPyConnection, relation: str, path: Path, 
     if suffix in {".parquet", ".pq"}:
         _add_parquet(connection, relation, path)
         return Origin(path=path)
-    if suffix in {".csv", ".tsv"}:
-        _add_csv(connection, relation, path, "\t" if suffix == ".tsv" else ",")
+    if suffix in _LINES:
+        _add_csv(connection, relation, path, _LINES[suffix])
         return Origin()
     raise DataError(f"`data` must end in .parquet, .pq, .csv, .tsv, .duckdb, .ddb or .db. Got `{path.name}`.")
 
@@ -212,9 +220,9 @@ def _load_lines(
     connection: duckdb.DuckDBPyConnection, relation: str, path: Path, header: list[str], delimiter: str
 ) -> None:
     lines = f"{relation}_lines"
-    connection.execute(f"CREATE TABLE {lines} (line VARCHAR)")
+    connection.execute(f"CREATE TEMP TABLE {lines} (line VARCHAR)")
     for chunk in csvlines.chunks(path, delimiter):
         connection.register("leakcap_chunk", {"line": np.array(chunk, dtype=object)})
         connection.execute(f"INSERT INTO {lines} SELECT line FROM leakcap_chunk")
         connection.unregister("leakcap_chunk")
-    connection.execute(f"CREATE VIEW {relation} AS {csvlines.view(header, delimiter, lines)}")
+    connection.execute(f"CREATE TEMP VIEW {relation} AS {csvlines.view(header, delimiter, lines)}")

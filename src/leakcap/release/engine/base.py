@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import DataError
+from leakcap.uncollected import uncollected
 
 __all__ = [
     "READING",
@@ -24,7 +26,8 @@ __all__ = [
     "Columns",
     "Engine",
     "SqlStatement",
-    "plain",
+    "handed",
+    "plain_cells",
     "redact_errors",
     "redact_library_errors",
 ]
@@ -40,9 +43,9 @@ class SqlStatement:
     """A statement as one engine runs it.
 
     `text`, which `sure` writes, is right for every table; `quick`, where there is one, returns the same, or
-    NULL where it cannot be sure of a number. Without groups it can be sure of no table with more than `most`
-    rows. `width` is how many columns come back. `seed` is what the statement's one parameter stands for,
-    where it has one: 64 bits that choose among a person's rows.
+    NULL where it cannot be sure of a number. With more rows than `most` one cell has too many to be sure of,
+    if all rows are in cells. `width` is how many columns come back. `seed` is what the statement's one
+    parameter stands for, where it has one: 64 bits that choose among a person's rows.
     """
 
     sure: Callable[[], str] = field(repr=False)
@@ -74,7 +77,7 @@ class Columns:
         >>> Columns.of([(1, "a"), (2, None)], 2).rows()
         [(1, 'a'), (2, None)]
         """
-        columns = zip(*rows, strict=True) if rows else ([] for _ in range(width))
+        columns = (map(itemgetter(place), rows) for place in range(width))
         return cls(tuple(np.fromiter(one, dtype=object, count=len(rows)) for one in columns))
 
     @property
@@ -104,6 +107,31 @@ class Engine(Protocol):
     def run(self, statement: SqlStatement) -> Columns:
         """The result of an aggregate; raises `DataError` without the engine's words."""
         ...
+
+    def hand(self, statement: SqlStatement, take: Callable[[Columns], None]) -> None:
+        """The same some thousands of rows at a time, each to `take`, so that many need not be held at once.
+
+        `take` is called once at least. The order of the rows is the engine's own.
+        """
+        ...
+
+
+_PIECE = 2**15
+
+
+def handed(rows: Callable[[int], list[Cell]], width: int, take: Callable[[Columns], None]) -> None:
+    """Hand on what `rows`, asked for so many more at a time, returns until there are none.
+
+    >>> left = [(1, "a"), (2, "b")]
+    >>> handed(lambda _most: [left.pop()] if left else [], 2, lambda columns: print(columns.rows()))
+    [(2, 'b')]
+    [(1, 'a')]
+    """
+    with uncollected():
+        piece = rows(_PIECE)
+        take(Columns.of(piece, width))
+        while piece := rows(_PIECE) if piece else []:
+            take(Columns.of(piece, width))
 
 
 def redact_errors(action: Callable[[], T], kind: type[Exception], message: str = READING) -> T:
@@ -143,12 +171,12 @@ def redact_library_errors(action: Callable[[], T], libraries: tuple[str, ...], m
     return redact_errors(translated, ValueError, message)
 
 
-def plain(rows: list[Cell]) -> list[Cell]:
+def plain_cells(rows: list[Cell]) -> list[Cell]:
     """The rows with whole decimals as integers, and those that are no number as their words.
 
     Python's NaN differs from itself: as an id it would be as many people as rows.
 
-    >>> plain([(Decimal("3"), "a")])
+    >>> plain_cells([(Decimal("3"), "a")])
     [(3, 'a')]
     """
     return [tuple(_whole(value) for value in row) for row in rows]

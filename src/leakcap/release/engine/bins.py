@@ -4,6 +4,10 @@ floor((x − low)·s) never falls as x rises: differences, products with a posit
 keep their order. So two doubles at every edge, it and the one below, say whether it is the bin of all others
 too. Where it is one too many just below an edge, which roundings make it, a comparison with that edge,
 low + width·(index/bins), takes the one back.
+
+Between powers of two the bin of a double is its exponent, which its bits tell without rounding: read as an
+integer and shifted by 52. Below zero a bin includes the larger power: there it is the exponent of the bits
+less one.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Even", "even"]
+__all__ = ["Even", "Powers", "even", "powers_of_two"]
 
+_BIAS = 1023  # of a double's exponent
 _ROUNDED = Fraction(1, 2**52)
 _WITHIN = 1.0 - 2.0**-40
 _COARSEST = -20
@@ -93,3 +98,62 @@ def _covers(edges: tuple[float, ...], middle: Fraction, half: Fraction) -> bool:
     most, least = half * (1 + _ROUNDED), half * (1 - _ROUNDED)
     taken = edges[0] <= middle - most and middle + most < edges[-1]
     return taken and middle - least < edges[1] and edges[-2] <= middle + least
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Bins between −2^last … −2^first, 0, 2^first … 2^last.
+
+    With the double's bits as an integer, those of its size for x below zero, the bin is
+
+        above + (bits >> 52)        where `least` ≤ x ≤ `most`,
+        below − ((bits − 1) >> 52)  where `least` ≤ −x ≤ `most`.
+
+    `zero` is the bin that begins at 0.
+    """
+
+    first: int
+    last: int
+
+    @property
+    def zero(self) -> int:
+        """So many bins are below 0."""
+        return self.last - self.first + 1
+
+    @property
+    def least(self) -> float:
+        """The smallest power."""
+        return 2.0**self.first
+
+    @property
+    def most(self) -> float:
+        """The double below the largest power."""
+        return math.nextafter(2.0**self.last, 0.0)
+
+    @property
+    def above(self) -> int:
+        """What is added to the exponent's bits."""
+        return self.zero + 1 - self.first - _BIAS
+
+    @property
+    def below(self) -> int:
+        """What they are taken from."""
+        return self.last - 1 + _BIAS
+
+
+@lru_cache(maxsize=16)
+def powers_of_two(edges: tuple[float, ...]) -> Powers | None:
+    """The powers of two that these edges are; None where they are not.
+
+    >>> powers_of_two((-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0))
+    Powers(first=-1, last=1)
+    >>> powers_of_two((0.0, 1.0, 2.0)) is None
+    True
+    """
+    half = len(edges) // 2
+    above = edges[half + 1 :]
+    if len(edges) % 2 == 0 or not above or not 2.0**-1022 <= above[0] <= above[-1] < math.inf:
+        return None
+    found = Powers(math.frexp(above[0])[1] - 1, math.frexp(above[-1])[1] - 1)
+    sizes = tuple(2.0**power for power in range(found.first, found.last + 1))
+    return found if edges == (*(-size for size in reversed(sizes)), 0.0, *sizes) else None

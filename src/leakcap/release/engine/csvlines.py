@@ -34,7 +34,10 @@ def header(path: Path, delimiter: str) -> list[str]:
         names = []
     lowered = [name.lower() for name in names]
     if not names or "" in names or len(set(lowered)) < len(lowered):
-        raise DataError(f"`{path}` must start with a line of column names, each there once.")
+        raise DataError(
+            f"`{path}` must start with a line of column names, each there once. `leakcap check` tells the "
+            "owner what is wrong with it."
+        )
     return names
 
 

@@ -46,10 +46,12 @@ class DoubleSums(Lowering):
 def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> SqlStatement:
     """The statement in both ways, where there is something to add up and doubles may do."""
     seed = seed_in(tree)
-    found = [quick.limit(node) for node in tree.find_all(ExactSum)]
-    limits = [limit for limit in found if limit is not None]
-    text = quick.text(tree.copy()) if found and all(limits) else None
-    most = min(limits) if limits and tree.args.get("group") is None else None
+    sums = list(tree.find_all(ExactSum))
+    limited = [(limit, node) for node in sums if (limit := quick.limit(node)) is not None]
+    text = quick.text(tree.copy()) if sums and all(limit for limit, _ in limited) else None
+    alone = 1 if tree.args.get("group") is None else None
+    rooms = [limit * cells for limit, node in limited if (cells := node.args.get("cells") or alone)]
+    most = min(rooms) if rooms else None
     return SqlStatement(partial(sure.text, tree), len(tree.expressions), text, most, seed)
 
 

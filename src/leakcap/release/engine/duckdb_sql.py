@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for it
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Bin, ExactSum, column, data_type
+from leakcap.release.columns.decimals import decimal_grid
+from leakcap.release.columns.typed import Bin, ExactSum, OfUnit, column, data_type
 from leakcap.release.engine import moments, objects
-from leakcap.release.engine.bins import Even, even
+from leakcap.release.engine.bins import Even, Powers, even, powers_of_two
 from leakcap.release.engine.doubles import ROUNDED, DoubleSums
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, in_rows, signed
+from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, in_rows, null, signed_double
 
 __all__ = ["Doubles", "Integers"]
 
@@ -43,11 +44,16 @@ class Integers(Lowering):
         """The column as `kind`; a pandas one cell by cell."""
         if name not in self._objects or kind in ("number", "double", "date", "timestamp", "instant"):
             return super().read(name, kind, zone)
-        return objects.read(name, self._objects[name], "text" if kind == "id" else kind)
+        return objects.read_as(name, self._objects[name], "text" if kind == "id" else kind)
 
     def may_be_nan(self, name: str) -> bool:
         """Text and columns of unknown type can say NaN too."""
-        return self.type_of(name) in FLOATS or not self._is_number(name)
+        return super().may_be_nan(name) or not self._is_number(name)
+
+    def add_double(self, name: str) -> None:
+        """No cell of a pandas table."""
+        super().add_double(name)
+        self._objects.pop(name, None)
 
     def _is_number(self, name: str) -> bool:
         return self.type_of(name) in _NUMBERS | FLOATS
@@ -56,10 +62,26 @@ class Integers(Lowering):
         """The column itself, a cast that cannot fail, or TRY_CAST."""
         type_ = self.type_of(name)
         if name in self._objects:
-            return objects.read(name, self._objects[name], "number")
+            return objects.read_as(name, self._objects[name], "number")
         if type_ == "DOUBLE":
             return column(name)
         return cast(column(name), "DOUBLE") if type_ in _NUMBERS else _tried(name, "DOUBLE")
+
+    def decimal(self, name: str, places: int) -> exp.Expression:
+        """Of text the decimal that it is, rounded once; what has too many digits for one as a double."""
+        if name in self._objects:
+            value = objects.read_as(name, self._objects[name], "decimal", places)
+        elif self._is_number(name):
+            return super().decimal(name, places)
+        else:
+            value = objects.read_as(name, "VARCHAR", "decimal", places)
+        missing = exp.If(this=self.is_nan(value.copy()), true=null())
+        return decimal_grid(exp.Case(ifs=[missing], default=value), places)
+
+    def rounded_decimal(self, name: str, places: int) -> exp.Expression:
+        """ROUND, where there is something to round."""
+        rounded = exp.Anonymous(this="ROUND", expressions=[column(name), exp.Literal.number(places)])
+        return cast(rounded, "DOUBLE")
 
     def integer(self, name: str) -> exp.Expression:
         """The column itself where every value fits, or TRY_CAST."""
@@ -85,7 +107,7 @@ class Integers(Lowering):
     def _text(self, name: str) -> exp.Expression | None:
         """The column's text where its type knows of no dates; None where it does."""
         if name in self._objects:
-            return objects.read(name, self._objects[name], "text")
+            return objects.read_as(name, self._objects[name], "text")
         known = self.type_of(name).partition(" ")[0].partition("_")[0] in ("DATE", "TIMESTAMP")
         return None if known else _tried(name, "VARCHAR")
 
@@ -111,14 +133,26 @@ class Integers(Lowering):
         as_text = self._objects or self.type_of(name) == "ENUM"
         return self.words(name) if as_text else column(name)
 
+    def of_unit(self, node: OfUnit) -> exp.Expression:
+        """Equal whole numbers and equal texts are written in one way (a table with a collation is refused
+        when it is opened), and DuckDB itself finds a unit's rows by this very hash.
+        """
+        one_way = self.type_of(str(node.args["unit"])) in INTEGERS | {"VARCHAR"}
+        hashed: exp.Expression = node.args["hashed"]
+        return hashed if one_way else super().of_unit(node)
+
     def number(self, value: float) -> exp.Expression:
         """With an exponent, which makes it a double without a cast to be read, bound and folded."""
         digits = repr(abs(float(value)))
-        return signed(value, digits if "e" in digits else f"{digits}e0")
+        return signed_double(value, digits if "e" in digits else f"{digits}e0")
 
     def bin(self, node: Bin) -> exp.Expression:
-        """By arithmetic, where the edges are even; NaN lies beyond them all."""
-        found, name = even(tuple(node.args["edges"])), node.this.name
+        """By arithmetic, where the edges are even or powers of two; NaN lies beyond them all."""
+        edges, name = tuple(node.args["edges"]), node.this.name
+        by_power = powers_of_two(edges)
+        if by_power is not None:
+            return self._exponent(by_power, node)
+        found = even(edges)
         if found is None:
             return super().bin(node)
         value, missing = self.double(name), self._missing_bin(node)
@@ -135,6 +169,37 @@ class Integers(Lowering):
             default=exp.Literal.number(0),
         )
         return exp.Case(ifs=[exp.If(this=beyond, true=ends)], default=self._counted(found, value))
+
+    def _exponent(self, found: Powers, node: Bin) -> exp.Expression:
+        """The bin between powers of two, by the bits of the double."""
+        value, number = self.double(node.this.name), exp.Literal.number
+        large = exp.GT(this=value.copy(), expression=self.number(found.most))
+        low = exp.LT(this=value.copy(), expression=self.number(-found.most))
+        minus = exp.LT(this=value.copy(), expression=self.number(0.0))
+        ends = exp.Case(
+            ifs=[
+                exp.If(this=self._lacking(value, node.this.name), true=self._missing_bin(node)),
+                exp.If(this=large, true=number(2 * found.zero - 1)),
+                exp.If(this=low, true=number(0)),
+                exp.If(this=minus, true=number(found.zero - 1)),
+            ],
+            default=number(found.zero),
+        )
+
+        def shifted(bits: exp.Expression) -> exp.Expression:
+            return exp.Paren(this=exp.BitwiseRightShift(this=bits, expression=number(52)))
+
+        size = _bits(exp.Abs(this=value.copy()))
+        less = exp.Paren(this=exp.Sub(this=size, expression=number(1)))
+        above = exp.Add(this=shifted(_bits(value.copy())), expression=cast(number(found.above), "BIGINT"))
+        below = exp.Sub(this=cast(number(found.below), "BIGINT"), expression=shifted(less))
+        least, most = self.number(found.least), self.number(found.most)
+        positive = exp.Between(this=value.copy(), low=least, high=most)
+        negative = exp.Between(
+            this=value.copy(), low=self.number(-found.most), high=self.number(-found.least)
+        )
+        ifs = [exp.If(this=positive, true=above), exp.If(this=negative, true=below)]
+        return exp.Case(ifs=ifs, default=ends)
 
     def _counted(self, found: Even, value: exp.Expression) -> exp.Expression:
         """The index of the bin of a value between the edges."""
@@ -209,6 +274,11 @@ def _less(lowering: Lowering, value: exp.Expression, centre: int) -> exp.Express
     """
     raised = exp.Paren(this=exp.Add(this=value, expression=lowering.number(_MAGIC)))
     return exp.Paren(this=exp.Sub(this=raised, expression=lowering.number(_MAGIC + centre)))
+
+
+def _bits(value: exp.Expression) -> exp.Expression:
+    """The 64 bits of a double as an integer."""
+    return cast(cast(value, "BIT"), "BIGINT")
 
 
 def _tried(name: str, type_: str) -> exp.TryCast:

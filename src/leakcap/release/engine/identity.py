@@ -12,10 +12,15 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["Identity", "together"]
+from leakcap.plain import plain
+from leakcap.release.engine.locations import is_server
+
+__all__ = ["Identity", "called_together", "together"]
+
+_LONGEST = 200
 
 
 class Identity:
@@ -29,9 +34,20 @@ class Identity:
     def __init__(self, data: object, *, table: str | None = None, version: str | None = None) -> None:
         self._path = Path(data) if isinstance(data, str | Path) and version is None else None
         self._table = table
+        self._called = _called(data, table, version)
         self._attached = self._file_state() if version is None else _digest("version", version, table)
         # Data frames, servers: this object is all that is known to stay the same.
         self._name = self._attached or secrets.token_hex(32)
+
+    @property
+    def called(self) -> str:
+        """What the owner calls it: the name of a file without its folder, that of a stored table, the version
+        that was given. Empty for a data frame. No address, and no folder of the machine, is in it.
+
+        >>> Identity("/home/ada/stays.csv").called, Identity("postgresql://ada:pw@db/x", table="stays").called
+        ('stays.csv', 'table stays')
+        """
+        return self._called
 
     @property
     def of_object(self) -> bool:
@@ -58,6 +74,17 @@ class Identity:
         return _digest("file", state.st_ino, state.st_mtime_ns, self._table)
 
 
+def called_together(named: Mapping[str, str]) -> str:
+    """What several tables are called, the data first (under no name), in one line of bounded length.
+
+    >>> called_together({"": "stays.csv", "wards": "wards.csv", "codes": "codes"})
+    'stays.csv, wards: wards.csv, codes'
+    """
+    told = (text if name in ("", text) else f"{name}: {text}" for name, text in named.items() if text)
+    line = plain(", ".join(told), keep="")
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
 def together(states: Sequence[str]) -> str:
     """The name of the state of several tables, which changes with each of theirs; one keeps its own.
 
@@ -65,6 +92,13 @@ def together(states: Sequence[str]) -> str:
     ('a', False)
     """
     return states[0] if len(states) == 1 else _digest("together", *states)
+
+
+def _called(data: object, table: str | None, version: str | None) -> str:
+    named = "" if table is None else f"table {table}"
+    file = isinstance(data, Path) or (isinstance(data, str) and not is_server(data))
+    told = (Path(str(data)).name if file else "", named, "" if version is None else f"version {version}")
+    return ", ".join(text for text in told if text)
 
 
 def _digest(*parts: str | int | None) -> str:

@@ -14,13 +14,16 @@ from typing import Any, ClassVar
 from sqlglot import exp
 
 from leakcap.policy.declared import Key
+from leakcap.release.columns.decimals import decimal_grid
 from leakcap.release.columns.typed import (
     Bin,
+    Calculated,
     Constant,
     DatePart,
     ExactSum,
     Hashed,
     KeyFilter,
+    OfUnit,
     OneOf,
     PopCount,
     Quantize,
@@ -31,7 +34,7 @@ from leakcap.release.columns.typed import (
 )
 from leakcap.release.engine.within import ball
 
-__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "in_rows", "null", "seed_in", "signed"]
+__all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "in_rows", "null", "seed_in", "signed_double"]
 
 INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 """Types whose values all fit into 64 signed bits."""
@@ -44,7 +47,8 @@ _MANY = 1_000
 _BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
 _WRITTEN = {"text": "TEXT", "integer": "BIGINT"}
 _OWN = (
-    ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, PopCount, Constant, OneOf, KeyFilter, exp.Table,
+    ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, OfUnit, PopCount, Constant, OneOf, KeyFilter,
+    Calculated, exp.Table,
 )  # fmt: skip
 
 
@@ -56,6 +60,7 @@ class Lowering(ABC):
     def __init__(self, types: Mapping[str, str], sources: Mapping[str, exp.Expression] | None = None) -> None:
         self._types = {name: type_.partition("(")[0].strip() for name, type_ in types.items()}
         self._sources = dict(sources or {})
+        self._finite = set[str]()
 
     def text(self, tree: exp.Expression) -> str:
         """The statement in the engine's dialect. The tree is used up."""
@@ -63,6 +68,13 @@ class Lowering(ABC):
 
     def lower(self, tree: exp.Expression) -> exp.Expression:
         """The tree with all of our own words replaced, the innermost first."""
+        for read in list(tree.find_all(ReadColumn)):
+            if read.args["kind"] == "decimal":
+                said = self.decimal(read.this.name, int(read.args["places"]))
+                tree = said if read is tree else tree
+                read.replace(said)
+        for computed in tree.find_all(Calculated):
+            self.add_double(str(computed.args["name"]))
         for node in reversed(list(tree.find_all(*_OWN))):
             said = self._say(node)
             if said is node:
@@ -88,6 +100,11 @@ class Lowering(ABC):
             return self.one_of(node.this, node.args["keys"], node.args["kind"])
         if isinstance(node, KeyFilter):
             return self.kept(node.this)
+        if isinstance(node, OfUnit):
+            return self.of_unit(node)
+        if isinstance(node, Calculated):
+            found: exp.Expression = node.this
+            return found
         if isinstance(node, ReadColumn):
             return self.read(node.this.name, str(node.args["kind"]), node.args.get("zone"))
         if isinstance(node, DatePart):
@@ -97,6 +114,11 @@ class Lowering(ABC):
             return self.hashed(node.this, [purpose, *node.expressions])
         source = self._sources.get(node.name)
         return node if source is None else source.copy()
+
+    def add_double(self, name: str) -> None:
+        """From here on this column is a double that is finite or NULL, whatever the table has by its name."""
+        self._types[name] = "DOUBLE"
+        self._finite.add(name)
 
     def type_of(self, name: str) -> str:
         """The first word of the column's type, as DuckDB would call it; empty where it is not known."""
@@ -148,7 +170,7 @@ class Lowering(ABC):
             default=self.constant(given["least"] - centre),
         )
         reach = max(abs(given["least"]), abs(given["most"]))
-        within = self.placed(self.scaled(value, given["exponent"]), centre, reach)
+        within = self.placed(self.scaled(value, given["scale"]), centre, reach)
         return exp.Case(ifs=[exp.If(this=beyond, true=ends)], default=within)
 
     def bin(self, node: Bin) -> exp.Expression:
@@ -170,7 +192,7 @@ class Lowering(ABC):
     def _beyond(self, value: exp.Expression, given: Mapping[str, Any]) -> exp.Expression:
         """Whether a number lies beyond the bounds, or is NaN."""
         bounds, ends = (given["low"], given["high"]), (given["least"], given["most"])
-        found = ball(bounds, given["exponent"], ends)
+        found = ball(bounds, given["scale"], ends)
         if found is None:
             low, high = map(self.number, bounds)
             return exp.Not(this=exp.Between(this=value.copy(), low=low, high=high))
@@ -178,11 +200,13 @@ class Lowering(ABC):
         off = value.copy() if found[0] == 0.0 else exp.Sub(this=value.copy(), expression=middle)
         return exp.GT(this=exp.Abs(this=off), expression=half)
 
-    def scaled(self, value: exp.Expression, exponent: int) -> exp.Expression:
-        """value·2^exponent for a value within the bounds: exact, or far below one half where it is not."""
-        if exponent == 0:
+    def scaled(self, value: exp.Expression, scale: float) -> exp.Expression:
+        """value·scale for a value within the bounds: exact, or far below one half where it is not; of a
+        decimal within a quarter of its step.
+        """
+        if scale == 1.0:
             return value.copy()
-        return exp.Mul(this=value.copy(), expression=self.number(2.0**exponent))
+        return exp.Mul(this=value.copy(), expression=self.number(scale))
 
     def placed(self, value: exp.Expression, centre: int, reach: int) -> exp.Expression:
         """The integer nearest to a double, less `centre`; neither is beyond ±`reach`."""
@@ -205,11 +229,26 @@ class Lowering(ABC):
 
     def may_be_nan(self, name: str) -> bool:
         """Whether `double(name)` can be NaN."""
-        return self.type_of(name) in FLOATS
+        return self.type_of(name) in FLOATS and name not in self._finite
 
     @abstractmethod
     def double(self, name: str) -> exp.Expression:
         """The column as a double; NULL where it is missing, NaN where it is no number."""
+
+    def decimal(self, name: str, places: int) -> exp.Expression:
+        """The column as a decimal with so many places, by the double nearest to it.
+
+        Decimals are rounded as such. A double is: what is off a half by less than it is rounded itself counts
+        as one, on every engine.
+        """
+        if self.type_of(name) == "DECIMAL":
+            return self.rounded_decimal(name, places)
+        value = self._number(name)
+        return decimal_grid(value, places) if self.type_of(name) not in INTEGERS | {"BOOLEAN"} else value
+
+    @abstractmethod
+    def rounded_decimal(self, name: str, places: int) -> exp.Expression:
+        """A column of the engine's own decimals, rounded to so many places, halves away from zero."""
 
     @abstractmethod
     def integer(self, name: str) -> exp.Expression:
@@ -243,7 +282,14 @@ class Lowering(ABC):
         if part == "days":
             first = cast(exp.Literal.string("0001-01-01"), "DATE")
             return exp.Paren(this=exp.Sub(this=day, expression=first))
+        if part == "weeks":
+            return exp.IntDiv(this=self.part(day, "days"), expression=exp.Literal.number(7))
         return exp.Extract(this=exp.Var(this="ISODOW" if part == "weekday" else part.upper()), expression=day)
+
+    def of_unit(self, node: OfUnit) -> exp.Expression:
+        """A number that all rows of a unit share. What is not taken is not computed by an engine."""
+        shared: exp.Expression = node.this
+        return shared
 
     def identity(self, name: str) -> exp.Expression:
         """The column as an id, two of which are equal only where they are the same value."""
@@ -301,7 +347,7 @@ def _search(value: exp.Expression, edges: Sequence[exp.Expression], first: int, 
     return exp.Case(ifs=[exp.If(this=below, true=left)], default=right)
 
 
-def signed(value: float, digits: str) -> exp.Expression:
+def signed_double(value: float, digits: str) -> exp.Expression:
     """A constant double with these digits for its size."""
     double = exp.Literal.number(digits)
     return exp.Neg(this=double) if math.copysign(1.0, value) < 0 else double

@@ -6,6 +6,8 @@ second; all else is missing. DuckDB by itself also reads 2024-3-1, infinity, (BC
 
 from __future__ import annotations
 
+from functools import cache
+
 import sqlglot
 from sqlglot import exp
 
@@ -47,8 +49,15 @@ def instant(value: exp.Expression, zone: int) -> exp.Expression:
 
 def _said(words: str, value: exp.Expression) -> exp.Expression:
     """The expression of DuckDB's with the value in place of x."""
-    tree = sqlglot.parse_one(words, dialect="duckdb")
-    assert isinstance(tree, exp.Expression)
+    tree = _template(words).copy()
     for place in list(tree.find_all(exp.Column)):
         place.replace(value.copy())
+    return tree
+
+
+@cache
+def _template(words: str) -> exp.Expression:
+    """What the words parse to: few are said, and each many times, in every statement about a moment."""
+    tree = sqlglot.parse_one(words, dialect="duckdb")
+    assert isinstance(tree, exp.Expression)
     return tree

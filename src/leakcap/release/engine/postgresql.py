@@ -9,8 +9,10 @@ keeps the name from coming to mean something else until the statement is done.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from sqlalchemy import create_engine
@@ -21,7 +23,15 @@ from sqlglot import exp
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, plain, redact_library_errors
+from leakcap.release.engine.base import (
+    READING,
+    Cell,
+    Columns,
+    SqlStatement,
+    handed,
+    plain_cells,
+    redact_library_errors,
+)
 from leakcap.release.engine.encodings import read_plainly, require_sendable
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
@@ -45,13 +55,15 @@ _TYPES = {
 }
 # Each statement sees what was committed before it: the second look at the table, after the lock, needs that,
 # and the aggregate is one statement, so that it sees one state of the table.
-_SETTINGS = (
-    "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
-    "SET row_security = off",
-    "SET search_path = pg_catalog",
-    "SET datestyle = 'ISO'",
-    "SET standard_conforming_strings = on",
-    "SET client_min_messages = error",
+_SETTINGS = "; ".join(
+    (
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
+        "SET row_security = off",
+        "SET search_path = pg_catalog",
+        "SET datestyle = 'ISO'",
+        "SET standard_conforming_strings = on",
+        "SET client_min_messages = error",
+    )
 )
 _FIND = """
 SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.relrowsecurity, EXISTS (
@@ -68,6 +80,7 @@ SELECT a.attname, CASE WHEN a.attgenerated::text = 'v' THEN 'computed'
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
+_REPLACED = "The table was replaced or altered since it was opened. Open it anew."
 _ARITHMETIC = """
 SELECT x::bigint, abs(x - 'NaN'::float8) > 2
 FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), (-1.5)) AS given (x)
@@ -151,19 +164,48 @@ class PostgreSQL:
         """The result of an aggregate, with integers for numerics."""
         return Columns.of(self.aggregate(statement.text, statement.seed), statement.width)
 
+    def hand(self, statement: SqlStatement, take: Callable[[Columns], None]) -> None:
+        """Some rows at a time, as the server sends them: the driver keeps none."""
+        values = None if statement.seed is None else (statement.seed,)
+        with ExitStack() as opened:
+            cursor = _safely(lambda: opened.enter_context(self._cursor()), READING)
+            if cursor is None or not self._codec:
+                raise DataError(_REPLACED)
+            found = cursor.stream(statement.text.encode(self._codec), values)
+            opened.push(partial(_closed, found))
+
+            def rows(most: int) -> list[Cell]:
+                return plain_cells(_safely(lambda: [tuple(row) for row in islice(found, most)], READING))
+
+            handed(rows, statement.width, take)
+
     def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run a statement; raises `DataError` without PostgreSQL's words."""
-        return plain(self._fetch(statement, None if seed is None else (seed,)))
+        rows = self._fetch(statement, None if seed is None else (seed,))
+        if not self._codec:  # no statement was sent
+            raise DataError(_REPLACED)
+        return plain_cells(rows)
 
     def _fetch(
         self, statement: str, values: tuple[Any, ...] | None = None, *, message: str = READING
     ) -> list[Cell]:
         rows = _safely(lambda: self._fetched(statement, values), message)
         if rows is None:
-            raise DataError("The table was replaced or altered since it was opened. Open it anew.")
+            raise DataError(_REPLACED)
         return rows
 
     def _fetched(self, statement: str, values: tuple[Any, ...] | None) -> list[Cell] | None:
+        with self._cursor() as cursor:
+            if cursor is None:
+                return None
+            if not self._codec:
+                return []
+            cursor.execute(statement.encode(self._codec), values)
+            return [tuple(row) for row in cursor.fetchall()]
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Any]:
+        """What runs one statement over the table as it was opened; None where the name means another one."""
         # A raw cursor sends the text as it is, percent signs included; values stand beside it as $1, $2.
         from psycopg import RawCursor
 
@@ -171,15 +213,9 @@ class PostgreSQL:
         try:
             driver: Any = connection.driver_connection
             cursor = RawCursor(driver)
-            for setting in _SETTINGS:
-                cursor.execute(setting)
+            cursor.execute(_SETTINGS)
             self._codec = read_plainly(cursor)
-            if not self._codec:
-                return []
-            if not self._is_as_found(cursor):
-                return None
-            cursor.execute(statement.encode(self._codec), values)
-            return [tuple(row) for row in cursor.fetchall()]
+            yield cursor if not self._codec or self._is_as_found(cursor) else None
         finally:
             connection.close()
 
@@ -202,6 +238,15 @@ class PostgreSQL:
             if [tuple(row) for row in cursor.fetchall()] != [found]:
                 return False
         return True
+
+
+def _closed(found: Any, kind: type[BaseException] | None, *_: object) -> None:
+    """Close what was not read to its end; what stopped the reading, if anything did, is the error."""
+    try:
+        _safely(found.close, READING)
+    except DataError:
+        if kind is None:
+            raise
 
 
 def _safely(action: Callable[[], T], message: str) -> T:

@@ -31,10 +31,15 @@ class PostgreSQL15(Lowering):
         if type_ == "DOUBLE":
             return column(name)
         if type_ == "DECIMAL":
-            return _decimal(name)
+            return _decimal(column(name))
         if type_ == "BOOLEAN":
             return cast(cast(column(name), "INTEGER"), "DOUBLE")
         return cast(column(name), "DOUBLE") if type_ in INTEGERS | FLOATS else null()
+
+    def rounded_decimal(self, name: str, places: int) -> exp.Expression:
+        """ROUND, which stops at what it rounds up to more digits than there are: so of no such value."""
+        rounded = exp.Anonymous(this="ROUND", expressions=[column(name), exp.Literal.number(places)])
+        return _decimal(column(name), rounded)
 
     def integer(self, name: str) -> exp.Expression:
         """Integers as they are; decimals where they fit, rounded."""
@@ -54,7 +59,9 @@ class PostgreSQL15(Lowering):
         return exp.Case(ifs=[exp.If(this=known, true=shown)])
 
     def part(self, day: exp.Expression, part: str) -> exp.Expression:
-        """EXTRACT is a numeric here."""
+        """EXTRACT is a numeric here, and so is DIV; the quotient of two integers is cut off."""
+        if part == "weeks":
+            return exp.Div(this=self.part(day, "days"), expression=exp.Literal.number(7), typed=True)
         found = super().part(day, part)
         return found if part == "days" else cast(found, "INTEGER")
 
@@ -77,12 +84,12 @@ class PostgreSQL15(Lowering):
         """In PostgreSQL NaN equals itself."""
         return exp.EQ(this=value, expression=cast(exp.Literal.string("NaN"), "DOUBLE"))
 
-    def scaled(self, value: exp.Expression, exponent: int) -> exp.Expression:
-        """value·2^exponent, or 0 where that is below a quarter and could underflow, which is an error."""
-        product = super().scaled(value, exponent)
-        if exponent >= 0:
+    def scaled(self, value: exp.Expression, scale: float) -> exp.Expression:
+        """value·scale, or 0 where that is below a quarter and could underflow, which is an error."""
+        product = super().scaled(value, scale)
+        if scale >= 1.0:
             return product
-        small = exp.LT(this=exp.Abs(this=value.copy()), expression=literal(2.0 ** (-exponent - 2), "number"))
+        small = exp.LT(this=exp.Abs(this=value.copy()), expression=literal(0.25 / scale, "number"))
         return exp.Case(ifs=[exp.If(this=small, true=literal(0.0, "number"))], default=product)
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
@@ -119,9 +126,12 @@ def _hash_of_record(contents: Sequence[exp.Expression], seed: exp.Expression) ->
     return exp.Anonymous(this="HASH_RECORD_EXTENDED", expressions=[record, seed])
 
 
-def _decimal(name: str) -> exp.Expression:
-    """NaN is the largest numeric there is, so it is asked for first."""
-    value = column(name)
+def _decimal(value: exp.Expression, said: exp.Expression | None = None) -> exp.Expression:
+    """A decimal as a double, or what is `said` of it where it is neither huge nor tiny.
+
+    It is the decimal as it is stored that is looked at, since whatever is made of it could stop. NaN is the
+    largest numeric there is, so it is asked for first.
+    """
 
     def number(text: str) -> exp.Expression:
         unbounded = exp.DataType(this=exp.DataType.Type.DECIMAL)
@@ -140,4 +150,4 @@ def _decimal(name: str) -> exp.Expression:
         exp.If(this=below, true=double("-Infinity")),
         exp.If(this=small, true=literal(0.0, "number")),
     ]
-    return exp.Case(ifs=ifs, default=cast(value, "DOUBLE"))
+    return exp.Case(ifs=ifs, default=cast(value if said is None else said, "DOUBLE"))

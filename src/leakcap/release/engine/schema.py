@@ -20,11 +20,15 @@ _TEXTS = {"VARCHAR", "ENUM", "TEXT"}
 # A pandas column's dtype hangs on its rows: it is read cell by cell, and never refused.
 _ANY = {"OBJECT"}
 _MOMENTS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
-_WITH_OFFSET = " Give `bounds` with an offset, like 2024-01-01T00:00:00+01:00: it says where a day begins."
+_WITH_OFFSET = (
+    " Give `bounds` with an offset, like 2024-01-01T00:00:00+01:00, or a `zone`: it says where a day begins."
+)
 _REMEDIES = {
     ("TIMESTAMP WITH TIME ZONE", "date"): _WITH_OFFSET,
     ("TIMESTAMP WITH TIME ZONE", "timestamp"): _WITH_OFFSET,
-    **dict.fromkeys(((one, "instant") for one in (*_MOMENTS, "DATE")), " Give `bounds` without an offset."),
+    **dict.fromkeys(
+        ((one, "instant") for one in (*_MOMENTS, "DATE")), " Give `bounds` without an offset, and no `zone`."
+    ),
     ("DATE", "timestamp"): " Give dates as `bounds`.",
 }
 _READABLE = {
@@ -53,7 +57,7 @@ def check_schema(
     """
     for name, kind in check_joins(columns, tables, policy) if tables else ():
         require_column(columns, name, kind)
-    for name in used:
+    for name in policy.stored_of(used):
         require_column(columns, name, policy.columns[name].kind)
     if policy.id_column is not None:
         require_column(columns, policy.id_column, "an id")
@@ -66,7 +70,10 @@ def check_schema(
 def require_column(columns: Mapping[str, str], name: str, kind: str) -> None:
     """Raise `DataError` where this column is missing or cannot be read as `kind`, or as `an id`."""
     if name not in columns:
-        raise DataError(f"The data has no column `{name}`, which the policy names.")
+        raise DataError(
+            f"The data has no column `{name}`, which the policy names. Names are matched letter for letter. "
+            "`leakcap check` tells the owner what is wrong with a file."
+        )
     # An ENUM's type lists values that may have been read off the rows: only its first word is ever shown.
     type_ = columns[name].partition("(")[0].strip()
     if type_ not in _READABLE[kind] or columns[name].endswith("]"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, TypeGuard
 
 from sqlglot import exp
@@ -17,7 +18,15 @@ from sqlglot import exp
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, identifier, joined_source
-from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, plain, redact_library_errors
+from leakcap.release.engine.base import (
+    READING,
+    Cell,
+    Columns,
+    SqlStatement,
+    handed,
+    plain_cells,
+    redact_library_errors,
+)
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.spark_sql import SparkDoubles, SparkSQL
 
@@ -83,14 +92,29 @@ class Spark:
             statement, lambda text, seed: Columns.of(self.aggregate(text, seed), statement.width)
         )
 
+    def hand(self, statement: SqlStatement, take: Callable[[Columns], None]) -> None:
+        """Some rows at a time: the driver holds those of one partition of Spark's, not all."""
+        found = redact_library_errors(
+            lambda: self._frame_of(statement.text, statement.seed).toLocalIterator(), _LIBRARIES
+        )
+
+        def rows(most: int) -> list[Cell]:
+            return plain_cells(
+                redact_library_errors(lambda: [tuple(row) for row in islice(found, most)], _LIBRARIES)
+            )
+
+        handed(rows, statement.width, take)
+
     def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run a statement; raises `DataError` without Spark's words."""
-        given = None if seed is None else {"seed": seed}
-        return plain(
+        return plain_cells(
             redact_library_errors(
-                lambda: [tuple(row) for row in self._session.sql(statement, given).collect()], _LIBRARIES
+                lambda: [tuple(row) for row in self._frame_of(statement, seed).collect()], _LIBRARIES
             )
         )
+
+    def _frame_of(self, statement: str, seed: int | None) -> Any:
+        return self._session.sql(statement, None if seed is None else {"seed": seed})
 
 
 def _pairs(frame: Any) -> list[tuple[str, str]]:

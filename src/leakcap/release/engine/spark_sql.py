@@ -17,7 +17,16 @@ from sqlglot import exp
 
 from leakcap.release.columns.typed import ExactSum, column
 from leakcap.release.engine.doubles import DoubleSums
-from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, in_rows, null, signed
+from leakcap.release.engine.lowering import (
+    FLOATS,
+    INTEGERS,
+    Lowering,
+    cast,
+    fitting,
+    in_rows,
+    null,
+    signed_double,
+)
 
 __all__ = ["SparkDoubles", "SparkSQL"]
 
@@ -39,6 +48,11 @@ class SparkSQL(Lowering):
             return column(name)
         known = type_ in INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
         return cast(column(name), "DOUBLE") if known else null()
+
+    def rounded_decimal(self, name: str, places: int) -> exp.Expression:
+        """ROUND, which has room for what it rounds up."""
+        rounded = exp.Anonymous(this="ROUND", expressions=[column(name), exp.Literal.number(places)])
+        return cast(rounded, "DOUBLE")
 
     def integer(self, name: str) -> exp.Expression:
         """Integers as they are; decimals where they fit, rounded halves away from zero."""
@@ -96,7 +110,7 @@ class SparkSQL(Lowering):
 
     def number(self, value: float) -> exp.Expression:
         """With a D, which makes it a double without a cast to be folded."""
-        return signed(value, f"{abs(float(value))!r}D")
+        return signed_double(value, f"{abs(float(value))!r}D")
 
     def kept(self, test: exp.Expression) -> exp.Expression:
         """With a count in it, or Spark would test every row instead, for a tenth of the whole time."""

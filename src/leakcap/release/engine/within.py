@@ -16,18 +16,18 @@ __all__ = ["ball"]
 _ROUNDED = 1 + Fraction(1, 2**52)
 
 
-def ball(bounds: tuple[float, float], exponent: int, ends: tuple[int, int]) -> tuple[float, float] | None:
+def ball(bounds: tuple[float, float], scale: float, ends: tuple[int, int]) -> tuple[float, float] | None:
     """m and h such that |x − m| ≤ h holds in doubles for all x within the bounds, and beyond them only where
-    round(x·2^exponent) is the one of `ends` that stands for the nearer bound; None where there are none.
+    round(x·scale) is the one of `ends` that stands for the nearer bound; None where there are none.
 
     Differences of doubles are rounded by half of 2⁻⁵² of their size at most and keep their order. So all x
     within the bounds are taken, since both ends are; and what is taken lies in m ± h·(1 + 2⁻⁵²), which is
     rounded exactly here. A policy's bounds lie within ±1e90, so that x − m cannot overflow, at which
     PostgreSQL would stop: the largest double moves only by more than 1e291.
 
-    >>> ball((0.0, 100.0), 26, (0, 100 * 2**26))
+    >>> ball((0.0, 100.0), 2.0**26, (0, 100 * 2**26))
     (50.0, 50.0)
-    >>> ball((1e300, math.nextafter(1e300, math.inf)), 0, (0, 1)) is None
+    >>> ball((1e300, math.nextafter(1e300, math.inf)), 1.0, (0, 1)) is None
     True
     """
     low, high = bounds
@@ -35,6 +35,6 @@ def ball(bounds: tuple[float, float], exponent: int, ends: tuple[int, int]) -> t
     half = max(high - middle, middle - low)
     if not (math.isfinite(half) and half > 2.0**-900):
         return None
-    reach, step = Fraction(half) * _ROUNDED, Fraction(2) ** exponent
+    reach, step = Fraction(half) * _ROUNDED, Fraction(scale)
     far = (round((Fraction(middle) - reach) * step), round((Fraction(middle) + reach) * step))
     return (middle, half) if far == ends else None

@@ -132,6 +132,9 @@ class NoisyMeasurement(Measurement):
     most: int | None = None
     contents_most: int | None = None
 
+    added: int = 1
+    """How many cells each of the numbers is the sum of, in a margin: so many noises are in it."""
+
     one_hot: bool = False
     """Whether one row sets one cell to 1 and nothing else: then the exact capacity is known."""
 
@@ -219,8 +222,8 @@ class NoisyMeasurement(Measurement):
         return up(self.contribution.cells * self.noise.tells(high - low).upper)
 
     def error(self, beyond: float) -> int:
-        """From the exact law of the noise."""
-        return self.noise.error(beyond)
+        """From the exact law of the noise, in a margin from that of the sum of its noises."""
+        return self.noise.error(beyond) if self.added == 1 else self.noise.error_of_sum(self.added, beyond)
 
 
 def measured(

@@ -15,8 +15,9 @@ sensitivity over ε.
 **Certificate.** A bin with g ≥ t shows heads with probability p = e^(−t/2λ) at most, and one with g = 0
 always does. So a choice that far off is likeliest where all other bins are just as far: with K bins N of them
 show heads, N binomial, and one of these is taken with probability E N/(N + 1) = 1 − (1 − (1 − p)^K)/(Kp).
-With s = −t the bin's start e has g < t, #{x < e} < q·n, so that e is below the quantile; with s = t its end
-is above it. Two such bins are the ends of the interval.
+With s = −t the bin's start e has g < t, #{x < e} < q·n, so that e is not above the quantile; with s = t its
+end is above it. Two such bins are the ends of the interval. A quantile of whole numbers is one of them: not
+below e it is not below the first whole number of its bin, and below the other's end f not above the last one.
 
 Source: McKenna & Sheldon 2020, algorithm 1 and theorem 1.
 """
@@ -33,7 +34,9 @@ import numpy as np
 
 from leakcap.mechanism.selection import nats_off, permute_and_flip
 from leakcap.numeric import up
+from leakcap.numeric.enclosure import outward
 from leakcap.release.measurements.choice import ChoiceMeasurement
+from leakcap.release.numbers.answers import Interval, Number
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.sampling import ByteSource
 
@@ -43,9 +46,9 @@ __all__ = [
     "RANKS",
     "QuantileMeasurement",
     "chosen_bins",
+    "quantile_answers",
     "rank_error",
     "ranks_of",
-    "readings",
     "shift_for",
 ]
 
@@ -128,24 +131,35 @@ def chosen_bins(
     return permute_and_flip(gaps * numerator, denominator, source)
 
 
-def readings(
-    statistic: str, edges: Sequence[float], picks: Sequence[int]
-) -> list[tuple[float, tuple[float, float]]]:
+def quantile_answers(
+    statistic: str, bins: Sequence[tuple[Number, Number]], picks: Sequence[int]
+) -> list[tuple[Number, Interval]]:
     """Value and interval of each quantile, or of their difference; three picks each: itself, below, above.
 
-    >>> readings("median", [0.0, 1.0, 2.0, 3.0], [1, 0, 1])
+    `bins` are the ends of each bin: of whole numbers its first and its last one, between which a whole number
+    is the middle, too.
+
+    >>> quantile_answers("median", [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)], [1, 0, 1])
     [(1.5, (0.0, 2.0))]
+    >>> quantile_answers("median", [(0, 3), (4, 7), (8, 10)], [1, 1, 2])
+    [(5, (4, 10))]
     """
     found = []
     for point, below, above in zip(picks[::3], picks[1::3], picks[2::3], strict=True):
-        low, high = sorted((edges[below], edges[above + 1]))
-        middle = edges[point] + (edges[point + 1] - edges[point]) / 2
-        found.append((max(low, min(high, middle)), (low, high)))
+        low, high = sorted((bins[below][0], bins[above][1]))
+        found.append((max(low, min(high, _middle(*bins[point]))), (low, high)))
     if statistic != "interquartile_range":
         return found
     (first, (low, high)), (third, (lower, upper)) = found
-    width = (max(0.0, lower - high), upper - low)
-    return [(max(width[0], min(width[1], third - first)), width)]
+    # Differences of doubles need not be doubles; and no range is below 0, however the ends were chosen.
+    least, most = outward(Fraction(lower) - Fraction(high))[0], outward(Fraction(upper) - Fraction(low))[1]
+    return [(max(third - third, third - first), (max(least, 0.0), max(most, 0.0)))]
+
+
+def _middle(low: Number, high: Number) -> Number:
+    if isinstance(low, int) and isinstance(high, int):
+        return low + (high - low) // 2
+    return low + (high - low) / 2
 
 
 def rank_error(parts: Sequence[QuantileMeasurement], bins: int) -> float:

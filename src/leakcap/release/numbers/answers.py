@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -20,10 +20,11 @@ __all__ = [
     "Number",
     "Row",
     "Rows",
+    "as_numbers",
     "heads_of",
-    "listed",
     "nested",
-    "numbers_of",
+    "own_heads",
+    "rows_listed",
 ]
 
 Number: TypeAlias = int | float
@@ -32,10 +33,10 @@ Labels: TypeAlias = dict[str, NDArray[Any]]
 """For each column of the keys what a person reads in each row."""
 
 
-def listed(rows: Sequence[Mapping[str, Key]]) -> Labels:
+def rows_listed(rows: Sequence[Mapping[str, Key]]) -> Labels:
     """The labels of rows that all have the same columns.
 
-    >>> {name: words.tolist() for name, words in listed([{"d": "a"}, {"d": "b"}]).items()}
+    >>> {name: words.tolist() for name, words in rows_listed([{"d": "a"}, {"d": "b"}]).items()}
     {'d': ['a', 'b']}
     """
     names = list(rows[0]) if rows else []
@@ -45,7 +46,8 @@ def listed(rows: Sequence[Mapping[str, Key]]) -> Labels:
 def nested(outer: Labels, groups: int, inner: Labels, each: int) -> Labels:
     """For each of the `groups` of `outer` all `each` rows of `inner`.
 
-    >>> labels = nested(listed([{"d": "a"}, {"d": "b"}]), 2, listed([{"end": "low"}, {"end": "high"}]), 2)
+    >>> outer, inner = rows_listed([{"d": "a"}, {"d": "b"}]), rows_listed([{"end": "low"}, {"end": "high"}])
+    >>> labels = nested(outer, 2, inner, 2)
     >>> [words.tolist() for words in labels.values()]
     [['a', 'a', 'b', 'b'], ['low', 'high', 'low', 'high']]
     """
@@ -57,14 +59,18 @@ def nested(outer: Labels, groups: int, inner: Labels, each: int) -> Labels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Values, integers or doubles, and both ends of their intervals."""
+    """Values, integers or doubles, and both ends of their intervals.
+
+    `exact` says that the ends are decimals, found in whole numbers: the same doubles on every processor.
+    """
 
     values: NDArray[Any]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    exact: bool = field(default=False, kw_only=True)
 
     @classmethod
-    def of(cls, found: Iterable[tuple[Number, Interval]]) -> Answers:
+    def of(cls, found: Iterable[tuple[Number, Interval]], *, exact: bool = False) -> Answers:
         """From values with their intervals.
 
         >>> Answers.of([(2, (1.0, 3.0))]).values.tolist()
@@ -72,7 +78,7 @@ class Answers:
         """
         pairs = list(found)
         ends = np.array([interval for _, interval in pairs], dtype=np.float64).reshape(-1, 2)
-        return cls(numbers_of([value for value, _ in pairs]), ends[:, 0], ends[:, 1])
+        return cls(as_numbers([value for value, _ in pairs]), ends[:, 0], ends[:, 1], exact=exact)
 
     @property
     def off(self) -> float | None:
@@ -91,9 +97,19 @@ class Answers:
         >>> Answers.of([(2, (1 / 3, 4.0))]).steady().pairs()
         [(2, (0.3333333320915699, 4.0))]
         """
-        if self.off is not None:
+        if self.exact or self.off is not None:
             return self
         return replace(self, lower=_outward(self.lower, np.floor), upper=_outward(self.upper, np.ceil))
+
+    def drowned(self) -> NDArray[np.bool_]:
+        """Which values are no larger than their noise: 0 lies in the interval, half of which is as wide.
+
+        >>> Answers.of([(12, (-18.0, 42.0)), (99, (69.0, 129.0)), (0, (0.0, 0.0))]).drowned().tolist()
+        [True, False, False]
+        """
+        half = self.upper / 2 - self.lower / 2
+        holds = (self.lower <= 0.0) & (self.upper >= 0.0)
+        return np.asarray(holds & (half > 0.0) & (half >= np.abs(doubles(self.values))))
 
     def pairs(self) -> list[tuple[Number, Interval]]:
         """Each value with its interval."""
@@ -108,7 +124,7 @@ def _outward(ends: NDArray[np.float64], toward: np.ufunc) -> NDArray[np.float64]
         return np.asarray(np.ldexp(toward(np.ldexp(part, 27)), power - 27))
 
 
-def numbers_of(values: Sequence[Number]) -> NDArray[Any]:
+def as_numbers(values: Sequence[Number]) -> NDArray[Any]:
     """Integers as such where all of them are, else doubles."""
     counts = all(type(value) is int for value in values)
     return exact_integers([int(value) for value in values]) if counts else np.array(values, dtype=np.float64)
@@ -127,7 +143,8 @@ class Rows(Sequence[Row]):
     """The groups of an answer. A sequence of rows that are made when they are looked at, equal to any other
     sequence of the same rows; `columns` has all of them at once.
 
-    >>> rows = Rows(listed([{"ward": "a"}, {"ward": "b"}]), Answers.of([(5, (2.0, 8.0)), (9, (6.0, 12.0))]))
+    >>> wards = rows_listed([{"ward": "a"}, {"ward": "b"}])
+    >>> rows = Rows(wards, Answers.of([(5, (2.0, 8.0)), (9, (6.0, 12.0))]))
     >>> rows[1]
     Row(keys={'ward': 'b'}, value=9, interval=(6.0, 12.0))
     >>> rows.columns()
@@ -144,7 +161,9 @@ class Rows(Sequence[Row]):
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Rows:
         """From rows with the same columns of keys."""
-        return cls(listed([row.keys for row in rows]), Answers.of((row.value, row.interval) for row in rows))
+        return cls(
+            rows_listed([row.keys for row in rows]), Answers.of((row.value, row.interval) for row in rows)
+        )
 
     def __len__(self) -> int:
         return len(self.answers.values)
@@ -178,6 +197,12 @@ class Rows(Sequence[Row]):
         names = list(self.labels)
         for key in zip(*(words.tolist() for words in self.labels.values()), strict=True):
             yield dict(zip(names, key, strict=True))
+
+    def taken(self, places: Sequence[int]) -> Rows:
+        """Those at these places, in this order."""
+        chosen, a = np.array(places, dtype=np.int64), self.answers
+        labels = {name: words[chosen] for name, words in self.labels.items()}
+        return Rows(labels, Answers(a.values[chosen], a.lower[chosen], a.upper[chosen]))
 
     def told(self) -> list[dict[str, Any]]:
         """For each row what a record says of it.
@@ -231,9 +256,20 @@ def heads_of(keys: Iterable[str]) -> list[str]:
     >>> heads_of(["ward", "value"])
     ['ward', 'value', 'value_', 'lower', 'upper']
     """
-    heads = list(keys)
-    for name in ("value", "lower", "upper"):
-        while name in heads:
+    keys = list(keys)
+    return [*keys, *own_heads(keys, ("value", "lower", "upper"))]
+
+
+def own_heads(keys: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Heads for our own columns beside keys, which keep theirs: ours get as many underscores as it takes.
+
+    >>> own_heads(["flag", "flag_"], ["value", "flag"])
+    ['value', 'flag__']
+    """
+    taken, heads = set(keys), []
+    for name in names:
+        while name in taken:
             name += "_"
+        taken.add(name)
         heads.append(name)
     return heads

@@ -5,24 +5,25 @@ noise alone at the true r; so the r at which it is no further from 0 than 95 % o
 that covers with 95 % probability, exactly, however small the denominator is (Fieller 1954). A box of two
 intervals of 97.5 % each covers more often and is wider.
 
-How far A·Z + B·W goes is the law of the noise (`release/numbers/laws.py`).
+How far A·Z + B·W goes is the law of the noise (`release/numbers/laws.py`). In a margin Z and W are sums of
+many noises each, whose weighted sum has no such closed form: there it is the box.
 
 Source: Fieller 1954; Chandrupatla 1997 for the search of an interval's ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
 
-__all__ = ["crossings", "fieller_ends", "quotients"]
+__all__ = ["boxed_quotients", "boxed_shares", "crossings", "fieller_ends", "quotients"]
 
 Three = tuple[Floats, Floats, Floats]
 Flags = NDArray[np.bool_]
@@ -79,9 +80,9 @@ def quotients(
 ) -> tuple[Floats, Floats, Floats]:
     """The first number over the second, within what it can be, and the ends of its interval.
 
-    Both numbers are in steps of their own; `step` is the first's over the second's, a power of two, and
-    `within` and the result count it. Where the second is not positive the value is as near to 0 as the
-    interval goes.
+    Both numbers are in steps of their own; `step` is the first's over the second's, to the nearest
+    double, and `within` and the result count it. Where the second is not positive the value is as near to 0
+    as the interval goes.
 
     >>> from leakcap.release.numbers.exact_integers import exact_integers
     >>> above, below = exact_integers([50]), exact_integers([100])
@@ -90,11 +91,70 @@ def quotients(
     (0.5, True)
     """
     x, y = doubles(noisy[0]), doubles(noisy[1])
-    nearest = np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0) * step, *within)
+    nearest = _nearest(x, y, step, within)
     reach = (float(scales[0]), float(scales[1]))
     around = (within[0], nearest, within[1])
     low, high = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond, law)
     return np.clip(np.where(y > 0.0, nearest, 0.0), low, high), low, high
+
+
+def boxed_quotients(
+    noisy: tuple[ExactIntegers, ExactIntegers],
+    errors: Sequence[int],
+    within: tuple[float, float],
+    *,
+    step: float = 1.0,
+) -> tuple[Floats, Floats, Floats]:
+    """As `quotients`, from how far each number's noise goes: all ratios of what both may be, the second at
+    least 1. All of it where the second seems to be none.
+
+    >>> above, below = exact_integers([50]), exact_integers([100])
+    >>> value, low, high = boxed_quotients((above, below), (10, 20), (0.0, 9.0))
+    >>> float(value[0]), round(float(low[0]), 9), round(float(high[0]), 9)
+    (0.5, 0.333333333, 0.75)
+    """
+    x, y = doubles(noisy[0]), doubles(noisy[1])
+    (least, most), (few, many) = (_around(both, error) for both, error in zip(noisy, errors, strict=True))
+    few, none = np.maximum(few, 1.0), many < 1.0
+    many = np.maximum(many, few)
+    low = _down(_down(least / np.where(least < 0.0, few, many)) * step)
+    high = _up(_up(most / np.where(most > 0.0, few, many)) * step)
+    low, high = (
+        np.clip(np.where(none, end, one), *within) for end, one in zip(within, (low, high), strict=True)
+    )
+    return np.clip(np.where(y > 0.0, _nearest(x, y, step, within), 0.0), low, high), low, high
+
+
+def boxed_shares(noisy: tuple[Floats, Floats], error: int) -> tuple[Floats, Floats]:
+    """The ends of H/(H + M) from noisy H and M, each of which is off by `error` at most.
+
+    >>> low, high = boxed_shares((np.array([50.0]), np.array([50.0])), 10)
+    >>> round(float(low[0]), 9), round(float(high[0]), 9)
+    (0.4, 0.6)
+    """
+    ends = [(np.maximum(_down(one - error), 0.0), np.maximum(_up(one + error), 0.0)) for one in noisy]
+    (few, many), (rare, often) = ends
+    low = np.divide(few, _up(few + often), out=np.zeros(len(few)), where=few > 0.0)
+    high = np.divide(many, _down(many + rare), out=np.ones(len(few)), where=rare > 0.0)
+    return np.clip(_down(low), 0.0, 1.0), np.clip(_up(high), 0.0, 1.0)
+
+
+def _around(noisy: ExactIntegers, error: int) -> tuple[Floats, Floats]:
+    off = exact_integers([error])
+    return _down(doubles(plus(noisy, -off))), _up(doubles(plus(noisy, off)))
+
+
+def _down(numbers: Floats) -> Floats:
+    return np.nextafter(numbers, -np.inf)
+
+
+def _up(numbers: Floats) -> Floats:
+    return np.nextafter(numbers, np.inf)
+
+
+def _nearest(x: Floats, y: Floats, step: float, within: tuple[float, float]) -> Floats:
+    """Their ratio within what it can be; 0 over 0 is 0."""
+    return np.asarray(np.clip(np.divide(x, y, out=np.zeros(len(x)), where=y != 0.0) * step, *within))
 
 
 def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:

@@ -25,7 +25,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["bent_gaussian_tail", "gaussian_tail", "normal_tail"]
+__all__ = ["bent_gaussian_tail", "gaussian_tail", "normal_tail_up"]
 
 Floats = NDArray[np.float64]
 
@@ -50,10 +50,10 @@ def _table() -> tuple[Floats, Floats]:
     return tails, np.append(tails[:-1] - tails[1:], 0.0)
 
 
-def normal_tail(x: Floats) -> Floats:
+def normal_tail_up(x: Floats) -> Floats:
     """P(N(0, 1) ≥ x), bounded from above, closely; 1 where x is no number.
 
-    >>> 0.025 < float(normal_tail(np.array([1.959963]))[0]) < 0.0250002
+    >>> 0.025 < float(normal_tail_up(np.array([1.959963]))[0]) < 0.0250002
     True
     """
     tails, falls = _table()
@@ -100,13 +100,13 @@ def _of_all(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
     missed = sum(2.01 * math.exp(-2.0 * math.pi**2 * scales[place] ** 2) for place in rest)
     left = far - weights[0][rest].sum(axis=0)
     if own is None:
-        return np.where(left <= 0.0, 1.0, 2.0 * normal_tail(_over(left, wide)) + missed)
+        return np.where(left <= 0.0, 1.0, 2.0 * normal_tail_up(_over(left, wide)) + missed)
     z, chance = _sizes(scales[own])
     apart = z[None, :] * weights[0][own][:, None]
     inside = apart < left[:, None]
     deviation = np.where(inside, wide[:, None], narrow[:, None])
-    found = normal_tail(_over(left[:, None] - apart, deviation))
-    found += normal_tail(_over(left[:, None] + apart, wide[:, None]))
+    found = normal_tail_up(_over(left[:, None] - apart, deviation))
+    found += normal_tail_up(_over(left[:, None] + apart, wide[:, None]))
     return np.where(left <= 0.0, 1.0, found @ chance + missed + 1e-12)
 
 
@@ -163,7 +163,7 @@ def bent_gaussian_tail(
     most = _SELDOM * scale + 1.0
     plain, grown = rest(0.0), rest(most)
     shift = max(curve, 0.0) * most**2 + np.zeros(at.shape)
-    seldom = 2.0 * normal_tail(np.array([_SELDOM]))[0]
+    seldom = 2.0 * normal_tail_up(np.array([_SELDOM]))[0]
     missed = seldom
     for (now, own_scale, _), (then, _, _) in zip(plain, grown, strict=True):
         shift = shift + np.abs(then - now) * (_SELDOM * own_scale + 1.0)

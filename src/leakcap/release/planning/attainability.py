@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from leakcap.policy.declared import Key
+from leakcap.capacities.noise.interval_prior import IntervalPrior
+from leakcap.policy.declared import Column, Key
 from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis
+from leakcap.release.columns.derived import CaseColumn
+from leakcap.release.columns.typed import Bin
 from leakcap.release.conditions.condition import (
     Among,
     Between,
@@ -26,8 +31,9 @@ from leakcap.release.conditions.condition import (
 )
 from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.plan import Plan
+from leakcap.sampling.rational import printed
 
-__all__ = ["every_content_occurs"]
+__all__ = ["every_content_occurs", "truth_of"]
 
 _MOST_CASES = 20_000
 Truth = bool | None
@@ -36,18 +42,21 @@ Truth = bool | None
 def every_content_occurs(plan: Plan, part: Measurement) -> bool:
     """Whether one unit's data can make each contribution that the part's price assumes, nothing included.
 
-    False also where it is not decided: a condition on the very column that is summed or grouped, and several
-    columns that follow from the same one.
+    False also where it is not decided: a condition on the very column that is summed or grouped, several
+    columns that follow from the same one, what is computed or derived from a derived column, a CASE, and
+    bins or sums of which whole numbers reach a part only.
     """
     if not part.covers or any(plan.policy.tables[name].public for name in plan.query.join):
         return False
-    touched = columns_of(plan.condition) if plan.condition is not None else set()
+    touched = columns_named(plan.condition) if plan.condition is not None else set()
     named = {plan.query.column, *(axis.column for axis in plan.cells.axes)}
     own = {name for name in named if name is not None}
     if _stored(touched, plan.policy) & _stored(own, plan.policy):
         return False
     sources = [one for name in own for one in _sources(name, plan.policy)]
-    if len(set(sources)) < len(sources):
+    if len(set(sources)) < len(sources) or any(_is_undecided(name, plan.policy) for name in own):
+        return False
+    if any(_has_empty_bin(axis, plan.policy) for axis in plan.cells.axes) or _skips_steps(plan, part):
         return False
     outcomes: set[Truth] = {True} if plan.condition is None else possible(plan.condition, plan.policy)
     if True not in outcomes:
@@ -59,13 +68,55 @@ def every_content_occurs(plan: Plan, part: Measurement) -> bool:
 
 def _stored(names: Collection[str | None], policy: Policy) -> set[str]:
     """The stored columns that these follow from."""
-    return {one for name in names if name is not None for one in _sources(name, policy)}
+    return set(policy.stored_of(name for name in names if name in policy.columns))
 
 
 def _sources(name: str, policy: Policy) -> tuple[str, ...]:
-    """What a column follows from, each as often as it is named; itself where it is stored."""
+    """What a column is from, each as often as it is named; itself where it is stored."""
     known = policy.columns.get(name)
     return (name,) if known is None or known.stored else known.sources
+
+
+def _is_undecided(name: str, policy: Policy) -> bool:
+    """Whether not every key, or every number within the bounds, need occur."""
+    known = policy.columns.get(name)
+    if known is None or known.stored:
+        return False
+    return (
+        isinstance(known, CaseColumn)
+        or known.calculated
+        or not all(policy.columns[one].stored for one in known.sources)
+    )
+
+
+def _scale(column: Column) -> int | None:
+    """How many decimal places the numbers of a stored column have, 0 of whole numbers; None where any."""
+    return 0 if column.integers or column.kind == "integer" else column.places
+
+
+def _has_empty_bin(axis: Axis, policy: Policy) -> bool:
+    """Whether no number lies in one of the bins of a column that holds whole numbers, or decimals, alone.
+
+    The outer bins have all that lies beyond them.
+    """
+    for one in axis.tree.find_all(Bin):
+        scale = _scale(policy.columns[one.this.name])
+        for low, high in itertools.pairwise(one.args["edges"][1:-1]):
+            if scale is not None and math.ceil(printed(low) * 10**scale) >= printed(high) * 10**scale:
+                return True
+    return False
+
+
+def _skips_steps(plan: Plan, part: Measurement) -> bool:
+    """Whether whole numbers, or decimals, are summed on a finer grid, and the most is told by more than the
+    two ends.
+    """
+    known = plan.policy.columns.get(plan.query.column or "")
+    scale = None if known is None else _scale(known)
+    if scale is None or part.unit * 10**scale >= 1:
+        return False
+    prior = part.capacity().witness
+    return not (isinstance(prior, IntervalPrior) and prior.flat is None and len(prior.atoms) == 2)
 
 
 def _may_be_left_out(plan: Plan, part: Measurement, outcomes: set[Truth]) -> bool:
@@ -81,13 +132,13 @@ def _filled(plan: Plan) -> bool:
     return name is not None and plan.policy.columns[name].fill is not None
 
 
-def columns_of(condition: Condition) -> set[str]:
+def columns_named(condition: Condition) -> set[str]:
     """The columns that a condition speaks of."""
     if isinstance(condition, Junction):
-        return {name for part in condition.parts for name in columns_of(part)}
+        return {name for part in condition.parts for name in columns_named(part)}
     if isinstance(condition, Parity):
         return {name for name, _ in condition.masks}
-    return columns_of(condition.part) if isinstance(condition, Negation) else {condition.column}
+    return columns_named(condition.part) if isinstance(condition, Negation) else {condition.column}
 
 
 def possible(condition: Condition, policy: Policy) -> set[Truth]:
@@ -103,11 +154,11 @@ def possible(condition: Condition, policy: Policy) -> set[Truth]:
     >>> sorted(possible(parse_where("age > 5 AND age < 3", policy), policy), key=str)
     [False, None]
     """
-    names = sorted(columns_of(condition))
+    names = sorted(columns_named(condition))
     cases = [_cases(name, condition, policy) for name in names]
     if math.prod(map(len, cases)) > _MOST_CASES:
         return set()
-    return {_truth(condition, dict(zip(names, row, strict=True))) for row in itertools.product(*cases)}
+    return {truth_of(condition, dict(zip(names, row, strict=True))) for row in itertools.product(*cases)}
 
 
 def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | None]:
@@ -117,9 +168,22 @@ def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | Non
     if column.keys is not None:
         return [None, *column.keys, *_another(column.kind, column.keys), *_bits(name, condition)]
     marks = sorted({float(v) for v in _literals(name, condition) if isinstance(v, int | float)})
+    scale = _scale(column)
+    if scale == 0:
+        return [None, *_whole_numbers_near(marks)]
+    if scale is not None:
+        steps = _whole_numbers_near([mark * 10**scale for mark in map(printed, marks)])
+        return [None, *(float(Fraction(step) / 10**scale) for step in steps)]
     between = [(a + b) / 2 for a, b in itertools.pairwise(marks)]
     ends = [marks[0] - 1.0, marks[-1] + 1.0] if marks else [0.0]
     return [None, *marks, *between, *ends]
+
+
+def _whole_numbers_near(marks: Sequence[float | Fraction]) -> list[float]:
+    """Whole numbers at the marks, between them and beyond them, wherever there are any; 0 without marks."""
+    near = {math.floor(mark) + off for mark in marks for off in (-1, 0, 1)} or {0}
+    # Far out a double has no neighbour that is one more.
+    return [float(one) for one in sorted(near) if int(float(one)) == one]
 
 
 def _another(kind: str, keys: tuple[Key, ...]) -> list[Scalar]:
@@ -151,11 +215,12 @@ def _literals(name: str, condition: Condition) -> list[Scalar]:
     return list(condition.values) if isinstance(condition, Among) else [condition.low, condition.high]
 
 
-def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
+def truth_of(condition: Condition, row: Mapping[str, Scalar | None]) -> Truth:
+    """Whether the condition is true of a row with these values, false, or neither, as NULL makes it."""
     if isinstance(condition, Junction):
-        return _joined(condition.word, [_truth(part, row) for part in condition.parts])
+        return _joined(condition.word, [truth_of(part, row) for part in condition.parts])
     if isinstance(condition, Negation):
-        part = _truth(condition.part, row)
+        part = truth_of(condition.part, row)
         return None if part is None else not part
     if isinstance(condition, Parity):
         return _odd(condition, row)
@@ -172,7 +237,7 @@ def _truth(condition: Condition, row: dict[str, Scalar | None]) -> Truth:
     return _compared(condition, value)
 
 
-def _odd(condition: Parity, row: dict[str, Scalar | None]) -> Truth:
+def _odd(condition: Parity, row: Mapping[str, Scalar | None]) -> Truth:
     ones = 0
     for name, mask in condition.masks:
         value = row[name]

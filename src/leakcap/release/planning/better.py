@@ -9,6 +9,7 @@ takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,9 +28,10 @@ from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of
 from leakcap.statement.wording import error_text
 
-__all__ = ["Way", "better_plan", "share_of_caps", "ways_of"]
+__all__ = ["Way", "better_plan", "plan_as_priced", "share_of_caps", "ways_of"]
 
 _FINE = 10**9
+_TICKS = 10**12
 
 Planner: TypeAlias = Callable[[QueryFields, Policy, Offer | None], Plan]
 """Plans a query whose noise is known, for what it offers, or for this offer in its place: `plan_at`."""
@@ -97,24 +99,53 @@ def ways_of(query: QueryFields, policy: Policy, plan_at: Planner) -> tuple[Way, 
 def _planned(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan | None:
     """The plan; None where this law does not go with the query, or cannot be drawn at its price."""
     try:
-        return plan_at(query, policy, None)
+        return plan_as_priced(query, policy, plan_at)
     except InvalidQuery:
         return None
 
 
 def _open_to_both(query: QueryFields, policy: Policy) -> bool:
-    """Whether Gaussian noise has a place beside Laplace noise, private keys aside."""
-    room = policy.caps.has_room_for_gaussian and not policy.caps.each_person
-    return statistic_of(query).has_noise and room and query.slot is None
+    """Whether Gaussian noise has a place beside Laplace noise, private keys aside.
+
+    An ε without a δ is a price of Laplace noise alone.
+    """
+    room = policy.caps.every_account_takes_gaussian and (policy.caps.delta or query.epsilon is None)
+    return statistic_of(query).has_noise and bool(room) and query.slot is None
+
+
+def plan_as_priced(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan:
+    """The plan of a query whose noise is known; Laplace noise priced in ρ has the largest ε that keeps it.
+
+    It begins at the ε all of whose mechanisms keep ρ. Several noisy numbers for parts of ε each cost less
+    than that together, as does one whose neighbours lie many steps apart. ε·tanh(ε/2) is the most that ρ can
+    be for an ε, and ρ/ε² falls as ε rises, so that ε times the root of what is left comes near from below; a
+    plan that costs more is not taken all the same. What a slot admits depends on ε. Raises `InvalidQuery`.
+    """
+    plan, asked = plan_at(query, policy, None), query.rho
+    if asked is None or query.noise == "gaussian" or query.slot is not None:
+        return plan
+    for _ in range(6):
+        epsilon, taken = plan.offer.epsilon, price_of(plan).rho
+        assert epsilon is not None
+        if not 0.0 < taken < 0.998 * asked:
+            break
+        more = Fraction(math.floor(float(epsilon) * math.sqrt(asked / taken) * _TICKS), _TICKS)
+        further = plan_at(query, policy, Offer(policy, epsilon=more))
+        if price_of(further).rho > asked:
+            break
+        plan = further
+    return plan
 
 
 def better_plan(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan:
     """The plan of a query whose noise is left open, and why it is that. Raises `InvalidQuery`."""
     if not _open_to_both(query, policy):
         return _named(
-            plan_at(replace(query, noise="laplace"), policy, None), query, "laplace, the only one here"
+            plan_as_priced(replace(query, noise="laplace"), policy, plan_at),
+            query,
+            "laplace, the only one here",
         )
-    laplace = plan_at(replace(query, noise="laplace"), policy, None)
+    laplace = plan_as_priced(replace(query, noise="laplace"), policy, plan_at)
     if laplace.cells.open:
         return _named(laplace, query, "laplace, the only one for private keys")
     share, cap = share_of_caps(laplace)

@@ -6,6 +6,7 @@ What a statistic is made of stands in `release/statistics/`, one family a file; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,20 +17,20 @@ from numpy.typing import NDArray
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.ledger.ticks import LARGEST
 from leakcap.policy.document import Policy
-from leakcap.release.columns.cells import Cells, key_axis, require_few
+from leakcap.release.columns.cells import Cells, require_few, split_axis
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.columns.people import require_no_delta
 from leakcap.release.columns.typed import stored_column
 from leakcap.release.conditions.condition import named, to_text, to_tree
 from leakcap.release.conditions.where import parse_where
-from leakcap.release.conditions.worded import with_derived
+from leakcap.release.conditions.written import is_written, with_written
 from leakcap.release.engine.base import Columns
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.plan import Plan, QueryContext
-from leakcap.release.planning.better import better_plan
+from leakcap.release.planning.better import better_plan, plan_as_priced
 from leakcap.release.planning.statements import columns_in
 from leakcap.release.planning.thresholds import plan_with_threshold
 from leakcap.release.query import QueryFields
@@ -43,22 +44,48 @@ __all__ = [
     "plan_at",
     "plan_query",
     "read_totals",
+    "rows_text",
     "text_of",
     "used_columns",
     "with_columns",
 ]
 
+# A text, or a name in double quotes: what stands in a text is no name.
+_QUOTED = re.compile(r"""'[^']*'|"((?:[^"]|"")*)\"""")
+
 
 def text_of(plan: Plan) -> str:
     """The query in one normal form, for the ledger."""
     query = plan.query
-    words = [query.statistic, *statistic_of(query).canonical_text(query)]
-    words += [f"join {', '.join(query.join)}"] if query.join else []
-    words += [f"where {to_text(plan.condition)}"] if plan.condition is not None else []
-    words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
+    statistic = statistic_of(query)
+    words = [query.statistic, *statistic.canonical_text(query), *statistic.reads_as(query, plan.policy)]
+    words += _decimals_read(plan)
+    words += _rows_words(plan)
     words += [f"with delta {query.delta!r}"] if query.delta is not None else []
     words += [f"with {query.noise} noise"] if query.noise != "laplace" else []
     return " ".join(words)
+
+
+def rows_text(plan: Plan) -> str:
+    """Which rows in which groups a query is about, in its normal form; a space stands before each part."""
+    return "".join(f" {words}" for words in _rows_words(plan))
+
+
+def _rows_words(plan: Plan) -> list[str]:
+    query = plan.query
+    words = [f"join {', '.join(query.join)}"] if query.join else []
+    words += [f"where {to_text(plan.condition)}"] if plan.condition is not None else []
+    words += [f"by {', '.join(map(named, query.by))}"] if query.by else []
+    return words + [f"cut {named(name)} at {list(edges)}" for name, edges in query.cut]
+
+
+def _decimals_read(plan: Plan) -> list[str]:
+    """Which columns are read as decimals: with other places the same query is another one."""
+    columns, used = plan.policy.columns, plan.policy.followed(used_columns(plan))
+    found = [
+        f"{named(name)} ({columns[name].places})" for name in columns if name in used and columns[name].places
+    ]
+    return [f"with decimals {', '.join(found)}"] if found else []
 
 
 def used_columns(plan: Plan) -> tuple[str, ...]:
@@ -75,7 +102,7 @@ def used_columns(plan: Plan) -> tuple[str, ...]:
 
 def cells_of(query: QueryFields, policy: Policy) -> Cells:
     """The cells of a query. Raises `InvalidQuery` where `by` or the histogram has no public keys or bins."""
-    axes = [key_axis(column, policy, query) for column in query.by]
+    axes = [split_axis(column, policy, query) for column in query.by]
     groups = Cells(tuple(axes))
     axes += statistic_of(query).axes(query, policy, 1 if groups.open else groups.size)
     if len({axis.column for axis in axes}) < len(axes):
@@ -90,7 +117,7 @@ def plan_query(query: QueryFields, policy: Policy) -> Plan:
     """Check a query against the policy and plan it. Raises `InvalidQuery`; touches no data."""
     if query.noise == "best":
         return better_plan(query, policy, plan_at)
-    return plan_at(query, policy, None)
+    return plan_at(query, policy, None) if query.rho is None else plan_as_priced(query, policy, plan_at)
 
 
 def plan_at(query: QueryFields, policy: Policy, offer: Offer | None) -> Plan:
@@ -104,7 +131,8 @@ def plan_at(query: QueryFields, policy: Policy, offer: Offer | None) -> Plan:
     query, policy = with_columns(query, policy)
     if query.delta is not None:
         require_no_delta(policy, query.name)
-    condition = None if query.where is None else parse_where(query.where, policy)
+    called = f"`where` of query `{query.name}`"
+    condition = None if query.where is None else parse_where(query.where, policy, called=called)
     query = statistic_of(query).with_defaults(query)
     cells = cells_of(query, policy)
     _check_noise(query, policy, open_=cells.open)
@@ -131,9 +159,17 @@ def with_columns(query: QueryFields, policy: Policy) -> tuple[QueryFields, Polic
     """The query, and the policy with the columns that it joins and those that it derives."""
     if query.join:
         policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
-    if any("(" in name for name in (*query.by, *(query.columns or ()), query.column or "")):
-        return with_derived(query, policy)
-    return query, policy
+    return with_written(query, policy) if _writes(query) else (query, policy)
+
+
+def _writes(query: QueryFields) -> bool:
+    """Whether it may write columns of its own: those have parentheses or signs, or are a CASE."""
+    names = filter(None, (*query.by, *(query.columns or ()), query.column, query.over))
+    conditions = (query.where or "", query.when or "")
+    quoted = (one[1] or "" for text in conditions for one in _QUOTED.finditer(text))
+    return any(map(is_written, (*names, *quoted))) or any(
+        word in condition.upper() for condition in conditions for word in ("CASE", "EXTRACT", "DATE_TRUNC")
+    )
 
 
 def _accounted(plan: Plan) -> Plan:
@@ -155,11 +191,15 @@ def _accounted(plan: Plan) -> Plan:
 def _offer(query: QueryFields, policy: Policy) -> Offer:
     """What a query offers: ε, or the ρ that its ε buys at the policy's δ, or the other way round."""
     if query.noise == "gaussian":
-        delta = policy.caps.delta or 0.0
         if query.rho is not None:
             return Offer(policy, rho=printed(query.rho))
         assert query.epsilon is not None
-        return Offer(policy, rho=Fraction(largest_rho(query.epsilon, delta)))
+        if not policy.caps.delta:
+            raise InvalidQuery(
+                f"`epsilon` of query `{query.name}` says nothing of Gaussian noise without a δ, and the "
+                "policy's `caps` have no `delta`. Ask for a `rho`."
+            )
+        return Offer(policy, rho=Fraction(largest_rho(query.epsilon, policy.caps.delta)))
     epsilon = query.epsilon if query.rho is None else pure_epsilon_of_rho(query.rho)
     assert epsilon is not None
     return Offer(policy, epsilon=printed(epsilon))
@@ -179,8 +219,8 @@ def _check_noise(query: QueryFields, policy: Policy, *, open_: bool) -> None:
     # From a slot it is paid for already, at the plan's own δ.
     if not (policy.caps.has_room_for_gaussian or (query.slot and policy.caps.delta)):
         raise InvalidQuery(
-            f"{owner} must be laplace, or left out: Gaussian noise needs a δ for all answers together, and "
-            "the policy's `caps` leave none (`delta`). Only the owner can allow one."
+            f"{owner} must be laplace, or left out: Gaussian noise needs a δ for all answers together beside "
+            "a cap on ε, and the policy's `caps` leave none (`delta`). Only the owner can allow one."
         )
     if policy.caps.each_person:
         raise InvalidQuery(

@@ -22,7 +22,10 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.statistics import statistic_of
 
-__all__ = ["Price", "event_of", "price_of"]
+__all__ = ["SAID_DELTA", "Price", "event_of", "price_of"]
+
+SAID_DELTA = 1e-12
+"""At which ε is said of what has none without a δ, where the policy names no δ."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,9 @@ class Price:
     `noise_scales` are the scales of the noisy sums and counts, in the column's unit and in rows.
     `nats_level` is the Rényi divergence between any two contents, at the order of the policy's level cap (∞
     without such a cap), `curve` that between neighbours at each order of the ledger, `rho` the least with
-    D_α ≤ αρ at every order above 1 (zCDP), but for δ. Of Gaussian noise ε is that at the policy's δ, for no ε
-    holds without one (`pure`); the ledger is charged ρ and the curve alone.
+    D_α ≤ αρ at every order above 1 (zCDP), but for δ. No ε holds of Gaussian noise without a δ (`pure` is
+    false): it is said at the policy's δ, or at 10⁻¹² where the caps are on ρ or nats alone, and the ledger is
+    charged ρ and the curve, with an ε of ∞.
     `chosen` says which noise was chosen and why, where the query left it open. `event` is what an auditor
     computes the charge from.
     """
@@ -129,8 +133,8 @@ def _sum(losses: Sequence[Fraction | None]) -> Fraction | None:
 
 
 def _with_a_delta(plan: Plan) -> tuple[float, float]:
-    """The ε that Gaussian noise keeps at the policy's δ, and that δ."""
-    delta = plan.policy.caps.delta or 0.0
+    """The ε that Gaussian noise keeps at the policy's δ, and that δ; it is only said, and not charged."""
+    delta = plan.policy.caps.delta or SAID_DELTA
     kept = epsilon_of_rho(_rho(plan, math.inf), delta)
     asked = plan.query.epsilon
     return (kept if asked is None or plan.chosen is not None else min(kept, asked)), delta

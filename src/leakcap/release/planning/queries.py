@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 import re
 import sys
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidQuery
-from leakcap.policy.validation import complaints
+from leakcap.policy.validation import OF_QUERY, complaints, meant
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.base import require as _require
@@ -23,7 +23,10 @@ __all__ = ["NOISES", "Query", "locations", "query_from"]
 NOISES = ("laplace", "gaussian", "best")
 
 # What every query may say; the other fields belong to statistics that name them.
-_COMMON = frozenset({"name", "statistic", "epsilon", "rho", "noise", "where", "by", "delta", "join", "slot"})
+_COMMON = frozenset(
+    {"name", "statistic", "epsilon", "rho", "noise", "where", "by", "cut", "delta", "join", "slot"}
+)
+_EDGES = "at least two finite numbers in rising order"
 _BINNED = "They go with a histogram or quantiles."
 _REMEDIES = {"column": "Use `where` or `by`.", "bins": _BINNED, "edges": _BINNED}
 
@@ -40,10 +43,14 @@ class Query(QueryFields):
 
     def __post_init__(self) -> None:
         named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
-        _require(named, "name", str(self.name)[:40], "be printable text")
+        if not named:
+            raise InvalidQuery(f"`name` of a query must be printable text. Got {str(self.name)[:40]!r}.")
         _check_types(self)
         known = isinstance(self.statistic, str) and self.statistic in statistics()
-        _require(known, "statistic", self.name, f"be one of {', '.join(statistics())}")
+        if not known:
+            close = meant(str(self.statistic)[:40], statistics())
+            remedy = close if close.startswith("Did") else ""
+            _require(False, "statistic", self.name, f"be one of {', '.join(statistics())}", remedy)
         _check_price(self)
         _require(len(set(self.by)) == len(self.by), "by", self.name, "not repeat a column")
         _require(len(set(self.join)) == len(self.join), "join", self.name, "not repeat a table")
@@ -51,7 +58,15 @@ class Query(QueryFields):
         _require(small, "delta", self.name, "be a number above 0 and below 0.5")
         _check_fields(self)
         _check_bins(self)
+        self._spell_edges()
         statistic_of(self).check(self)
+
+    def _spell_edges(self) -> None:
+        """One question has one text: the edge 10 is 10.0, as it is from a file or from `PrivateTable`."""
+        cut = tuple((name, tuple(map(_double, edges))) for name, edges in self.cut)
+        object.__setattr__(self, "cut", cut)
+        if self.edges is not None:
+            object.__setattr__(self, "edges", tuple(map(_double, self.edges)))
 
 
 def _check_price(query: Query) -> None:
@@ -90,6 +105,10 @@ def _check_types(query: Query) -> None:
     for field in ("bins", "top", "up_to"):
         value = getattr(query, field)
         _require(value is None or type(value) is int, field, query.name, "be a whole number")
+    pairs = isinstance(query.cut, tuple) and all(
+        isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) for one in query.cut
+    )
+    _require(pairs, "cut", query.name, "name columns, each with its edges")
     several = query.columns
     named = several is None or (isinstance(several, tuple) and all(isinstance(one, str) for one in several))
     _require(named, "columns", query.name, "be a tuple of column names")
@@ -100,10 +119,26 @@ def _check_types(query: Query) -> None:
 def _check_bins(query: Query) -> None:
     _require(query.bins is None or query.edges is None, "bins", query.name, "not be given beside `edges`")
     if query.edges is not None:
-        finite = all(math.isfinite(edge) for edge in query.edges)
-        rising = all(a < b for a, b in zip(query.edges, query.edges[1:], strict=False))
-        ok = len(query.edges) >= 2 and finite and rising
-        _require(ok, "edges", query.name, "be at least two finite numbers in rising order")
+        _require(_rising(query.edges), "edges", query.name, f"be {_EDGES}")
+    names = [name for name, _ in query.cut]
+    for name, edges in query.cut:
+        _require(_rising(edges), "cut", query.name, f"have for `{name}` {_EDGES}")
+        rule = f"name columns of `by` or `columns`, each once; `{name}` is none"
+        split = name in (*query.by, *(query.columns or ())) and names.count(name) == 1
+        _require(split, "cut", query.name, rule)
+
+
+def _rising(edges: object) -> bool:
+    """Whether these are the edges of bins."""
+    if not isinstance(edges, tuple) or not all(type(edge) in (int, float) for edge in edges):
+        return False
+    finite = all(abs(edge) <= sys.float_info.max for edge in edges)
+    return len(edges) >= 2 and finite and all(a < b for a, b in itertools.pairwise(edges))
+
+
+def _double(edge: float) -> float:
+    """The double that it is; a whole number that is none stays as it is."""
+    return float(edge) if float(edge) == edge else edge
 
 
 _QUERY: TypeAdapter[Query] = TypeAdapter(Query)
@@ -112,7 +147,7 @@ _QUERY: TypeAdapter[Query] = TypeAdapter(Query)
 def query_from(fields: Mapping[str, Any], *, owner: str = "query", **price: float | None) -> Query:
     """A query from a mapping, at the `price` where one is given beside it. Raises `InvalidQuery`.
 
-    `by` may be one name, lists stand for tuples.
+    `by` may be one name, lists stand for tuples; `cut` is a mapping from columns to edges.
 
     >>> query_from({"name": "n", "statistic": "count", "by": "ward", "epsilon": 1.0}).by
     ('ward',)
@@ -123,6 +158,8 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query", **price: floa
             content[field] = (content[field],)
         if content.get(field, ()) is None:
             del content[field]
+    if "cut" in content and not isinstance(content["cut"], tuple):
+        content["cut"] = _pairs(content["cut"], str(content.get("name", "")) or owner)
     for field in ("by", "join", "edges", "quantiles", "columns", "range"):
         if isinstance(content.get(field), list):
             content[field] = tuple(content[field])
@@ -132,9 +169,20 @@ def query_from(fields: Mapping[str, Any], *, owner: str = "query", **price: floa
         raise InvalidQuery(complaints(error, _owner(content, owner))) from None
 
 
+def _pairs(cut: object, owner: str) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """By name, so that one question has one text. Raises `InvalidQuery`."""
+    named = isinstance(cut, Mapping) and all(isinstance(name, str) for name in cut)
+    _require(named, "cut", owner, "name columns, each with its edges")
+    assert isinstance(cut, Mapping)
+    pairs = [(name, tuple(edges) if isinstance(edges, list) else edges) for name, edges in cut.items()]
+    for name, edges in pairs:
+        _require(_rising(edges), "cut", owner, f"have for `{name}` {_EDGES}")
+    return tuple(sorted(pairs))
+
+
 def _owner(content: Mapping[str, Any], owner: str) -> str:
     name = content.get("name")
-    return f"query {name}" if isinstance(name, str) and name else owner
+    return f"{OF_QUERY}{name}" if isinstance(name, str) and name else owner
 
 
 def locations(folder: Path, data: str, ledger: str) -> tuple[Path | str, str]:

@@ -2,6 +2,9 @@
 
 Plans over the same cells and the same condition are answered by one statement, which returns the totals of
 all of them side by side. What each plan gets, and what noise is added to it, is the same as if it were alone.
+
+Private keys may be very many, most of which are never released. They come from the engine some thousands at a
+time; each of these gets its noise, and what the threshold leaves out is forgotten before the next ones come.
 """
 
 from __future__ import annotations
@@ -10,17 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.release.conditions.condition import to_text
-from leakcap.release.engine import Engine, SqlStatement
-from leakcap.release.numbers.exact_integers import ExactIntegers
+from leakcap.release.engine import Columns, Engine, SqlStatement
+from leakcap.release.measurements.thresholds import appearing
+from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import codes_of, in_order, read_totals
 from leakcap.release.planning.statements import select_of
 from leakcap.release.query import QueryFields
+from leakcap.sampling import ByteSource
 
-__all__ = ["Scan", "scans_of"]
+__all__ = ["Drawn", "Found", "Scan", "scans_of"]
 
 
 class Found(NamedTuple):
@@ -30,6 +36,15 @@ class Found(NamedTuple):
 
     codes: tuple[NDArray[Any], ...]
     totals: list[ExactIntegers]
+
+
+class Drawn(NamedTuple):
+    """For each part the noisy integer of every cell, and the codes of the cells that came back. Where keys
+    are private it is only the cells that are released, in the order of their keys.
+    """
+
+    codes: tuple[NDArray[Any], ...]
+    noisy: list[ExactIntegers]
 
 
 @dataclass(frozen=True)
@@ -42,8 +57,29 @@ class Scan:
 
     def run(self, engine: Engine) -> dict[int, Found]:
         """For each place the exact totals of the plan's parts, cell by cell. They are not private yet."""
+        return self._read(in_order(self.plans[0], engine.run(self.statement)))
+
+    def draw(self, engine: Engine, source: ByteSource) -> dict[int, Drawn]:
+        """For each place its noisy integers. The query has to be paid before."""
+        if not self.plans[0].cells.open:
+            found = self.run(engine)
+            return {place: _drawn(self._plan(place), one, source) for place, one in found.items()}
+        pieces: dict[int, list[Drawn]] = {}
+
+        def take(columns: Columns) -> None:
+            for place, one in self._read(columns).items():
+                pieces.setdefault(place, []).append(_released(self._plan(place), one, source))
+
+        engine.hand(self.statement, take)
+        return {place: _joined(self._plan(place), own) for place, own in pieces.items()}
+
+    def _plan(self, place: int) -> Plan:
+        """That of a place."""
+        return next(plan for own, plan in zip(self.places, self.plans, strict=True) if place in own)
+
+    def _read(self, columns: Columns) -> dict[int, Found]:
+        """For each place its own part of what came back."""
         first = self.plans[0]
-        columns = in_order(first, engine.run(self.statement))
         codes, before = codes_of(first, columns), 0
         cells = None if first.cells.open else first.cells.places(codes)
         totals: dict[int, Found] = {}
@@ -52,6 +88,27 @@ class Scan:
             totals |= dict.fromkeys(places, found)
             before += len(plan.parts)
         return totals
+
+
+def _drawn(plan: Plan, found: Found, source: ByteSource) -> Drawn:
+    """With noise on every cell."""
+    noisy = [part.draw(exact, source) for part, exact in zip(plan.parts, found.totals, strict=True)]
+    return Drawn(found.codes, noisy)
+
+
+def _released(plan: Plan, found: Found, source: ByteSource) -> Drawn:
+    """With noise, and without the cells that do not reach the threshold."""
+    drawn = _drawn(plan, found, source)
+    kept = appearing(plan.parts, drawn.noisy)
+    return Drawn(tuple(one[kept] for one in drawn.codes), [one[kept] for one in drawn.noisy])
+
+
+def _joined(plan: Plan, pieces: Sequence[Drawn]) -> Drawn:
+    """All pieces as one, in the order of the keys: that in which they came says how the table is stored."""
+    columns = [np.concatenate(own) for own in zip(*((*one.codes, *one.noisy) for one in pieces), strict=True)]
+    ordered = in_order(plan, Columns(tuple(columns))).arrays
+    keys = len(plan.cells.axes)
+    return Drawn(ordered[:keys], [exact_integers(one) for one in ordered[keys:]])
 
 
 def scans_of(plans: Sequence[Plan], engine: Engine, seed: str = "") -> list[Scan]:
@@ -87,4 +144,4 @@ def _sort(plan: Plan) -> object:
     condition = None if plan.condition is None else to_text(plan.condition)
     axes = tuple((axis.column, axis.kind, tuple(axis.labels.items()), axis.tree) for axis in plan.cells.axes)
     by = len(plan.query.by) if plan.policy.groups_per_unit < plan.policy.rows_per_unit else 0
-    return condition, axes, plan.bounded, plan.beyond, by, plan.query.join, plan.people_from
+    return condition, axes, plan.bounded, plan.beyond, plan.each_person, by, plan.query.join, plan.people_from

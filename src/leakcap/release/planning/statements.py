@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from leakcap.policy.document import Policy
+from leakcap.release.columns.computed import plainly_named, with_computed
+from leakcap.release.columns.decimals import with_decimals
 from leakcap.release.columns.joins import joined_tree
 from leakcap.release.columns.people import counted_people
 from leakcap.release.columns.typed import (
+    PERSONS_ROWS,
     Bin,
-    Hashed,
+    ExactSum,
     KeyFilter,
+    OfUnit,
     Quantize,
     ReadColumn,
     aliased,
@@ -27,13 +31,13 @@ from leakcap.release.columns.typed import (
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
+from leakcap.release.planning.row_keys import KeyedRows, placed_by_key
+from leakcap.release.planning.windows import GROUPS, ROWS, keyed, window
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
 __all__ = ["columns_in", "rows_of", "select_of", "units_statement"]
-
-_ROWS, _GROUPS = 1, 2
 
 
 def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
@@ -41,25 +45,24 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
 
     `seed` is the ledger's secret, by which rows of a unit that has too many are chosen.
     """
-    first = plans[0]
+    first = replace(plans[0], policy=_policy_of(plans))
     axes = first.cells.axes
     values = [value for plan in plans for value in plan.values]
     names = [column(f"v{index}") for index in range(len(values))]
-    inner = rows_of(
-        first,
-        [
-            *(aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)),
-            *(aliased(value.copy(), name.name) for value, name in zip(values, names, strict=True)),
-            *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
-        ],
-        seed,
-    )
+    chosen = [
+        *(aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)),
+        *(aliased(value.copy(), name.name) for value, name in zip(values, names, strict=True)),
+        *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
+    ]
+    inner = _people_of(first, chosen, seed) if first.each_person else rows_of(first, chosen, seed)
     codes = [column(f"k{index}") for index in range(len(axes))]
     inner = _together(inner, codes, plans)
     totals: list[exp.Expression] = []
     for plan in plans:
         mine, names = names[: len(plan.values)], names[len(plan.values) :]
         totals += [part.aggregate.tree(mine) for part in plan.parts]
+    for node in (one for total in totals for one in total.find_all(ExactSum)):
+        node.set("cells", None if first.cells.open else first.cells.size)
     named = [aliased(total, f"t{index}") for index, total in enumerate(totals)]
     outer = exp.Select(expressions=[*(code.copy() for code in codes), *named])
     outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
@@ -67,6 +70,15 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     for axis, code in zip(axes, codes, strict=True):
         outer = outer.having(KeyFilter(this=axis.listed(code.copy())), copy=False)
     return outer.group_by(*codes, copy=False) if codes else outer
+
+
+def _policy_of(plans: Sequence[Plan]) -> Policy:
+    """The policy with what each of the plans writes of columns."""
+    policy, *others = (plan.policy for plan in plans)
+    added = {name: one for other in others for name, one in other.columns.items()}
+    if added.keys() <= policy.columns.keys():
+        return policy
+    return policy.model_copy(update={"columns": policy.columns | added})
 
 
 def _together(rows: exp.Select, codes: Sequence[exp.Column], plans: Sequence[Plan]) -> exp.Select:
@@ -102,18 +114,82 @@ def _beside(values: Sequence[exp.Column], value: exp.Column) -> exp.Expression:
 
 
 def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
-    """`values` of the rows that count: those that meet the condition, a limited number of each unit."""
+    """`values` of the rows that count: those that meet the condition, a limited number of each unit.
+
+    Whoever reads them calls the values by names of its own: in here computed columns have short ones.
+    """
     rows = exp.Select(expressions=list(values))
     condition = None if plan.condition is None else to_tree(plan.condition, plan.policy)
     if plan.policy.id_column is not None and plan.bounded:
-        return rows.from_(_bounded(plan, columns_in([rows], plan.policy), condition, seed), copy=False)
-    if condition is not None:
-        rows = rows.where(condition, copy=False)
-    read = columns_in([rows], plan.policy)
-    return rows.from_(_source(plan, read), copy=False)
+        source = _bounded(plan, columns_in([rows], plan.policy), condition, seed)
+    else:
+        if condition is not None:
+            rows = rows.where(condition, copy=False)
+        source = _source(plan, columns_in([rows], plan.policy))
+    return _plain(rows.from_(source, copy=False), plan.policy)
+
+
+def _plain(rows: exp.Select, policy: Policy) -> exp.Select:
+    """The rows, in which what is computed has a short name."""
+    made = any(one.calculated for one in policy.columns.values())
+    return plainly_named(rows, policy) if made else rows
+
+
+def _people_of(plan: Plan, values: Sequence[exp.Expression], seed: str) -> exp.Select:
+    """`values` of people, who are counted once in each of their groups: with the number of their rows.
+
+    The rows that meet the condition are counted for each id; those without an id are nobody's. All of a
+    person's rows count, since a person is one number here, however many rows there are. In many groups a
+    person would be many: then the groups are taken in the order of a hash, the one of `_bounded`.
+    """
+    unit = ReadColumn(this=column(plan.policy.id_column or ""), kind="id")
+    groups = [axis.tree for axis in plan.cells.axes[:-1]]
+    keys = [f"k{index}" for index in range(len(groups))]
+    limited = plan.groups_limited
+    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
+    condition = [] if plan.condition is None else [to_tree(plan.condition, plan.policy)]
+    rows = exp.Select(
+        expressions=[
+            aliased(unit, "person"),
+            *(aliased(group.copy(), key) for group, key in zip(groups, keys, strict=True)),
+            *([aliased(_start(unit, groups, seed), "start")] if limited else []),
+        ]
+    ).where(known, *condition, copy=False)
+    rows = rows.from_(_source(plan, columns_in([rows], plan.policy)), copy=False)
+    each = [column("person"), *map(column, keys)]
+    counted = exp.Select(expressions=[*each, aliased(exp.Count(this=exp.Star()), PERSONS_ROWS)])
+    if limited:
+        counted = counted.select(aliased(exp.Min(this=column("start")), "start"), copy=False)
+    counted = counted.from_(rows.subquery("rows", copy=False), copy=False)
+    counted = counted.group_by(*(one.copy() for one in each), copy=False)
+    if limited:
+        place = window(exp.RowNumber(), [column("person")], [column("start"), *map(column, keys)])
+        shown = [*map(column, keys), column(PERSONS_ROWS), aliased(place, "place")]
+        ranked = exp.Select(expressions=shown).from_(counted.subquery("counted", copy=False), copy=False)
+        most = exp.LTE(this=column("place"), expression=exp.Literal.number(plan.policy.groups_per_unit))
+        every = [*map(column, keys), column(PERSONS_ROWS)]
+        counted = exp.Select(expressions=every).from_(ranked.subquery("ranked", copy=False), copy=False)
+        counted = counted.where(most, copy=False)
+    # The groups have their values by now.
+    shown = [aliased(column(one), one) for one in keys] + list(values[len(keys) :])
+    people = exp.Select(expressions=shown).from_(counted.subquery("people", copy=False), copy=False)
+    return _plain(people, plan.policy)
 
 
 def _source(plan: Plan, read: Sequence[str]) -> exp.Expression:
+    """The rows with what is computed from them."""
+    policy = plan.policy
+    computed = [name for name in read if name in policy.columns and policy.columns[name].calculated]
+    stored = [name for name in read if name not in computed]
+    read = tuple(dict.fromkeys((*stored, *policy.stored_of(computed))))
+    own = [] if policy.id_column is None else [policy.id_column]
+    rows = _stored_rows(plan, read)
+    if any(name in policy.columns and policy.columns[name].places is not None for name in read):
+        rows = with_decimals(rows, [*own, *read], policy)
+    return with_computed(rows, computed, policy, [*own, *stored]) if computed else rows
+
+
+def _stored_rows(plan: Plan, read: Sequence[str]) -> exp.Expression:
     """The data, with the tables that it is joined with, of the people who are counted."""
     if plan.query.join:
         return joined_tree(plan.policy, plan.query.join, read, plan.people_from)
@@ -137,7 +213,7 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
 
     Where groups are bounded too, a unit's groups are taken whole in the order of a hash, until `max_groups`
     or `max_rows` is reached; of the last group only as many rows are chosen as are still allowed. With a row
-    key the rows are taken in the order of its hash: see `_by_key`.
+    key the rows are taken in the order of its hash: see `row_keys.py`.
     """
     policy = plan.policy
     unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
@@ -151,72 +227,54 @@ def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, 
     asked = columns_in([] if condition is None else [condition], policy)
     source = _source(plan, tuple(dict.fromkeys((*carried[1:], *asked))))
     # By name: under a star, a column of the table could bear the name of a number and replace it.
-    start, place, size, first, rank, copy = (
-        free_name(f"leakcap_{name}", carried) for name in ("start", "place", "size", "first", "rank", "copy")
+    start, place, size, first, rank = (
+        free_name(f"leakcap_{name}", carried) for name in ("start", "place", "size", "first", "rank")
     )
     known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
-    started = aliased(_start(unit, groups, seed), start)
-    same = [] if key is None else [aliased(_window(exp.RowNumber(), [unit, _key(key)], seen or [unit]), copy)]
-    rows = exp.Select(expressions=[*map(column, carried), started, *same]).from_(source, copy=False)
+    started = [] if key is not None and not groups else [aliased(_start(unit, groups, seed), start)]
+    rows = exp.Select(expressions=[*map(column, carried), *started]).from_(source, copy=False)
     rows = rows.where(known, *([] if condition is None else [condition]), copy=False)
     by_group = _hashed_order(column(start), groups)
-    # Rows that tie are alike in all that is read: it does not matter which of them has which number.
-    chosen = [
-        *map(column, carried),
-        aliased(_window(exp.RowNumber(), [unit], [*by_group, *seen] or [unit]), place),
-        aliased(_window(exp.Count(this=exp.Star()), [unit], by_group, alike=True), size),
-    ]
     most = exp.Literal.number(policy.rows_per_unit)
+    few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
+    kept: list[exp.Expression] = [few] if groups else []
+    ranked: exp.Query
     if key is not None:
-        order = [*by_group, *_by_key(unit, key, copy, seed)]
-        chosen[len(carried) :] = [aliased(_window(exp.RowNumber(), [unit], order), place)]
-        ranks = [aliased(_window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank)] if groups else []
-        chosen += ranks
-        kept: list[exp.Expression] = [exp.LTE(this=column(place), expression=most)]
-        if groups:
-            kept.append(exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit)))
-    elif groups:
-        chosen += [
-            column(start),
-            aliased(_window(exp.Anonymous(this="RANK"), [unit], by_group), first),
-            aliased(_window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank),
-        ]
-        few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
-        left = exp.LTE(this=column(first), expression=most)
-        before = exp.Paren(this=exp.Sub(this=column(first), expression=exp.Literal.number(1)))
-        own = exp.Paren(this=exp.Sub(this=column(place), expression=before))
-        quota = exp.Paren(this=exp.Sub(this=most.copy(), expression=before.copy()))
-        kept = [few, left, _spread(own, column(size), quota, column(start))]
+        given = KeyedRows(rows, carried, unit, key, by_group, [start] if groups else [], seen, seed)
+        ranked = placed_by_key(given, place, rank)
+        kept.append(exp.LTE(this=column(place), expression=most))
     else:
-        # Equal ids may differ in their bits, but a unit must have one start.
-        chosen.append(aliased(_window(exp.Min(this=column(start)), [unit], []), start))
-        kept = [_spread(column(place), column(size), most, column(start))]
-    ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
+        # Rows that tie are alike in all that is read: it does not matter which of them has which number.
+        chosen = [
+            *map(column, carried),
+            aliased(window(exp.RowNumber(), [unit], [*by_group, *seen] or [unit]), place),
+            aliased(window(exp.Count(this=exp.Star()), [unit], by_group, alike=True), size),
+        ]
+        if groups:
+            chosen += [
+                column(start),
+                aliased(window(exp.Anonymous(this="RANK"), [unit], by_group), first),
+                aliased(window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank),
+            ]
+            before = exp.Paren(this=exp.Sub(this=column(first), expression=exp.Literal.number(1)))
+            own = exp.Paren(this=exp.Sub(this=column(place), expression=before))
+            quota = exp.Paren(this=exp.Sub(this=most.copy(), expression=before.copy()))
+            kept.append(exp.LTE(this=column(first), expression=most))
+            kept.append(_spread(own, column(size), quota, column(start)))
+        else:
+            chosen.append(aliased(window(exp.Min(this=column(start)), [unit], []), start))
+            one = OfUnit(this=column(start), hashed=_start(unit, [], seed), unit=policy.id_column)
+            kept.append(_spread(column(place), column(size), most, one))
+        ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
     if plan.beyond is not None:
         return _beyond(plan.beyond, ranked, kept, [*map(column, carried)], [unit, *groups, *seen], place)
     units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
     return units.where(*kept, copy=False).subquery("units", copy=False)
 
 
-def _key(name: str) -> exp.Expression:
-    """The row key, read as ids are: two are equal only where they are the same value."""
-    return ReadColumn(this=column(name), kind="id")
-
-
-def _by_key(unit: exp.Expression, name: str, copy: str, seed: str) -> list[exp.Expression]:
-    """A keyed hash of the unit, the row key and which of the rows with this key it is, then these themselves.
-
-    It follows from the row alone, whatever a query reads: so of the rows that two queries ask about both keep
-    the same. Rows whose key is missing or not their own are numbered, in an order of what is read of them.
-    """
-    given = [_key(name), column(copy)]
-    hashed = Hashed(this=unit.copy(), expressions=given, purpose=_ROWS, seed=_number(seed))
-    return [hashed, *(one.copy() for one in given)]
-
-
 def _beyond(
     most: int,
-    ranked: exp.Select,
+    ranked: exp.Query,
     kept: Sequence[exp.Expression],
     carried: Sequence[exp.Expression],
     order: Sequence[exp.Expression],
@@ -226,7 +284,7 @@ def _beyond(
 
     Rows that tie are alike in all that is read.
     """
-    numbered = aliased(_window(exp.RowNumber(), order[:1], order), place)
+    numbered = aliased(window(exp.RowNumber(), order[:1], order), place)
     source = ranked.subquery("ranked", copy=False)
     left = exp.Select(expressions=[*carried, numbered]).from_(source, copy=False)
     left = left.where(exp.Not(this=exp.Paren(this=exp.and_(*kept, copy=False))), copy=False)
@@ -255,9 +313,7 @@ def _start(unit: exp.Expression, groups: Sequence[exp.Expression], seed: str) ->
     """A keyed hash of the unit, and of the group where groups are bounded. It has 62 bits, so that numbers of
     rows can be added to it.
     """
-    purpose = _GROUPS if groups else _ROWS
-    alike = [group.copy() for group in groups]
-    hashed = Hashed(this=unit.copy(), expressions=alike, purpose=purpose, seed=_number(seed))
+    hashed = keyed(unit, groups, GROUPS if groups else ROWS, seed)
     low = exp.BitwiseAnd(this=hashed, expression=exp.Literal.number(2**62 - 1))
     return exp.Cast(this=exp.Paren(this=low), to=data_type("BIGINT"))
 
@@ -276,33 +332,9 @@ def _groups(plan: Plan) -> list[exp.Expression]:
     return [axis.tree for axis in plan.cells.axes[: len(plan.query.by)]]
 
 
-def _window(
-    function: exp.Expression,
-    within: Sequence[exp.Expression],
-    order: Sequence[exp.Expression],
-    *,
-    alike: bool = False,
-) -> exp.Window:
-    """A window function over a unit's rows in this order; with `alike`, over rows that tie with this one."""
-    ordered = [exp.Ordered(this=one.copy(), nulls_first=False) for one in order]
-    ties = exp.WindowSpec(kind="RANGE", start="CURRENT ROW", end="CURRENT ROW")
-    return exp.Window(
-        this=function,
-        partition_by=[one.copy() for one in within],
-        order=exp.Order(expressions=ordered) if ordered else None,
-        spec=ties if alike and ordered else None,
-    )
-
-
 def _hashed_order(start: exp.Expression, groups: Sequence[exp.Expression]) -> list[exp.Expression]:
     """Groups by their hash, then, where two hashes meet, by what they are called."""
     return [start, *groups] if groups else []
-
-
-def _number(seed: str) -> int:
-    """The seed as a signed integer of 64 bits, which every engine has."""
-    digest = hashlib.sha256(seed.encode()).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def units_statement(policy: Policy) -> exp.Select:

@@ -70,13 +70,14 @@ def consistent(releases: Sequence[Release], *, nonnegative: bool | None = None) 
     cells = sorted({item for items in places for item in items if {n for n, _ in item} == finest}, key=repr)
     if any(not names <= finest for names in columns) or not cells:
         raise InvalidQuery("`releases` of `consistent` must have one whose groups split those of all others.")
+    _check_keys(releases)
     members = [[_members(item, cells, finest) for item in items] for items in places]
     seen = [
         (member, float(row.value), _variance(release))
         for release, own, items in zip(releases, members, places, strict=True)
         for member, row, item in zip(own, release.rows, items, strict=True)
-        # The margins of a contingency table are sums of its own cells, no news.
-        if release.query.statistic != "contingency" or len(item) == max(map(len, items))
+        # Margins are sums of a release's own cells, no news.
+        if not release.totals or len(item) == max(map(len, items))
     ]
     counts = _ADDITIVE[releases[0].query.statistic] == "rows"
     fitted = _fit(seen, len(cells), counts if nonnegative is None else nonnegative)
@@ -96,6 +97,11 @@ def _check(releases: Sequence[Release]) -> None:
     if len(releases) < 1 or any(release.query.statistic not in _ADDITIVE for release in releases):
         raise InvalidQuery(
             f"`releases` of `consistent` must be of {', '.join(_ADDITIVE)}: other statistics do not add up."
+        )
+    if any(release.arranged for release in releases):
+        raise InvalidQuery(
+            "`releases` of `consistent` must be whole: ask without HAVING, ORDER BY, LIMIT and OFFSET, which "
+            "is free where the answer was given."
         )
     first = releases[0]
     if any(release.people_from != first.people_from for release in releases):
@@ -117,18 +123,25 @@ def _check(releases: Sequence[Release]) -> None:
             )
 
 
+def _check_keys(releases: Sequence[Release]) -> None:
+    """Bins of one column at other edges overlap, and are no groups that split each other."""
+    seen: dict[str, set[Key]] = {}
+    for release in releases:
+        for head, words in release.rows.labels.items():
+            name, keys = release.columns.get(head, head), set(words.tolist()) - {release.totals.get(head)}
+            if seen.setdefault(name, keys) != keys:
+                raise InvalidQuery(
+                    f"`releases` of `consistent` must have the same groups of `{name}`: cut it at the same "
+                    "edges, or into the same bins, in each."
+                )
+
+
 def _places(release: Release) -> list[Items]:
-    """Which group each row is of; in a margin the columns that are summed out are left out."""
-    query = release.query
-    if query.statistic != "contingency":
-        return [frozenset(row.keys.items()) for row in release.rows]
-    words = {name: release.rows[-1].keys[name] for name in query.columns or ()}
+    """Which group each row is of, by the columns' own names, whatever the answer calls them; in a margin the
+    columns that are summed out are left out."""
+    words, named = release.totals, release.columns
     return [
-        frozenset(
-            (name, key)
-            for name, key in row.keys.items()
-            if words.get(name) is not key and words.get(name) != key
-        )
+        frozenset((named.get(head, head), key) for head, key in row.keys.items() if words.get(head) != key)
         for row in release.rows
     ]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from leakcap.cards import Shown
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import Coverage
@@ -71,7 +72,7 @@ def covering(releases: Sequence[Release], cut: Release, policy: Policy) -> list[
             f"{statistic_of(cut.query).label}."
         )
     about = plan_query(cut.query, policy)
-    return [_covered(release, cut, about, policy) for release in releases]
+    return Shown(_covered(release, cut, about, policy) for release in releases)
 
 
 def covered(releases: Sequence[Release], name: str | None, policy: Policy) -> list[Release]:
@@ -84,7 +85,7 @@ def _covered(release: Release, cut: Release, about: Plan, policy: Policy) -> Rel
     rightly = release.people_from == cut.people_from and not isinstance(release, ConsistentRelease)
     if release.coverage.covers == "table" or release.query.statistic not in _FIT or not rightly:
         return release
-    if release.query.delta is not None:
+    if release.query.delta is not None or release.arranged or release.totals:
         return release
     plan = plan_query(release.query, policy)
     if release.price.rows_per_unit != cut.price.rows_per_unit or not _asked_about(plan, about):
@@ -119,7 +120,8 @@ def _text(condition: Condition | None) -> str:
 def _same(plan: Plan, about: Plan) -> bool:
     """Whether both are about the same rows, chosen in the same way, in the same groups."""
     one, other = plan.query, about.query
-    alike = (one.by, one.join, _text(plan.condition)) == (other.by, other.join, _text(about.condition))
+    alike = all(getattr(one, name) == getattr(other, name) for name in ("by", "cut", "join"))
+    alike = alike and _text(plan.condition) == _text(about.condition)
     return alike and one.statistic == "count"
 
 

@@ -14,15 +14,28 @@ from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
-from leakcap.release.planning.price import Price
+from leakcap.release.measurements.offer import epsilon_of_rho
+from leakcap.release.planning.price import SAID_DELTA, Price
 from leakcap.statement import Exposure, compose
 from leakcap.statement.risks import ProvenRecord
 
-__all__ = ["balances_of_plan", "exposure_of", "exposure_of_plan", "exposure_so_far", "proven_so_far"]
+__all__ = [
+    "balances_of_plan",
+    "delta_said",
+    "exposure_of",
+    "exposure_of_plan",
+    "exposure_so_far",
+    "proven_so_far",
+]
 
-_LEAST_DELTA = 1e-12
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
 """The δ at which games read the composed curves. Fixed in advance: no answer can influence the choice."""
+
+
+def delta_said(policy: Policy) -> float:
+    """The δ at which ε is said of what has none without one: that which the caps leave to adding up, or their
+    own where none is on ε, or 10⁻¹²."""
+    return max(policy.caps.ledger_caps().delta_together or policy.caps.delta or 0.0, SAID_DELTA)
 
 
 def exposure_of(price: Price, title: str) -> Exposure:
@@ -56,8 +69,8 @@ def balances_of_plan(prices: Sequence[Price], policy: Policy) -> list[Balance]:
 def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     """What every query in the ledger shows together, those that were paid for and never released included.
 
-    Where the policy caps all answers together, by their curves at the δ that it leaves to adding up, if that
-    is less than half of ε added up or if some answer has no finite ε.
+    By their curves at `delta_said`, if some answer has no finite ε, or if the policy caps all answers
+    together and that is less than half of ε added up.
     """
     each = [_of_entry(entry, policy) for entry in entries]
     return _together(
@@ -82,37 +95,47 @@ def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecor
 
 
 def _together(each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str) -> Exposure:
-    """All of it: by ε added up, or by the curves added up, at the δ that the policy leaves to that."""
+    """All of it: by ε added up, or by the curves added up, at the δ at which that is said."""
     together = compose(each, title)
-    delta = policy.caps.ledger_caps().delta_together
-    if delta < _LEAST_DELTA or len(each) < 2:
+    pure = all(math.isfinite(spend.epsilon) for spend in spends)
+    if len(each) < 2 or (pure and policy.caps.ledger_caps().delta_together < SAID_DELTA):
         return together
-    found = odometer(added(spends), delta)
+    found = odometer(added(spends), delta_said(policy))
     # With a δ sentences about odds speak of e^2ε: it is worth having where ε is less than half. Where answers
     # have none but at a δ, as with Gaussian noise, the curves' one δ is in place of one for each.
-    if all(math.isfinite(spend.epsilon) for spend in spends) and 2.0 * found.epsilon >= together.epsilon:
+    if pure and 2.0 * found.epsilon >= together.epsilon:
         return together
     return _read_at(found, together, policy)
 
 
 def _read_at(found: OdometerReading, together: Exposure, policy: Policy) -> Exposure:
-    """The same publications with the ε that their curves prove at a δ."""
+    """The same publications with the ε that their curves prove at a δ.
+
+    Losses added up hold as well, at a δ of their own: between two contents they are in place of 2ε only where
+    that δ is not above the one that is said.
+    """
     steps = 1 if policy.neighbours == "replace-one" else 2
+    contents = steps * found.epsilon
+    delta_contents = max(found.delta, _contents(found.delta, found.epsilon, policy.neighbours))
+    if together.delta_contents <= delta_contents:
+        contents = min(contents, max(together.epsilon_contents, found.epsilon))
     return replace(
         together,
         epsilon=found.epsilon,
-        epsilon_contents=min(steps * found.epsilon, max(together.epsilon_contents, found.epsilon)),
+        epsilon_contents=contents,
         delta=found.delta,
-        delta_contents=max(found.delta, _contents(found.delta, found.epsilon, policy.neighbours)),
+        delta_contents=delta_contents,
     )
 
 
 def _of_entry(entry: Entry, policy: Policy) -> Exposure:
     spend, details = entry.spend, entry.details
-    if math.isinf(spend.epsilon):
-        spend = _at_a_delta(spend, policy)
     steps = 1 if policy.neighbours == "replace-one" else 2
-    contents = float(details.get("epsilon_contents", steps * spend.epsilon))
+    recorded = details.get("epsilon_contents")
+    if math.isinf(spend.epsilon):
+        # What was recorded is of the δ of its price, and not of the one at which ε is read here.
+        spend, recorded = _at_a_delta(spend, policy), None
+    contents = steps * spend.epsilon if recorded is None else float(recorded)
     lower = min(float(details.get("nats_lower", 0.0)), spend.nats_person)
     return Exposure(
         title=entry.query,
@@ -129,9 +152,15 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
 
 
 def _at_a_delta(spend: Spend, policy: Policy) -> Spend:
-    """A spend without a finite ε, as Gaussian noise's: the ε that its curve proves at the policy's δ."""
-    kept = odometer(added([spend]), max(policy.caps.ledger_caps().delta_together, _LEAST_DELTA))
-    return replace(spend, epsilon=kept.epsilon, delta=kept.delta)
+    """A spend without a finite ε, as Gaussian noise's: what its curve or its ρ proves at the policy's δ.
+
+    Of one answer's ρ the best of all orders is known beforehand. Of many, asked one after another, it is not,
+    and the odometer pays for a choice among its own.
+    """
+    delta = delta_said(policy)
+    kept = odometer(added([spend]), delta)
+    known = kept.epsilon if math.isinf(spend.rho) else min(kept.epsilon, epsilon_of_rho(spend.rho, delta))
+    return replace(spend, epsilon=known, delta=kept.delta)
 
 
 def _contents(delta: float, epsilon: float, relation: str) -> float:

@@ -60,7 +60,12 @@ class NoisyTotals:
 
     def at(self, place: int) -> NoisyTotals:
         """Those of one cell."""
-        return replace(self, parts=tuple(replace(p, numbers=(p.numbers[place],)) for p in self.parts))
+        return self.taken([place])
+
+    def taken(self, places: Sequence[int]) -> NoisyTotals:
+        """Those of these cells, in this order."""
+        parts = (replace(p, numbers=tuple(p.numbers[place] for place in places)) for p in self.parts)
+        return replace(self, parts=tuple(parts))
 
     def covariances(self, name: str) -> Covariances:
         """Of the numbers of one cell: exact for counts and sums, by the delta method for a mean.

@@ -13,6 +13,7 @@ from leakcap.release.columns.people import Covers
 from leakcap.release.numbers.answers import Answers, Rows
 from leakcap.release.numbers.exact_integers import objects
 from leakcap.release.planning.price import Price
+from leakcap.release.results.pivot import FLAG, Layout
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.statement.record import Delta, Epsilon, Nats, Number, Part, Rho, StatementRecord
 
@@ -38,6 +39,13 @@ class RowRecord(Part):
     keys: dict[str, KeyValue] | None = None
     value: Number
     interval: tuple[Number, Number]
+    drowned: Annotated[
+        bool,
+        Field(
+            description="whether the noise is as large as the value, so that the true figure may be 0; "
+            "counts and sums only"
+        ),
+    ] = False
 
 
 class NoiseRecord(Part):
@@ -92,6 +100,23 @@ class ReleasedRecord(Part):
     post_processed: Annotated[
         str | None, Field(description="what was done to the noisy numbers afterwards, which costs nothing")
     ] = None
+    totals: Annotated[
+        dict[str, KeyValue] | None,
+        Field(
+            description="the columns that some of the values are sums over, each with what stands there in "
+            "place of a key; null where there are no margins"
+        ),
+    ] = None
+    layout: Annotated[
+        Layout | None, Field(description="how keys go down and across, where whoever asked said so")
+    ] = None
+    places: Annotated[
+        int | None,
+        Field(description="how many digits after the point values and ends have, where they are decimals"),
+    ] = None
+    left_out: Annotated[
+        int, Field(description="how many groups HAVING, LIMIT and OFFSET of SQL left out")
+    ] = 0
     counted: Annotated[
         str | None, Field(description="whom it counts, where people have caps of their own")
     ] = None
@@ -105,6 +130,30 @@ class ReleasedRecord(Part):
         """Whether the answer has a row for each group, rather than one number."""
         return not self.values or bool(self.values[0].keys)
 
+    @property
+    def drowned(self) -> int:
+        """How many values are no larger than their noise."""
+        return sum(row.drowned for row in self.values)
+
+    @property
+    def cells(self) -> tuple[RowRecord, ...]:
+        """The values that are no margins."""
+        words = self.totals or {}
+        return tuple(
+            row
+            for row in self.values
+            if all((row.keys or {}).get(name) != word for name, word in words.items())
+        )
+
+    @property
+    def flags(self) -> list[str | None]:
+        """For each value the flag where its noise drowns it."""
+        return [FLAG if row.drowned else None for row in self.values]
+
+    @property
+    def _marked(self) -> list[bool]:
+        return [row.drowned for row in self.values]
+
     def rows(self) -> Rows:
         """The values column by column."""
         keys = [row.keys or {} for row in self.values]
@@ -114,12 +163,12 @@ class ReleasedRecord(Part):
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`, as `Release.to_pandas` gives it."""
-        return pandas_of(self.rows())
+        return pandas_of(self.rows(), self._marked, self.layout)
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`, as `Release.to_arrow` gives it."""
-        return arrow_of(self.rows())
+        return arrow_of(self.rows(), self._marked, self.layout)
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame`, as `Release.to_polars` gives it."""
-        return polars_of(self.rows())
+        return polars_of(self.rows(), self._marked, self.layout)

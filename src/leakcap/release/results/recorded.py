@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
 from leakcap.policy.declared import Key
-from leakcap.release.numbers.answers import Answers, Labels, Rows, numbers_of
+from leakcap.release.numbers.answers import Answers, Labels, Rows, as_numbers
 from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import text_of
@@ -96,7 +96,7 @@ def parsed_answer(recorded: object) -> ParsedAnswer | None:
     if _numbers([recorded.get("step")]):
         recorded = {**recorded, "values": _stepped(recorded["step"], recorded.get("parts"))}
     if _numbers([recorded.get("off")]) and _numbers(recorded.get("values")):
-        middle, off = doubles(numbers_of(recorded["values"])), float(recorded["off"])
+        middle, off = doubles(as_numbers(recorded["values"])), float(recorded["off"])
         recorded = {**recorded, "lower": (middle - off).tolist(), "upper": (middle + off).tolist()}
     columns = [recorded.get(name) for name in ("values", "lower", "upper")]
     keys, parts = recorded.get("keys", []), recorded.get("parts", [])
@@ -168,12 +168,21 @@ def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:
     if recorded:
         labels = dict(zip(names, map(objects, found.keys or ([] for _ in names)), strict=True))
     ends = (np.array(column, dtype=np.float64) for column in (found.lower, found.upper))
-    rows = Rows(labels, Answers(numbers_of(found.values), *ends))
+    rows = Rows(labels, Answers(as_numbers(found.values), *ends))
     scale, drawn = price.noise_scales[plan.parts[0].role], _drawn(plan, found)
     about = (plan.query.name, plan.query, text_of(plan))
     counted, coverage = answer.people_from, plan.coverage
     return Release(
-        *about, rows, scale, price, repeated=True, drawn=drawn, people_from=counted, coverage=coverage
+        *about,
+        rows,
+        scale,
+        price,
+        repeated=True,
+        drawn=drawn,
+        people_from=counted,
+        coverage=coverage,
+        totals=statistic_of(plan.query).totals(plan),
+        places=statistic_of(plan.query).places(plan),
     )
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.cards import card
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.release.columns.people import TABLE, Coverage, counted_words
-from leakcap.release.measurements.thresholds import appearing
 from leakcap.release.numbers.answers import Number, Row, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan
@@ -23,7 +23,9 @@ from leakcap.release.planning.price import Price
 from leakcap.release.query import QueryFields
 from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.noisy_totals import Covariances, NoisyTotals, keeps, missing, noisy_totals_of
+from leakcap.release.results.pivot import FLAG, Layout, layout_named
 from leakcap.release.results.record import PriceRecord, ReleasedRecord
+from leakcap.release.results.showing import between, card_cells, laid_out_lines
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.release.statistics import statistic_of
 from leakcap.statement import Statement, statement_of
@@ -45,7 +47,11 @@ class Release:
     that the ledger remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made
     of, where they are kept. Where people have caps of their own, only those of `people_from` or more were
     counted. Intervals hold the figure that `coverage.covers` names: the table's, or that of the rows kept,
-    where the policy limits how many rows of a person are used.
+    where the policy limits how many rows of a person are used. `arranged` says how SQL ordered and cut the
+    groups, and `left_out` how many of them it left out. `totals` says for each column that rows sum over what
+    stands there in place of a key. `layout` says which keys go down and which across, where `pivot` did.
+    `columns` says of which column the keys are that SQL shows under another name. `places` is how many digits
+    after the point values and ends have at most, where they are exact decimals.
     """
 
     name: str
@@ -58,6 +64,12 @@ class Release:
     drawn: NoisyTotals | None = None
     people_from: float | None = None
     coverage: Coverage = TABLE
+    arranged: str = ""
+    left_out: int = 0
+    totals: Mapping[str, Key] = field(default_factory=dict)
+    layout: Layout | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    places: int | None = None
 
     def at(self, **keys: Key) -> Release:
         """The release of one group alone, by its keys. Raises `InvalidQuery` unless there is exactly one."""
@@ -72,6 +84,14 @@ class Release:
             rows=self.rows[place : place + 1],
             drawn=kept.at(place) if kept is not None and one else None,
         )
+
+    def pivot(self, *, across: str | Sequence[str] = (), down: str | Sequence[str] = ()) -> Release:
+        """The release laid out with the keys of these columns `across` and `down`; those that are not named
+        go the other way. Print, notebook, reports and data frames then show rows and columns.
+
+        Raises `InvalidQuery` unless each column goes one way, and at least one goes each.
+        """
+        return replace(self, layout=layout_named(list(self.rows.labels), self.name, across, down))
 
     def covariance(self) -> Covariances:
         """How the noise of this one number's parts varies together: of a mean with its sum and its count."""
@@ -104,7 +124,8 @@ class Release:
     @property
     def post_processing(self) -> str | None:
         """What was done to the noisy numbers afterwards, which costs nothing; None where nothing was."""
-        return statistic_of(self.query).post_processing(self.query)
+        said = (statistic_of(self.query).post_processing(self.query), self.arranged)
+        return "; ".join(one for one in said if one) or None
 
     @property
     def counted(self) -> str:
@@ -114,6 +135,18 @@ class Release:
     def statement(self) -> Statement:
         """What this answer tells, to whom, in words and numbers."""
         return statement_of(exposure_of(self.price, self.name))
+
+    @cached_property
+    def _marked(self) -> NDArray[np.bool_]:
+        """For each row whether its noise is as large as a count or a sum, which may be of nothing."""
+        if not statistic_of(self.query).from_zero:
+            return np.zeros(len(self.rows), dtype=bool)
+        return self.rows.answers.drowned()
+
+    @cached_property
+    def _drowned(self) -> frozenset[int]:
+        """The places of those rows."""
+        return frozenset(self._marked.nonzero()[0].tolist())
 
     @cached_property
     def record(self) -> ReleasedRecord:
@@ -134,12 +167,23 @@ class Release:
             known["columns"] = tuple(self.rows.labels)
         if self.post_processing is not None:
             known["post_processed"] = self.post_processing
+        if self.totals:
+            known["totals"] = dict(self.totals)
+        if self.layout is not None:
+            known["layout"] = self.layout
+        if self.places is not None:
+            known["places"] = self.places
+        if self.left_out:
+            known["left_out"] = self.left_out
         if self.counted:
             known["counted"] = self.counted
         if self.coverage.about:
             known["about"] = self.coverage.about
         with uncollected():
-            return ReleasedRecord.model_validate(known | {"values": self.rows.told()})
+            values = self.rows.told()
+            for place in self._drowned:
+                values[place]["drowned"] = True
+            return ReleasedRecord.model_validate(known | {"values": values})
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON has it, and as `leakcap release --json` prints it. Information is in nats; None
@@ -147,21 +191,23 @@ class Release:
         return self.record.to_dict()
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with a row for each group: the keys' columns, then `value`, `lower`, `upper`.
+        """A `pandas.DataFrame` with a row for each group: the keys' columns, then `value`, `lower`, `upper`
+        and `flag`.
 
-        `lower` and `upper` are the ends of the 95 % interval of the figure that `coverage` names.
+        `lower` and `upper` are the ends of the 95 % interval of the figure that `coverage` names. `flag` is
+        "u" where the noise is as large as a count or a sum, and otherwise empty.
 
         A name that a column of keys bears gets an underscore. Raises `InvalidParameter` without pandas.
         """
-        return pandas_of(self.rows)
+        return pandas_of(self.rows, self._marked, self.layout)
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table` of the columns of `to_pandas`. Raises `InvalidParameter` without PyArrow."""
-        return arrow_of(self.rows)
+        return arrow_of(self.rows, self._marked, self.layout)
 
     def to_polars(self) -> Any:
         """A `polars.DataFrame` of the columns of `to_pandas`. Raises `InvalidParameter` without Polars."""
-        return polars_of(self.rows)
+        return polars_of(self.rows, self._marked, self.layout)
 
     def to_excel(self, path: str | Path) -> None:
         """Write an Excel workbook (.xlsx) with one sheet: what was asked, and the columns of `to_pandas`.
@@ -178,52 +224,62 @@ class Release:
         return f"<Release {self.name!r}: {self.text}, ε = {self.price.epsilon:.6g}>"
 
     def __str__(self) -> str:
-        """Values with their intervals, a line each, and what was paid."""
+        """Values with their intervals, a line each or as they are laid out, and what was paid."""
         cost = "repeated for free" if self.repeated else f"for ε = {self.price.epsilon:.6g}"
-        cost += "".join(f". {said.rstrip('.')}" for said in (self.counted, self.coverage.about) if said)
+        cost += "".join(f". {said.rstrip('.')}" for said in self._told)
         if not self.grouped:
-            return f"{self.name}: {_line(self.rows[0])}, {cost}"
-        lines = [f"  {', '.join(map(str, row.keys.values()))}: {_line(row)}" for row in self.rows[:_MOST]]
-        more = [f"  … {len(self.rows) - _MOST:,} more"] if len(self.rows) > _MOST else []
-        return "\n".join([f"{self.name}, {cost}", *lines, *more])
+            return f"{self.name}: {self._line(0)}, {cost}"
+        if self.layout is not None:
+            size, shown = laid_out_lines(self.rows, self._line, self.layout, most=_MOST)
+        else:
+            keys = (", ".join(map(str, row.keys.values())) for row in self.rows[:_MOST])
+            size, shown = len(self.rows), [f"{key}: {self._line(place)}" for place, key in enumerate(keys)]
+        more = [f"… {size - _MOST:,} more"] if size > _MOST else []
+        return "\n  ".join([f"{self.name}, {cost}", *shown, *more])
 
     def _repr_html_(self) -> str:
         """For notebooks: values with their intervals, and what they cost."""
-        rows = [
-            (", ".join(map(str, row.keys.values())) or "value", _shown(row.value), _between(row.interval))
-            for row in self.rows
-        ]
         paid = "repeated from the ledger, for free" if self.repeated else f"ε = {self.price.epsilon:.6g}"
-        told = (f"{self.text}. Noise: {self.price.mechanism}; {paid}.", self.counted, self.coverage.about)
-        note = " ".join(one for one in told if one)
-        return card(self.name, rows, heads=("", "private value", "95 % interval"), note=note)
+        note = " ".join([f"{self.text}. Noise: {self.price.mechanism}; {paid}.", *self._told])
+        values = [self._shown(place) for place in range(len(self.rows))]
+        heads, rows = card_cells(self.rows, values, self.layout, self.totals)
+        return card(self.name, rows, heads=heads, note=note)
 
+    @property
+    def _told(self) -> list[str]:
+        """What a reader has to know of the values, a sentence each."""
+        done, drowned = self.post_processing, len(self._drowned)
+        several = f", {drowned:,} of {len(self.rows):,} values" if self.grouped else ""
+        said = (
+            self.counted,
+            self.coverage.about,
+            done and f"Post-processing, which costs nothing: {done.rstrip('.')}.",
+            drowned and f"{FLAG}: unreliable, because the noise is as large as the value{several}.",
+        )
+        return [one for one in said if one]
 
-def _line(row: Row) -> str:
-    return f"{_shown(row.value)} (95 %: {_between(row.interval)})"
+    def _shown(self, place: int) -> str:
+        """The value of a row, with the flag where its noise drowns it."""
+        value = self.rows[place].value
+        text = f"{value:,d}" if isinstance(value, int) else f"{value:,.6g}"
+        return f"{text} {FLAG}" if place in self._drowned else text
 
-
-def _shown(value: Number) -> str:
-    return f"{value:,d}" if isinstance(value, int) else f"{value:,.6g}"
-
-
-def _between(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{low:,.6g} to {high:,.6g}"
+    def _line(self, place: int) -> str:
+        return f"{self._shown(place)} (95 %: {between(self.rows[place].interval)})"
 
 
 def release_of(
     plan: Plan, price: Price, noisy: Sequence[ExactIntegers], codes: Sequence[NDArray[Any]] = ()
 ) -> Release:
-    """The release from the noisy integers of each part and cell. Everything here is post-processing."""
+    """The release from the noisy integers of each part and cell, of private keys those that are released, as
+    `codes` name them. Everything here is post-processing.
+    """
     scale = price.noise_scales[plan.parts[0].role]
-    if plan.cells.open:
-        kept = appearing(plan.parts, noisy)
-        noisy = [numbers[kept] for numbers in noisy]
-        labels = plan.cells.read([column[kept] for column in codes])
-    else:
-        labels = statistic_of(plan.query).labelled(plan, noisy)
+    labels = plan.cells.read(codes) if plan.cells.open else statistic_of(plan.query).labelled(plan, noisy)
     rows = Rows(labels, statistic_of(plan.query).answers(plan, noisy).steady())
     drawn = noisy_totals_of(plan, noisy) if keeps(plan) else None
     about = (plan.query.name, plan.query, text_of(plan))
-    return Release(*about, rows, scale, price, drawn=drawn, coverage=plan.coverage)
+    totals, places = statistic_of(plan.query).totals(plan), statistic_of(plan.query).places(plan)
+    return Release(
+        *about, rows, scale, price, drawn=drawn, coverage=plan.coverage, totals=totals, places=places
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from leakcap.errors import InvalidParameter
 from leakcap.plain import plain
-from leakcap.release.numbers.answers import heads_of
+from leakcap.release.numbers.answers import own_heads
+from leakcap.release.results.pivot import FLAG, PARTS, Pivot, wide_columns
 from leakcap.release.results.record import ReleasedRecord, figure_held
 
 __all__ = ["Sheet", "file_names", "new_workbook", "sheet_names", "write_excel", "write_tables"]
@@ -18,6 +20,7 @@ __all__ = ["Sheet", "file_names", "new_workbook", "sheet_names", "write_excel", 
 _LONGEST = 31
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
 _LARGEST = 2**53
+_MOST_ROWS = 2**20  # of a sheet
 _RESERVED = {"", "history", "summary"}
 
 
@@ -78,10 +81,15 @@ class Sheet:
 
 
 def write_tables(book: Any, releases: Sequence[ReleasedRecord]) -> None:
-    """A sheet for each release: what it is, and its values with their keys and intervals."""
-    for release, name in zip(releases, sheet_names([one.name for one in releases]), strict=True):
-        heads = heads_of(_keys(release))
-        notes = list(_notes(release))
+    """A sheet for each release: what it is, and its values with their keys and intervals.
+
+    A table of more rows than a sheet may have goes on in the sheets after it, each of which says so. How many
+    groups with private keys a release has is not known before it is paid for, and must not be refused then.
+    """
+    parts = [part for release in releases for part in _parts(release)]
+    names = sheet_names([release.name for release, _, _ in parts])
+    for (release, notes, rows), name in zip(parts, names, strict=True):
+        heads, lines = _table(release, rows)
         sheet = Sheet(book, name, [max(14, len(head) + 2) for head in heads])
         sheet.freeze(len(notes) + 4)
         sheet.add([release.name], bold=True)
@@ -89,9 +97,38 @@ def write_tables(book: Any, releases: Sequence[ReleasedRecord]) -> None:
             sheet.add([note])
         sheet.add()
         sheet.add(heads, bold=True)
-        for row in release.values:
-            keys = row.keys or {}
-            sheet.add([*(keys.get(name) for name in _keys(release)), row.value, *row.interval])
+        for line in lines:
+            sheet.add(line)
+
+
+def _table(release: ReleasedRecord, rows: range) -> tuple[list[str], Iterable[Iterable[object]]]:
+    """Heads and these of the lines: of a pivot, or one for each value."""
+    if release.layout is not None:
+        heads, lines = wide_columns(release.rows(), release.layout, release.flags)
+        return heads, islice(lines, rows.start, rows.stop)
+    keys = _keys(release)
+    told = zip(release.values[rows.start : rows.stop], release.flags[rows.start : rows.stop], strict=True)
+    cells = (
+        [*((row.keys or {}).get(name) for name in keys), row.value, *row.interval, flag] for row, flag in told
+    )
+    return [*keys, *own_heads(keys, PARTS)], cells
+
+
+def _parts(release: ReleasedRecord) -> Iterator[tuple[ReleasedRecord, list[str], range]]:
+    """The release once for each of its sheets: what stands above its rows, and which rows."""
+    notes, size = list(_notes(release)), len(release.values)
+    if release.layout is not None:
+        size = len(Pivot.of(release.rows().labels, release.layout).lines)
+    # The name, an empty row, the heads, and the note of a part.
+    room = _MOST_ROWS - len(notes) - 4
+    if size <= room:
+        yield release, notes, range(size)
+        return
+    sheets = -(-size // room)
+    for place, first in enumerate(range(0, size, room), 1):
+        rows = range(first, min(first + room, size))
+        said = f"Sheet {place} of {sheets}: rows {rows.start + 1:,} to {rows.stop:,} of {size:,}."
+        yield release, [*notes, said], rows
 
 
 def _keys(release: ReleasedRecord) -> tuple[str, ...]:
@@ -104,9 +141,15 @@ def _notes(release: ReleasedRecord) -> Iterator[str]:
     yield f"{release.query}. {release.noise.mechanism} noise, ε = {price.epsilon:g}{slack}."
     ends = f"The columns lower and upper are the ends of {100 * release.confidence:g} % intervals"
     if release.covers is None:
-        yield f"{ends}. Whose figure they hold is not in this record."
+        ends += ". Whose figure they hold is not in this record."
     else:
-        yield f"{ends} for the figure that {figure_held(release.covers)}."
+        ends += f" for the figure that {figure_held(release.covers)}."
+    if release.drowned:
+        ends += (
+            f" The flag {FLAG} marks unreliable values, {release.drowned:,} of {len(release.values):,}: the "
+            "noise is as large as the value."
+        )
+    yield ends
     yield from (text for text in (release.about, release.counted, release.post_processed) if text)
 
 

@@ -1,211 +1,243 @@
-"""FROM of a SELECT statement: the data, and the declared tables that it is joined with.
+"""FROM of a SELECT statement: the data, the declared tables that it is joined with, and subqueries of rows.
 
-    FROM visits [AS] v [INNER] JOIN people [AS] p ON v.person_id = p.person_id
+    FROM visits AS v JOIN people AS p ON v.person_id = p.person_id
+    FROM (SELECT ward AS w, stay FROM visits WHERE stay > 1) AS s
 
-Everything else between tables is refused where it stands, with its reason.
+A subquery, or a table of WITH, chooses rows and columns, no more: it is read into the statement around it, so
+that what is planned is one map of rows. Whatever would count, order or cut rows before that is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.joins import joined_policy
-from leakcap.release.conditions.condition import Condition, renamed
-from leakcap.release.conditions.where import condition_of
-from leakcap.release.sql.words import Spelled, Words
+from leakcap.release.conditions.condition import Condition
+from leakcap.release.conditions.whitelist import check_words
+from leakcap.release.conditions.written import WrittenColumns
+from leakcap.release.sql.joins import (
+    BETWEEN,
+    called_in,
+    check_kind,
+    check_other,
+    leftmost,
+    listed_names,
+    on_words,
+)
+from leakcap.release.sql.scope import KEYS, Scope, both_conditions
+from leakcap.release.sql.words import CONDITION, ENDS, SelectPart, Spelled, Words
 
-__all__ = ["Scope", "read_from"]
+__all__ = ["Tables", "listed_words"]
 
-_PAIRS = "It would pair every row with every other."
-_PARTNER = "Only rows that meet a partner are joined."
-_DECLARED = "Only tables of the policy are joined."
-_REASONS = {
-    "CROSS": _PAIRS,
-    "NATURAL": "Name the declared key after ON.",
-    **dict.fromkeys(("LEFT", "RIGHT", "FULL", "OUTER"), _PARTNER),
-}
-_BETWEEN = ("COMMA", "JOIN", "INNER", *_REASONS, "SEMI", "ANTI", "ASOF", "POSITIONAL")
-
-
-@dataclass(frozen=True)
-class Scope:
-    """By which names a statement speaks of the data and of the tables beside it."""
-
-    data: str
-    joined: Mapping[str, str] = field(default_factory=dict)
-    """From what a table is called in the statement to what the policy calls it."""
-    spelled: tuple[Spelled, ...] = ()
-    """The words of FROM."""
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The joined tables, as the policy calls them."""
-        return tuple(self.joined.values())
-
-    def condition(self, node: exp.Expression, policy: Policy) -> Condition:
-        """The condition, with the policy's names for the tables. Raises `InvalidQuery`."""
-        for column in node.find_all(exp.Column):
-            own = column.args.get("table")
-            if own is not None and own.name == self.data and not column.args.get("db"):
-                column.set("table", None)
-        aliases = {alias: policy.tables[name] for alias, name in self.joined.items()}
-        called = joined_policy(policy.model_copy(update={"tables": aliases}), tuple(aliases))
-        names = {
-            f"{alias}.{column}": f"{name}.{column}"
-            for alias, name in self.joined.items()
-            for column in policy.tables[name].columns
-        }
-        return renamed(condition_of(node, called), names)
+_RULE = "A subquery only chooses rows and columns: SELECT … FROM … WHERE …. Do the rest outside it."
 
 
-def read_from(words: Words, policy: Policy, known: Collection[str]) -> Scope:
-    """The tables after FROM. Raises `InvalidQuery` that says what is refused, and where."""
-    found = words.tree.args.get("from_") or words.tree.args.get("from")
-    if found is None:
-        raise words.unexpected(words.find(("WHERE", "GROUP_BY", "SEMICOLON")), "FROM")
-    at = words.find(("FROM",))
-    node = words.only(found, exp.From).this
-    first = _leftmost(words, node, at + 1)
-    name, start = first.name, words.start_of(first)
-    if name in policy.tables:
-        remedy = (
-            f"It starts with the data, here called {_listed(known)}: a row of `{name}` may meet many of it."
+def listed_words(lists: Collection[Collection[Spelled]]) -> list[Spelled]:
+    """The words of a list, with commas between."""
+    return [word for place, words in enumerate(lists) for word in (("COMMA", *words) if place else words)]
+
+
+@dataclass
+class Tables:
+    """What FROM may name: the data by its `known` names, tables of the `policy`, and those of WITH."""
+
+    words: Words
+    policy: Policy
+    known: Collection[str]
+    written: WrittenColumns
+    named: dict[str, Scope] = field(default_factory=dict)
+
+    def outermost(self) -> tuple[SelectPart, list[Spelled]]:
+        """The SELECT that is answered, behind the tables of WITH, and the words of these."""
+        words, tree = self.words, self.words.tree
+        clause = tree.args.get("with_") or tree.args.get("with")
+        if clause is None:
+            return SelectPart(tree, 0), []
+        lists: list[list[Spelled]] = []
+        at = 1
+        for one in words.only(clause, exp.With).expressions:
+            words.only(one, exp.CTE)
+            name = words.alias(words.only(one.args["alias"], exp.TableAlias).this)
+            if words.kind(at + 2) != "L_PAREN" or words.kind(at + 3) != "SELECT":
+                raise words.refusal(f"`{name.name}` is no subquery of rows", words.place(at), _RULE)
+            scope = self._rows(one.this, at + 3)
+            if name.name in self.named:
+                raise words.refusal(f"two tables are called `{name.name}`", words.place(at))
+            self.named[name.name] = scope
+            lists.append([name, "ALIAS", "L_PAREN", *scope.spelled, "R_PAREN"])
+            at = words.find((), at + 3, 1) + 2
+        return SelectPart(tree, at - 1), ["WITH", *listed_words(lists)]
+
+    def scope(self, part: SelectPart) -> Scope:
+        """The tables after FROM. Raises `InvalidQuery` that says what is refused, and where."""
+        words, tree = self.words, part.tree
+        found = tree.args.get("from_") or tree.args.get("from")
+        if found is None:
+            raise words.unexpected(words.find(("WHERE", *ENDS), part.at, part.depth), "FROM")
+        at = words.find(("FROM",), part.at, part.depth)
+        node = words.only(found, exp.From).this
+        joins = tree.args.get("joins") or ()
+        inner = self._subquery(node, at + 1)
+        if inner is not None:
+            if joins:
+                start = words.place(words.find(BETWEEN, words.find((), at + 2, part.depth + 1), part.depth))
+                raise words.refusal("a subquery may not be joined", start, "Join the tables inside it.")
+            return inner
+        return self._data(part, node, at)
+
+    def _subquery(self, node: exp.Expression, at: int) -> Scope | None:
+        """What a subquery, or a table of WITH, shows of the rows; None of anything else."""
+        words = self.words
+        if isinstance(node, exp.Subquery) and words.kind(at) == "L_PAREN" and words.kind(at + 1) == "SELECT":
+            words.only(node, exp.Subquery)
+            scope = self._rows(node.this, at + 1)
+            alias = node.args.get("alias")
+            if alias is None:
+                return replace(scope, data="", spelled=("FROM", "L_PAREN", *scope.spelled, "R_PAREN"))
+            name = words.alias(words.only(alias, exp.TableAlias).this)
+            spelled = ("FROM", "L_PAREN", *scope.spelled, "R_PAREN", "ALIAS?", name)
+            return replace(scope, data=name.name, spelled=spelled)
+        if not isinstance(node, exp.Table) or node.name not in self.named or node.args.get("db"):
+            return None
+        called, spelled_name = called_in(words, node, leftmost(words, node, at))
+        return replace(self.named[node.name], data=called, spelled=("FROM", *spelled_name))
+
+    def _rows(self, tree: exp.Expression, at: int) -> Scope:
+        """What a subquery shows of the rows, and its words. Raises `InvalidQuery` for more than that."""
+        words = self.words
+        part = SelectPart(self._plain(tree, at), at, words.depth(at))
+        scope = self.scope(part)
+        condition, filtered = self.condition(part, scope)
+        names, lists = self._columns(part, scope)
+        return replace(
+            scope,
+            joined={},
+            names=names,
+            condition=both_conditions(scope.condition, condition),
+            spelled=("SELECT", *listed_words(lists), *scope.spelled, *filtered),
         )
-        raise words.refusal(f"FROM starts with `{name}`", start, remedy)
-    if name not in known:
-        remedy = f"Here the table is called {_listed(known)}."
-        raise words.refusal(f"`{name}` is not the table", start, remedy)
-    data, spelled = _called(words, node, first)
-    spelled = ["FROM", *spelled]
-    joined: dict[str, str] = {}
-    for join in words.tree.args.get("joins") or ():
-        at = words.find(_BETWEEN, at + 1)
-        if not policy.tables:
-            raise words.unexpected(at)
-        at = _check_kind(words, join, at)
-        first = _leftmost(words, join.this, at + 1)
-        _check_other(words, policy, known, joined, first)
-        alias, called = _called(words, join.this, first)
-        if alias == data or alias in joined:
-            raise words.refusal(f"two tables are called `{alias}`", words.start_of(first))
-        joined[alias] = first.name
-        spelled += ["INNER?", "JOIN", *called, "ON", *_on(words, join, policy, data, alias, first.name)]
-    return Scope(data, joined, tuple(spelled))
 
+    def _plain(self, tree: exp.Expression, at: int) -> exp.Select:
+        """The SELECT, which must have no clause that makes anything else of rows."""
+        words = self.words
+        if type(tree) is exp.Select:
+            late = words.find((*ENDS, "WITH"), at, words.depth(at))
+            if words.kind(late) in (*ENDS, "WITH") and words.kind(late) != "SEMICOLON":
+                raise words.refusal(
+                    f"{words.found(late)} is not supported in a subquery", words.place(late), _RULE
+                )
+            return words.only(tree, exp.Select)
+        raise words.refusal("this is no subquery of rows", words.place(at), _RULE)
 
-def _leftmost(words: Words, node: object, at: int) -> exp.Identifier:
-    """The first name of a table, which must be the only one."""
-    if isinstance(node, exp.Subquery | exp.Lateral) or words.kind(at) in ("L_PAREN", "LATERAL"):
-        what = "LATERAL" if isinstance(node, exp.Lateral) else "a subquery or parenthesis in FROM"
-        raise words.refusal(f"{what} is not supported", words.place(at), _DECLARED)
-    if not isinstance(node, exp.Table):
-        raise words.unsupported(getattr(node, "key", "this"), node)
-    found = node.args.get("catalog") or node.args.get("db") or node.this
-    if isinstance(found, exp.Identifier):
-        return found
-    # A function in place of a table: no table has its name.
-    start = words.start_of(found)
-    called = exp.to_identifier(words.word(start), quoted=False)
-    called.meta["start"] = start
-    return called
+    def _columns(
+        self, part: SelectPart, scope: Scope
+    ) -> tuple[Mapping[str, str] | None, list[list[Spelled]]]:
+        """By which names the columns are seen from outside; None where by their own."""
+        words, nodes = self.words, part.tree.expressions
+        if len(nodes) == 1 and type(nodes[0]) is exp.Star:
+            words.only(nodes[0], exp.Star)
+            if scope.joined:
+                start = words.place(part.at + 1)
+                raise words.refusal("* beside a JOIN is not supported", start, "Name the columns.")
+            return scope.names, [["STAR"]]
+        names: dict[str, str] = {}
+        lists: list[list[Spelled]] = []
+        at = part.at
+        for node in nodes:
+            alias: exp.Identifier | None = None
+            if isinstance(node, exp.Alias):
+                alias = words.alias(words.only(node, exp.Alias).args["alias"])
+                node = node.this
+            start = words.place(at + 1)
+            if not isinstance(node, KEYS):
+                called = words.word(start)
+                raise words.refusal(f"{called} is not supported in a subquery", start, _RULE)
+            name, spelled = self._column(node, scope)
+            if alias is None and not isinstance(node, exp.Column):
+                raise words.refusal("a column of a subquery needs a name", start, "Add AS and one.")
+            shown = node.name if alias is None else alias.name
+            if shown in names:
+                raise words.refusal(f"two columns of the subquery are called `{shown}`", start)
+            names[shown] = name
+            lists.append([*spelled, *([] if alias is None else ("ALIAS?", alias))])
+            at = words.find(("COMMA",), at + 1, part.depth)
+        return names, lists
 
+    def _column(self, node: exp.Expression, scope: Scope) -> tuple[str, list[Spelled]]:
+        """A key, or the id of the unit, which is no column but can be counted."""
+        if isinstance(node, exp.Column):
+            name, _, spelled = scope.reference(node)
+            if name == self.policy.id_column:
+                return name, spelled
+        return scope.key(node)
 
-def _called(words: Words, node: exp.Table, name: exp.Identifier) -> tuple[str, list[Spelled]]:
-    """What the table is called in the statement, and the words for it."""
-    words.only(node, exp.Table)
-    words.only(name, exp.Identifier)
-    if node.args.get("alias") is None:
-        return name.name, [name]
-    alias = words.alias(words.only(node.args["alias"], exp.TableAlias).this)
-    if "." in alias.name:
-        raise words.refusal("a table's alias may not have a dot", words.start_of(alias))
-    return alias.name, [name, "ALIAS?", alias]
+    def condition(self, part: SelectPart, scope: Scope) -> tuple[Condition | None, list[Spelled]]:
+        """What WHERE says, and its words."""
+        where, words = part.tree.args.get("where"), self.words
+        if where is None:
+            return None, []
+        node = words.only(where, exp.Where).this
+        first = words.find(("WHERE",), part.at, part.depth) + 1
+        resolved = scope.resolved(node)
+        try:
+            found = self.written.condition(resolved)
+            check_words(node, words.condition(first))
+        except InvalidQuery as error:
+            raise words.refusal(str(error).rstrip("."), error.start or words.place(first)) from None
+        return found, ["WHERE", CONDITION]
 
+    def _data(self, part: SelectPart, node: exp.Expression, at: int) -> Scope:
+        """The data itself, and the tables that it is joined with."""
+        words, policy, known = self.words, self.policy, self.known
+        first = leftmost(words, node, at + 1)
+        name, start = first.name, words.start_of(first)
+        self._check_unnamed(first)
+        if name in policy.tables:
+            here = listed_names(known)
+            remedy = f"It starts with the data, here called {here}: a row of `{name}` may meet many of it."
+            raise words.refusal(f"FROM starts with `{name}`", start, remedy)
+        if name not in known:
+            remedy = f"Here the table is called {listed_names(known)}."
+            raise words.refusal(f"`{name}` is not the table", start, remedy)
+        data, named = called_in(words, node, first)
+        spelled: list[Spelled] = ["FROM", *named]
+        joined: dict[str, str] = {}
+        for join in part.tree.args.get("joins") or ():
+            at = words.find(BETWEEN, at + 1, part.depth)
+            if not policy.tables:
+                raise words.unexpected(at)
+            at = check_kind(words, join, at)
+            first = leftmost(words, join.this, at + 1)
+            self._check_unnamed(first)
+            check_other(words, policy, known, joined, first)
+            alias, called = called_in(words, join.this, first)
+            if alias == data or alias in joined:
+                raise words.refusal(f"two tables are called `{alias}`", words.start_of(first))
+            joined[alias] = first.name
+            spelled += [
+                "INNER?",
+                "JOIN",
+                *called,
+                "ON",
+                *on_words(words, join, policy, data, alias, first.name),
+            ]
+        tables = tuple(joined.values())
+        self.written.policy = joined_policy(self.written.policy, tables)
+        return Scope(words, data, self.written, joined, tuple(spelled), tables)
 
-def _check_kind(words: Words, join: exp.Join, at: int) -> int:
-    """Raise where another kind of join is asked for; which word is JOIN."""
-    if words.kind(at) == "COMMA":
-        raise words.refusal("a comma between tables is not supported", words.place(at), _PAIRS)
-    kind = str(join.args.get("method") or join.args.get("side") or join.args.get("kind") or "INNER").upper()
-    if kind != "INNER":
-        remedy = _REASONS.get(kind, f"{_PARTNER[:-1]}, by JOIN.")
-        raise words.refusal(f"{kind} JOIN is not supported", words.place(words.find((kind,), at)), remedy)
-    if join.args.get("using"):
-        start = words.place(words.find(("USING",), at))
-        raise words.refusal("USING is not supported", start, "Name the declared key on both sides after ON.")
-    words.only(join, exp.Join)
-    return words.find(("JOIN",), at)
+    def _check_unnamed(self, table: exp.Identifier) -> None:
+        """Raise where SQL could take this for a table of WITH: the rows that it leaves out would be read.
 
-
-def _check_other(
-    words: Words, policy: Policy, known: Collection[str], joined: Mapping[str, str], other: exp.Identifier
-) -> None:
-    name, start = other.name, words.start_of(other)
-    if name in known:
-        raise words.refusal(f"`{name}` is joined with itself", start, "A row could meet other people's rows.")
-    if name not in policy.tables:
-        remedy = f"It declares {_listed(policy.tables)}."
-        raise words.refusal(f"`{name}` is no table of the policy", start, remedy)
-    if name in joined.values():
-        raise words.refusal(f"`{name}` is joined twice", start)
-
-
-def _on(words: Words, join: exp.Join, policy: Policy, data: str, alias: str, name: str) -> list[Spelled]:
-    """ON data.key = table.key, in either order, and nothing more."""
-    table = policy.tables[name]
-    mine = table.on or policy.id_column or ""
-    rule = f"Join by the declared key: ON {data}.{mine} = {alias}.{table.key_column}."
-    node, at = join.args.get("on"), words.after(join.this)
-    if node is None:
-        raise words.refusal(f"JOIN `{name}` needs its key", words.place(at), rule)
-    start = words.place(at + 1)
-    equal = node
-    while isinstance(equal, exp.Connector):
-        equal = equal.this
-    if type(equal) is not exp.EQ or not isinstance(equal.this, exp.Column):
-        raise _no_key(words, equal, start, rule)
-    words.only(equal, exp.EQ)
-    sides = [_side(words, side, start, rule) for side in (equal.this, _more(words, equal.expression, rule))]
-    if {(one.name, other.name) for one, other in sides} != {(data, mine), (alias, table.key_column)}:
-        raise words.refusal("the join is not by the declared key", start, rule)
-    if node is not equal:
-        place = words.place(words.after(equal))
-        raise words.refusal("a join by more than the declared key is not supported", place, rule)
-    (one, key), (other, its_key) = sides
-    return [one, "DOT", key, "EQ", other, "DOT", its_key]
-
-
-def _no_key(words: Words, node: exp.Expression, start: int, rule: str) -> InvalidQuery:
-    """The error for what is no equality of two columns."""
-    left = node.this if isinstance(node, exp.EQ) else node
-    if isinstance(left, exp.Binary) and isinstance(left.this, exp.Column):
-        place = words.place(words.after(left.this))
-        return words.refusal("a join by anything but equal keys is not supported", place, rule)
-    return words.refusal("a join by an expression is not supported", start, rule)
-
-
-def _more(words: Words, right: exp.Expression, rule: str) -> exp.Expression:
-    """The right side of the equality, which must be a column."""
-    if isinstance(right, exp.Column):
-        return right
-    if isinstance(right, exp.Binary) and isinstance(right.this, exp.Column):
-        place = words.place(words.after(right.this))
-        raise words.refusal("a join by more than the declared key is not supported", place, rule)
-    raise words.refusal("a join by an expression is not supported", words.start_of(right), rule)
-
-
-def _side(words: Words, node: exp.Expression, start: int, rule: str) -> tuple[exp.Identifier, exp.Identifier]:
-    """A qualified column."""
-    words.only(node, exp.Column)
-    if node.args.get("table") is None:
-        raise words.refusal("columns after ON are qualified by their table", start, rule)
-    return words.only(node.args["table"], exp.Identifier), words.only(node.this, exp.Identifier)
-
-
-def _listed(names: Collection[str]) -> str:
-    return " or ".join(f"`{name}`" for name in sorted(names)) or "none"
+        Another database than ours reads names in either case.
+        """
+        for name in self.named:
+            if name.lower() == table.name.lower():
+                at, same = self.words.start_of(table), name == table.name
+                what = "which may not be joined" if same else f"which is written `{name}`"
+                remedy = "Call the table of WITH something else."
+                raise self.words.refusal(f"`{table.name}` is a table of WITH, {what}", at, remedy)

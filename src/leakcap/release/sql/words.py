@@ -9,30 +9,35 @@ it stands.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import sqlglot
 from sqlglot import Token, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from leakcap.errors import InvalidQuery
-from leakcap.release.conditions.whitelist import unread
+from leakcap.release.conditions.numbers import check_signs
+from leakcap.release.conditions.remedies import remedy_for
+from leakcap.release.conditions.whitelist import check_words, unread
 
-__all__ = ["CONDITION", "Spelled", "Words"]
+__all__ = ["CONDITION", "ENDS", "SelectPart", "Spelled", "Words"]
 
 Node = TypeVar("Node", bound=exp.Expression)
-Spelled: TypeAlias = str | exp.Identifier | frozenset[str]
-"""A kind of word, with a question mark where it may be missing; a name; or the words for one function."""
+Spelled: TypeAlias = str | exp.Identifier | exp.Case | frozenset[str]
+"""A kind of word, with a question mark where it may be missing; a name; a CASE; the words for a function."""
 
 CONDITION = "CONDITION"
-"""In what is spelled: all words up to GROUP BY; the whitelist of `where` reads them."""
+"""In what is spelled: all words up to the next clause; the whitelist of `where` reads them."""
 
 _LONGEST = 10_000
 _MOST = 1_000
 _DEEPEST = 40
 _OPENING, _CLOSING = ("L_PAREN", "L_BRACKET", "L_BRACE"), ("R_PAREN", "R_BRACKET", "R_BRACE")
 _CLAUSES = ("FROM", "WHERE", "GROUP_BY")
-_GRAMMAR = "Supported is SELECT … FROM … WHERE … GROUP BY …"
+ENDS = ("GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "SEMICOLON")
+"""The words that can follow a condition."""
+
+_GRAMMAR = "Supported is SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …"
 # Words that end a list of names, so that without quotes they are no aliases, nor columns.
 _RESERVED = frozenset(
     {
@@ -45,7 +50,22 @@ _RESERVED = frozenset(
     }
 )
 # Where the word for it is called otherwise than sqlglot's argument or node.
-_WORDS = {"limit": ("LIMIT", "FETCH"), "sample": ("TABLE_SAMPLE", "USING"), "window": ("OVER",)}
+_WORDS = {
+    "groupingsets": ("GROUPING_SETS",),
+    "limit": ("LIMIT", "FETCH"),
+    "sample": ("TABLE_SAMPLE", "USING"),
+    "window": ("OVER",),
+}
+
+
+class SelectPart(NamedTuple):
+    """One SELECT of a statement: its tree, and where its words are."""
+
+    tree: exp.Select
+    at: int
+    """Which word is its SELECT."""
+    depth: int = 0
+    """In how many brackets it stands."""
 
 
 class Words:
@@ -88,7 +108,7 @@ class Words:
 
     def _parsed(self) -> exp.Select:
         kinds = [token.token_type.name for token in self._tokens]
-        if kinds[0] != "SELECT":
+        if kinds[0] not in ("SELECT", "WITH"):
             raise self.unexpected(0)
         if "SEMICOLON" in kinds[:-1]:
             raise self.unexpected(kinds.index("SEMICOLON") + 1)
@@ -124,7 +144,7 @@ class Words:
         refusals = [self.near(name, node.args[name]) for name in names or ()]
         if refusals:
             start, called = min(refusals)
-            raise self.refusal(f"{called} is not supported", start, _GRAMMAR)
+            raise self.refusal(f"{called} is not supported", start, remedy_for(called, _GRAMMAR))
         return node
 
     def unsupported(self, key: str, node: object) -> InvalidQuery:
@@ -132,7 +152,7 @@ class Words:
         if isinstance(node, exp.Binary):
             return self.unexpected(self.after(node.this))
         start, called = self.near(key, node)
-        return self.refusal(f"{called} is not supported", start, _GRAMMAR)
+        return self.refusal(f"{called} is not supported", start, remedy_for(called, _GRAMMAR))
 
     def near(self, key: str, value: object) -> tuple[int, str]:
         """Where the word for an argument or a node stands, or its contents, and what it is called."""
@@ -187,17 +207,42 @@ class Words:
             raise self.refusal("an alias must be printable text", self.start_of(alias))
         return alias
 
-    def find(self, kinds: Collection[str], since: int = 0) -> int:
-        """The first word of these kinds, outside brackets; the end if there is none."""
+    def find(self, kinds: Collection[str], since: int = 0, depth: int = 0) -> int:
+        """The first word of these kinds that stands in so many brackets; where these end if there is none."""
         for at in range(since, len(self._tokens)):
-            if self._depths[at] == 0 and (self.kind(at) in kinds or self._tokens[at].text.upper() in kinds):
+            if self._depths[at] < depth:
+                return at
+            text = "" if self.kind(at) in ("STRING", "IDENTIFIER") else self._tokens[at].text.upper()
+            if self._depths[at] == depth and (self.kind(at) in kinds or text in kinds):
                 return at
         return len(self._tokens)
 
-    def condition(self) -> list[Token]:
-        """The words after WHERE."""
-        first = self.find(("WHERE",)) + 1
-        return self._tokens[first : self.find(("GROUP_BY", "SEMICOLON"), first)]
+    def depth(self, at: int) -> int:
+        """In how many brackets this word stands."""
+        return self._depths[at]
+
+    def condition(self, first: int) -> list[Token]:
+        """The words of the condition that begins here."""
+        return self._tokens[first : self.find(ENDS, first, self._depths[first - 1])]
+
+    def filter_of(self, start: int) -> int:
+        """Which word is the FILTER of the call that begins here."""
+        at = next(at for at, one in enumerate(self._tokens) if one.start == start)
+        return self.find(("FILTER",), at, self._depths[at])
+
+    def calls(self, names: Collection[str], first: int, end: int) -> list[int]:
+        """Where the calls of these functions begin, from one word to before another."""
+        called = (at for at in range(first, end) if self.kind(at + 1) == "L_PAREN")
+        return [self.place(at) for at in called if self._tokens[at].text.upper() in names]
+
+    def _end_of_case(self, at: int) -> int:
+        """Which word is the END of the CASE that begins here."""
+        opened = 0
+        for place in range(at, len(self._tokens)):
+            opened += (self.kind(place) == "CASE") - (self.kind(place) == "END")
+            if not opened:
+                return place
+        return len(self._tokens)
 
     def found(self, at: int) -> str:
         """This word, as a refusal shows it."""
@@ -215,7 +260,7 @@ class Words:
             if wanted
             else f"{self.found(at)} is not supported"
         )
-        return self.refusal(what, self.place(at), _GRAMMAR)
+        return self.refusal(what, self.place(at), remedy_for(self.found(at).strip("'"), _GRAMMAR))
 
     def check(self, spelled: Sequence[Spelled]) -> None:
         """The words of the text must be these, in this order, and no others."""
@@ -224,7 +269,11 @@ class Words:
             if isinstance(wanted, str) and wanted.endswith("?"):
                 at += self.kind(at) == wanted[:-1]
             elif wanted == CONDITION:
-                at = self.find(("GROUP_BY", "SEMICOLON"), at)
+                at += len(self.condition(at))
+            elif isinstance(wanted, exp.Case) and self.kind(at) == "CASE":
+                end = self._end_of_case(at) + 1
+                self._check_case(wanted, at, end)
+                at = end
             elif self._is(at, wanted):
                 at += 1
             else:
@@ -232,8 +281,16 @@ class Words:
         if at < len(self._tokens):
             raise self.unexpected(at)
 
+    def _check_case(self, node: exp.Case, at: int, end: int) -> None:
+        """No word of a CASE is lost; those of its constants stand alone."""
+        try:
+            check_words(node, self._tokens[at:end])
+            check_signs(node, self._tokens[at:end])
+        except InvalidQuery as error:
+            raise self.refusal(str(error).rstrip("."), self.place(at)) from None
+
     def _is(self, at: int, wanted: Spelled) -> bool:
-        if at >= len(self._tokens) or isinstance(wanted, str):
+        if at >= len(self._tokens) or isinstance(wanted, str | exp.Case):
             return self.kind(at) == wanted
         token = self._tokens[at]
         if isinstance(wanted, frozenset):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from leakcap.errors import InvalidQuery
+from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.conditions.condition import named
@@ -66,6 +67,13 @@ class Statistic(ABC):
     a_row_a_group: ClassVar[bool] = True
     """Whether an answer has one row for each group; only such groups may have private keys."""
 
+    from_zero: ClassVar[bool] = False
+    """Whether 0 says that there is nothing: an answer whose noise is as large as itself may be of nothing."""
+
+    adds_up: ClassVar[bool] = False
+    """Whether the noisy integers of disjoint groups add up to those of all of them, so that `answers` makes
+    margins of their sums: each part then says how many cells are in a number (`added`)."""
+
     of_people: ClassVar[bool] = False
     """Whether people are counted, so that it is refused where a row is the unit."""
 
@@ -108,6 +116,10 @@ class Statistic(ABC):
         words += [f"up to {query.up_to}"] if query.up_to is not None else []
         return words
 
+    def reads_as(self, query: QueryFields, policy: Policy) -> list[str]:
+        """What the normal text says beside, where the policy makes the same query another one."""
+        return []
+
     def groups(self, plan: Plan) -> Cells:
         """What an answer has a row for, of the cells."""
         return plan.cells
@@ -116,9 +128,19 @@ class Statistic(ABC):
         """The keys of each row of the answer."""
         return self.groups(plan).labels()
 
+    def totals(self, plan: Plan) -> dict[str, Key]:
+        """For each column that rows of the answer sum over: what stands there in place of a key."""
+        return {}
+
     def labelled(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Labels:
         """The keys of each row of this very answer, where they are released (`released_keys`)."""
         return self.labels(plan)
+
+    def places(self, plan: Plan) -> int | None:
+        """How many digits after the point its values and the ends of its intervals have at most; None where
+        they are no exact decimals.
+        """
+        return None
 
     @abstractmethod
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
@@ -164,5 +186,7 @@ def column_bounds(plan: Plan) -> tuple[float, float]:
 
 def assumed_rows(plan: Plan) -> int:
     """So many rows in each cell are assumed where an error depends on them."""
+    if plan.assumed is not None:
+        return plan.assumed
     units = plan.policy.units
     return REFERENCE_ROWS if units is None or plan.cells.open else max(1, units // plan.cells.size)

@@ -33,6 +33,8 @@ def around(noisy: ExactIntegers, error: int | Sequence[int]) -> Answers:
 class IntegerStatistic(Statistic):
     """One noisy integer for each cell, which is the answer, negative or not."""
 
+    from_zero: ClassVar[bool] = True
+
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy integers themselves, and what the noise may have added or taken off."""
         return around(noisy[0], plan.errors[0])
@@ -48,6 +50,7 @@ class Count(IntegerStatistic):
     name: ClassVar[str] = "count"
     sql: ClassVar[tuple[str, ...]] = ("COUNT",)
     fields: ClassVar[frozenset[str]] = frozenset()
+    adds_up: ClassVar[bool] = True
 
     def plan(self, asked: QueryContext) -> Plan:
         """A row is 1 in its cell."""

@@ -20,9 +20,9 @@ import numpy as np
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
-from leakcap.release.columns.cells import Axis, Cells, bins_axis, key_axis
+from leakcap.release.columns.cells import Axis, Cells, bins_axis, key_axis, split_axis, total_word
 from leakcap.release.measurements.measurement import NoisyMeasurement
-from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.answers import Answers, Labels, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
 from leakcap.release.plan import Plan
 from leakcap.release.query import QueryFields
@@ -60,6 +60,7 @@ class Contingency(Count):
     name: ClassVar[str] = "contingency"
     sql: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[frozenset[str]] = frozenset({"columns", "bins", "edges"})
+    adds_up: ClassVar[bool] = False  # its margins are among its rows
 
     @property
     def label(self) -> str:
@@ -80,11 +81,15 @@ class Contingency(Count):
     def axes(self, query: QueryFields, policy: Policy, groups: int) -> list[Axis]:
         """The keys of each column, or its bins."""
         columns, axes = query.columns or (), []
-        numbers = [name for name in columns if name in policy.columns and policy.columns[name].bounds]
+        numbers = [
+            name
+            for name in columns
+            if name in policy.columns and policy.columns[name].bounds and name not in dict(query.cut)
+        ]
         if query.bins is not None or query.edges is not None:
             require(bool(numbers), "bins", query.name, "be left out: no column has `bounds`")
         if query.edges is not None and len(numbers) > 1:
-            raise InvalidQuery(f"`edges` of query `{query.name}` fit one column. Give `bins`.")
+            raise InvalidQuery(f"`edges` of query `{query.name}` fit one column. Give `cut`, edges for each.")
         for name in columns:
             axis = self._axis(query, policy, groups, name)
             axes.append(axis)
@@ -97,6 +102,8 @@ class Contingency(Count):
         assert known is not None
         if known.private is not None:
             raise InvalidQuery(f"A {self.label} needs public `keys`; `{name}` has none.")
+        if name in dict(query.cut):
+            return split_axis(name, policy, query)
         if known.bounds is not None:
             return bins_axis(query, policy, groups, name)
         return key_axis(name, policy, query)
@@ -108,12 +115,16 @@ class Contingency(Count):
         rows: list[dict[str, Key]] = []
         for margin in margins_of([len(axis.labels) for axis in own]):
             words = [
-                list(axis.labels.values()) if keep else [_all(axis)]
+                list(axis.labels.values()) if keep else [total_word(axis)]
                 for axis, keep in zip(own, margin.kept, strict=True)
             ]
             rows += [dict(zip(names, cell, strict=True)) for cell in itertools.product(*words)]
         groups = Cells(plan.cells.axes[:by])
-        return nested(groups.labels(), groups.size, listed(rows), len(rows))
+        return nested(groups.labels(), groups.size, rows_listed(rows), len(rows))
+
+    def totals(self, plan: Plan) -> dict[str, Key]:
+        """A word for each column of the table; the groups of `by` are not summed over."""
+        return {axis.column: total_word(axis) for axis in plan.cells.axes[len(plan.query.by) :]}
 
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Each cell, then the margins as sums, each with the law of its own noise."""
@@ -146,11 +157,3 @@ class Contingency(Count):
         own = math.prod(len(axis.labels) for axis in plan.cells.axes[len(plan.query.by) :])
         total = part.noise.error_of_sum(own, 0.05)
         return Expected(float(part.error(0.05)), remark=f"for each cell; the total {total:,}")
-
-
-def _all(axis: Axis) -> Key:
-    """A word that is no key of the column."""
-    word = "total"
-    while word in axis.labels.values():
-        word = f"({word})"
-    return word

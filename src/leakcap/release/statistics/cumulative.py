@@ -33,6 +33,7 @@ class Cumulative(Statistic):
     """How many rows have a value below each edge of the bins, and up to the last."""
 
     name: ClassVar[str] = "cumulative"
+    from_zero: ClassVar[bool] = True
     fields: ClassVar[frozenset[str]] = frozenset({"column", "bins", "edges"})
 
     @property

@@ -27,6 +27,8 @@ class FormulaSum(Statistic):
     """The sum of a formula over the rows, its value in each row clamped to the declared range."""
 
     name: ClassVar[str] = "formula_sum"
+    from_zero: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
     fields: ClassVar[frozenset[str]] = frozenset({"formula", "range"})
 
     @property

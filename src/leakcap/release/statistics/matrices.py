@@ -19,7 +19,7 @@ from leakcap.release.columns.variance import variance_grid
 from leakcap.release.measurements.aggregates import Aggregate, Joint
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Contribution
-from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.answers import Answers, Labels, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
 from leakcap.release.numbers.laws import law_of
 from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, correlation_ends, covariance_ends
@@ -179,7 +179,7 @@ class Covariance(Statistic):
         """The keys, and which two columns it is."""
         names, groups = plan.query.columns or (), self.groups(plan)
         pairs = [{"column": names[i], "with": names[j]} for i, j in self.pairs(len(names))]
-        return nested(groups.labels(), groups.size, listed(pairs), len(pairs))
+        return nested(groups.labels(), groups.size, rows_listed(pairs), len(pairs))
 
     def pairs(self, columns: int) -> list[Pair]:
         """The upper triangle, diagonal included.

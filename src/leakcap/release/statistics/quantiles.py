@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,20 +10,21 @@ from typing import ClassVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
-from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_of
+from leakcap.release.columns.cells import Axis, Cells, bins_axis, edges_axis, edges_of, require_few
+from leakcap.release.columns.whole import whole_bins
 from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import total_range
 from leakcap.release.measurements.quantiles import (
     BINS,
     MOST_BINS,
     QuantileMeasurement,
+    quantile_answers,
     rank_error,
     ranks_of,
-    readings,
     shift_for,
 )
 from leakcap.release.measurements.sensitivity import Contribution
-from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.answers import Answers, Labels, Number, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
@@ -60,13 +62,28 @@ class QuantileStatistic(Statistic):
         """The bins, behind the keys."""
         known = policy.columns.get(query.column or "")
         if known is not None and known.bounds is None:
-            raise InvalidQuery(f"`{query.column}` has no `bounds` in the policy, which a {self.name} needs.")
-        return [bins_axis(query, policy, groups)]
+            raise InvalidQuery(
+                f"`{query.column}` has no `bounds` in the policy, which the {self.name} of query "
+                f"`{query.name}` needs."
+            )
+        if known is None or known.scale is None:
+            return [bins_axis(query, policy, groups)]
+        bins = whole_bins(query, known)
+        require_few(groups * len(bins), query)
+        edges = (*(first for first, _ in bins), bins[-1][1] + 1)
+        return [
+            edges_axis(query.column or "", tuple(_number(edge, known.scale) for edge in edges), known.fill)
+        ]
 
     def plan(self, asked: QueryContext) -> Plan:
         """For each quantile the bin itself, for half of its ε, and the two ends of its interval."""
+        return asked.plan(self.parts(asked, ranks_of(self.name, asked.query.quantiles)))
+
+    def parts(
+        self, asked: QueryContext, wanted: Sequence[float], rows: int | None = None
+    ) -> list[QuantileMeasurement]:
+        """The choices for these quantiles; `rows` are what a unit adds, if not the policy's."""
         query, cells = asked.query, asked.cells
-        wanted = ranks_of(self.name, query.quantiles)
         bins = len(cells.axes[-1].labels)
         needed = cells.size * len(wanted)
         if needed > MOST_COUNTS:
@@ -78,11 +95,11 @@ class QuantileStatistic(Statistic):
         parts: list[QuantileMeasurement] = []
         for rank in map(printed, wanted):
             share = asked.epsilon / len(wanted)
-            end = rank_part(rank, share / 4, asked.policy, cells.size // bins, bins)
+            end = rank_part(rank, share / 4, asked.policy, cells.size // bins, bins, rows)
             shift = shift_for(end.scale, bins, beyond)
-            parts.append(rank_part(rank, share / 2, asked.policy, cells.size // bins, bins))
+            parts.append(rank_part(rank, share / 2, asked.policy, cells.size // bins, bins, rows))
             parts += [replace(end, shift=-shift), replace(end, shift=shift)]
-        return asked.plan(parts)
+        return parts
 
     def groups(self, plan: Plan) -> Cells:
         """The keys; bins are not among them."""
@@ -93,14 +110,51 @@ class QuantileStatistic(Statistic):
         several = plan.query.quantiles or ()
         if len(several) < 2:
             return super().labels(plan)
-        words = listed([{"quantile": str(q)} for q in several])
+        words = rows_listed([{"quantile": str(q)} for q in several])
         return nested(super().labels(plan), self.groups(plan).size, words, len(several))
+
+    def places(self, plan: Plan) -> int | None:
+        """Those of the column."""
+        # Rows of a person are counted, and are no column.
+        known = plan.policy.columns.get(plan.query.column or "")
+        return None if known is None else known.places
 
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """Value and interval of each quantile of each group, from the chosen bins."""
-        edges = edges_of(plan.query, column_bounds(plan))
-        groups = zip(*(one.tolist() for one in noisy), strict=True)
-        return Answers.of(found for picks in groups for found in readings(self.name, edges, picks))
+        bins, groups = self.bins(plan), zip(*(one.tolist() for one in noisy), strict=True)
+        found = (one for picks in groups for one in quantile_answers(self.name, bins, picks))
+        places = self.places(plan)
+        if places is None:
+            return Answers.of(found)
+        steps = 10**places
+        decimals = ((value / steps, (low / steps, high / steps)) for value, (low, high) in found)
+        return Answers.of(decimals, exact=True)
+
+    def bins(self, plan: Plan) -> Sequence[tuple[Number, Number]]:
+        """The ends of each bin: of whole numbers the first and the last one in it, of decimals too, counted
+        in steps of their places.
+
+        The first bin begins at the lower bound and the last one ends at the upper one, wherever the edges
+        are: rows beyond the edges are counted in them.
+        """
+        known = plan.policy.columns[plan.query.column or ""]
+        found: list[tuple[Number, Number]]
+        low: Number
+        high: Number
+        low, high = column_bounds(plan)
+        if known.scale is not None:
+            scale = known.scale
+            found = [*whole_bins(plan.query, known)]
+            low, high = (round(Fraction(end) * 10**scale) for end in (low, high))
+        else:
+            found = [*itertools.pairwise(edges_of(plan.query, (low, high)))]
+        found[0] = (low, found[0][1])
+        found[-1] = (found[-1][0], high)
+        return found
+
+    def reads_as(self, query: QueryFields, policy: Policy) -> list[str]:
+        """Of whole numbers that they are: their bins are others."""
+        return ["as whole numbers"] if policy.columns[query.column or ""].scale == 0 else []
 
     def expected(self, plan: Plan) -> Expected:
         """Rows between the wanted rank and the chosen bin."""
@@ -114,6 +168,11 @@ class QuantileStatistic(Statistic):
         if rows is None or self.together:
             return None
         return rows * max(max(q, 1.0 - q) for q in ranks_of(self.name, plan.query.quantiles))
+
+
+def _number(steps: int, scale: int) -> Number:
+    """So many steps of 10^−scale: a whole number, or the double nearest to the decimal."""
+    return steps if scale == 0 else steps / 10**scale
 
 
 class Quantiles(QuantileStatistic):
@@ -149,11 +208,12 @@ class InterquartileRange(QuantileStatistic):
 
 
 def rank_part(
-    rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int
+    rank: Fraction, epsilon: Fraction, policy: Policy, groups: int, bins: int, rows: int | None = None
 ) -> QuantileMeasurement:
-    """One choice of a bin for the quantile `rank`, at this ε."""
+    """One choice of a bin for the quantile `rank`, at this ε; a unit adds `rows`, if not the policy's."""
     above, per_row = rank.numerator, rank.denominator
-    contribution = Contribution(-above, per_row - above, policy.rows_per_unit, groups)
+    rows = policy.rows_per_unit if rows is None else rows
+    contribution = Contribution(-above, per_row - above, rows, groups)
     sensitivity = contribution.sensitivity(replace=policy.neighbours == "replace-one")
     rational_scale(1, epsilon)  # ε within the range of all the other statistics
     return QuantileMeasurement(
@@ -164,7 +224,7 @@ def rank_part(
         sensitivity=sensitivity,
         scale=Fraction(sensitivity) / epsilon,
         # What is counted are rows, whatever the choice weighs them with.
-        total=total_range(Contribution(1, 1, policy.rows_per_unit, 1), policy),
+        total=total_range(Contribution(1, 1, rows, 1), policy),
         covers=False,  # a choice is no noisy number
         numerator=above,
         denominator=per_row,

@@ -20,7 +20,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, edges_axis
 from leakcap.release.measurements.quantiles import QuantileMeasurement, shift_for
-from leakcap.release.numbers.answers import Answers, Interval, Labels, listed, nested
+from leakcap.release.numbers.answers import Answers, Interval, Labels, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
@@ -77,7 +77,7 @@ class Bounds(Statistic):
 
     def labels(self, plan: Plan) -> Labels:
         """The keys, and which end."""
-        ends = listed([{"end": end} for end in ("low", "high")])
+        ends = rows_listed([{"end": end} for end in ("low", "high")])
         return nested(super().labels(plan), self.groups(plan).size, ends, 2)
 
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:

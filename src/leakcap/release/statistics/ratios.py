@@ -25,7 +25,7 @@ from leakcap.release.measurements.measurement import measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
-from leakcap.release.numbers.fieller import fieller_ends, quotients
+from leakcap.release.numbers.fieller import boxed_quotients, boxed_shares, fieller_ends, quotients
 from leakcap.release.numbers.laws import law_of
 from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan, QueryContext
@@ -43,6 +43,7 @@ class Ratio(Statistic):
 
     name: ClassVar[str] = "ratio"
     fields: ClassVar[frozenset[str]] = frozenset({"column", "over", "when"})
+    adds_up: ClassVar[bool] = True
 
     def check(self, query: QueryFields) -> None:
         """Either a condition, or two columns."""
@@ -55,7 +56,7 @@ class Ratio(Statistic):
         """Whether a row fulfils `when`: whoever cannot be said to, does not."""
         if query.when is None:
             return []
-        fulfilled = to_tree(parse_where(query.when, policy), policy)
+        fulfilled = to_tree(parse_where(query.when, policy, called=f"`when` of query `{query.name}`"), policy)
         one, zero = exp.Literal.number(1), exp.Literal.number(0)
         split = exp.Case(ifs=[exp.If(this=fulfilled, true=one)], default=zero)
         return [Axis(_SPLIT, split, {0: False, 1: True}, "integer")]
@@ -72,7 +73,8 @@ class Ratio(Statistic):
             return asked.plan([part])
         known, bounds = asked.bounded_column
         require(bounds[0] >= 0, "column", query.name, "have bounds that are not negative, for a share of it")
-        grid = grid_for(bounds, scale=2 * rows * Fraction(bounds[1]) / asked.offer.fineness)
+        scale = 2 * rows * Fraction(bounds[1]) / asked.offer.fineness
+        grid = grid_for(bounds, scale=scale, places=known.places)
         unit = Contribution(grid.low, grid.high, rows, cells)
         part = measured("sum", Sum(grid.high), unit, asked.offer, unit=grid.step, covers=False)
         return asked.plan([part], values=[grid.tree(query.column, bounds, known.fill)], grid=grid)
@@ -84,7 +86,8 @@ class Ratio(Statistic):
             known, bounds = asked.bounded(name)
             require(not place or bounds[0] >= 0, "over", query.name, "have bounds that are not negative")
             furthest = 2 * max(map(abs, map(Fraction, bounds)))
-            grid = grid_for(bounds, scale=2 * policy.rows_per_unit * furthest / asked.offer.fineness)
+            scale = 2 * policy.rows_per_unit * furthest / asked.offer.fineness
+            grid = grid_for(bounds, scale=scale, places=known.places)
             largest = max(abs(grid.low), abs(grid.high))
             part = measured(
                 ("numerator", "denominator")[place],
@@ -109,15 +112,22 @@ class Ratio(Statistic):
             return self._shares(plan, doubles(noisy[0][1::2]), doubles(noisy[0][::2]))
         step = float(plan.parts[0].unit / plan.parts[1].unit)
         least, most = self._range(plan)
+        if noisy_of(plan.parts)[0].added > 1:
+            return Answers(*boxed_quotients((noisy[0], noisy[1]), plan.errors, (least, most), step=step))
         first, second = (part.noise for part in noisy_of(plan.parts)[:2])
         scales, law = (first.width, second.width), law_of(first)
         return Answers(*quotients((noisy[0], noisy[1]), scales, (least, most), step=step, law=law))
 
     def _shares(self, plan: Plan, hits: Floats, misses: Floats) -> Answers:
         """Hits over hits and misses, or a half where there are none."""
-        noise = noisy_of(plan.parts)[0].noise
+        part = noisy_of(plan.parts)[0]
+        noise = part.noise
         total, scale = hits + misses, float(noise.width)
         share = np.clip(np.divide(hits, total, out=np.full(len(hits), 0.5), where=total > 0), 0.0, 1.0)
+        if part.added > 1:
+            low, high = boxed_shares((hits, misses), part.error(0.025))
+            # Noise may take both numbers where no share of theirs lies.
+            return Answers(np.clip(share, low, high), low, high)
         ends = fieller_ends(
             lambda r: (1.0 - r, -r), (hits, misses), (scale, scale), (0.0, share, 1.0), law=law_of(noise)
         )

@@ -13,7 +13,7 @@ from leakcap.release.columns.typed import ReadColumn, column
 from leakcap.release.measurements.aggregates import People, RowCount
 from leakcap.release.measurements.measurement import measured
 from leakcap.release.measurements.sensitivity import Contribution, Presence
-from leakcap.release.numbers.answers import Answers, Labels, listed, nested
+from leakcap.release.numbers.answers import Answers, Labels, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
@@ -35,6 +35,7 @@ class RowsCut(Statistic):
     """
 
     name: ClassVar[str] = "rows_cut"
+    from_zero: ClassVar[bool] = True
     fields: ClassVar[frozenset[str]] = frozenset({"up_to"})
     a_row_a_group: ClassVar[bool] = False
     of_people: ClassVar[bool] = True
@@ -73,7 +74,7 @@ class RowsCut(Statistic):
 
     def labels(self, plan: Plan) -> Labels:
         """The keys, then what is counted."""
-        inner = listed([{CUT: _PEOPLE}, {CUT: _ROWS}])
+        inner = rows_listed([{CUT: _PEOPLE}, {CUT: _ROWS}])
         return nested(super().labels(plan), plan.cells.size, inner, 2)
 
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:

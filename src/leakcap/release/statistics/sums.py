@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from leakcap.release.columns.grid import Grid, grid_for
+from leakcap.release.columns.grid import LARGEST_EXACT, Grid, grid_for
 from leakcap.release.measurements.aggregates import Known, Sum
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
 from leakcap.release.measurements.offer import Offer
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
-from leakcap.release.numbers.fieller import quotients
+from leakcap.release.numbers.fieller import boxed_quotients, quotients
 from leakcap.release.numbers.laws import law_of
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
@@ -27,6 +27,8 @@ class ColumnSum(Statistic):
     """The sum of a column, its values clamped to the policy's bounds."""
 
     name: ClassVar[str] = "sum"
+    from_zero: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
     sql: ClassVar[tuple[str, ...]] = ("SUM",)
 
     def plan(self, asked: QueryContext) -> Plan:
@@ -34,9 +36,14 @@ class ColumnSum(Statistic):
         known, bounds = asked.bounded_column
         low, high = map(Fraction, bounds)
         furthest = high - low if asked.all_units_counted else 2 * max(abs(low), abs(high))
-        grid = grid_for(bounds, scale=asked.policy.rows_per_unit * furthest / asked.offer.fineness)
+        scale = asked.policy.rows_per_unit * furthest / asked.offer.fineness
+        grid = grid_for(bounds, scale=scale, places=known.places)
         value = grid.tree(asked.query.column or "", bounds, known.fill)
         return asked.plan([sum_part(asked, grid, 0, asked.offer)], values=[value], grid=grid)
+
+    def places(self, plan: Plan) -> int | None:
+        """Those of the column, where the grid is that of its decimals."""
+        return None if plan.grid is None else plan.grid.places
 
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy sums and their intervals."""
@@ -56,11 +63,13 @@ class ColumnSum(Statistic):
 class Mean(Statistic):
     """The mean of a column: over a public number of units, or a noisy sum over a noisy count.
 
-    The latter has Fieller's interval, which keeps what both noises do together (`numbers/fieller.py`).
+    The latter has Fieller's interval, which keeps what both noises do together (`numbers/fieller.py`); in a
+    margin, whose noises are sums, a box of two intervals.
     """
 
     name: ClassVar[str] = "mean"
     sql: ClassVar[tuple[str, ...]] = ("AVG", "MEAN")
+    adds_up: ClassVar[bool] = True
 
     def plan(self, asked: QueryContext) -> Plan:
         """A mean over a public number of units needs no noisy count; any other mean pays for both."""
@@ -68,7 +77,8 @@ class Mean(Statistic):
         policy, all_units_counted = asked.policy, asked.all_units_counted
         offer = asked.offer / (1 if all_units_counted else 2)
         furthest = Fraction(bounds[1]) - Fraction(bounds[0])
-        grid = grid_for(bounds, scale=policy.rows_per_unit * furthest / offer.fineness)
+        scale = policy.rows_per_unit * furthest / offer.fineness
+        grid = grid_for(bounds, scale=scale, places=known.places)
         centre = 0 if all_units_counted else (grid.low + grid.high) // 2
         parts: list[NoisyMeasurement] = [sum_part(asked, grid, centre, offer)]
         if not all_units_counted:
@@ -85,15 +95,22 @@ class Mean(Statistic):
             error = exact_integers([plan.errors[0]])
             totals = (noisy[0], plus(noisy[0], -error), plus(noisy[0], error))
             value, low, high = (doubles(total) / plan.exact_count for total in totals)
+        elif noisy_of(plan.parts)[0].added > 1:
+            value, low, high = boxed_quotients((noisy[0], noisy[1]), plan.errors, _range(grid, centre))
         else:
             first, second = (part.noise for part in noisy_of(plan.parts)[:2])
-            within = (float(grid.low - centre), float(grid.high - centre))
+            within = _range(grid, centre)
             value, low, high = quotients(
                 (noisy[0], noisy[1]), (first.width, second.width), within, law=law_of(first)
             )
         # To add the centre rounds.
         steps = (value + centre, np.nextafter(low + centre, -np.inf), np.nextafter(high + centre, np.inf))
-        return Answers(*(np.ldexp(np.clip(one, grid.low, grid.high), -grid.exponent) for one in steps))
+        value, low, high = (grid.scaled(np.clip(one, grid.low, grid.high)) for one in steps)
+        if grid.places is not None:
+            # So does to divide by a power of ten.
+            low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+            low, high = (np.clip(one, grid.value(grid.low), grid.value(grid.high)) for one in (low, high))
+        return Answers(value, low, high)
 
     def expected(self, plan: Plan) -> Expected:
         """Exact where the number of rows is public, else for an assumed number."""
@@ -110,11 +127,23 @@ class Mean(Statistic):
 
 
 def grid_answers(plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
-    """The doubles nearest to the noisy sums, and what the noise may have added or taken off."""
+    """The doubles nearest to the noisy sums, and what the noise may have added or taken off.
+
+    Beyond 2⁵³ steps, where the nearest double may be another number, the ends are rounded outward.
+    """
     assert plan.grid is not None
     error = exact_integers([plan.errors[0]])
-    ends = (plan.grid.values(plus(noisy[0], off)) for off in (-error, error))
-    return Answers(plan.grid.values(noisy[0]), *ends)
+    ends = []
+    for off, outward in ((-error, -np.inf), (error, np.inf)):
+        steps = plus(noisy[0], off)
+        nearest, far = plan.grid.values(steps), np.abs(doubles(steps)) >= LARGEST_EXACT
+        ends.append(np.where(far, np.nextafter(nearest, outward), nearest))
+    return Answers(plan.grid.values(noisy[0]), *ends, exact=plan.grid.places is not None)
+
+
+def _range(grid: Grid, centre: int) -> tuple[float, float]:
+    """What a mean can be, in steps from the centre."""
+    return float(grid.low - centre), float(grid.high - centre)
 
 
 def sum_part(asked: QueryContext, grid: Grid, centre: int, offer: Offer) -> NoisyMeasurement:

@@ -30,6 +30,7 @@ class Top(Statistic):
     """The keys of a column that most rows have, in the order of their noisy counts."""
 
     name: ClassVar[str] = "top"
+    from_zero: ClassVar[bool] = True
     fields: ClassVar[frozenset[str]] = frozenset({"column", "top"})
     released_keys: ClassVar[bool] = True
     has_noise: ClassVar[bool] = False

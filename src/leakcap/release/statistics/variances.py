@@ -32,7 +32,7 @@ class Variance(Statistic):
         known, bounds = asked.bounded_column
         policy, all_units_counted = asked.policy, asked.all_units_counted
         offer = asked.offer / (2 if all_units_counted else 3)
-        grid = variance_grid(bounds, rows=policy.rows_per_unit, epsilon=offer.fineness)
+        grid = variance_grid(bounds, rows=policy.rows_per_unit, epsilon=offer.fineness, places=known.places)
         centre = (grid.low + grid.high) // 2
         less, reach = square_reach((grid.low - centre, grid.high - centre))
         squares = measured(

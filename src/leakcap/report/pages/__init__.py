@@ -8,7 +8,7 @@ from leakcap.report.pages.channel import channel_page
 from leakcap.report.pages.convert import convert_page
 from leakcap.report.pages.dalenius import dalenius_page
 from leakcap.report.pages.fit import fit_page
-from leakcap.report.pages.plan import plan_page
+from leakcap.report.pages.preview import preview_page
 from leakcap.report.pages.release import release_page
 
 __all__ = [
@@ -20,6 +20,6 @@ __all__ = [
     "convert_page",
     "dalenius_page",
     "fit_page",
-    "plan_page",
+    "preview_page",
     "release_page",
 ]

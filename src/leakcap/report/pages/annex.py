@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
+from leakcap.plain import counted
 from leakcap.report.pages.amended import amended_section, amendment_section
+from leakcap.report.pages.revised import revised_section
 from leakcap.report.records.annex import AnnexRecord
 from leakcap.report.render.document import (
     Audience,
@@ -31,7 +34,7 @@ def annex_page(record: AnnexRecord, audience: Audience) -> Document:
     full = audience == "reviewer"
     _require_sound(record)
     sections = [_risks(record), *(_layer(layer) for layer in record.layers), *_missing(record)]
-    sections.append(_on_record(record))
+    sections += [_on_record(record), *revised_section(record.revisions)]
     if full:
         sections += [*map(amendment_section, record.amendments)]
         sections += [caps_section(record.caps), policy_section(record.policy)]
@@ -40,7 +43,7 @@ def annex_page(record: AnnexRecord, audience: Audience) -> Document:
     when = datetime.fromisoformat(record.time)
     return Document(
         title=record.dataset,
-        subtitle=f"Annex on privacy: {record.spends:,} spends, {when:%-d %B %Y %H:%M} UTC",
+        subtitle=f"Annex on privacy: {counted(record.spends, 'spend')}, {when:%-d %B %Y %H:%M} UTC",
         kind="annex",
         audience=audience,
         sections=tuple(sections),
@@ -50,7 +53,11 @@ def annex_page(record: AnnexRecord, audience: Audience) -> Document:
 def _require_sound(record: AnnexRecord) -> None:
     """Raise `ValueError` where a game's numbers do not follow from the bounds that the record has."""
     policy = record.policy
-    again = games_of(record.proven, policy.neighbours, policy.units) if record.proven else ()
+    told = None if record.so_far is None else record.so_far.exposure.nats_person.upper
+    if record.nats not in (None, told):
+        raise ValueError("its nats are not those of its statement")
+    nats = math.inf if record.nats is None else record.nats
+    again = games_of(record.proven, policy.neighbours, policy.units, nats) if record.proven else ()
     if [_numbers(game) for game in again] != [_numbers(game) for game in record.games]:
         raise ValueError("its games do not follow from its bounds")
 
@@ -111,7 +118,7 @@ def _missing(record: AnnexRecord) -> tuple[Section, ...]:
 
 def _on_record(record: AnnexRecord) -> Section:
     who = "; ".join(
-        f"{one.analyst or '(unnamed)'}, {one.spends:,} spends, {one.first[:10]} to {one.last[:10]}"
+        f"{one.analyst or '(unnamed)'}, {counted(one.spends, 'spend')}, {one.first[:10]} to {one.last[:10]}"
         for one in record.asked_by
     )
     reasons = "; ".join(

@@ -22,7 +22,7 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.render.drawings import bars
-from leakcap.report.words.wording import CHANCE, outward, quantity, signed
+from leakcap.report.words.wording import CHANCE, outward_text, quantity, signed
 
 __all__ = ["attack_page"]
 
@@ -142,7 +142,7 @@ def _above(finding: FindingRecord) -> bool:
 def _interval(finding: FindingRecord) -> Text:
     if finding.got_lower is None or finding.got_upper is None:
         return "computed"
-    return " to ".join(outward(finding.got_lower, finding.got_upper, digits=3))
+    return " to ".join(outward_text(finding.got_lower, finding.got_upper, digits=3))
 
 
 def _own(finding: FindingRecord) -> tuple[tuple[Text, ...], ...]:

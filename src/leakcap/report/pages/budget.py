@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
+from leakcap.plain import counted
 from leakcap.report.pages.amended import amended_section, amendment_section
+from leakcap.report.pages.revised import custody_section, revised_section, versions_section
 from leakcap.report.records import BudgetRecord, EntryRecord
 from leakcap.report.render.document import (
     Audience,
@@ -32,7 +34,13 @@ from leakcap.statement.restated import restated
 
 __all__ = ["budget_page"]
 
-_STATES = {"released": "released", "reserved": "paid, not released", "acknowledged": "paid, lost"}
+_STATES = {
+    "released": "released",
+    "reserved": "paid, not released",
+    "acknowledged": "paid, lost",
+    "planned": "a plan, paid beforehand",
+    "lost": "not in the ledger, booked",
+}
 
 
 def budget_page(record: BudgetRecord, audience: Audience) -> Document:
@@ -56,15 +64,18 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
             sections.append(statement_section(total, "Every line of the statement", record.caps))
         heads = ("#", "query", "when", "who", "ε", "δ", "nats, person", "nats, table", "state")
         rows = tuple(_row(entry) for entry in record.entries)
+        sections += [*versions_section(record.versions), *revised_section(record.revisions)]
         sections += map(amendment_section, record.amendments)
+        sections += custody_section(record.custody)
         sections.append(Section("The spends", (TextTable(heads, rows, (0, 4, 5, 6, 7)),)))
         if record.policy is not None:
             sections += [*protection_section(record.policy, full=True), policy_section(record.policy)]
     else:
-        sections += amended_section(record.amendments)
+        versions = versions_section(record.versions)
+        sections += [*versions, *revised_section(record.revisions), *amended_section(record.amendments)]
     return Document(
         title=record.dataset,
-        subtitle=f"{len(record.entries):,} spends in the ledger",
+        subtitle=f"{counted(len(record.entries), 'spend')} in the ledger",
         kind="ledger",
         audience=audience,
         sections=tuple(sections),
@@ -77,8 +88,8 @@ def _row(entry: EntryRecord) -> tuple[Text, ...]:
     person = math.inf if entry.nats_person is None else entry.nats_person
     table = math.inf if entry.nats_table is None else entry.nats_table
     return (
-        str(entry.id),
-        f"{entry.name}: {entry.query}",
+        str(entry.id or ""),
+        ": ".join(text for text in (entry.name, entry.query) if text),
         f"{when:%Y-%m-%d %H:%M} UTC",
         entry.analyst or "(unnamed)",
         NotedNumber(sum_text(epsilon), EPSILON),

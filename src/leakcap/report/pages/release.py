@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from leakcap.release.columns.people import Covers
+from leakcap.release.results.pivot import FLAG
 from leakcap.release.results.record import figure_held
 from leakcap.report.pages.amended import amended_section
+from leakcap.report.pages.revised import revised_section
 from leakcap.report.plots import release as plots
-from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord
+from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord, same_as_line
 from leakcap.report.render.document import (
     Audience,
     Document,
@@ -34,13 +36,14 @@ from leakcap.report.sections import (
 )
 from leakcap.report.words.crossed import crossed_table
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import ROUNDED, shared
+from leakcap.report.words.publication import ROUNDED, none_shown, shared, unreliable
 from leakcap.report.words.wording import sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
 __all__ = ["release_page"]
 
-_FEW, _MOST = 4, 12
+# A board's page has lists and tables of so many values; longer ones it names as being elsewhere.
+_LINES, _CELLS = 24, 60
 _ACROSS = 8
 _INTERVAL = "exact integer noise: docs/noise.md"
 
@@ -54,6 +57,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
+        *revised_section(record.revisions),
         *amended_section(record.amendments),
     ]
     if full:
@@ -77,23 +81,28 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
 
 def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items | Paragraph | Plot]:
     rows: list[tuple[Text, ...]] = []
+    shown, too_long = [], []
     for release in record.releases:
+        crossed = crossed_table(release, _ACROSS) is not None
+        if not full and len(release.values) > (_CELLS if crossed else _LINES):
+            too_long.append(f"{release.name} ({len(release.values):,} values)")
+            continue
+        shown.append(release)
         if not release.values:
-            rows.append((f"{release.name} (no group had enough people to appear)", "", "", ""))
+            rows.append((f"{release.name} ({none_shown(release)})", "", "", ""))
         elif not release.grouped:
             rows.append((release.name, *_cells(release, release.values[0], full)))
-        elif full and crossed_table(release, _ACROSS) is not None:
+        elif crossed:
             rows.append((f"{release.name} (in a table of its own, below)", "", "", ""))
-        elif full or len(release.values) <= _FEW:
+        else:
             rows.append((release.name, "", "", ""))
             rows += [(f"   {_label(row)}", *_cells(release, row, full)) for row in release.values]
-        else:
-            rows.append((f"{release.name} ({len(release.values):,} values, in the full report)", "", "", ""))
-    if not full and len(rows) > _MOST:
-        rows[_MOST - 1 :] = [(f"and {len(rows) - _MOST + 1:,} more lines, in the full report", "", "", "")]
-    yield TextTable(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
-    if full:
-        yield from _crossed(record)
+    if rows:
+        yield TextTable(("statistic", "value", "95 % from", "to"), tuple(rows), (1, 2, 3))
+    yield from _crossed(shown)
+    if too_long:
+        told = "; ".join(too_long)
+        yield Paragraph(f"Also published, but too long for this page; see the reviewer's report: {told}.")
     # A record of before this was said is of the rows kept, unless the unit is a row.
     unsaid: Covers = "table" if record.policy.id_column is None else "rows kept"
     cut = any((release.covers or unsaid) == "rows kept" for release in record.releases)
@@ -101,10 +110,13 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     yield Paragraph(
         f"Each interval holds, with probability 95 % over the noise, the figure that {held}. "
         "Counts and sums carry noise, so a small one can come out negative. That is kept, unless answers are "
-        f"made to add up: clipping it would bias what is computed from it. {ROUNDED} "
-        f"{not_counted(record.policy)}".rstrip(),
+        f"made to add up: clipping it would bias what is computed from it. {_small_print(record, full)}",
         soft=True,
     )
+    if record.same_as is not None:
+        yield Paragraph(same_as_line(record.same_as, record.source), soft=True)
+    elif full and record.source:
+        yield Paragraph(f"The data: {record.source}.", soft=True)
     about = shared([one.name for one in record.releases], [one.about for one in record.releases])
     if about:
         yield Items(tuple(about))
@@ -114,32 +126,45 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     if full:
         for index, release in enumerate(r for r in record.releases if r.values and r.values[0].keys):
             label = f"{release.name}: values with 95 % intervals; the numbers are in the table"
-            yield Plot(f"statistic-{index}", plots.statistic(release.name, release.values), label)
+            yield Plot(f"statistic-{index}", plots.statistic(release.name, release.cells), label)
 
 
-def _crossed(record: ReleaseRecord) -> Iterator[TextTable | Paragraph]:
-    """The tables by two keys, rows by columns, each cell with its interval."""
-    for release in record.releases:
+def _small_print(record: ReleaseRecord, full: bool) -> str:
+    """How values are shown, what the flag says, what is not counted: to a board in fewer words, for its one
+    sheet of paper."""
+    flagged = unreliable(record.releases)
+    if full:
+        return " ".join(one for one in (ROUNDED, flagged, not_counted(record.policy)) if one)
+    shown = ROUNDED.partition(";")[0] + "."
+    short = f"{FLAG}: the noise is as large as the value." if flagged else ""
+    return " ".join(one for one in (shown, short, not_counted(record.policy)) if one)
+
+
+def _crossed(releases: Sequence[ReleasedRecord]) -> Iterator[TextTable | Paragraph]:
+    """The tables in rows and columns, each cell with its interval."""
+    for release in releases:
         found = crossed_table(release, _ACROSS)
         if found is None:
             continue
         yield Paragraph(f"{release.name}, with 95 % intervals")
-        rows = []
-        for head, cells in found.rows:
-            shown = (_cells(release, row, full=True) for row in cells)
-            rows.append((head, *(_together(*cell) for cell in shown)))
-        yield TextTable((found.corner, *found.heads), tuple(rows), tuple(range(1, len(found.heads) + 1)))
+        rows = tuple((*keys, *(_together(release, row) for row in cells)) for keys, cells in found.rows)
+        heads = (*found.corner, *found.heads)
+        yield TextTable(heads, rows, tuple(range(len(found.corner), len(heads))))
 
 
-def _together(value: NotedNumber, low: str, high: str) -> Text:
+def _together(release: ReleasedRecord, row: RowRecord | None) -> Text:
+    if row is None:
+        return ""
+    value, low, high = _cells(release, row, full=True)
     return value, f" ({low} to {high})"
 
 
 def _cells(release: ReleasedRecord, row: RowRecord, full: bool) -> tuple[NotedNumber, str, str]:
-    value, low, high = to_its_noise(row.value, *row.interval)
+    value, low, high = to_its_noise(row.value, *row.interval, release.places)
     noise = f"{release.noise.mechanism} noise"
     asked = f"{release.query}, and {noise} of scale {_scales(release)}" if full else noise
-    return NotedNumber(value, Note(asked, _INTERVAL)), low, high
+    flagged = f"{value} {FLAG}" if row.drowned else value
+    return NotedNumber(flagged, Note(asked, _INTERVAL)), low, high
 
 
 def _label(row: RowRecord) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from leakcap.attack import Finding
 from leakcap.report.plots.release import ACCENT, INK, PALE, WARM, Spec
 
-__all__ = ["attack_figures", "guard_figures", "limits", "named"]
+__all__ = ["attack_figures", "attack_title", "guard_figures", "limits"]
 
 _LEAST = 1e-6
 """Nothing smaller is drawn on a logarithmic scale."""
@@ -56,11 +56,11 @@ def _scale(found: Finding) -> str:
     return "probability" if found.unit == "share of people" else found.unit
 
 
-def named(found: Finding) -> str:
+def attack_title(found: Finding) -> str:
     """The attack, and on what.
 
     >>> from leakcap.attack import membership
-    >>> named(membership(1.0))
+    >>> attack_title(membership(1.0))
     'membership in a histogram'
     """
     detail = getattr(found, "sampler", None) or getattr(found, "joint", None)
@@ -76,7 +76,7 @@ def limits(found: Sequence[Finding]) -> Spec:
     """
     unit, names = found[0].unit, ["at most", "got"]
     rows = [
-        {"attack": named(f), "what": what, "value": value}
+        {"attack": attack_title(f), "what": what, "value": value}
         for f in found
         for what, value in zip(names, (f.at_most, f.got), strict=True)
     ]
@@ -93,7 +93,7 @@ def limits(found: Sequence[Finding]) -> Spec:
 def _guards(pairs: Sequence[tuple[Finding, Finding]], unit: str) -> Spec:
     names = ["at most", "without the guard", "with it"]
     rows = [
-        {"attack": named(pair[0]).split(":")[0], "what": what, "value": value}
+        {"attack": attack_title(pair[0]).split(":")[0], "what": what, "value": value}
         for pair in pairs
         for what, value in zip(names, (pair[0].at_most, pair[0].got, pair[1].got), strict=True)
     ]
@@ -237,7 +237,7 @@ def _promises(found: Any) -> Spec:
     axis = {"labelLimit": 300, "grid": True}
     return _chart(
         "What is learned, and who promised what",
-        f"{named(found).rpartition(': ')[2]}, ε = {found.epsilon:g}; "
+        f"{attack_title(found).rpartition(': ')[2]}, ε = {found.epsilon:g}; "
         "nats, on a logarithmic scale (less than 10⁻⁶ is left out)",
         34 * len(drawn) + 20,
         data={"values": [{"what": what, "nats": value} for what, value, _ in drawn]},

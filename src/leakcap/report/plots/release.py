@@ -16,7 +16,7 @@ from leakcap.statement import Statement
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import at_most
 
-__all__ = ["Spec", "future", "guess", "information", "label", "short", "statistic"]
+__all__ = ["Spec", "future", "guess", "information_bars", "label", "short", "statistic"]
 
 Spec = dict[str, Any]
 
@@ -123,7 +123,7 @@ def guess(statement: Statement) -> Spec:
     )
 
 
-def information(statement: Statement) -> Spec:
+def information_bars(statement: Statement) -> Spec:
     """Average information by three bounds, beside the worst case, in bits."""
     shown = {
         "information_own": "average: the noise used",

@@ -14,8 +14,22 @@ if TYPE_CHECKING:
     from leakcap.release.asking.planned import PlannedRecord
     from leakcap.release.results.record import PriceRecord, ReleasedRecord, RowRecord
     from leakcap.report.records.annex import AnnexRecord
+    from leakcap.report.records.attacks import AttackRecord, FindingRecord
+    from leakcap.report.records.audits import AuditRecord, ClaimRecord
     from leakcap.report.records.base import CapRecord, Record
+    from leakcap.report.records.channels import ChannelRecord, DaleniusRecord, MeasureRecord
     from leakcap.report.records.commands import ReportRecord, SchemaRecord, records
+    from leakcap.report.records.conversions import ConvertRecord
+    from leakcap.report.records.custody import (
+        AdmitRecord,
+        BackupRecord,
+        CustodyRecord,
+        DatasetRecord,
+        LedgerAnchorRecord,
+        MoveRecord,
+        RestoreRecord,
+        custody_lines,
+    )
     from leakcap.report.records.ledger import (
         AmendmentRecord,
         AmendRecord,
@@ -29,34 +43,35 @@ if TYPE_CHECKING:
         VerifyRecord,
     )
     from leakcap.report.records.owner import CheckRecord, FindingOfCheck, InitRecord
-    from leakcap.report.records.registry import RegistryRecord
+    from leakcap.report.records.plan import MonthRecord, PlanRecord
+    from leakcap.report.records.registry_entry import RegistryEntryRecord
     from leakcap.report.records.releases import (
         CoefficientRecord,
         DryRunRecord,
         FitRecord,
         FittedRecord,
-        PlanRecord,
+        PreviewRecord,
         ReleaseRecord,
     )
-    from leakcap.report.records.theory import (
-        AttackRecord,
-        AuditRecord,
-        ChannelRecord,
-        ClaimRecord,
-        ConvertRecord,
-        DaleniusRecord,
-        FindingRecord,
-        MeasureRecord,
+    from leakcap.report.records.revisions import RevisedRecord, RevisionRecord, revision_lines
+    from leakcap.report.records.versions import (
+        SaidSameRecord,
+        SameAsRecord,
+        VersionRecord,
+        fate_of,
+        said_same_lines,
+        same_as_line,
     )
-    from leakcap.report.records.year import MonthRecord, YearRecord
     from leakcap.statement.record import StatementRecord
 
 __all__ = [
+    "AdmitRecord",
     "AmendRecord",
     "AmendmentRecord",
     "AnnexRecord",
     "AttackRecord",
     "AuditRecord",
+    "BackupRecord",
     "BudgetRecord",
     "CapRecord",
     "ChangeRecord",
@@ -65,7 +80,9 @@ __all__ = [
     "ClaimRecord",
     "CoefficientRecord",
     "ConvertRecord",
+    "CustodyRecord",
     "DaleniusRecord",
+    "DatasetRecord",
     "DryRunRecord",
     "EntryRecord",
     "ExportRecord",
@@ -74,25 +91,38 @@ __all__ = [
     "FitRecord",
     "FittedRecord",
     "InitRecord",
+    "LedgerAnchorRecord",
     "MeasureRecord",
     "MonthRecord",
+    "MoveRecord",
     "PlanRecord",
     "PlannedRecord",
+    "PreviewRecord",
     "PriceRecord",
     "Record",
-    "RegistryRecord",
+    "RegistryEntryRecord",
     "ReleaseRecord",
     "ReleasedRecord",
     "RepairRecord",
     "ReportRecord",
+    "RestoreRecord",
+    "RevisedRecord",
+    "RevisionRecord",
     "RowRecord",
+    "SaidSameRecord",
+    "SameAsRecord",
     "SchemaRecord",
     "SlotRecord",
     "StatementRecord",
     "ToldRecord",
     "VerifyRecord",
-    "YearRecord",
+    "VersionRecord",
+    "custody_lines",
+    "fate_of",
     "records",
+    "revision_lines",
+    "said_same_lines",
+    "same_as_line",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -103,6 +133,16 @@ __getattr__, __dir__ = lazily(
         "leakcap.report.records.annex": ("AnnexRecord",),
         "leakcap.report.records.base": ("CapRecord", "Record"),
         "leakcap.report.records.commands": ("ReportRecord", "SchemaRecord", "records"),
+        "leakcap.report.records.custody": (
+            "AdmitRecord",
+            "BackupRecord",
+            "CustodyRecord",
+            "DatasetRecord",
+            "LedgerAnchorRecord",
+            "MoveRecord",
+            "RestoreRecord",
+            "custody_lines",
+        ),
         "leakcap.report.records.ledger": (
             "AmendmentRecord",
             "AmendRecord",
@@ -116,26 +156,29 @@ __getattr__, __dir__ = lazily(
             "VerifyRecord",
         ),
         "leakcap.report.records.owner": ("CheckRecord", "FindingOfCheck", "InitRecord"),
-        "leakcap.report.records.registry": ("RegistryRecord",),
+        "leakcap.report.records.registry_entry": ("RegistryEntryRecord",),
         "leakcap.report.records.releases": (
             "CoefficientRecord",
             "DryRunRecord",
             "FitRecord",
             "FittedRecord",
-            "PlanRecord",
+            "PreviewRecord",
             "ReleaseRecord",
         ),
-        "leakcap.report.records.theory": (
-            "AttackRecord",
-            "AuditRecord",
-            "ChannelRecord",
-            "ClaimRecord",
-            "ConvertRecord",
-            "DaleniusRecord",
-            "FindingRecord",
-            "MeasureRecord",
+        "leakcap.report.records.attacks": ("AttackRecord", "FindingRecord"),
+        "leakcap.report.records.audits": ("AuditRecord", "ClaimRecord"),
+        "leakcap.report.records.channels": ("ChannelRecord", "DaleniusRecord", "MeasureRecord"),
+        "leakcap.report.records.conversions": ("ConvertRecord",),
+        "leakcap.report.records.revisions": ("RevisedRecord", "RevisionRecord", "revision_lines"),
+        "leakcap.report.records.versions": (
+            "SaidSameRecord",
+            "SameAsRecord",
+            "VersionRecord",
+            "fate_of",
+            "said_same_lines",
+            "same_as_line",
         ),
-        "leakcap.report.records.year": ("MonthRecord", "YearRecord"),
+        "leakcap.report.records.plan": ("MonthRecord", "PlanRecord"),
         "leakcap.statement.record": ("StatementRecord",),
     },
 )

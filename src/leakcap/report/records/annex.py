@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,12 +10,13 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.ledger import Amendment, Balance, Entry, Head
+from leakcap.ledger import Amendment, Balance, Entry, Head, Revision
 from leakcap.release import Policy, exposure_so_far
 from leakcap.release.asking.owner import OwnerAnswers
 from leakcap.release.results.exposure import proven_so_far
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import AmendmentRecord
+from leakcap.report.records.revisions import RevisionRecord
 from leakcap.report.words.layers import Facts, LayerRecord, layers_of
 from leakcap.statement import statement_of
 from leakcap.statement.record import Delta, Epsilon, Part, StatementRecord
@@ -72,11 +74,19 @@ class AnnexRecord(Record):
         Field(description="bounds on all that was published, each by itself; the first: losses added up"),
     ]
     games: tuple[GameRecord, ...]
+    nats: Annotated[
+        float | None,
+        Field(
+            ge=0.0,
+            description="bound on the nats about one person that the guessing games use; null: no bound",
+        ),
+    ] = None
     layers: tuple[LayerRecord, ...]
     not_stated: tuple[str, ...]
     mechanisms: tuple[MechanismRecord, ...]
     asked_by: tuple[AskedByRecord, ...]
     amendments: tuple[AmendmentRecord, ...]
+    revisions: tuple[RevisionRecord, ...] = ()
     software: tuple[str, ...]
     anchor: AnchorRecord
     randomness: str
@@ -90,6 +100,7 @@ class AnnexRecord(Record):
         head: Head,
         *,
         amendments: Sequence[Amendment] = (),
+        revisions: Sequence[Revision] = (),
         answers: OwnerAnswers | None = None,
         version: str,
     ) -> Self:
@@ -98,6 +109,7 @@ class AnnexRecord(Record):
         exposure = exposure_so_far(entries, policy) if entries else None
         total = None if exposure is None else statement_of(exposure)
         proven = proven_so_far(entries, policy) if entries else ()
+        nats = math.inf if exposure is None else exposure.nats.upper
         mechanisms = _mechanisms(entries)
         facts = Facts(policy, total, len(entries), tuple(mechanisms), _analysts(entries))
         layers = layers_of(facts, said.stated)
@@ -107,18 +119,20 @@ class AnnexRecord(Record):
             policy=policy.model_dump(mode="json"),
             fingerprint=policy.fingerprint(),
             spends=len(entries),
-            publications=len({entry.batch for entry in entries if entry.state != "planned"}),
+            publications=len({entry.batch for entry in entries if entry.id}),
             epsilon=0.0 if exposure is None else exposure.epsilon,
             delta=0.0 if exposure is None else exposure.delta,
             so_far=None if total is None else total.record(),
             caps=tuple(map(CapRecord.of, balances)),
             proven=proven,
-            games=games_of(proven, policy.neighbours, policy.units) if proven else (),
+            games=() if exposure is None else games_of(proven, policy.neighbours, policy.units, nats),
+            nats=nats if math.isfinite(nats) else None,
             layers=layers,
             not_stated=tuple(layer.title for layer in layers if layer.owner is None),
             mechanisms=tuple(MechanismRecord(mechanism=one, answers=n) for one, n in mechanisms.items()),
             asked_by=_asked_by(entries),
             amendments=tuple(map(AmendmentRecord.of, amendments)),
+            revisions=tuple(map(RevisionRecord.of, revisions)),
             software=tuple(sorted({version, *(entry.version for entry in entries)})),
             anchor=AnchorRecord(rows=head.rows, head=head.hash),
             randomness=RANDOMNESS,
@@ -127,18 +141,16 @@ class AnnexRecord(Record):
 
 def _mechanisms(entries: Sequence[Entry]) -> dict[str, int]:
     """How many answers have which noise; plans have none of their own."""
-    named = (
-        str(entry.details.get("mechanism", "not named")) for entry in entries if entry.state != "planned"
-    )
+    named = (str(entry.details.get("mechanism", "not named")) for entry in entries if entry.id)
     return dict(sorted(Counter(named).items()))
 
 
 def _analysts(entries: Sequence[Entry]) -> int:
-    return len({entry.analyst for entry in entries if entry.state != "planned"})
+    return len({entry.analyst for entry in entries if entry.id})
 
 
 def _asked_by(entries: Sequence[Entry]) -> tuple[AskedByRecord, ...]:
-    asked = [entry for entry in entries if entry.state != "planned"]
+    asked = [entry for entry in entries if entry.id]
     found = []
     for name in sorted({entry.analyst for entry in asked}):
         times = sorted(entry.time for entry in asked if entry.analyst == name)

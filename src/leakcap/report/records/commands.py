@@ -8,12 +8,19 @@ from pydantic import ConfigDict, Field
 
 from leakcap.report.records import (  # noqa: F401 (records are found by existing)
     annex,
+    attacks,
+    audits,
+    channels,
+    conversions,
+    custody,
     ledger,
     owner,
+    plan,
     registry,
+    registry_entry,
     releases,
-    theory,
-    year,
+    revisions,
+    tables,
 )
 from leakcap.report.records.base import Record
 
@@ -43,6 +50,6 @@ def records(command: str) -> tuple[type[Record], ...]:
     """The records that a command may print: several for one that has several jobs.
 
     >>> [record.__name__ for record in records("sql")]
-    ['ReleaseRecord', 'PlanRecord', 'DryRunRecord']
+    ['ReleaseRecord', 'PreviewRecord', 'DryRunRecord']
     """
     return tuple(record for record in Record.__subclasses__() if command in record.commands)

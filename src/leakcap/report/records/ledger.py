@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.ledger import Account, Amendment, Balance, Entry, OdometerReading, SlotUse
+from leakcap.ledger import (
+    Account,
+    Amendment,
+    Balance,
+    CustodyEvent,
+    DatasetSpending,
+    Edition,
+    Entry,
+    OdometerReading,
+    PublishedVersion,
+    Revision,
+    SlotUse,
+)
 from leakcap.release import Policy
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.custody import CustodyRecord, DatasetRecord, LedgerAnchorRecord
+from leakcap.report.records.revisions import RevisionRecord
+from leakcap.report.records.versions import VersionRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Delta, Epsilon, Nats, Part, Rho, StatementRecord
 
@@ -48,9 +63,16 @@ class EntryRecord(Part):
     name: str
     query: str
     analyst: str
-    state: Literal["reserved", "released", "acknowledged", "planned"]
+    state: Literal["reserved", "released", "acknowledged", "planned", "lost"]
     slot: str = ""
+    publication: str = ""
+    period: Annotated[str, Field(description="the reference period that it is published for")] = ""
+    version: str = ""
     data_version: int
+    source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
+    same_as: Annotated[
+        int | None, Field(description="the number of the version that the data was said to be")
+    ] = None
     epsilon: Nats
     delta: Delta
     nats_person: Nats
@@ -61,7 +83,7 @@ class EntryRecord(Part):
     @classmethod
     def of(cls, entry: Entry) -> Self:
         """What the ledger has of it, but for what an auditor alone needs."""
-        spend = entry.spend
+        spend, edition = entry.spend, entry.edition or Edition()
         return cls.model_validate(
             {
                 "id": entry.id,
@@ -71,7 +93,12 @@ class EntryRecord(Part):
                 "analyst": entry.analyst,
                 "state": entry.state,
                 "slot": entry.slot,
+                "publication": edition.title,
+                "period": edition.period,
+                "version": edition.version,
                 "data_version": entry.data_version,
+                "source": entry.source,
+                "same_as": entry.same_as,
                 "epsilon": spend.epsilon,
                 "delta": spend.delta,
                 "nats_person": spend.nats_person,
@@ -174,8 +201,12 @@ class BudgetRecord(Record):
     policy: Policy | None = None
     so_far: StatementRecord | None = None
     amendments: tuple[AmendmentRecord, ...] = ()
+    revisions: tuple[RevisionRecord, ...] = ()
     told: tuple[ToldRecord, ...] = ()
     slots: tuple[SlotRecord, ...] = ()
+    datasets: tuple[DatasetRecord, ...] = ()
+    versions: tuple[VersionRecord, ...] = ()
+    custody: tuple[CustodyRecord, ...] = ()
 
     @classmethod
     def of(
@@ -185,8 +216,12 @@ class BudgetRecord(Record):
         entries: Sequence[Entry],
         amendments: Sequence[Amendment] = (),
         *,
+        revisions: Sequence[Revision] = (),
         told: Sequence[OdometerReading] = (),
         slots: Sequence[SlotUse] = (),
+        datasets: Sequence[DatasetSpending] = (),
+        versions: Sequence[PublishedVersion] = (),
+        custody: Sequence[CustodyEvent] = (),
         policy: Policy | None = None,
         so_far: Statement | None = None,
     ) -> Self:
@@ -198,8 +233,12 @@ class BudgetRecord(Record):
             accounts=tuple(others),
             entries=tuple(map(EntryRecord.of, entries)),
             amendments=tuple(map(AmendmentRecord.of, amendments)),
+            **({"revisions": tuple(map(RevisionRecord.of, revisions))} if revisions else {}),
             **({"told": tuple(map(ToldRecord.of, told))} if told else {}),
             **({"slots": tuple(map(SlotRecord.of, slots))} if slots else {}),
+            **({"datasets": tuple(map(DatasetRecord.of, datasets))} if len(datasets) > 1 else {}),
+            **({"custody": tuple(map(CustodyRecord.of, custody))} if custody else {}),
+            **({"versions": tuple(map(VersionRecord.of, versions))} if versions else {}),
             **({} if policy is None else {"policy": policy.model_dump(mode="json")}),
             **({} if so_far is None else {"so_far": so_far.record()}),
         )
@@ -237,6 +276,7 @@ class VerifyRecord(Record):
     entries: int
     head: str
     anchored: bool
+    anchor: LedgerAnchorRecord | None = None
 
 
 class RepairRecord(Record):
@@ -286,3 +326,5 @@ class ExportRecord(Record):
     schema_: Literal["leakcap/ledger-export/1"] = Field(alias="schema")
     entries: tuple[TrailRow, ...]
     amendments: tuple[AmendmentRecord, ...] = ()
+    revisions: tuple[RevisionRecord, ...] = ()
+    custody: tuple[CustodyRecord, ...] = ()

@@ -1,14 +1,15 @@
-"""What is printed by commands that release, or would: statistics, plans, dry runs and fitted models."""
+"""What is printed by commands that release, or would: statistics, previews, dry runs and fitted models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.ledger import Amendment, Balance
+from leakcap.ledger import Amendment, Balance, DataVersion, Revision
 from leakcap.release import Policy, Preview, Release
 from leakcap.release.asking.offered import cut_offered
 from leakcap.release.asking.planned import PlannedRecord
@@ -17,19 +18,22 @@ from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import AmendmentRecord
+from leakcap.report.records.revisions import RevisionRecord
+from leakcap.report.records.versions import SameAsRecord
 from leakcap.report.words.promises import assumptions
 from leakcap.statement import Statement, statement_of
 from leakcap.statement.record import Delta, Nats, Number, Part, StatementRecord, Unbounded
 
 if TYPE_CHECKING:
     from leakcap.models.summary import Summary
+    from leakcap.release import RowLimit
 
 __all__ = [
     "CoefficientRecord",
     "DryRunRecord",
     "FitRecord",
     "FittedRecord",
-    "PlanRecord",
+    "PreviewRecord",
     "ReleaseRecord",
 ]
 
@@ -50,6 +54,12 @@ class ReleaseRecord(Record):
     report: str | None = None
     amendments: tuple[AmendmentRecord, ...] = ()
     publication: Publication | None = None
+    revisions: Annotated[
+        tuple[RevisionRecord, ...],
+        Field(description="of what was published under this title for this period; of all where it has none"),
+    ] = ()
+    source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
+    same_as: SameAsRecord | None = None
 
     @classmethod
     def of(
@@ -60,6 +70,10 @@ class ReleaseRecord(Record):
         balances: Sequence[Balance],
         amendments: Sequence[Amendment] = (),
         publication: Publication | None = None,
+        revisions: Sequence[Revision] = (),
+        *,
+        source: str = "",
+        same_as: DataVersion | None = None,
         **more: str | None,
     ) -> Self:
         """What a run gave; `total` is about every query in the ledger, those of earlier runs included."""
@@ -73,11 +87,42 @@ class ReleaseRecord(Record):
             assumptions=tuple(assumptions(policy)),
             amendments=tuple(map(AmendmentRecord.of, amendments)),
             **({} if publication is None else {"publication": publication}),
+            **_revised(revisions, publication),
+            **({"source": source} if source else {}),
+            **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
             **more,
         )
 
 
-class PlanRecord(Record):
+def _revised(revisions: Sequence[Revision], publication: Publication | None) -> dict[str, object]:
+    """Those of the same title and reference period; nothing where there are none."""
+    about = None if publication is None else publication.edition
+    found = [
+        RevisionRecord.of(one)
+        for one in revisions
+        if about is None
+        or (one.edition and (one.edition.title, one.edition.period) == (about.title, about.period))
+    ]
+    return {"revisions": tuple(found)} if found else {}
+
+
+class RowLimitRecord(Part):
+    """One value of `max_rows`, were the policy to have it."""
+
+    max_rows: int
+    errors: Annotated[
+        dict[str, Unbounded], Field(description="of each query; null where it does not go with this limit")
+    ]
+    rows_cut: Annotated[
+        int | None, Field(description="how many rows are left out at most; null where no answer says so")
+    ] = None
+    share_cut: Annotated[
+        float | None,
+        Field(description="which part of people loses rows at most; null where no answer says so"),
+    ] = None
+
+
+class PreviewRecord(Record):
     """What queries would cost and tell; neither data nor ledger were touched."""
 
     commands: ClassVar = ("preview", "sql")
@@ -92,18 +137,22 @@ class PlanRecord(Record):
         Field(description="what it would take of the caps, were nothing spent before; not told at first"),
     ] = ()
     assumptions: tuple[str, ...]
+    row_limits: Annotated[
+        tuple[RowLimitRecord, ...], Field(description="other values of `max_rows`, where they were asked for")
+    ] = ()
     offered: Annotated[
         str | None, Field(description="what counting the rows cut would cost, where that is not asked for")
     ] = None
 
     @classmethod
-    def of(cls, policy: Policy, previews: Sequence[Preview]) -> Self:
-        """A plan: accuracy, price and statement of each query, and of all together."""
+    def of(cls, policy: Policy, previews: Sequence[Preview], limits: Sequence[RowLimit] = ()) -> Self:
+        """A preview: accuracy, price and statement of each query, and of all together."""
         prices = [preview.price for preview in previews]
         each = [preview.statement().exposure for preview in previews]
         offered = cut_offered(previews, policy)
         return cls.made(
             **({} if offered is None else {"offered": offered}),
+            **({"row_limits": tuple(RowLimitRecord(**asdict(one)) for one in limits)} if limits else {}),
             dataset=policy.dataset,
             policy=policy.model_dump(mode="json"),
             statistics=tuple(preview.record for preview in previews),

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leakcap.plain import plain
+from leakcap.plain import counted, plain
+from leakcap.report.records import revision_lines
 from leakcap.report.records.annex import AnnexRecord
 from leakcap.report.words.layers import NOT_STATED
 from leakcap.report.words.risks import game_exception, game_success
@@ -63,7 +64,11 @@ def _print_record(console: Console, record: AnnexRecord) -> None:
         console.print(Text(plain(f"{what}: {told}")), soft_wrap=True)
     for one in record.asked_by:
         when = f"{one.first[:10]} to {one.last[:10]}"
-        console.print(Text(plain(f"asked by: {one.analyst or '(unnamed)'}, {one.spends:,} spends, {when}")))
+        console.print(
+            Text(plain(f"asked by: {one.analyst or '(unnamed)'}, {counted(one.spends, 'spend')}, {when}"))
+        )
+    for told in revision_lines(record.revisions):
+        console.print(Text(plain(f"revised: {told}")))
     for change in record.amendments:
         console.print(
             Text(plain(f"policy changed {change.time[:10]} by {change.by or '(unnamed)'}: {change.reason}"))

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from leakcap.ledger import Edition
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
 from leakcap.report.records import (
@@ -18,6 +19,7 @@ from leakcap.report.records import (
     AmendRecord,
     BudgetRecord,
     CapRecord,
+    DatasetRecord,
     EntryRecord,
     SlotRecord,
     ToldRecord,
@@ -30,6 +32,7 @@ __all__ = [
     "print_accounts",
     "print_amendment",
     "print_amendments",
+    "print_datasets",
     "print_entries",
     "print_slots",
     "print_spending",
@@ -39,7 +42,13 @@ __all__ = [
 _WIDTH = 24
 _SOFT, _WARM, _FILL = "dim", "red", "cyan"
 _MOST = 12
-_STATES = {"released": "", "reserved": "not released", "acknowledged": "lost", "planned": "plan"}
+_STATES = {
+    "released": "",
+    "reserved": "not released",
+    "acknowledged": "lost",
+    "planned": "plan",
+    "lost": "not listed",
+}
 
 
 def print_accounts(console: Console, record: BudgetRecord) -> None:
@@ -57,6 +66,20 @@ def print_told(console: Console, told: Sequence[ToldRecord]) -> None:
     for one in told:
         odds = f"All answers so far together: ε at most {at_least(one.epsilon)}"
         console.print(Text(f"\n{odds}, but with a probability of {one.delta:.6g}.", style="bold"))
+
+
+def print_datasets(console: Console, datasets: Sequence[DatasetRecord]) -> None:
+    """What the answers from each of several data sets cost by themselves."""
+    if not datasets:
+        return
+    console.print(Text("\nData sets about the same people", style="bold"))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    for title in ("data set", "spends", "ε added up"):
+        table.add_column(title, justify="left" if title == "data set" else "right")
+    for one in datasets:
+        cells = (one.dataset, f"{one.entries:,}", "no bound" if one.epsilon is None else one.epsilon)
+        table.add_row(*(Text(plain(cell)) for cell in cells))
+    console.print(table)
 
 
 def print_slots(console: Console, slots: Sequence[SlotRecord]) -> None:
@@ -93,6 +116,8 @@ def print_entries(console: Console, entries: Sequence[EntryRecord]) -> None:
         query = Text(plain(entry.name))
         who = f", {entry.analyst}" if entry.analyst else ""
         who += f", from slot {entry.slot}" if entry.slot else ""
+        edition = Edition(entry.publication, entry.period, entry.version).line
+        who += f"\n{edition}" if edition else ""
         query.append(plain(f"\n{entry.query}\n{_moment(entry.time):%Y-%m-%d %H:%M} UTC{who}"), style=_SOFT)
         state = _STATES[entry.state]
         amounts = (entry.epsilon, entry.delta, entry.nats_person, entry.nats_table)

@@ -19,8 +19,8 @@ from leakcap.report.records import (
     FindingRecord,
     MeasureRecord,
 )
-from leakcap.report.terminal.tables import MOST_ROWS, plain_table
-from leakcap.report.words.wording import CHANCE, outward, signed
+from leakcap.report.terminal.crossed import MOST_ROWS, plain_table
+from leakcap.report.words.wording import CHANCE, outward_text, signed
 
 __all__ = ["print_attacks", "print_channel", "print_dalenius", "print_route"]
 
@@ -143,7 +143,7 @@ def _signed(value: float | None, *, upward: bool) -> str:
 def _interval(finding: FindingRecord) -> str:
     if finding.got_lower is None or finding.got_upper is None:
         return "computed"
-    return "–".join(outward(finding.got_lower, finding.got_upper, digits=3))
+    return "–".join(outward_text(finding.got_lower, finding.got_upper, digits=3))
 
 
 def _word(value: object) -> str:

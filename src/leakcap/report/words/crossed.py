@@ -1,9 +1,10 @@
-"""A table by two keys as people read one: the keys of one column down, those of the other across."""
+"""A table in rows and columns as people read one: the keys of some columns down, those of others across."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from leakcap.release.results.pivot import pivot_shown
 from leakcap.release.results.record import ReleasedRecord, RowRecord
 
 __all__ = ["CrossedTable", "crossed_table"]
@@ -11,32 +12,29 @@ __all__ = ["CrossedTable", "crossed_table"]
 
 @dataclass(frozen=True)
 class CrossedTable:
-    """Values in rows and columns; `corner` names the keys that go down and those that go across."""
+    """Values in rows and columns; `corner` names the keys that go down, and last those that go across.
 
-    corner: str
+    Each row has its keys and its values, None in an empty cell.
+    """
+
+    corner: tuple[str, ...]
     heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[RowRecord, ...]], ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[RowRecord | None, ...]], ...]
 
 
 def crossed_table(release: ReleasedRecord, most: int) -> CrossedTable | None:
-    """The release as a crossed table; None unless it is by two keys, every pair of them has a value, and from
-    2 to `most` of them would go across.
-
-    The column with fewer keys goes across, or the last one where both have as many. Keys keep the order in
-    which the release has them.
+    """The release in rows and columns: as it is laid out; or by two keys or with margins, from 2 to `most`
+    keys across (`pivot_shown`). None where it is a list.
     """
-    keys = [tuple((row.keys or {}).items()) for row in release.values]
-    if not keys or {len(one) for one in keys} != {2}:
+    labels = release.rows().labels if release.values and release.values[0].keys else {}
+    pivot = pivot_shown(labels, release.layout, totals=bool(release.totals), most=most)
+    if pivot is None:
         return None
-    cells = {tuple(value for _, value in one): row for one, row in zip(keys, release.values, strict=True)}
-    named = [list(dict.fromkeys(one[place][1] for one in keys)) for place in (0, 1)]
-    across = 0 if len(named[0]) < len(named[1]) else 1
-    down, over = named[1 - across], named[across]
-    if not 2 <= len(over) <= most or len(cells) != len(keys) or len(cells) != len(down) * len(over):
-        return None
-    first, second = keys[0][1 - across][0], keys[0][across][0]
     rows = tuple(
-        (str(one), tuple(cells[(other, one) if across == 0 else (one, other)] for other in over))
-        for one in down
+        (
+            tuple(map(str, keys)),
+            tuple(None if place is None else release.values[place] for place in places),
+        )
+        for keys, places in zip(pivot.lines, pivot.places, strict=True)
     )
-    return CrossedTable(f"{first} by {second}", tuple(map(str, over)), rows)
+    return CrossedTable(pivot.corner, pivot.heads, rows)

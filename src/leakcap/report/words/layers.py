@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from leakcap.plain import counted
 from leakcap.release import Policy
 from leakcap.report.words.promises import caps_in_words, elsewhere, neighbours, not_counted, protects, used
 from leakcap.report.words.wording import sum_text
@@ -100,7 +101,8 @@ def _parameters(facts: Facts) -> _Layer:
         ("A δ that is not tiny lets everything about somebody leak.", share),
         (
             "Losses add up over publications.",
-            f"The ledger counts {facts.spends:,} spends together, also those whose answer never left. "
+            f"The ledger counts {counted(facts.spends, 'spend')} together, also those whose answer never "
+            "left. "
             f"{elsewhere(policy)}",
         ),
     ]

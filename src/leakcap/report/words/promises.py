@@ -163,22 +163,30 @@ def policy_rows(policy: Policy) -> Sequence[tuple[str, str]]:
         if not column.stored:
             rows.append((name, derived(column)))
         elif column.moments is not None:
-            rows.append((name, f"from {column.moments[0]} to {column.moments[1]}"))
+            there = f", by the clocks of {column.zone}" if column.zone else ""
+            rows.append((name, f"from {column.moments[0]} to {column.moments[1]}{there}"))
         elif column.bounds is not None:
             low, high = column.bounds
-            fill = "" if column.fill is None else f"; missing counts as {column.fill:g}"
-            rows.append((name, f"from {low:g} to {high:g}{fill}"))
+            rows.append((name, f"from {low:g} to {high:g}{_filled(column)}"))
         elif column.unknown:
             rows.append(
                 (name, "a number whose range is not public: it can be counted, and bounds looked for")
             )
-        elif column.keys is None:
-            rows.append((name, "keys that are not public: a group appears where enough people are in it"))
         else:
-            keys = [str(key) for key in column.keys or ()]
-            more = "" if len(keys) <= 12 else f" and {len(keys) - 12:,} more"
-            rows.append((name, f"one of {', '.join(keys[:12])}{more}"))
+            rows.append((name, _keys(column)))
     return rows
+
+
+def _keys(column: Column) -> str:
+    if column.keys is None:
+        return "keys that are not public: a group appears where enough people are in it"
+    keys = [str(key) for key in column.keys]
+    more = "" if len(keys) <= 12 else f" and {len(keys) - 12:,} more"
+    return f"one of {', '.join(keys[:12])}{more}"
+
+
+def _filled(column: Column) -> str:
+    return "" if column.fill is None else f"; missing counts as {column.fill:g}"
 
 
 def derived(column: Column) -> str:
@@ -187,6 +195,10 @@ def derived(column: Column) -> str:
     >>> derived(Column.model_validate({"from": "admitted", "truncate": "month"}))
     'the month of admitted'
     """
+    if column.compute is not None:
+        left, right = (one if isinstance(one, str) else f"{one:.17g}" for one in column.operands)
+        low, high = column.bounds or (0.0, 0.0)
+        return f"{left} {column.compute} {right}, from {low:g} to {high:g}{_filled(column)}"
     named = " and ".join(column.sources)
     if column.compare is not None:
         left, right = column.sources
@@ -195,5 +207,7 @@ def derived(column: Column) -> str:
         return f"the band of {named}: {', '.join(map(str, column.keys or ()))}"
     if column.truncate is not None or column.part is not None:
         return f"the {column.truncate or column.part} of {named}"
+    if not column.operations:
+        return f"{named}, {_keys(column)}"
     what = named if column.prefix is None else f"the first {column.prefix} characters of {named}"
     return what if column.groups is None else f"the group of {what}: {', '.join(column.groups)}"

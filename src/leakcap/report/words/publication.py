@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from leakcap.release.results.pivot import FLAG
+from leakcap.release.results.record import ReleasedRecord
 from leakcap.report.words.wording import number, sum_text, to_its_noise
 from leakcap.statement import Statement
 
@@ -14,9 +16,11 @@ __all__ = [
     "cap_name",
     "estimated",
     "may_come",
+    "none_shown",
     "off_by",
     "scales",
     "shared",
+    "unreliable",
 ]
 
 CAPS = {
@@ -82,6 +86,11 @@ def off_by(error: float) -> str:
     return f"± {number(float(sum_text(error, 3)))}" if math.isfinite(error) else "no bound"
 
 
+def none_shown(release: ReleasedRecord) -> str:
+    """Why a table has no values: all were left out afterwards, or none of its groups appeared at all."""
+    return "no group is left (HAVING, OFFSET)" if release.left_out else "no group had enough people to appear"
+
+
 def scales(noise: Mapping[str, float]) -> str:
     """The noise scales of a release; for a mean those of its sum and of its count.
 
@@ -108,3 +117,16 @@ def shared(names: Sequence[str], told: Sequence[str | None]) -> list[str]:
         more = f" and {len(whose) - _NAMES:,} more" if len(whose) > _NAMES else ""
         found.append(words if len(whose) == len(names) else f"{', '.join(whose[:_NAMES])}{more}: {words}")
     return found
+
+
+def unreliable(releases: Sequence[ReleasedRecord]) -> str:
+    """What the flag says, and how many values of which tables have it; empty where none has."""
+    several = [one for one in releases if one.drowned]
+    if not several:
+        return ""
+    told = [
+        f"{one.drowned:,} of {len(one.values):,} values of {one.name}" if one.grouped else one.name
+        for one in several[:_NAMES]
+    ]
+    more = f" and {len(several) - _NAMES:,} more" if len(several) > _NAMES else ""
+    return f"{FLAG}: unreliable, because the noise is as large as the value: {', '.join(told)}{more}."

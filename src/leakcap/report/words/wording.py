@@ -23,7 +23,7 @@ __all__ = [
     "is_sure",
     "number",
     "on_average",
-    "outward",
+    "outward_text",
     "quantity",
     "reading_text",
     "shared_text",
@@ -210,10 +210,10 @@ def sum_text(value: float, digits: int = 6) -> str:
     return _cut(value, digits, upward=True)
 
 
-def outward(low: float, high: float, digits: int = 6) -> tuple[str, str]:
+def outward_text(low: float, high: float, digits: int = 6) -> tuple[str, str]:
     """The ends of an interval at six digits or fewer, the lower rounded down and the upper up.
 
-    >>> outward(-0.12345678, 3.0), outward(0.12345678, 3.0, 2)
+    >>> outward_text(-0.12345678, 3.0), outward_text(0.12345678, 3.0, 2)
     (('-0.123457', '3'), ('0.12', '3'))
     """
     return signed(low, upward=False, digits=digits), signed(high, upward=True, digits=digits)
@@ -232,11 +232,11 @@ def signed(value: float, *, upward: bool, digits: int = 6) -> str:
     return f"-{text}" if value < 0 and text != "0" else text
 
 
-def to_its_noise(value: float, low: float, high: float) -> tuple[str, str, str]:
+def to_its_noise(value: float, low: float, high: float, places: int | None = None) -> tuple[str, str, str]:
     """A value and its interval to the digits that its noise leaves: two of half the interval's width.
 
     The value is rounded to the nearest, the ends outward, so that the interval still covers. Whole numbers
-    get no decimals, and a minus that spreadsheets read.
+    get no decimals, decimals no more than their `places`, and a minus that spreadsheets read.
 
     >>> to_its_noise(0.0479895, -26.31, 26.4)
     ('0', '-27', '27')
@@ -244,12 +244,17 @@ def to_its_noise(value: float, low: float, high: float) -> tuple[str, str, str]:
     ('14.13', '13.90', '14.33')
     >>> to_its_noise(106842, 26841.0, 186843.0)
     ('107,000', '26,000', '187,000')
+    >>> to_its_noise(12.34, 12.28, 12.4, places=2)
+    ('12.34', '12.28', '12.40')
+    >>> to_its_noise(12345.678, 12345.678, 12345.678, places=3)
+    ('12,345.678', '12,345.678', '12,345.678')
     """
-    half, whole = (high - low) / 2, isinstance(value, int)
-    place = math.floor(math.log10(half)) - 1 if 0.0 < half < math.inf else 0
-    place = max(place, 0) if whole else place
+    half = (high - low) / 2
+    whole, least = (True, 0) if isinstance(value, int) else (places is not None, -(places or 0))
+    place = math.floor(math.log10(half)) - 1 if 0.0 < half < math.inf else least
+    place = max(place, least) if whole else place
     if not (whole or half > 0.0) or not half < math.inf or abs(place) > _PLACES:
-        return number(value), *outward(low, high)
+        return number(value), *outward_text(low, high)
     step = Fraction(10) ** place
     nearest, ends = round(Fraction(value) / step), [Fraction(repr(end)) / step for end in (low, high)]
     return _stepped(nearest, place), _stepped(math.floor(ends[0]), place), _stepped(math.ceil(ends[1]), place)

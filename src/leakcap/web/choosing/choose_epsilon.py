@@ -18,10 +18,10 @@ __all__ = [
     "QUERIES",
     "ROWS",
     "SLIDERS",
-    "address",
+    "need_address",
+    "need_query",
     "needed",
     "of_policy",
-    "query_of",
 ]
 
 NEEDS: Mapping[str, str] = {
@@ -85,7 +85,7 @@ def of_policy(policy: Policy) -> dict[str, str]:
     return {"rows": str(rows), "groups": str(min(groups, rows)), "neighbours": policy.neighbours}
 
 
-def query_of(need: Need) -> dict[str, str]:
+def need_query(need: Need) -> dict[str, str]:
     """A need as a query string says it."""
     return {
         "need": need.kind,
@@ -99,8 +99,8 @@ def query_of(need: Need) -> dict[str, str]:
     }
 
 
-def address(shown: Need, **other: str) -> str:
+def need_address(shown: Need, **other: str) -> str:
     """Where the page shows a need, but for what is given; another kind of need starts afresh."""
-    query = query_of(shown)
+    query = need_query(shown)
     given = {name: value for name, value in query.items() if name != SLIDERS[shown.kind].name}
     return "/choose?" + urlencode((given if "need" in other else query) | other)

@@ -11,10 +11,10 @@ from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.figures import Figure, Spec, chart
 from leakcap.web.reading import plain_number
 
-__all__ = ["figures"]
+__all__ = ["need_figures"]
 
 
-def figures(choice: Choice) -> list[Figure]:
+def need_figures(choice: Choice) -> list[Figure]:
     """Accuracy against risk, and the ladder of published choices."""
     return [_sides(choice), _others(choice)]
 

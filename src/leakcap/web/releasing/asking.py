@@ -19,7 +19,7 @@ from leakcap.web.serving.settings import Settings
 __all__ = ["FIELDS", "OneTimeTokens", "asked_query", "previewed", "released"]
 
 FIELDS = (
-    *("name", "statistic", "column", "columns", "over", "when", "where", "by", "join"),
+    *("name", "statistic", "column", "columns", "over", "when", "where", "by", "cut", "join"),
     *(
         "bins",
         "edges",
@@ -101,6 +101,8 @@ def asked_query(fields: Mapping[str, str]) -> Query:
     for name in ("by", "join"):
         if given[name]:
             content[name] = _listed(given[name])
+    if given["cut"]:
+        content["cut"] = _cut(given["cut"], "cut")
     # What belongs to other statistics was left standing in the form; the preview shows what is asked.
     mine = {name: text for name, text in given.items() if text and name in own}
     content |= {name: _READ[name](text, name) if name in _READ else text for name, text in mine.items()}
@@ -129,6 +131,12 @@ def _numbers(text: str, name: str) -> list[float]:
     return [_number(part, name) for part in text.split(",")]
 
 
+def _cut(text: str, name: str) -> dict[str, list[float]]:
+    """Columns with their edges, as in `age: 0, 18, 65; stay: 0, 7`."""
+    pairs = [part.partition(":") for part in text.split(";") if part.strip()]
+    return {column.strip(): _numbers(edges, name) for column, _, edges in pairs}
+
+
 _READ: Mapping[str, Callable[[str, str], object]] = {
     "columns": _listed,
     "bins": _whole,
@@ -152,18 +160,17 @@ def released(settings: Settings, query: Query) -> ReleasedRecord:
     if not _ONE.acquire(timeout=_PATIENCE):
         raise LedgerError("Another release is under way. Nothing was spent. Try again in a moment.")
     try:
-        table = PrivateTable(
+        with PrivateTable(
             settings.data,
             policy=policy_of(settings),
             ledger=settings.ledger,
             table=settings.table,
             tables=settings.tables,
             analyst=settings.analyst,
-        )
-        try:
+            edition=settings.edition,
+            asked=[query],
+        ) as table:
             (release,) = table.release([query])
             return release.record
-        finally:
-            table.ledger.close()
     finally:
         _ONE.release()

@@ -13,6 +13,7 @@ from leakcap.ledger.odometer import odometer as odometer_of
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.ticks import NOTHING, total, units
 from leakcap.release import Policy, exposure_so_far, load_policy
+from leakcap.release.results.exposure import delta_said
 from leakcap.release.results.recorded import parsed_answer
 from leakcap.report.words.promises import assumptions, not_counted, protects
 from leakcap.report.words.publication import cap_name, may_come
@@ -167,7 +168,7 @@ def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:
         )
     with Ledger.read(url) as book:
         policy = policy_of(settings)
-        if book.dataset != policy.dataset or book.policy != policy.fingerprint():
+        if book.policy_of(policy.dataset) != policy.fingerprint():
             raise LedgerError("The ledger was made for another policy than the one shown here.")
         return book.accounts(), book.entries(), ""
 
@@ -193,7 +194,7 @@ def _account(account: Account) -> dict[str, object]:
 
 def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
     so_far, rows, every = NOTHING, [], math.ceil(len(entries) / _MOST_POINTS)
-    slack = policy.caps.ledger_caps().delta_together
+    slack = delta_said(policy)
     for number, entry in enumerate(entries, start=1):
         so_far = total([so_far, entry.spend.ticks(None)])
         if number % every == 0 or number == len(entries):

@@ -19,6 +19,7 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
         "cumulative": "how many below each edge",
         "top": "the keys that most have",
         "rows_cut": "how many rows of people are left out",
+        "rows_per_person": "how many rows most people have at most",
     },
     "How much": {
         "sum": "a column added up",

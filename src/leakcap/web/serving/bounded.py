@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from leakcap.errors import InvalidParameter, LeakcapError
 
-__all__ = ["SECONDS", "bounded", "serve"]
+__all__ = ["SECONDS", "bounded", "take_work"]
 
 SECONDS = 5.0
 """Of one piece of work, before it is ended."""
@@ -72,7 +72,8 @@ def _worker() -> subprocess.Popen[bytes]:
     with contextlib.suppress(queue.Empty):
         while (found := _idle.get_nowait()).poll() is None:
             return found
-    code = f"import sys; sys.path[:] = {sys.path!r}; from leakcap.web.serving.bounded import serve; serve()"
+    start = "from leakcap.web.serving.bounded import take_work; take_work()"
+    code = f"import sys; sys.path[:] = {sys.path!r}; {start}"
     # Ctrl-C at the terminal is for the explorer, whose end ends this one's input.
     made = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -100,7 +101,7 @@ def _asked(worker: subprocess.Popen[bytes], work: object) -> tuple[bool, Any]:
     return found
 
 
-def serve() -> None:
+def take_work() -> None:
     """What the process does: take work, give the result, until there is nobody to ask."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakcap.errors import require
+from leakcap.ledger import Edition
 
 __all__ = ["Settings", "is_loopback"]
 
@@ -31,7 +32,7 @@ class Settings:
     """A policy with its ledger and its data, where there are any; where to listen; who may come in.
 
     `token` is None where nobody is asked for one. `names` are further host names under which the pages may be
-    asked for. `tables` are those that the policy joins with the data.
+    asked for. `tables` are those that the policy joins with the data; as `edition` answers are published.
 
     Releases are allowed only with a policy, a ledger and data. A ledger is shown, and releases are
     allowed, only with a token: whoever can reach the port of a shared machine could read and spend otherwise.
@@ -51,6 +52,7 @@ class Settings:
     port: int = 8421
     names: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
+    edition: Edition | None = None
 
     def __post_init__(self) -> None:
         require(0 <= self.port < 65536, "port", "Settings", "lie between 0 and 65535", self.port)

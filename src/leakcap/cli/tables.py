@@ -1,0 +1,94 @@
+"""The command `tables`: many tables of counts for one charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay
+from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.release import LedgerUrl, SameAs
+from leakcap.cli.targets import require_durable, require_target
+
+__all__ = ["tables"]
+
+
+def tables(
+    file: Annotated[Path, typer.Argument(help="The file that asks for tables (TOML).", show_default=False)],
+    ledger: LedgerUrl = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    fresh: Fresh = False,
+    yes: Yes = False,
+    same_as: SameAs = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the cells go as CSV, with every digit, those of all margins too.", show_default=False
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Release many tables of counts for one charge, with the least noise there is for all of them.
+
+    Every cell and margin has its interval, and all of them add up. The same tables of the same data are
+    repeated from the ledger for free, unless --fresh asks for new noise.
+
+    Example: leakcap tables examples/tables/tables.toml
+    """
+    from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
+    from leakcap.release.opening import begun_by, unbegun
+    from leakcap.report.records.tables import TablesRecord
+    from leakcap.statement import statement_of
+    from leakcap.tables import release_tables
+    from leakcap.tables.files import load_tables
+    from leakcap.tables.reading import check_columns
+    from leakcap.tables.release import charge_of_tables
+
+    asked = load_tables(file)
+    policy = load_policy(asked.policy)
+    url = require_durable(asked.ledger if ledger is None else ledger)
+    if csv is not None:
+        require_target(csv, "`--csv`", (".csv",), [file, asked.policy, asked.data, asked.ledger, url])
+    planned = asked.question.planned(policy)
+    if first := begun_by(url):
+        # What is refused leaves no empty ledger behind.
+        ledger_to_be = unbegun(url, policy)
+        ledger_to_be.check([charge_of_tables(planned, analyst=analyst, edition=asked.edition)])
+        check_columns(planned, attach(asked.data, table=asked.table))
+        if fresh:
+            ask_to_pay(None, ledger_to_be.balances(), yes=yes, json_=json_)
+    with PrivateTable(
+        asked.data,
+        policy=policy,
+        ledger=url,
+        table=asked.table,
+        analyst=analyst,
+        same_as=same_as,
+        edition=asked.edition,
+    ) as table:
+        unused = not table.ledger.totals().entries
+        if fresh and not first:
+            ask_to_pay(None, table.budget(), yes=yes, json_=json_)
+        found = release_tables(table, asked.question, fresh=fresh)
+        total = statement_of(exposure_so_far(table.ledger.entries(), policy))
+        record = TablesRecord.of(
+            found, total, table.budget(), asked.publication, source=table.named, same_as=table.same_as
+        )
+    if csv is not None:
+        from leakcap.report.render.margins import write_cells
+
+        write_cells(record, csv)
+    if json_:
+        print_record(record)
+        return
+    from leakcap.report.terminal.margins import print_tables
+    from leakcap.report.terminal.tables import print_new_ledger
+
+    out = console()
+    if unused:
+        print_new_ledger(out, table.ledger.url)
+    print_tables(out, record)
+    if csv is not None:
+        out.print(f"\nThe values are in {csv}", markup=False, soft_wrap=True)

@@ -1,0 +1,268 @@
+"""A ledger that spends: what is paid before noise is drawn, which answers left, and which left once more."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from leakcap.errors import LedgerError, require
+from leakcap.ledger import answer_cache, events, planning, revising
+from leakcap.ledger.accounts import batch_of, book, refusals_logged, ticks_asked
+from leakcap.ledger.chain import require_text
+from leakcap.ledger.closed import refuse_closed
+from leakcap.ledger.database import Database
+from leakcap.ledger.details import SOURCE
+from leakcap.ledger.opening import unused
+from leakcap.ledger.policies import meanings_of, require_governing
+from leakcap.ledger.reading import LedgerReader
+from leakcap.ledger.state import State, append, load_state
+from leakcap.ledger.ticks import Ticks
+from leakcap.ledger.told import Answer
+from leakcap.ledger.values import Charge, Entry
+
+__all__ = ["LedgerSpender", "now"]
+
+# Under this name the ledger logs, whichever of its files a line is from.
+_log = logging.getLogger("leakcap.ledger.ledger")
+# Old SQLites take no more than 999 values with a statement.
+_AT_ONCE = 500
+
+
+def now() -> datetime:
+    """The present (UTC), where no other clock is given."""
+    return datetime.now(UTC)
+
+
+class LedgerSpender(LedgerReader):
+    """What a release asks of a ledger; `Ledger` adds how it is opened and amended, plans, runs in several
+    steps, and revisions. It spends only while the policy under which it was opened governs.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        policy: str,
+        *,
+        read_only: bool,
+        clock: Callable[[], datetime] = now,
+        dataset: str = "",
+    ) -> None:
+        super().__init__(database, clock, dataset)
+        self._read_only = read_only
+        # The policy of whoever opened it: once another governs, this object spends no more.
+        self._own = policy
+        self._meanings: tuple[str, ...] | None = None
+
+    def check(self, charges: Iterable[Charge]) -> None:
+        """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
+        batch = batch_of(charges)
+        with refusals_logged(batch), self._database.reading() as connection:
+            state = self._governed(connection)
+            time = events.stamp(self._clock, state.time, self.url)
+            asked = ticks_asked(batch, state)
+            self._uses(connection, batch, asked)
+            book(connection, state, batch, asked, time, self.url)
+
+    def reserve(self, charges: Iterable[Charge], *, data: str = "") -> list[Entry]:
+        """Commit the spends: all of them or, with `BudgetExceeded` naming every cap passed, none.
+
+        When this returns, the spend is on the disk; only then may noise be drawn. `data` names the table as
+        it is now; a name that is new starts a new version of the table under the same budgets. Without a
+        name the answers are not remembered. It must not be computed from the table's contents: see
+        `docs/ledger.md`.
+        """
+        batch = batch_of(charges)
+        require_text(data, "data", "reserve")
+        self._require_writable()
+        with refusals_logged(batch), self._database.writing() as connection:
+            state = self._governed(connection, lock=True)
+            time = events.stamp(self._clock, state.time, self.url)
+            asked = ticks_asked(batch, state)
+            uses = self._uses(connection, batch, asked)
+            booked = book(connection, state, batch, asked, time, self.url)
+            version = answer_cache.version_of(connection, state, data)
+            tags = self._tags(connection, state)
+            rows = events.reserve_rows(
+                batch,
+                asked,
+                state,
+                time,
+                (data, version),
+                meaning=tags[0],
+                floors=booked.floors,
+                uses=uses,
+                dataset=self._beside,
+            )
+            for account in booked.accounts:
+                account.save(connection)
+            versions = max(version, state.data_versions)
+            append(connection, state, rows, spent=booked.spent, data_versions=versions)
+        # With a spend in the ledger no other policy can be its first any more.
+        self._meanings = tags
+        entries = [events.entry_of(row) for row in rows]
+        for entry in entries:
+            _log.info("charged: entry %d, %a, epsilon %r", entry.id, entry.query, entry.spend.epsilon)
+        return entries
+
+    def mark_released(
+        self, ids: Iterable[int], *, answers: Mapping[int, Sequence[Sequence[float | str]]] | None = None
+    ) -> None:
+        """Record that the answers of these entries left, each once, in a transaction of its own.
+
+        `answers` are the released values, by entry, to be remembered: see `recall`. Raises `LedgerError`
+        for an entry that is not there, was released before or was acknowledged as lost, and
+        `InvalidParameter` for an answer to none of them.
+        """
+        wanted, texts = tuple(ids), answer_cache.texts_of(answers or {})
+        for id_ in wanted:
+            require(wanted.count(id_) == 1, "ids", "mark_released", "name each entry once", id_)
+        for id_ in texts:
+            require(id_ in wanted, "answers", "mark_released", "be of entries that are among `ids`", id_)
+
+        def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
+            self._require_reserved(entry)
+            answer = texts.get(entry.id, "")
+            return events.note_row("release", place, time, entry, analyst=entry.analyst, answer=answer)
+
+        self._note(wanted, note)
+
+    def recall(self, charges: Iterable[Charge], *, data: str) -> list[Answer | None]:
+        """For each charge the latest recorded answer to the same query at the same price, or None. Spends
+        nothing.
+
+        The same: normalised text, what was `asked`, and table (`data`), and the same analyst where analysts
+        have caps of their own; spend and details agree but for the last digits of what was computed. What was
+        reserved and never released has no answer.
+        """
+        with self._database.reading() as connection:
+            state = self._governed(connection)
+            tags = self._tags(connection, state)
+            return [answer_cache.find(connection, state, charge, data, self.url, tags) for charge in charges]
+
+    def version_asked(self, charges: Iterable[Charge], *, data: str) -> int | None:
+        """The latest version of the table, other than `data`, about which all of these have recorded
+        answers; None where there is none. Spends nothing.
+        """
+        batch = batch_of(charges)
+        with self._database.reading() as connection:
+            state = self._governed(connection)
+            tags = self._tags(connection, state)
+            for version, name in answer_cache.versions(connection):
+                known = (
+                    answer_cache.find(connection, state, charge, name, self.url, tags) for charge in batch
+                )
+                if name != data and all(one is not None and not one.revised for one in known):
+                    return version
+        return None
+
+    def mark_repeated(
+        self, ids: Iterable[int], *, analyst: str = "", asked: Mapping[int, Charge] | None = None
+    ) -> None:
+        """Record that the recorded answers of these entries left once more, to whom and when; of those that
+        are in `asked`, by their numbers, also as what they are published now, and of which data. Costs
+        nothing.
+
+        Raises `LedgerError` for an entry that is not there, or whose answer never left, or was replaced or
+        withdrawn since it was recalled; and where the policy was amended since then: on whose account it
+        stands may be another matter by now.
+        """
+        require_text(analyst, "analyst", "mark_repeated")
+
+        def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
+            if entry.state != "released":
+                raise LedgerError(
+                    f"Entry {entry.id} of ledger `{self.url}` was never released, so that it has no answer "
+                    "to repeat. Repeat what `recall` returned."
+                )
+            told = occasions.get(entry.id)
+            return events.note_row("repeat", place, time, entry, analyst=analyst, details=told)
+
+        repeated = tuple(ids)
+        # Who says nothing is recorded as such: a row without details is of before occasions were recorded.
+        occasions = {id_: charge.occasion or {SOURCE: ""} for id_, charge in (asked or {}).items()}
+        self._note(repeated, note, governed=True)
+        for id_ in repeated:
+            _log.info("repeated: entry %d, for free", id_)
+
+    def _governed(self, connection: Connection, *, lock: bool = False) -> State:
+        """The state, provided that the policy governs under which this object was opened."""
+        state = load_state(connection, self.url, lock=lock)
+        if state.closed:
+            refuse_closed(connection, state.rows, self.url)
+        if state.policy != self._own or self._beside:
+            require_governing(connection, state, self._own, self.url, self._beside)
+        return state
+
+    def _uses(
+        self, connection: Connection, charges: Sequence[Charge], asked: Sequence[Ticks]
+    ) -> Sequence[int]:
+        """Which use of its slot each charge is; nothing is read where none names a slot."""
+        if not any(charge.slot for charge in charges):
+            return ()
+        return planning.uses_of(connection, charges, asked, self.url)
+
+    def _tags(self, connection: Connection, state: State) -> tuple[str, ...]:
+        """What this object's policy remembers answers under. They stay the same as long as it governs, once
+        there is anything in the ledger that keeps another from being its first policy.
+        """
+        found = self._meanings or meanings_of(connection, self._beside)
+        if state.entries or not unused(connection, state):
+            self._meanings = found
+        return found
+
+    def _note(
+        self,
+        ids: tuple[int, ...],
+        make: Callable[[Entry, tuple[int, str], str], dict[str, Any]],
+        *,
+        governed: bool = False,
+    ) -> None:
+        """Append a row about each entry, in one transaction; `governed`, as of an answer that is repeated:
+        under this object's policy only, and where it is valid still."""
+        self._require_writable()
+        if not ids:
+            return
+        with self._database.writing() as connection:
+            state = load_state(connection, self.url, lock=True)
+            if governed:
+                require_governing(connection, state, self._own, self.url, self._beside)
+                revising.require_valid(connection, ids, self.url)
+            time = events.stamp(self._clock, state.time, self.url)
+            rows: list[dict[str, Any]] = []
+            for step, entry in enumerate(self._entries(connection, ids), 1):
+                place = (state.rows + step, rows[-1]["hash"] if rows else state.head)
+                rows.append(make(entry, place, time))
+            append(connection, state, rows)
+
+    def _entries(self, connection: Connection, ids: tuple[int, ...]) -> list[Entry]:
+        """The entries of these numbers, in this order."""
+        query, known = events.some_entries_query(), dict[int, Entry]()
+        for first in range(0, len(ids), _AT_ONCE):
+            wanted = {"wanted": list(dict.fromkeys(ids[first : first + _AT_ONCE]))}
+            found = connection.execute(query, wanted).mappings()
+            known |= {row["entry"]: events.entry_of(row) for row in found}
+        for id_ in ids:
+            if id_ not in known:
+                raise LedgerError(f"Ledger `{self.url}` has no entry {id_}. Release what `reserve` returned.")
+        return [known[id_] for id_ in ids]
+
+    def _require_reserved(self, entry: Entry) -> None:
+        if entry.state == "released":
+            raise LedgerError(
+                f"Entry {entry.id} of ledger `{self.url}` was released before. An answer leaves once."
+            )
+        if entry.state == "acknowledged":
+            raise LedgerError(
+                f"Entry {entry.id} of ledger `{self.url}` was acknowledged as lost. Its answer may not "
+                "leave; ask again."
+            )
+
+    def _require_writable(self) -> None:
+        if self._read_only:
+            raise LedgerError(
+                f"Ledger `{self.url}` was opened for reading. Use `Ledger.open` to spend from it."
+            )

@@ -1,0 +1,206 @@
+"""Margins of a grouped answer: sums over some of its columns, and over all. They cost nothing.
+
+The noisy integers of the cells, which were paid for, are added up; value and interval of a margin are what
+the statistic makes of the sums. So margins agree with the cells and with each other, and a sum over k cells
+carries k noises, the law of whose sum is exact (`mechanism/noise_sums.py`). A mean or a ratio is the sum over
+the sum, not the mean of the means.
+
+Margins are about the rows whose keys the policy lists in every column: no other row is in a cell.
+
+Source: Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar 2007 for why margins should agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import MOST_CELLS, Axis, total_word
+from leakcap.release.measurements.measurement import noisy_of
+from leakcap.release.numbers.answers import Answers, Labels, Rows
+from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers, objects
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.query import QueryFields
+from leakcap.release.results.consistent import ConsistentRelease
+from leakcap.release.results.covering import CoveringRelease
+from leakcap.release.results.result import Release
+from leakcap.release.statistics import statistic_of, statistics
+from leakcap.release.statistics.cross_tables import Margin, margins_of
+
+__all__ = ["MarginRelease", "margins_fit", "with_all_margins", "with_margins"]
+
+_MOST_COLUMNS = 10
+"""Of which all margins are made; of more they have to be named."""
+
+Kept = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class MarginRelease(Release):
+    """A release with margins after its cells; `raw` are its rows as they were before."""
+
+    raw: Rows = field(default_factory=lambda: Rows.of([]))
+
+    @property
+    def post_processing(self) -> str:
+        """What was done, which costs nothing."""
+        made = "sums of the noisy cells"
+        of = made if statistic_of(self.query).from_zero else f"of {made}"
+        return f"margins are {of}, and about rows whose keys are listed in every column"
+
+
+def with_margins(release: Release, policy: Policy, kept: Kept | None = None) -> MarginRelease:
+    """The release with margins after its cells: all of them and the total, or those that keep the columns
+    named in `kept`, of which `[]` is the total.
+
+    In a margin `totals` of the release says what stands in place of a key that is summed over. Only sums of
+    released numbers are seen. Raises `InvalidQuery` for a statistic whose groups do not add up, for groups
+    with private keys, of which those with few rows are missing, and for an answer that was changed before.
+
+    >>> import pyarrow
+    >>> from leakcap.release import PrivateTable
+    >>> policy = {"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 9.0},
+    ...     "columns": {"ward": {"keys": ["a", "b"]}, "sex": {"keys": ["f", "m"]}, "old": {"keys": [0, 1]}}}
+    >>> data = pyarrow.table({"ward": ["a", "b"] * 50, "sex": ["f"] * 60 + ["m"] * 40, "old": [1] * 100})
+    >>> table = PrivateTable(data, policy=policy, ledger="sqlite://")
+    >>> stays = with_margins(table.count(by=["ward", "sex", "old"], epsilon=1.0), table.policy)
+    >>> len(stays.rows), sum(row.value for row in stays.raw) == stays.rows[-1].value
+    (27, True)
+    >>> stays.rows[-1].keys
+    {'ward': 'total', 'sex': 'total', 'old': 'total'}
+    """
+    plan = _plan(release.query, policy, kept)
+    noisy = _noisy(release, plan)
+    axes, wanted = statistic_of(plan.query).groups(plan).axes, _wanted(plan, kept)
+    sizes = [len(axis.labels) for axis in axes]
+    answers, labels = [release.rows.answers], [release.rows.labels]
+    for margin in wanted:
+        gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
+        sums = [_summed(numbers, sizes, gone) for numbers in noisy]
+        parts = tuple(replace(part, added=margin.cells) for part in noisy_of(plan.parts))
+        own = statistic_of(plan.query).answers(replace(plan, parts=parts), sums).steady()
+        answers.append(own)
+        labels.append(_labels(axes, margin))
+    rows = Rows({name: np.concatenate([one[name] for one in labels]) for name in labels[0]}, _joined(answers))
+    known = {one.name: getattr(release, one.name) for one in fields(Release)}
+    totals = {axis.column: total_word(axis) for axis in axes}
+    return MarginRelease(**{**known, "rows": rows, "totals": totals}, raw=release.rows)
+
+
+def with_all_margins(
+    releases: Sequence[Release], margins: Mapping[str, Kept | None], policy: Policy
+) -> list[Release]:
+    """The releases in their order, those that are named with these margins."""
+    return [
+        with_margins(release, policy, margins[release.name]) if release.name in margins else release
+        for release in releases
+    ]
+
+
+def margins_fit(query: QueryFields, policy: Policy, kept: Kept | None = None) -> None:
+    """Raise `InvalidQuery` where an answer to this query can have no such margins. Touches no data."""
+    _wanted(_plan(query, policy, kept), kept)
+
+
+def _plan(query: QueryFields, policy: Policy, kept: Kept | None) -> Plan:
+    plan, statistic = plan_query(query, policy), statistic_of(query)
+    owner = f"`margins` of query `{query.name}`"
+    if not statistic.adds_up:
+        known = ", ".join(one.label for one in statistics().values() if one.adds_up)
+        own = statistic.totals(plan)
+        remedy = "It has its margins already." if own else f"Margins go with {known}."
+        raise InvalidQuery(
+            f"{owner} must be left out: groups of a {statistic.label} are not added up. {remedy}"
+        )
+    if plan.cells.open:
+        raise InvalidQuery(
+            f"{owner} must be left out: groups with few rows are missing where keys are private. Ask for "
+            "each margin by itself."
+        )
+    if not statistic.groups(plan).axes:
+        raise InvalidQuery(f"{owner} must be left out: it has one number. Give columns in `by`.")
+    return plan
+
+
+def _wanted(plan: Plan, kept: Kept | None) -> list[Margin]:
+    """The margins that are made, in an order of their own."""
+    axes = statistic_of(plan.query).groups(plan).axes
+    sizes, names = [len(axis.labels) for axis in axes], [axis.column for axis in axes]
+    owner = f"`margins` of query `{plan.query.name}`"
+    if kept is None:
+        if len(names) > _MOST_COLUMNS:
+            raise InvalidQuery(
+                f"{owner} must be named: of {len(names)} columns there are {2 ** len(names) - 1:,}. List the "
+                "columns that each keeps."
+            )
+        found = margins_of(sizes)[1:]
+    else:
+        if isinstance(kept, str) or any(isinstance(one, str) for one in kept):
+            raise InvalidQuery(
+                f'{owner} must be a list of lists of columns, as [["{names[0]}"], []]. '
+                f"Got {kept if isinstance(kept, str) else list(kept)!r}."
+            )
+        for one in kept:
+            stranger = next((name for name in one if name not in names), None)
+            if stranger is not None or len(set(one)) != len(one) or len(one) == len(names):
+                raise InvalidQuery(
+                    f"{owner} must each keep some of the columns {', '.join(names)}, each once, and "
+                    f"not all of them. Got {list(one)}."
+                )
+        chosen = dict.fromkeys(tuple(name in one for name in names) for one in kept)
+        found = [Margin(own, _cells(sizes, own, keep=False)) for own in sorted(chosen, reverse=True)]
+    rows = sum(_cells(sizes, margin.kept, keep=True) for margin in found)
+    if rows > MOST_CELLS:
+        raise InvalidQuery(
+            f"{owner} have {rows:,} rows; at most {MOST_CELLS:,} are allowed. Name those that you need."
+        )
+    return found
+
+
+def _cells(sizes: Sequence[int], kept: Sequence[bool], *, keep: bool) -> int:
+    return math.prod(size for size, own in zip(sizes, kept, strict=True) if own is keep)
+
+
+def _noisy(release: Release, plan: Plan) -> list[ExactIntegers]:
+    """The noisy integers of all cells. Raises `InvalidQuery` where they are not those that are shown."""
+    changed = isinstance(release, ConsistentRelease | CoveringRelease | MarginRelease) or release.arranged
+    drawn = release.drawn
+    if drawn is None or any(len(part.numbers) != plan.cells.size for part in drawn.parts) or changed:
+        raise InvalidQuery(
+            f"`release` of `with_margins` must be a whole answer as it was given. `{release.name}` was "
+            "made to agree or to cover, ordered or shortened by SQL, has margins already, or is kept "
+            "without its parts."
+        )
+    return [exact_integers(part.numbers) for part in drawn.parts]
+
+
+def _summed(numbers: ExactIntegers, sizes: Sequence[int], gone: tuple[int, ...]) -> ExactIntegers:
+    """The sums over these axes; what a group has beside its key stays apart."""
+    sums = np.asarray(numbers.astype(object).reshape(*sizes, -1).sum(axis=gone), dtype=object)
+    return exact_integers(sums.ravel().tolist())
+
+
+def _labels(axes: Sequence[Axis], margin: Margin) -> Labels:
+    """The keys of a margin's rows, first axis slowest."""
+    words = [
+        objects(list(axis.labels.values()) if keep else [total_word(axis)])
+        for axis, keep in zip(axes, margin.kept, strict=True)
+    ]
+    places = np.indices([len(one) for one in words]).reshape(len(words), -1)
+    return {axis.column: one[own] for axis, one, own in zip(axes, words, places, strict=True)}
+
+
+def _joined(answers: Sequence[Answers]) -> Answers:
+    values = [one.values for one in answers]
+    counts = all(one.dtype.kind in "iO" for one in values)
+    lower, upper = (
+        np.concatenate(ends) for ends in zip(*((one.lower, one.upper) for one in answers), strict=True)
+    )
+    whole = [number for one in values for number in one.tolist()] if counts else []
+    return Answers(exact_integers(whole) if counts else np.concatenate(values), lower, upper)

@@ -1,0 +1,27 @@
+"""Many tables of counts at once, with the least noise there is for all of them together.
+
+    TablesQuestion      which tables are asked of a policy, and at what price
+    release_tables      released for one charge: a `ReleasedTables`
+    Workload            which tables are wanted, and what each is worth
+    ResidualPlan        the noise for them and their margins, in closed form
+
+See `docs/how-to/tables.md` and, for the proofs, `docs/theory/tables.md`.
+"""
+
+from __future__ import annotations
+
+from leakcap.tables.answer import Estimate, ReleasedTable, ReleasedTables
+from leakcap.tables.plan import ResidualPlan
+from leakcap.tables.question import TablesQuestion
+from leakcap.tables.release import release_tables
+from leakcap.tables.workload import Workload
+
+__all__ = [
+    "Estimate",
+    "ReleasedTable",
+    "ReleasedTables",
+    "ResidualPlan",
+    "TablesQuestion",
+    "Workload",
+    "release_tables",
+]

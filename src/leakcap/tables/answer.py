@@ -1,0 +1,197 @@
+"""What was released, and every table that follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.errors import InvalidParameter, require
+from leakcap.ledger import Spend
+from leakcap.numeric.rounding import float_down, float_up
+from leakcap.policy.declared import Key
+from leakcap.release.numbers.answers import Row, Rows
+from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
+from leakcap.tables.plan import ResidualPlan, root_up
+from leakcap.tables.question import PlannedTables
+from leakcap.tables.residuals import Integers, covariance, margin_of
+from leakcap.tables.workload import Places, margins_of_places
+
+__all__ = ["Estimate", "ReleasedTable", "ReleasedTables", "half_width"]
+
+_NORMAL = Fraction(195996398455, 10**11)
+"""More than the 97.5 % point of the normal law: what is left over is far more than 10⁻¹³⁰ for each number."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated count, and an interval that holds the exact one with probability 95 % or more."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ReleasedTable:
+    """A table: for each cell its keys and an estimate; `half_width` is that of every cell's interval.
+
+    `values` has an axis for each column of `columns`, in the order of the policy's keys.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[tuple[Key, ...], ...]
+    values: NDArray[np.float64]
+    half_width: float
+    standard_deviation: float
+    """At most, in each cell."""
+
+    @property
+    def cells(self) -> Iterator[tuple[tuple[Key, ...], Estimate]]:
+        """Each cell's keys and its estimate."""
+        for place in np.ndindex(self.values.shape):
+            value = float(self.values[place])
+            # Rounded outward: a value is a double, the width another.
+            low = float_down(Fraction(value) - Fraction(self.half_width))
+            high = float_up(Fraction(value) + Fraction(self.half_width))
+            keys = tuple(own[i] for own, i in zip(self.keys, place, strict=True))
+            yield keys, Estimate(value, low, high)
+
+    @property
+    def drowned(self) -> NDArray[np.bool_]:
+        """For each of the `rows` whether the noise is as large as the count, so that there may be nobody."""
+        return self.rows.answers.drowned()
+
+    @property
+    def rows(self) -> Rows:
+        """The cells as rows, as other answers have them: keys by column, value and interval."""
+        cells = list(self.cells)
+        return Rows.of(
+            [Row(dict(zip(self.columns, keys, strict=True)), c.value, (c.low, c.high)) for keys, c in cells]
+        )
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each cell: the keys' columns, then `value`, `lower`, `upper`
+        and `flag`, which is "u" where the noise is as large as the count, and otherwise empty.
+
+        Raises `InvalidParameter` without pandas.
+        """
+        return pandas_of(self.rows, self.drowned)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table` of the columns of `to_pandas`. Raises `InvalidParameter` without PyArrow."""
+        return arrow_of(self.rows, self.drowned)
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame` of the columns of `to_pandas`. Raises `InvalidParameter` without Polars."""
+        return polars_of(self.rows, self.drowned)
+
+
+@dataclass(frozen=True)
+class ReleasedTables:
+    """Noisy integers of all residuals, by table, and what the ledger says of them.
+
+    Any table that was asked for, and any margin of one, is computed from these, as often as wanted: all of
+    them agree. `repeated` says that the ledger knew the answer.
+    """
+
+    planned: PlannedTables
+    integers: Mapping[Places, Integers] = field(repr=False)
+    spend: Spend
+    entry: int
+    repeated: bool
+
+    @property
+    def plan(self) -> ResidualPlan:
+        """The noise."""
+        return self.planned.plan
+
+    @property
+    def excess(self) -> float:
+        """How many times the least possible the weighted squared error is, rounded up."""
+        return float_up(self.plan.excess)
+
+    def table(self, *columns: str) -> ReleasedTable:
+        """The table of these columns, in the order of the workload; of none it is the total.
+
+        Raises `InvalidParameter` for a table that was not asked for and is no margin of one.
+        """
+        workload = self.plan.workload
+        place = workload.place(columns)
+        top, bottom = margin_of(workload, self.integers, place)
+        values = np.array([number / bottom for number in np.ravel(top)], dtype=np.float64)
+        shape = tuple(workload.sizes[i] for i in place)
+        keys = tuple(tuple(self.planned.axes[i].labels.values()) for i in place)
+        # A double may lie half an ulp from its fraction, about which the interval is.
+        exact = (Fraction(int(number), bottom) for number in np.ravel(top))
+        off = max(abs(Fraction(value) - one) for value, one in zip(values.tolist(), exact, strict=True))
+        return ReleasedTable(
+            workload.named(place),
+            keys,
+            values.reshape(shape),
+            float_up(half_width(self.plan, [(place, Fraction(1))], self.plan.variance(place)) + off),
+            root_up(self.plan.variance(place)),
+        )
+
+    def sum_of(self, cells: Sequence[tuple[Mapping[str, Key], float]]) -> Estimate:
+        """Σ weight·count over cells, each given by its columns and keys: a total, a difference.
+
+        `[({"sex": "f", "age": "old"}, 1), ({"sex": "m", "age": "old"}, -1)]` is how many more women there
+        are; {} is the total. Errors that cells have in common are taken into account. Raises
+        `InvalidParameter`.
+        """
+        workload, found = self.plan.workload, Fraction(0)
+        placed: list[tuple[Places, Places, Fraction]] = []
+        tables: dict[Places, tuple[Any, int]] = {}
+        for keys, weight in cells:
+            number = isinstance(weight, int | float | Fraction) and not isinstance(weight, bool)
+            require(number and math.isfinite(weight), "weight", "sum_of", "be a finite number", weight)
+            place = workload.place(tuple(keys))
+            if place not in tables:
+                tables[place] = margin_of(workload, self.integers, place)
+            here = tuple(self._key(i, keys) for i in place)
+            top, bottom = tables[place]
+            placed.append((place, here, Fraction(weight)))
+            found += Fraction(weight) * Fraction(int(np.asarray(top)[here]), bottom)
+        variance = sum(
+            (v * w * covariance(self.plan, (a, i), (b, j)) for a, i, v in placed for b, j, w in placed),
+            Fraction(0),
+        )
+        half = half_width(self.plan, [(place, weight) for place, _, weight in placed], variance)
+        return Estimate(float(found), float_down(found - half), float_up(found + half))
+
+    def _key(self, place: int, keys: Mapping[str, Key]) -> int:
+        axis = self.planned.axes[place]
+        labels = list(axis.labels.values())
+        wanted = keys[axis.column]
+        for index, label in enumerate(labels):
+            if type(label) is type(wanted) and label == wanted:
+                return index
+        raise InvalidParameter(f"`{axis.column}` of a cell must be one of its public keys. Got {wanted!r}.")
+
+
+def half_width(plan: ResidualPlan, cells: Sequence[tuple[Places, Fraction]], variance: Fraction) -> Fraction:
+    """How far to either side of a weighted sum of cells its interval goes: Σ|w| + 1.96·√V.
+
+    Σ|w| adds up over the noises: each lies within 1 of a normal variable. See `docs/theory/tables.md`.
+    """
+    apart = sum((abs(weight) * _steps(plan, table) for table, weight in cells), Fraction(0))
+    return apart + _NORMAL * Fraction(root_up(variance))
+
+
+def _steps(plan: ResidualPlan, table: Places) -> Fraction:
+    """Σ|w| of a cell: ∏2(n − 1)/(N_A·N_B), added up over its margins A."""
+    sizes, cells = plan.workload.sizes, plan.workload.cells_of(table)
+    return sum(
+        (
+            Fraction(math.prod(2 * (sizes[i] - 1) for i in part), plan.workload.cells_of(part) * cells)
+            for part in margins_of_places(table)
+            if part in plan.variances
+        ),
+        Fraction(0),
+    )

@@ -1,0 +1,85 @@
+"""A file that asks for tables: of whose data, under which policy and ledger, at what price.
+
+    policy = "policy.toml"
+    data = "stays.parquet"
+    ledger = "stays.db"
+    rho = 0.02                       or epsilon, at the δ of the policy
+    where = "year = 2026"
+    name = "stays by ward"           left out, "tables"
+    table = "stays"                  which table, where data is a database
+    publication = { title = "Stays", period = "2026-03", version = "1.0" }
+
+    [[tables]]
+    columns = ["sex", "age", "ward"]
+    ways = 2                         all tables of two of them; left out, the table of all
+
+    [[tables]]
+    columns = ["ward"]
+    weight = 5
+
+All tables of a file are planned together and paid by one charge. Paths start at the file's own folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from leakcap.errors import InvalidQuery
+from leakcap.ledger import Edition
+from leakcap.policy.validation import read_checked
+from leakcap.release.planning.queries import locations
+from leakcap.release.results.publication import Publication
+from leakcap.tables.question import Number, TableAsked, TablesQuestion
+
+__all__ = ["TablesFile", "load_tables"]
+
+
+class _Contents(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    policy: str
+    data: str
+    table: str | None = None
+    ledger: str
+    publication: Publication | None = None
+    name: str = Field(default="tables", min_length=1, max_length=200)
+    rho: Number | None = None
+    epsilon: Number | None = None
+    where: str | None = None
+    tables: tuple[TableAsked, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class TablesFile:
+    """Such a file with its paths resolved; `data` is a path, or the URL of a server."""
+
+    policy: Path
+    data: Path | str = field(repr=False)
+    table: str | None
+    ledger: str = field(repr=False)
+    question: TablesQuestion
+    publication: Publication | None = None
+
+    @property
+    def edition(self) -> Edition | None:
+        """What the ledger records of the publication."""
+        return None if self.publication is None else self.publication.edition
+
+
+def load_tables(path: str | Path) -> TablesFile:
+    """Read a file that asks for tables. Raises `InvalidQuery`, one line per broken rule."""
+    path = Path(path)
+    contents = read_checked(_Contents, path, InvalidQuery)
+    folder = path.resolve().parent
+    data, ledger = locations(folder, contents.data, contents.ledger)
+    asked = TablesQuestion(
+        name=contents.name,
+        tables=contents.tables,
+        rho=contents.rho,
+        epsilon=contents.epsilon,
+        where=contents.where,
+    )
+    return TablesFile(folder / contents.policy, data, contents.table, ledger, asked, contents.publication)

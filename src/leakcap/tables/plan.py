@@ -1,0 +1,265 @@
+"""The least noise for margins that are released together, in closed form.
+
+Take for each table A of the closure the part of it that no margin of A tells: the residual C_A·t_A, t_A the
+counts of A, C_A = ⊗(I − 11ᵀ/n_i). All margins are sums of residuals, and residuals of different tables are
+orthogonal. With Gaussian noise of variance σ_A²·C_A on each
+
+- one row more costs ρ = Σ_A p_A/(2σ_A²), p_A = ∏(n_i − 1)/n_i: the squared length of a column of C_A;
+- the weighted squared errors of all cells add up to Σ_A v_A σ_A²,
+  v_A = ∏_{i∈A}(n_i − 1)·∏_{i∈A} n_i·m_A, m_A = Σ_{B⊇A} w_B/∏_{i∈B} n_i.
+
+By Cauchy and Schwarz the least of it at a given ρ is T²/(2ρ), T = Σ_A √(v_A p_A) = Σ_A ∏(n_i − 1)·√m_A, where
+ρ is divided among the tables as T is. T² is also the square of the sum of the singular values of the
+workload over the number of cells of the full table, below which no linear mechanism with Gaussian noise can
+go (Li & Miklau 2013): this is the best of all of them, and not only of residuals.
+
+The noise itself is drawn on integers: see `docs/theory/tables.md`. All numbers of a plan are exact rationals,
+computed by integers, so that every machine makes the same plan.
+
+Source: Xiao, He, Zhang & Kifer 2023 (ResidualPlanner); Li & Miklau 2013, theorem 3 for the lower bound;
+McKenna, Miklau, Hay & Machanavajjhala 2018 (HDMM) for weighted margins.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Self
+
+from leakcap.errors import require
+from leakcap.numeric import float_up
+from leakcap.numeric.rounding import floor_log2
+from leakcap.sampling.rational import printed
+from leakcap.tables.workload import Places, Workload, margins_of_places
+
+__all__ = ["ResidualPlan", "reach_squared", "root_up"]
+
+_FIXED = 256
+"""Bits behind the point of m_A."""
+_DIGITS = 12
+"""Binary digits of a variance: so few that the sampler's numbers are short; 2⁻¹¹ of it are lost at most."""
+_LEAST = Fraction(16)
+"""From this variance on discrete Gaussian noise is Gaussian noise on integers, but for 10⁻¹³⁰."""
+_MOST = Fraction(1 << 80)
+_ENUMERATED = 12
+"""So many columns have 4,096 ways in which two rows can differ: all of them are looked at."""
+
+
+@dataclass(frozen=True)
+class ResidualPlan:
+    """Noise for every table of a workload's closure: `variances` of the integers of `residual_integers`.
+
+    A unit has at most `rows` rows. With `replace` neighbours differ in the rows of one unit, else in its
+    presence; the rows of a unit may be such that none counts.
+
+    >>> plan = ResidualPlan.of(Workload.of_ways({"sex": 2, "age": 5, "ward": 3}, 2), 0.02)
+    >>> plan.rho <= Fraction(1, 50), float(plan.excess) < 1.001
+    (True, True)
+    >>> round(plan.root_mean_square, 3)
+    7.041
+    """
+
+    workload: Workload
+    variances: Mapping[Places, Fraction]
+    rows: int
+    replace: bool
+
+    @classmethod
+    def of(cls, workload: Workload, rho: float | Fraction, *, rows: int = 1, replace: bool = False) -> Self:
+        """The plan with the least weighted squared error at this ρ; see `excess` for how close it is.
+
+        Between contents (`replace`) ρ is divided as between presence and absence, and all noise is scaled to
+        the farthest that two contents can be apart. Raises `InvalidParameter`.
+        """
+        owner = "ResidualPlan"
+        number = isinstance(rho, int | float | Fraction) and not isinstance(rho, bool)
+        require(number and 0 < rho < math.inf, "rho", owner, "be positive and finite", rho)
+        whole = isinstance(rows, int) and not isinstance(rows, bool) and rows >= 1
+        require(whole, "rows", owner, "be a whole number from 1 on", rows)
+        heard = [table for table in workload.closure if reach_squared(workload, table)]
+        roots = _roots(workload, heard)
+        total = sum(roots.values())
+        offered = printed(rho) / rows**2
+        # Shares of ρ as T is divided, where a unit is present or not.
+        wanted = {
+            table: Fraction(reach_squared(workload, table) * total, 2 * roots[table]) / offered
+            for table in heard
+        }
+        if replace:
+            own = cls(workload, wanted, 1, True)
+            grown = own.rho / offered
+            wanted = {table: variance * grown for table, variance in wanted.items()}
+        variances = {table: _short_up(max(variance, _LEAST)) for table, variance in wanted.items()}
+        require(
+            max(variances.values()) <= _MOST,
+            "rho",
+            owner,
+            "be large enough that noise can be drawn for it",
+            float(rho),
+            "Ask for fewer or smaller tables.",
+        )
+        return cls(workload, variances, rows, replace)
+
+    @cached_property
+    def rho(self) -> Fraction:
+        """The ρ of zero-concentrated privacy that this noise costs: exact between presence and absence, and
+        between contents of up to twelve columns; of more columns no less.
+        """
+        return self.rows**2 * self.squared_distance / 2
+
+    @cached_property
+    def squared_distance(self) -> Fraction:
+        """The largest Σ ‖difference‖²/variance over the tables that one row makes, or its replacement."""
+        alone = self._sum({table: reach_squared(self.workload, table) for table in self.variances})
+        return max(alone, self._apart()) if self.replace else alone
+
+    def _sum(self, numerators: Mapping[Places, int]) -> Fraction:
+        """Σ numerator/variance, the variances with the same denominators first."""
+        found: dict[Fraction, int] = {}
+        for table, variance in self.variances.items():
+            found[variance] = found.get(variance, 0) + numerators[table]
+        return sum((Fraction(top) / variance for variance, top in found.items()), Fraction(0))
+
+    def _apart(self) -> Fraction:
+        """Between two rows: at most 2(Δ_A² − ∏_{same} n(n−1)·∏_{unlike}(−n)), over the ways to be unlike."""
+        sizes = self.workload.sizes
+        used = sorted({place for table in self.variances for place in table})
+        if len(used) > _ENUMERATED:
+            return 2 * self._sum(
+                {
+                    table: reach_squared(self.workload, table) - _least_product([sizes[i] for i in table])
+                    for table in self.variances
+                }
+            )
+        common = math.lcm(*(variance.numerator for variance in self.variances.values()))
+        parts = [
+            (table, reach_squared(self.workload, table), (common / variance).numerator)
+            for table, variance in self.variances.items()
+        ]
+        farthest = 0
+        for unlike in itertools.product((False, True), repeat=len(used)):
+            if not any(unlike):
+                continue
+            factor = {
+                place: -sizes[place] if differs else sizes[place] * (sizes[place] - 1)
+                for place, differs in zip(used, unlike, strict=True)
+            }
+            apart = sum(
+                weight * (reach - math.prod(factor[place] for place in table))
+                for table, reach, weight in parts
+            )
+            farthest = max(farthest, apart)
+        return Fraction(2 * farthest, common)
+
+    def parts(self, table: Places) -> Iterator[tuple[Places, Fraction]]:
+        """The tables whose noise reaches a cell of `table`, and each one's part of its variance."""
+        sizes = self.workload.sizes
+        cells = self.workload.cells_of(table)
+        for part in margins_of_places(table):
+            if part in self.variances:
+                own = self.workload.cells_of(part)
+                shown = math.prod(sizes[place] - 1 for place in part)
+                # s²/N² · ∏(n−1)/n within, ∏1/n² outside: s²·∏(n−1)·N/(N·cells)²
+                yield part, self.variances[part] * Fraction(shown, own * cells**2)
+
+    def variance(self, table: Places) -> Fraction:
+        """The variance of one cell of a table, all of which have the same; the true one is no larger.
+
+        >>> plan = ResidualPlan.of(Workload.of({"sex": 2}, [["sex"]]), 0.02)
+        >>> [round(float(plan.variance(table)), 1) for table in plan.workload.closure]
+        [50.0, 25.0]
+        """
+        return sum((variance for _, variance in self.parts(table)), Fraction(0))
+
+    @cached_property
+    def error(self) -> Fraction:
+        """The expected weighted squared error, over all cells of the tables that were asked for."""
+        return sum(
+            (
+                weight * self.workload.cells_of(table) * self.variance(table)
+                for table, weight in self.workload.weights.items()
+            ),
+            Fraction(0),
+        )
+
+    @cached_property
+    def optimum(self) -> Fraction:
+        """No unbiased linear mechanism with Gaussian noise that costs the ρ of this plan has a smaller
+        weighted squared error.
+
+        Between presence and absence by the singular values; between contents, of which one is that no row
+        counts, also by the mean over all pairs of rows, from which the total hides. Source: Li & Miklau 2013,
+        theorem 3.
+        """
+        roots = _roots(
+            self.workload, [one for one in self.workload.closure if reach_squared(self.workload, one)]
+        )
+        square = Fraction(sum(roots.values()) ** 2, 1 << _FIXED)
+        if self.replace:
+            unlike = sum(root for table, root in roots.items() if table)
+            square = max(square, 2 * Fraction(unlike**2, 1 << _FIXED))
+        return self.rows**2 * square / (2 * self.rho)
+
+    @property
+    def excess(self) -> Fraction:
+        """How many times the least possible the weighted squared error is, at most; 1 is the optimum."""
+        return self.error / self.optimum
+
+    @property
+    def root_mean_square(self) -> float:
+        """The root of the weighted mean squared error of a cell, rounded up."""
+        cells = sum(weight * self.workload.cells_of(one) for one, weight in self.workload.weights.items())
+        square = self.error / cells
+        return root_up(square)
+
+
+def reach_squared(workload: Workload, table: Places) -> int:
+    """∏ n(n − 1): the squared length by which one row moves the integers of a residual table.
+
+    >>> reach_squared(Workload.of_ways({"sex": 2, "age": 5}, 2), (0, 1))
+    40
+    """
+    return math.prod(workload.sizes[place] * (workload.sizes[place] - 1) for place in table)
+
+
+def _roots(workload: Workload, tables: list[Places]) -> dict[Places, int]:
+    """∏(n − 1)·√m_A for each table, in steps of 2^−128, rounded down: never above what stands in T."""
+    masses = dict.fromkeys(workload.closure, 0)
+    for table, weight in workload.weights.items():
+        mass = math.floor(weight * (1 << _FIXED) / workload.cells_of(table))
+        for part in margins_of_places(table):
+            masses[part] += mass
+    return {
+        table: math.prod(workload.sizes[place] - 1 for place in table) * math.isqrt(masses[table])
+        for table in tables
+    }
+
+
+def _least_product(sizes: list[int]) -> int:
+    """The least ∏_{same} n(n − 1)·∏_{unlike}(−n) over the ways to be unlike somewhere.
+
+    It is negative where one column is unlike, and that the one with the fewest keys; or three, where each has
+    two, which is as much.
+    """
+    if not sizes:
+        return 1
+    return -math.prod(n * (n - 1) for n in sizes) // (min(sizes) - 1)
+
+
+def root_up(square: Fraction) -> float:
+    """No less than the root, and more by 2⁻⁵⁹ at most before it is rounded up to a double.
+
+    >>> root_up(Fraction(9)), Fraction(root_up(Fraction(2))) ** 2 > 2
+    (3.0000000000000004, True)
+    """
+    return float_up(Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60))
+
+
+def _short_up(variance: Fraction) -> Fraction:
+    """The least number of twelve binary digits that is not below."""
+    step = Fraction(2) ** (floor_log2(variance) + 1 - _DIGITS)
+    return math.ceil(variance / step) * step

@@ -1,0 +1,215 @@
+"""Which tables are asked of a policy, at what price: checked and planned before any data is touched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from leakcap.errors import InvalidParameter, InvalidQuery
+from leakcap.policy.document import Policy
+from leakcap.release.columns.cells import Axis, key_axis
+from leakcap.release.conditions.condition import named
+from leakcap.release.measurements.offer import largest_rho
+from leakcap.release.plan import Plan
+from leakcap.release.planning.plan import plan_query, text_of
+from leakcap.release.planning.queries import Query
+from leakcap.sampling.rational import printed
+from leakcap.tables.plan import ResidualPlan
+from leakcap.tables.workload import MOST_TABLES, Places, Workload
+
+__all__ = ["Number", "PlannedTables", "TableAsked", "TablesQuestion"]
+
+Number = Annotated[float, Field(strict=True)]
+"""A number; `true` and text are none, in a file as in Python."""
+Ways = Annotated[int, Field(strict=True, ge=1)]
+
+
+class TableAsked(BaseModel):
+    """The table of these columns, or all tables of `ways` of them; `weight` is what a squared error in one
+    of their cells counts for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: tuple[str, ...]
+    ways: Ways | None = None
+    weight: Number = 1.0
+
+    def each(self) -> Iterator[tuple[str, ...]]:
+        """The columns of each table."""
+        count = math.comb(len(self.columns), self.ways or 0)
+        if count > MOST_TABLES:
+            raise InvalidQuery(
+                f"`ways` of tables of {len(self.columns)} columns must make no more than {MOST_TABLES:,} "
+                f"tables. Got {count:,}."
+            )
+        return iter([self.columns] if self.ways is None else combinations(self.columns, self.ways))
+
+
+class TablesQuestion(BaseModel):
+    """Tables of counts to be released together.
+
+    Either `columns` and `ways`, which asks for all tables of so many of the columns, or `tables`, each of
+    which may do the same; the weights of a table that is asked for twice add up. The price
+    is ρ of zero-concentrated privacy, or the ρ that an `epsilon` buys at the δ of the policy. Only rows count
+    that `where` is true of, and that have a public key in every column.
+
+    >>> TablesQuestion(columns=("sex", "age"), ways=2, rho=0.02).name
+    'tables'
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] = "tables"
+    columns: tuple[str, ...] | None = None
+    ways: Ways | None = None
+    tables: tuple[TableAsked, ...] | None = None
+    rho: Number | None = None
+    epsilon: Number | None = None
+    where: str | None = None
+
+    def planned(self, policy: Policy) -> PlannedTables:
+        """What is counted and which noise it gets. Raises `InvalidQuery`; touches no data."""
+        self._check(policy)
+        rows = Query(name=self.name, statistic="count", where=self.where, epsilon=1.0)
+        counted, axes = plan_query(rows, policy), []
+        for column in self._columns():
+            known = policy.columns.get(column)
+            if known is None or known.keys is None or known.private is not None:
+                raise InvalidQuery(
+                    f"`columns` of tables `{self.name}` must be columns of the policy with public `keys`. "
+                    f"Got `{column}`. Of numbers and dates ask by a column that is derived from them."
+                )
+            axes.append(key_axis(column, policy, rows))
+        sizes = {axis.column: len(axis.labels) for axis in axes}
+        try:
+            workload = self._workload(sizes)
+            plan = ResidualPlan.of(
+                workload,
+                self._rho(policy),
+                rows=policy.rows_per_unit,
+                replace=policy.neighbours == "replace-one",
+            )
+        except InvalidParameter as error:
+            raise InvalidQuery(f"Tables `{self.name}`: {error}") from None
+        return PlannedTables(self, policy, tuple(axes), plan, counted)
+
+    def _check(self, policy: Policy) -> None:
+        """Raise `InvalidQuery` unless the fields fit each other, and Gaussian noise fits the caps."""
+        owner = f"tables `{self.name}`"
+        if (self.ways is None) == (self.tables is None) or (self.columns is None) != (self.ways is None):
+            raise InvalidQuery(f"Tables `{self.name}` must have `columns` and `ways`, or `tables`, not both.")
+        if (self.rho is None) == (self.epsilon is None):
+            raise InvalidQuery(f"Tables `{self.name}` must have `rho` or `epsilon`, not both.")
+        for one in self._asked():
+            for column in one.columns:
+                if one.columns.count(column) > 1:
+                    raise InvalidQuery(
+                        f"`columns` of {owner} must name each column once. Got `{column}` twice."
+                    )
+            if one.ways is not None and one.ways > len(one.columns):
+                raise InvalidQuery(
+                    f"`ways` of {owner} must be at most {len(one.columns)}, the number of its columns. "
+                    f"Got {one.ways}."
+                )
+        prices = [("rho", self.rho), ("epsilon", self.epsilon)]
+        for name, number in (*prices, *(("weight", one.weight) for one in self._asked())):
+            if number is not None and not 0.0 < number < math.inf:
+                raise InvalidQuery(f"`{name}` of {owner} must be positive and finite. Got {number!r}.")
+        if not policy.caps.has_room_for_gaussian:
+            raise InvalidQuery(
+                f"The noise of {owner} is Gaussian and needs a δ for all answers together, and the policy's "
+                "`caps` leave none (`delta`). Only the owner can allow one."
+            )
+        if self.epsilon is not None and not policy.caps.delta:
+            raise InvalidQuery(
+                f"`epsilon` of {owner} says nothing of Gaussian noise without a δ, and the policy's `caps` "
+                "have no `delta`. Ask for a `rho`."
+            )
+        if policy.caps.each_person or policy.caps_column is not None:
+            raise InvalidQuery(
+                f"The noise of {owner} is Gaussian, and the caps that people bring themselves "
+                "(`caps.each_person`) are on ε alone. Ask for a `contingency` table."
+            )
+
+    def _asked(self) -> tuple[TableAsked, ...]:
+        """The `tables`, or those that `columns` and `ways` stand for."""
+        if self.tables is not None:
+            return self.tables
+        return (TableAsked(columns=self.columns or (), ways=self.ways),)
+
+    def _rho(self, policy: Policy) -> Fraction:
+        if self.rho is not None:
+            return printed(self.rho)
+        assert self.epsilon is not None
+        return Fraction(largest_rho(self.epsilon, policy.caps.delta or 0.0))
+
+    def _columns(self) -> list[str]:
+        """All columns, in the order in which they are named first."""
+        return list(dict.fromkeys(column for one in self._asked() for column in one.columns))
+
+    def _workload(self, sizes: dict[str, int]) -> Workload:
+        found: dict[frozenset[str], tuple[tuple[str, ...], Fraction]] = {}
+        for one in self._asked():
+            weight = printed(one.weight)
+            for columns in one.each():
+                before = found.get(frozenset(columns), (columns, Fraction(0)))[1]
+                found[frozenset(columns)] = columns, before + weight
+        wanted = list(found.values())
+        return Workload.of(sizes, [columns for columns, _ in wanted], [weight for _, weight in wanted])
+
+    @property
+    def asked(self) -> str:
+        """The price as the decimal that was given."""
+        return f"ρ {printed(self.rho)}" if self.rho is not None else f"ε {printed(self.epsilon or 0.0)}"
+
+
+@dataclass(frozen=True)
+class PlannedTables:
+    """Tables that were asked for, their noise, and which rows are counted (those of the count `counted`)."""
+
+    question: TablesQuestion
+    policy: Policy
+    axes: tuple[Axis, ...]
+    plan: ResidualPlan
+    counted: Plan
+
+    @cached_property
+    def text(self) -> str:
+        """The question in one normal form, for the ledger: columns and tables by name, however asked for."""
+        workload = self.plan.workload
+        weights, ways = set(workload.weights.values()), set(map(len, workload.weights))
+        all_ = math.comb(len(workload.columns), max(ways))
+        if weights == {Fraction(1)} and len(ways) == 1 and len(workload.weights) == all_ > 1:
+            told = f"all tables of {max(ways)} of {', '.join(map(named, sorted(workload.columns)))}"
+        else:
+            parts = [
+                f"({', '.join(map(named, names))}) of weight {workload.weights[table]}"
+                for table, names in self.in_order
+                if table in workload.weights
+            ]
+            told = f"tables {' '.join(parts)}"
+        return f"{told} {text_of(self.counted).removeprefix('count').strip()}".strip()
+
+    @property
+    def in_order(self) -> list[tuple[Places, list[str]]]:
+        """All tables and their columns by name: the same order for all who ask for the same tables."""
+        workload = self.plan.workload
+        found = [(table, sorted(workload.named(table))) for table in workload.closure]
+        return sorted(found, key=lambda one: (len(one[0]), one[1]))
+
+    @property
+    def maximal(self) -> list[Places]:
+        """The tables that are no margins of others: what is counted."""
+        wanted = sorted(self.plan.workload.weights, key=len, reverse=True)
+        found: list[Places] = []
+        for table in wanted:
+            if not any(set(table) <= set(other) for other in found):
+                found.append(table)
+        return found

@@ -1,0 +1,119 @@
+"""Residuals on integers: what is released, and the margins that follow from it.
+
+Of a table A with counts t_A the integers Ξ_A·t_A are released, each with discrete Gaussian noise of its own,
+Ξ_A = ⊗(n_i·I − 11ᵀ). Everything else is a function of these. All is done in integers of 64 bits, which wrap
+around: so what comes out is the exact noisy integer modulo 2⁶⁴, a function of it, however large a count is.
+
+Source: Xiao, He, Zhang & Kifer 2023, section 7; Canonne, Kamath & Steinke 2020 for the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.sampling import ByteSource, discrete_gaussian
+from leakcap.tables.plan import ResidualPlan
+from leakcap.tables.workload import Places, Workload, margins_of_places
+
+__all__ = ["Integers", "covariance", "margin_of", "margins_counted", "noisy_residuals", "residual_integers"]
+
+Integers = NDArray[np.int64]
+
+
+def residual_integers(counts: NDArray[Any]) -> NDArray[Any]:
+    """Ξ·counts for an array with an axis for each column: n·x − Σx along each.
+
+    >>> residual_integers(np.array([[3, 1], [0, 2]])).tolist()
+    [[4, -4], [-4, 4]]
+    """
+    found = np.asarray(counts)
+    for axis, size in enumerate(found.shape):
+        found = size * found - found.sum(axis=axis, keepdims=True)
+    return found
+
+
+def margins_counted(workload: Workload, counts: Mapping[Places, Integers]) -> dict[Places, Integers]:
+    """The counts of every table of the closure, from those of tables of which all others are margins.
+
+    >>> pairs = Workload.of_ways({"sex": 2, "age": 2}, 2)
+    >>> found = margins_counted(pairs, {(0, 1): np.array([[3, 1], [0, 2]])})
+    >>> {table: one.tolist() for table, one in found.items()}
+    {(): 6, (0,): [4, 2], (1,): [3, 3], (0, 1): [[3, 1], [0, 2]]}
+    """
+    found: dict[Places, Integers] = {}
+    for table, cells in counts.items():
+        for part in margins_of_places(table):
+            if part not in found:
+                gone = tuple(axis for axis, place in enumerate(table) if place not in part)
+                found[part] = np.asarray(cells.sum(axis=gone, dtype=np.int64))
+    return {table: found[table] for table in workload.closure}
+
+
+def noisy_residuals(
+    plan: ResidualPlan, counts: Mapping[Places, Integers], source: ByteSource
+) -> dict[Places, Integers]:
+    """What is released: for each table with noise its residual integers plus that noise.
+
+    `counts` has the counts of every table of the closure. Costs `plan.rho`.
+    """
+    released: dict[Places, Integers] = {}
+    for table, variance in plan.variances.items():
+        exact = residual_integers(counts[table].astype(np.int64))
+        noise = discrete_gaussian(variance, exact.size, source).reshape(exact.shape)
+        released[table] = np.asarray(exact + noise)
+    return released
+
+
+def margin_of(
+    workload: Workload, released: Mapping[Places, Integers], table: Places
+) -> tuple[NDArray[np.object_], int]:
+    """The best linear estimates of a table's counts, as whole numerators over one denominator.
+
+    t̂_B = Σ_{A⊆B} Ξ_A·y_A/(N_A·N_B), each residual spread evenly over the columns that A lacks. Estimates of
+    all tables agree exactly in their common margins.
+
+    >>> pairs = Workload.of_ways({"sex": 2, "age": 2}, 2)
+    >>> counts = margins_counted(pairs, {(0, 1): np.array([[3, 1], [0, 2]])})
+    >>> exact = {table: residual_integers(one) for table, one in counts.items()}
+    >>> top, bottom = margin_of(pairs, exact, (0, 1))
+    >>> (top // bottom).tolist()
+    [[3, 1], [0, 2]]
+    """
+    cells = workload.cells_of(table)
+    shape = tuple(workload.sizes[place] for place in table)
+    total = np.zeros(shape, dtype=object)
+    for part in margins_of_places(table):
+        if part in released:
+            own = residual_integers(np.asarray(released[part], dtype=object))
+            wide = tuple(size if place in part else 1 for size, place in zip(shape, table, strict=True))
+            total = total + own.reshape(wide) * (cells // workload.cells_of(part))
+    return np.asarray(total, dtype=object), cells**2
+
+
+def covariance(plan: ResidualPlan, first: tuple[Places, Places], second: tuple[Places, Places]) -> Fraction:
+    """The covariance of two estimated cells, each a table and the place of its key in each column.
+
+    Σ_A s_A²/N_A²·∏_{i∈A}(δ − 1/n_i) over the tables A that are margins of both, spread over what A lacks.
+
+    >>> plan = ResidualPlan.of(Workload.of({"sex": 2}, [["sex"]]), 0.02)
+    >>> [round(float(covariance(plan, ((0,), (0,)), ((0,), (k,)))), 1) for k in (0, 1)]
+    [25.0, 0.0]
+    """
+    (one, here), (other, there) = first, second
+    sizes = plan.workload.sizes
+    both = math.prod((plan.workload.cells_of(one), plan.workload.cells_of(other)))
+    place, beside = dict(zip(one, here, strict=True)), dict(zip(other, there, strict=True))
+    common = tuple(sorted(set(one) & set(other)))
+    found = Fraction(0)
+    for part in margins_of_places(common):
+        if part in plan.variances:
+            # s²/N²·∏(δ − 1/n)·N/N_B·N/N_B' = s²·∏(nδ − 1)/N/(N_B·N_B')
+            alike = math.prod(sizes[i] - 1 if place[i] == beside[i] else -1 for i in part)
+            found += plan.variances[part] * Fraction(alike, plan.workload.cells_of(part) * both)
+    return found

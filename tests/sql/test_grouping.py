@@ -1,0 +1,147 @@
+"""CUBE and ROLLUP: the finest groups are asked, and margins are sums of their answer, for free."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leakcap
+from leakcap.errors import InvalidQuery
+from leakcap.release import PrivateTable, sql_queries, with_margins
+from leakcap.release.sql.select import StatementTerms, select_statement
+from release.world import COLUMNS, policy_of, table
+from seeded import SeededSource
+
+ROWS = [{"d": "abc"[i % 3], "k": 1 + i % 2, "f": i % 5 == 0, "x": i / 100, "y": 3.0} for i in range(600)]
+KEYS: dict[str, list[Any]] = {"d": ["a", "b", "c"], "k": [1, 2], "f": [True, False]}
+
+
+def asked(text: str) -> list[Any]:
+    own = PrivateTable(table(ROWS), policy=policy_of(), ledger="sqlite://", source=SeededSource(3))
+    return own.sql(text, epsilon=2.0)
+
+
+def kept(names: tuple[str, ...], margin: tuple[str, ...]) -> set[tuple[Any, ...]]:
+    """The keys of a margin's rows, worked out."""
+    return set(itertools.product(*(KEYS[name] if name in margin else ["total"] for name in names)))
+
+
+ALL = [one for size in range(3, -1, -1) for one in itertools.combinations("dkf", size)]
+CASES: dict[str, list[tuple[str, ...]]] = {
+    "CUBE (d, k, f)": ALL,
+    "cube(1, 2, 3)": ALL,
+    "ROLLUP (d, k, f)": [("d", "k", "f"), ("d", "k"), ("d",), ()],
+    "d, ROLLUP (k, f)": [("d", "k", "f"), ("d", "k"), ("d",)],
+    "d, CUBE (k), f": [("d", "k", "f"), ("d", "f")],
+}
+
+
+@pytest.mark.parametrize("groups", CASES)
+def test_margins_are_those_of_sql(groups: str) -> None:
+    count, mean = asked(f"SELECT d, k, f, COUNT(*), AVG(x) FROM tests GROUP BY {groups}")
+    names = ("d", "k", "f")
+    expected = [key for margin in CASES[groups] for key in kept(names, margin)]
+    for release in (count, mean):
+        keys = [tuple(row.keys.values()) for row in release.rows]
+        assert len(keys) == len(expected)
+        assert set(keys) == set(expected)
+        assert release.price.epsilon <= 1.0
+    values = {tuple(row.keys.values()): row.value for row in count.rows}
+    for key in expected:
+        over = (KEYS[name] if one == "total" else [one] for name, one in zip(names, key, strict=True))
+        assert values[key] == sum(values[cell] for cell in itertools.product(*over))
+
+
+def test_the_question_is_that_of_the_finest_groups() -> None:
+    """So the ledger repeats it for free, with or without CUBE."""
+    own = PrivateTable(table(ROWS), policy=policy_of(), ledger="sqlite://", source=SeededSource(3))
+    (plain,) = own.sql("SELECT d, k, COUNT(*) FROM tests GROUP BY d, k", epsilon=1.0)
+    (cube,) = own.sql("SELECT d, k, COUNT(*) FROM tests GROUP BY CUBE (d, k)", epsilon=1.0)
+    assert cube.repeated
+    assert cube.text == plain.text
+    assert cube.rows == with_margins(plain, own.policy).rows
+
+
+def test_a_head_is_that_of_the_alias_in_margins_too() -> None:
+    band = "CASE WHEN x < 3 THEN 'low' ELSE 'high' END AS band"
+    (count,) = asked(f"SELECT d AS ward, {band}, COUNT(*) FROM tests GROUP BY CUBE (ward, band)")
+    assert count.totals == {"ward": "total", "band": "total"}
+    assert count.rows[-1].keys == {"ward": "total", "band": "total"}
+    assert count.pivot(down=["ward"]).record.totals == count.totals
+
+
+REFUSED = {
+    "SELECT d, COUNT(*) FROM tests GROUP BY CUBE ()": "Line 1, column 40: CUBE needs columns",
+    "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d), ROLLUP (k)": (
+        "Line 1, column 50: GROUP BY may have one CUBE or ROLLUP. Leave one out."
+    ),
+    "SELECT d, COUNT(*) FROM tests GROUP BY k, ROLLUP (d), CUBE ()": (
+        "Line 1, column 55: GROUP BY may have one"
+    ),
+    "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d, d)": "GROUP BY names `d` twice",
+    "SELECT d, COUNT(*) FROM tests GROUP BY d, CUBE (d)": "GROUP BY names `d` twice",
+    "SELECT d, COUNT(*) FROM tests GROUP BY CUBE ((d, k))": "a column is expected here",
+    "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d + 1)": "'+'",
+    "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (ROLLUP (d))": "",
+    "SELECT d, COUNT(*) FROM tests GROUP BY d WITH CUBE": "CUBE is not supported",
+    "SELECT d, COUNT(*) FROM tests GROUP BY GROUPING SETS ((d), ())": (
+        "Line 1, column 40: GROUPING SETS is not supported. Write CUBE or ROLLUP"
+    ),
+    "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) ORDER BY n": "are not followed by HAVING",
+    "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) HAVING n > 1": "are not followed by HAVING",
+    "SELECT d, COUNT(*) AS n FROM tests GROUP BY ROLLUP (d) LIMIT 1": "are not followed by HAVING",
+    "SELECT d, MEDIAN(x) FROM tests GROUP BY CUBE (d)": (
+        "Line 1, column 11: MEDIAN has no margins. CUBE and ROLLUP go with COUNT, SUM and AVG, "
+    ),
+    "SELECT d, COUNT(*), median(x) AS m FROM tests GROUP BY CUBE (d)": (
+        "Line 1, column 21: MEDIAN has no margins."
+    ),
+    "SELECT d, COUNT(DISTINCT id) FROM tests GROUP BY ROLLUP (d)": (
+        "Line 1, column 11: COUNT(DISTINCT) has no margins."
+    ),
+    "SELECT z, COUNT(*) FROM tests GROUP BY CUBE (z)": (
+        "Line 1, column 40: groups with few rows are missing where keys are private, so that there"
+    ),
+}
+
+PRIVATE = {
+    "columns": {**COLUMNS, "z": {"keys": "private", "type": "text"}},
+    "unit": {"id": "id", "max_rows": 2, "max_groups": 2},
+    "caps": {"epsilon": 9.0, "delta": 1e-5},
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_refused_before_anything_is_paid(text: str) -> None:
+    with pytest.raises(InvalidQuery) as error:
+        select_statement(text, policy_of(**PRIVATE), StatementTerms(1.0, delta=1e-6 if "z" in text else None))
+    assert REFUSED[text] in str(error.value)
+    assert str(error.value).startswith("Line 1, column ")
+    assert "`margins`" not in str(error.value)
+
+
+def test_queries_do_not_keep_margins() -> None:
+    with pytest.raises(InvalidQuery, match="must not have HAVING, ORDER BY, LIMIT, OFFSET, CUBE or ROLLUP"):
+        sql_queries("SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d)", policy_of(), 1.0)
+
+
+def test_the_command_shows_them_in_a_dry_run_and_an_answer(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(
+        'dataset = "tests"\nneighbours = "add-remove-one"\ncaps = { epsilon = 9.0 }\n'
+        '[columns]\nd = { keys = ["a", "b", "c"] }\nk = { keys = [1, 2] }\n'
+    )
+    (tmp_path / "data.csv").write_text("d,k\n" + "".join(f"{row['d']},{row['k']}\n" for row in ROWS))
+    (tmp_path / "release.toml").write_text(
+        'policy = "policy.toml"\ndata = "data.csv"\nledger = "ledger.db"\n'
+        '[[query]]\nname = "n"\nstatistic = "count"\nepsilon = 1.0\n'
+    )
+    text = "SELECT d, k, COUNT(*) FROM tests GROUP BY CUBE (d, k)"
+    given = ("sql", text, "--in", tmp_path / "release.toml", "--epsilon", "1")
+    assert leakcap(*given, "--dry-run").stdout.count("total") >= 2
+    (count,) = json.loads(leakcap(*given, "--json").stdout)["releases"]
+    assert len(count["values"]) == 12
+    assert count["totals"] == {"d": "total", "k": "total"}
