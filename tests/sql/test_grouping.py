@@ -1,4 +1,4 @@
-"""CUBE and ROLLUP: the finest groups are asked, and margins are sums of their answer, for free."""
+"""CUBE, ROLLUP and GROUPING SETS: the finest groups are asked, margins are sums of their answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,19 @@ CASES: dict[str, list[tuple[str, ...]]] = {
     "ROLLUP (d, k, f)": [("d", "k", "f"), ("d", "k"), ("d",), ()],
     "d, ROLLUP (k, f)": [("d", "k", "f"), ("d", "k"), ("d",)],
     "d, CUBE (k), f": [("d", "k", "f"), ("d", "f")],
+    "GROUPING SETS ((d, k, f), (d, k), d, ())": [("d", "k", "f"), ("d", "k"), ("d",), ()],
+    "grouping  sets ((1, 2, 3), (2))": [("d", "k", "f"), ("k",)],
+    "d, GROUPING SETS ((k, f), ())": [("d", "k", "f"), ("d",)],
+    "GROUPING SETS ((d)), k, f": [("d", "k", "f")],
+    # The finest groups are not among these.
+    "GROUPING SETS (d, k, (f))": [("d",), ("k",), ("f",)],
+    "d, GROUPING SETS (k, f)": [("d", "k"), ("d", "f")],
+    "GROUPING SETS ((d, k), (k, f), ())": [("d", "k"), ("k", "f"), ()],
 }
+
+
+FINEST = "SELECT d, k, f, COUNT(*), AVG(x) FROM tests GROUP BY d, k, f"
+SMALL = {"d": {"keys": ["a", "b"]}, "k": {"keys": [1, 2]}}
 
 
 @pytest.mark.parametrize("groups", CASES)
@@ -50,10 +62,43 @@ def test_margins_are_those_of_sql(groups: str) -> None:
         assert len(keys) == len(expected)
         assert set(keys) == set(expected)
         assert release.price.epsilon <= 1.0
-    values = {tuple(row.keys.values()): row.value for row in count.rows}
+    cells = {tuple(row.keys[name] for name in names): row.value for row in asked(FINEST)[0].rows}
+    values = {tuple(row.keys[name] for name in names): row.value for row in count.rows}
     for key in expected:
         over = (KEYS[name] if one == "total" else [one] for name, one in zip(names, key, strict=True))
-        assert values[key] == sum(values[cell] for cell in itertools.product(*over))
+        assert values[key] == sum(cells[cell] for cell in itertools.product(*over))
+
+
+@pytest.mark.parametrize("groups", ["GROUPING SETS (d, k)", "GROUPING SETS ((d, k), d)"])
+def test_margins_without_their_cells_say_so_and_keep_no_other_numbers(groups: str) -> None:
+    """Of 2·2 cells there are as many as margins of two keys: these are not taken for the cells."""
+    text = f"SELECT d, k, COUNT(*) FROM tests WHERE d IN ('a', 'b') GROUP BY {groups}"
+    own = PrivateTable(
+        table(ROWS), policy=policy_of(columns=SMALL), ledger="sqlite://", source=SeededSource(3)
+    )
+    (count,) = own.sql(text, epsilon=2.0)
+    hidden = "((" not in groups
+    assert ("which are not shown" in count.post_processing) == hidden
+    assert ("which are not shown" in json.dumps(count.to_dict())) == hidden
+    if hidden:
+        assert len(count.raw) == len(count.rows) == 4
+        with pytest.raises(InvalidQuery):
+            count.at(d="a", k="total").covariance()
+        with pytest.raises(InvalidQuery, match="has margins already"):
+            with_margins(count, own.policy)
+    # What is asked again with its cells costs nothing, and has the same numbers.
+    (again,) = own.sql(
+        "SELECT d, k, COUNT(*) FROM tests WHERE d IN ('a', 'b') GROUP BY CUBE (d, k)", epsilon=2.0
+    )
+    assert again.repeated
+    everything = {tuple(row.keys.values()): (row.value, row.interval) for row in again.rows}
+    assert all(everything[tuple(row.keys.values())] == (row.value, row.interval) for row in count.rows)
+
+
+def test_no_margins_and_no_cells_is_nothing() -> None:
+    own = PrivateTable(table(ROWS), policy=policy_of(), ledger="sqlite://", source=SeededSource(3))
+    with pytest.raises(InvalidQuery, match="`cells` of `with_margins` must be true"):
+        with_margins(own.count(by=["d"], epsilon=1.0), own.policy, [], cells=False)
 
 
 def test_the_question_is_that_of_the_finest_groups() -> None:
@@ -77,7 +122,7 @@ def test_a_head_is_that_of_the_alias_in_margins_too() -> None:
 REFUSED = {
     "SELECT d, COUNT(*) FROM tests GROUP BY CUBE ()": "Line 1, column 40: CUBE needs columns",
     "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d), ROLLUP (k)": (
-        "Line 1, column 50: GROUP BY may have one CUBE or ROLLUP. Leave one out."
+        "Line 1, column 50: GROUP BY may have one CUBE, ROLLUP or GROUPING SETS. Leave one out."
     ),
     "SELECT d, COUNT(*) FROM tests GROUP BY k, ROLLUP (d), CUBE ()": (
         "Line 1, column 55: GROUP BY may have one"
@@ -88,14 +133,39 @@ REFUSED = {
     "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d + 1)": "'+'",
     "SELECT d, COUNT(*) FROM tests GROUP BY CUBE (ROLLUP (d))": "",
     "SELECT d, COUNT(*) FROM tests GROUP BY d WITH CUBE": "CUBE is not supported",
-    "SELECT d, COUNT(*) FROM tests GROUP BY GROUPING SETS ((d), ())": (
-        "Line 1, column 40: GROUPING SETS is not supported. Write CUBE or ROLLUP"
+    **{
+        f"SELECT d, COUNT(*) FROM tests GROUP BY {groups}": refusal
+        for groups, refusal in {
+            "GROUPING SETS ()": "",
+            "GROUPING SETS (())": "Line 1, column 40: GROUPING SETS needs columns. Write GROUPING SETS (…)",
+            "GROUPING SETS ((d), d)": "Line 1, column 60: GROUPING SETS names (d) twice",
+            "GROUPING SETS ((), (), d)": "Line 1, column 40: GROUPING SETS names () twice",
+            "GROUPING SETS ((d, k), (k, d))": "Line 1, column 64: GROUPING SETS names (k, d) twice",
+            "GROUPING SETS ((d, d))": "Line 1, column 59: GROUP BY names `d` twice",
+            "d, GROUPING SETS ((k, d))": "Line 1, column 62: GROUP BY names `d` twice",
+            "GROUPING SETS (d), k, d": "Line 1, column 62: GROUP BY names `d` twice",
+            "GROUPING SETS ((d), (k)), CUBE (f)": "Line 1, column 66: GROUP BY may have one CUBE, ROLLUP or",
+            "CUBE (f), GROUPING SETS (d)": "Line 1, column 50: GROUP BY may have one",
+            "GROUPING SETS (d), GROUPING SETS (k)": "Line 1, column 59: GROUP BY may have one",
+            "GROUPING SETS (CUBE (d), k)": "Line 1, column 55: CUBE is not supported",
+            "GROUPING SETS (d, GROUPING SETS (k))": "Line 1, column 58: GROUPING SETS is not supported",
+            "GROUPING SETS (((d, k)), d)": "a column is expected here",
+            "GROUPING SETS ((d,), k)": "Line 1, column 57: ',' is not supported",
+            "GROUPING SETS (d, k,)": "",
+            "GROUPING SETS (d + 1)": "'+'",
+            "(d, k)": "a column is expected here",
+        }.items()
+    },
+    "SELECT d, k, COUNT(*) AS n FROM tests GROUP BY GROUPING SETS (d, k) LIMIT 1": "is not followed by",
+    "SELECT d, k, MEDIAN(x) FROM tests GROUP BY GROUPING SETS (d, k)": "column 14: MEDIAN has no margins",
+    "SELECT d, z, COUNT(*) FROM tests GROUP BY GROUPING SETS (d, z)": (
+        "Line 1, column 43: groups with few rows are missing where keys are private, so that there"
     ),
-    "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) ORDER BY n": "are not followed by HAVING",
-    "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) HAVING n > 1": "are not followed by HAVING",
-    "SELECT d, COUNT(*) AS n FROM tests GROUP BY ROLLUP (d) LIMIT 1": "are not followed by HAVING",
+    "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) ORDER BY n": "is not followed by HAVING",
+    "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) HAVING n > 1": "is not followed by HAVING",
+    "SELECT d, COUNT(*) AS n FROM tests GROUP BY ROLLUP (d) LIMIT 1": "is not followed by HAVING",
     "SELECT d, MEDIAN(x) FROM tests GROUP BY CUBE (d)": (
-        "Line 1, column 11: MEDIAN has no margins. CUBE and ROLLUP go with COUNT, SUM and AVG, "
+        "Line 1, column 11: MEDIAN has no margins. CUBE, ROLLUP or GROUPING SETS goes with COUNT, "
     ),
     "SELECT d, COUNT(*), median(x) AS m FROM tests GROUP BY CUBE (d)": (
         "Line 1, column 21: MEDIAN has no margins."
@@ -125,7 +195,9 @@ def test_what_is_refused_before_anything_is_paid(text: str) -> None:
 
 
 def test_queries_do_not_keep_margins() -> None:
-    with pytest.raises(InvalidQuery, match="must not have HAVING, ORDER BY, LIMIT, OFFSET, CUBE or ROLLUP"):
+    with pytest.raises(
+        InvalidQuery, match="must not have HAVING, ORDER BY, LIMIT, OFFSET, CUBE, ROLLUP or GROUPING SETS"
+    ):
         sql_queries("SELECT d, COUNT(*) FROM tests GROUP BY CUBE (d)", policy_of(), 1.0)
 
 
@@ -141,6 +213,11 @@ def test_the_command_shows_them_in_a_dry_run_and_an_answer(tmp_path: Path) -> No
     )
     text = "SELECT d, k, COUNT(*) FROM tests GROUP BY CUBE (d, k)"
     given = ("sql", text, "--in", tmp_path / "release.toml", "--epsilon", "1")
+    assert "one over k of them carries k noises" in leakcap(*given, "--preview").stdout
+    assert (
+        "Margins are sums"
+        not in leakcap("sql", text.replace("CUBE (d, k)", "d, k"), *given[2:], "--preview").stdout
+    )
     assert leakcap(*given, "--dry-run").stdout.count("total") >= 2
     (count,) = json.loads(leakcap(*given, "--json").stdout)["releases"]
     assert len(count["values"]) == 12

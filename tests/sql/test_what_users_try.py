@@ -100,7 +100,6 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
         SELECT: ("SUM(price) OVER ()", "ROW_NUMBER() OVER (ORDER BY price)", "RANK() OVER ()", "LAG(price) OVER (ORDER BY sent)"),
         GROUP: ("shop QUALIFY ROW_NUMBER() OVER () = 1",),
     },
-    "Write CUBE or ROLLUP": {GROUP: ("GROUPING SETS (shop)",)},
     "After GROUP BY name the columns": {GROUP: ("ALL",)},
 }  # fmt: skip
 
@@ -141,8 +140,6 @@ INSTEAD = (
     ("LIKE", "IN", "SELECT COUNT(*) FROM sales WHERE shop {} ('a', 'b')"),
     ("ROUND", "BETWEEN", "SELECT COUNT(*) FROM sales WHERE price {} 1 AND 2"),
     ("LIST", "COUNT(*) with GROUP BY", "SELECT shop, COUNT(*) FROM sales GROUP BY shop"),
-    ("GROUPING_SETS", "CUBE", "SELECT shop, open, COUNT(*) FROM sales GROUP BY {} (shop, open)"),
-    ("GROUPING_SETS", "ROLLUP", "SELECT shop, open, COUNT(*) FROM sales GROUP BY {} (shop, open)"),
 )
 
 

@@ -167,7 +167,7 @@ FAMILIES = {
     "groups": (
         *("GROUP BY ALL", "GROUP BY *", "GROUP BY 1", "GROUP BY ()", "GROUP BY (i)", "GROUP BY (i, f)", "GROUP BY i, i"),
         *("GROUP BY DISTINCT i", "GROUP BY ALL i", "GROUP BY ROLLUP ()", "GROUP BY CUBE ((i))", "GROUP BY i WITH ROLLUP"),
-        *("GROUP BY GROUPING SETS (i)", "GROUP BY i WITH TOTALS", "GROUP BY i + 0", "GROUP BY 'i'", "GROUP BY NULL"),
+        *("GROUP BY GROUPING SETS (i, i)", "GROUP BY i WITH TOTALS", "GROUP BY i + 0", "GROUP BY 'i'", "GROUP BY NULL"),
         *("GROUP BY i GROUP BY f", "GROUP BY", "GROUP BY i COLLATE de", "GROUP BY i AS j", "GROUP BY i f", "GROUP BY ?"),
     ),
     "heads": (

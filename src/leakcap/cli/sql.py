@@ -98,6 +98,8 @@ def sql(
         from leakcap.release import preview as preview_queries
 
         print_previewed(asked.policy, preview_queries(asked.statement.queries, policy=asked.policy), json_)
+        if asked.statement.margins and not json_:
+            console().print("Margins are sums of these groups: one over k of them carries k noises.")
         return
     if dry_run:
         from leakcap.release.table import dry_run as on_dummy

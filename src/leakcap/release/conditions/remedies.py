@@ -62,7 +62,6 @@ REMEDIES: Mapping[str, str] = {
     "ALL": "Leave it out. After GROUP BY name the columns.",
     "MODE": "Ask for COUNT(*) with GROUP BY … ORDER BY 2 DESC LIMIT 1.",
     **dict.fromkeys(("OVER", "QUALIFY", "ROW_NUMBER", "RANK", "LAG", "LEAD", "WINDOW"), _WINDOW),
-    "GROUPING_SETS": "Write CUBE or ROLLUP, or ask for each of the groupings by itself.",
     "COALESCE": "For COALESCE(x, 0) = 0 write x = 0 OR x IS NULL.",
     "NULLIF": "For NULLIF(x, 0) > 1 write x > 1 AND x <> 0.",
     "ABS": "For ABS(x) > 3 write NOT (x BETWEEN -3 AND 3).",

@@ -48,7 +48,7 @@ _READ: dict[type, tuple[str, ...]] = {
     **dict.fromkeys((exp.Star, exp.Null), ()),
     **dict.fromkeys((exp.Distinct, exp.Group, exp.Order, exp.With), ("expressions",)),
     # Only of GROUP BY: `sql/grouping.py`.
-    **dict.fromkeys((exp.Cube, exp.Rollup), ("expressions",)),
+    **dict.fromkeys((exp.Cube, exp.Rollup, exp.GroupingSets, exp.Tuple), ("expressions",)),
     **dict.fromkeys((exp.In, exp.Anonymous), ("this", "expressions")),
     **dict.fromkeys((exp.Table, exp.Alias), ("this", "alias")),
     # Only of a date's text: `conditions/dates.py`.

@@ -43,21 +43,24 @@ Kept = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class MarginRelease(Release):
-    """A release with margins after its cells; `raw` are its rows as they were before."""
+    """A release with margins after its cells, or in place of them; `raw` are its rows as they were before."""
 
     raw: Rows = field(default_factory=lambda: Rows.of([]))
+    cells: bool = True
 
     @property
     def post_processing(self) -> str:
         """What was done, which costs nothing."""
-        made = "sums of the noisy cells"
+        made = "sums of the noisy cells" if self.cells else "sums of noisy cells, which are not shown"
         of = made if statistic_of(self.query).from_zero else f"of {made}"
         return f"margins are {of}, and about rows whose keys are listed in every column"
 
 
-def with_margins(release: Release, policy: Policy, kept: Kept | None = None) -> MarginRelease:
+def with_margins(
+    release: Release, policy: Policy, kept: Kept | None = None, *, cells: bool = True
+) -> MarginRelease:
     """The release with margins after its cells: all of them and the total, or those that keep the columns
-    named in `kept`, of which `[]` is the total.
+    named in `kept`, of which `[]` is the total. Without `cells` the margins stand alone; `raw` has the cells.
 
     In a margin `totals` of the release says what stands in place of a key that is summed over. Only sums of
     released numbers are seen. Raises `InvalidQuery` for a statistic whose groups do not add up, for groups
@@ -78,8 +81,10 @@ def with_margins(release: Release, policy: Policy, kept: Kept | None = None) -> 
     plan = _plan(release.query, policy, kept)
     noisy = _noisy(release, plan)
     axes, wanted = statistic_of(plan.query).groups(plan).axes, _wanted(plan, kept)
+    if not (cells or wanted):
+        raise InvalidQuery("`cells` of `with_margins` must be true where `kept` names no margin.")
     sizes = [len(axis.labels) for axis in axes]
-    answers, labels = [release.rows.answers], [release.rows.labels]
+    answers, labels = ([release.rows.answers], [release.rows.labels]) if cells else ([], [])
     for margin in wanted:
         gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
         sums = [_summed(numbers, sizes, gone) for numbers in noisy]
@@ -89,8 +94,10 @@ def with_margins(release: Release, policy: Policy, kept: Kept | None = None) -> 
         labels.append(_labels(axes, margin))
     rows = Rows({name: np.concatenate([one[name] for one in labels]) for name in labels[0]}, _joined(answers))
     known = {one.name: getattr(release, one.name) for one in fields(Release)}
-    totals = {axis.column: total_word(axis) for axis in axes}
-    return MarginRelease(**{**known, "rows": rows, "totals": totals}, raw=release.rows)
+    known |= {"rows": rows, "totals": {axis.column: total_word(axis) for axis in axes}}
+    if not cells:
+        known["drawn"] = None  # its integers are those of the cells
+    return MarginRelease(**known, raw=release.rows, cells=cells)
 
 
 def with_all_margins(

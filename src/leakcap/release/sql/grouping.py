@@ -1,33 +1,40 @@
-"""GROUP BY: the columns that split the table, and the margins that CUBE and ROLLUP ask for.
+"""GROUP BY: the columns that split the table, and the margins that CUBE, ROLLUP and GROUPING SETS ask for.
 
     groups = group {"," group}
     group  = place | CUBE "(" place {"," place} ")" | ROLLUP "(" place {"," place} ")"
+           | GROUPING SETS "(" set {"," set} ")"
+    set    = place | "(" [place {"," place}] ")"
 
-What is asked of the table are the finest groups; margins are sums of what was released
-(`results/margins.py`).
+What is asked of the table are the finest groups, by all of the columns; margins are sums of what was released
+(`results/margins.py`). GROUPING SETS need not name the finest groups, which are then paid for and not shown.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from leakcap.errors import InvalidQuery
 from leakcap.release.sql.ordering import Selected
 from leakcap.release.sql.scope import Scope
 from leakcap.release.sql.tables import listed_words
 from leakcap.release.sql.words import SelectPart, Spelled, Words
 
-__all__ = ["Grouping", "read_grouping", "summing_word"]
+__all__ = ["SUMMING", "Grouping", "read_grouping", "summing_word"]
+
+SUMMING = "CUBE, ROLLUP or GROUPING SETS"
 
 
 class Grouping(NamedTuple):
-    """The columns of the finest groups, and those that each margin keeps."""
+    """The columns of the finest groups, those that each margin keeps, and whether the finest are shown."""
 
     by: tuple[str, ...] = ()
     margins: tuple[tuple[str, ...], ...] = ()
+    finest: bool = True
 
 
 def read_grouping(
@@ -38,74 +45,111 @@ def read_grouping(
     if group is None:
         return Grouping(), []
     aliases = {item.alias: item.column for item in items if item.alias and item.call is None}
+    places = _Places(words, part, items, scope, aliases)
     by: list[str] = []
     lists: list[list[Spelled]] = []
-    summed: tuple[type[exp.Expression], list[str]] | None = None
+    summed: _Summed | None = None
     for node in words.only(group, exp.Group).expressions:
-        if not isinstance(node, exp.Cube | exp.Rollup):
-            lists.append(_add(words, part, node, items, scope, aliases, by))
-            continue
-        inner, first = words.only(node, type(node)).expressions, len(by)
-        if summed is not None:
-            raise words.refusal(
-                "GROUP BY may have one CUBE or ROLLUP", summing_word(words, part, 2), "Leave one out."
-            )
-        if not inner:
-            called = type(node).key.upper()
-            raise words.refusal(f"{called} needs columns", summing_word(words, part), f"Write {called} (…).")
-        spelled = [_add(words, part, one, items, scope, aliases, by) for one in inner]
-        lists.append([type(node).key.upper(), "L_PAREN", *listed_words(spelled), "R_PAREN"])
-        summed = type(node), by[first:]
+        if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
+            if summed is not None:
+                said = f"GROUP BY may have one {SUMMING}"
+                raise words.refusal(said, summing_word(words, part, 2), "Leave one out.")
+            summed = places.sets(node, by) if isinstance(node, exp.GroupingSets) else places.parts(node, by)
+            by += summed.columns
+            lists.append(summed.spelled)
+        else:
+            lists.append(places.put(node, by, by))
     if not by:
         raise words.unexpected(words.find(("GROUP_BY",), part.at, part.depth) + 1, "a column")
-    margins = () if summed is None else _margins(by, *summed)
-    return Grouping(tuple(by), margins), ["GROUP_BY", *listed_words(lists)]
+    spelled: list[Spelled] = ["GROUP_BY", *listed_words(lists)]
+    if summed is None:
+        return Grouping(tuple(by)), spelled
+    gone = [[name for name in summed.columns if name not in kept] for kept in summed.kept]
+    margins = tuple(tuple(name for name in by if name not in out) for out in gone if out)
+    return Grouping(tuple(by), margins, finest=[] in gone), spelled
 
 
 def summing_word(words: Words, part: SelectPart, which: int = 1) -> int:
-    """Where the first CUBE or ROLLUP begins, or the second."""
+    """Where the first CUBE, ROLLUP or GROUPING SETS begins, or the second."""
     at = words.find(("GROUP_BY",), part.at, part.depth)
     for _ in range(which):
-        at = words.find(("CUBE", "ROLLUP"), at + 1, part.depth)
+        at = words.find(("CUBE", "ROLLUP", "GROUPING_SETS"), at + 1, part.depth)
     return words.place(at)
 
 
-def _margins(
-    by: Sequence[str], kind: type[exp.Expression], summed: Sequence[str]
-) -> tuple[tuple[str, ...], ...]:
-    """CUBE keeps every part of its columns, ROLLUP the first of them; all other columns are always kept."""
-    sizes = range(len(summed) - 1, -1, -1)
-    parts = (
-        [kept for size in sizes for kept in itertools.combinations(summed, size)]
-        if kind is exp.Cube
-        else [tuple(summed[:size]) for size in sizes]
-    )
-    return tuple(tuple(name for name in by if name in kept or name not in summed) for kept in parts)
+class _Summed(NamedTuple):
+    """The columns in CUBE, ROLLUP or GROUPING SETS, which of them each table keeps, and how it is spelled."""
 
-
-def _add(
-    words: Words,
-    part: SelectPart,
-    node: exp.Expression,
-    items: Sequence[Selected],
-    scope: Scope,
-    aliases: Mapping[str, str | None],
-    by: list[str],
-) -> list[Spelled]:
-    """Put the column that is meant after those of `by`; and how it is spelled."""
-    own = isinstance(node, exp.Column) and (scope.has(node.name) or node.args.get("table"))
-    column = None if own or not isinstance(node, exp.Column) else aliases.get(node.name)
+    columns: list[str]
+    kept: list[tuple[str, ...]]
     spelled: list[Spelled]
-    if column is not None:
-        spelled = [words.only(words.only(node, exp.Column).this, exp.Identifier)]
-    elif isinstance(node, exp.Literal) and not node.is_string:
-        column, spelled = _at(words, part, words.only(node, exp.Literal), items), ["NUMBER"]
-    else:
-        column, spelled = scope.key(node)
-    if column in by:
-        raise words.refusal(f"GROUP BY names `{column}` twice", words.start_of(node))
-    by.append(column)
-    return spelled
+
+
+@dataclass(frozen=True)
+class _Places:
+    """What stands in GROUP BY, read one place at a time."""
+
+    words: Words
+    part: SelectPart
+    items: Sequence[Selected]
+    scope: Scope
+    aliases: Mapping[str, str | None]
+
+    def put(self, node: exp.Expression, by: list[str], others: Sequence[str]) -> list[Spelled]:
+        """Put the column that is meant after those of `by`; and how it is spelled."""
+        words, scope = self.words, self.scope
+        own = isinstance(node, exp.Column) and (scope.has(node.name) or node.args.get("table"))
+        column = None if own or not isinstance(node, exp.Column) else self.aliases.get(node.name)
+        spelled: list[Spelled]
+        if column is not None:
+            spelled = [words.only(words.only(node, exp.Column).this, exp.Identifier)]
+        elif isinstance(node, exp.Literal) and not node.is_string:
+            column, spelled = _at(words, self.part, words.only(node, exp.Literal), self.items), ["NUMBER"]
+        else:
+            column, spelled = scope.key(node)
+        if column in by or column in others:
+            raise words.refusal(f"GROUP BY names `{column}` twice", words.start_of(node))
+        by.append(column)
+        return spelled
+
+    def parts(self, node: exp.Cube | exp.Rollup, others: Sequence[str]) -> _Summed:
+        """CUBE keeps every part of its columns, ROLLUP the first of them."""
+        called, columns = type(node).key.upper(), list[str]()
+        spelled = [self.put(one, columns, others) for one in self.words.only(node, type(node)).expressions]
+        if not columns:
+            raise self._empty(called)
+        sizes = range(len(columns), -1, -1)
+        kept = (
+            [one for size in sizes for one in itertools.combinations(columns, size)]
+            if isinstance(node, exp.Cube)
+            else [tuple(columns[:size]) for size in sizes]
+        )
+        return _Summed(columns, kept, [called, "L_PAREN", *listed_words(spelled), "R_PAREN"])
+
+    def sets(self, node: exp.GroupingSets, others: Sequence[str]) -> _Summed:
+        """GROUPING SETS keep what each of them names; none may stand twice."""
+        words, kept, spelled = self.words, list[tuple[str, ...]](), list[list[Spelled]]()
+        for one in words.only(node, exp.GroupingSets).expressions:
+            columns: list[str] = []
+            if isinstance(one, exp.Tuple | exp.Paren):
+                words.only(one, type(one))
+                inner = one.expressions if isinstance(one, exp.Tuple) else [one.this]
+                own = [self.put(place, columns, others) for place in inner]
+                spelled.append(["L_PAREN", *listed_words(own), "R_PAREN"])
+            else:
+                spelled.append(self.put(one, columns, others))
+            if any(set(columns) == set(before) for before in kept):
+                said = f"GROUPING SETS names ({', '.join(columns)}) twice"
+                raise words.refusal(said, words.start_of(one, summing_word(words, self.part)))
+            kept.append(tuple(columns))
+        found = list(dict.fromkeys(column for columns in kept for column in columns))
+        if not found:
+            raise self._empty("GROUPING SETS")
+        return _Summed(found, kept, ["GROUPING_SETS", "L_PAREN", *listed_words(spelled), "R_PAREN"])
+
+    def _empty(self, called: str) -> InvalidQuery:
+        place = summing_word(self.words, self.part)
+        return self.words.refusal(f"{called} needs columns", place, f"Write {called} (…).")
 
 
 def _at(words: Words, part: SelectPart, node: exp.Literal, items: Sequence[Selected]) -> str:

@@ -13,7 +13,8 @@ the noisy answer is shown.
     source     = table [[AS] alias] {join} | name [[AS] alias] | "(" rows ")" [[AS] alias]
     rows       = SELECT * FROM source [WHERE condition] | SELECT key [[AS] alias] {"," …} FROM …
     groups     = group {"," group}
-    group      = place | (CUBE | ROLLUP) "(" place {"," place} ")"
+    group      = place | (CUBE | ROLLUP) "(" place {"," place} ")" | GROUPING SETS "(" set {"," set} ")"
+    set        = place | "(" [place {"," place}] ")"
     place      = key | alias | number
     item       = key [[AS] alias] | aggregate [[AS] alias]
     key        = column | DATE_TRUNC('month', column) | EXTRACT(YEAR FROM column)
@@ -45,7 +46,7 @@ from leakcap.release.results.arranging import Arrangement
 from leakcap.release.results.margins import margins_fit, with_margins
 from leakcap.release.results.result import Release
 from leakcap.release.sql.calls import allowed_aggregates
-from leakcap.release.sql.grouping import read_grouping, summing_word
+from leakcap.release.sql.grouping import SUMMING, read_grouping, summing_word
 from leakcap.release.sql.items import SelectedItem, answer_names, query_content, selected_items
 from leakcap.release.sql.ordering import ArrangementReader
 from leakcap.release.sql.scope import both_conditions
@@ -116,12 +117,16 @@ class SelectStatement:
     queries: list[Query]
     arrangement: Arrangement
     margins: tuple[tuple[str, ...], ...] = ()
-    """For each margin that CUBE or ROLLUP asks for the columns that it keeps."""
+    """For each margin that CUBE, ROLLUP or GROUPING SETS ask for the columns that it keeps."""
+    finest: bool = True
+    """Whether the cells are shown before their margins."""
 
     def shown(self, releases: Sequence[Release], policy: Policy) -> list[Release]:
         """The answers with their margins, ordered, cut and under their heads: all of it post-processing."""
         if self.margins:
-            releases = [with_margins(release, policy, self.margins) for release in releases]
+            releases = [
+                with_margins(release, policy, self.margins, cells=self.finest) for release in releases
+            ]
         return self.arrangement.of(releases)
 
 
@@ -145,7 +150,8 @@ def sql_queries(
     `FROM` names the policy's data set, or one of `tables`. A name that is not an SQL word of its own may
     stand as it is, any other in double quotes; names are matched exactly, words of SQL in either case.
     Raises `InvalidQuery` that says what is refused, and at which line and column; also for HAVING, ORDER BY,
-    LIMIT, OFFSET, CUBE and ROLLUP, which are no part of a query: `PrivateTable.sql` follows them.
+    LIMIT, OFFSET, CUBE, ROLLUP and GROUPING SETS, which are no part of a query: `PrivateTable.sql`
+    follows them.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "visits", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -161,7 +167,7 @@ def sql_queries(
     found = select_statement(text, policy, terms, tables)
     if found.arrangement or found.margins:
         raise InvalidQuery(
-            "`text` of `sql_queries` must not have HAVING, ORDER BY, LIMIT, OFFSET, CUBE or ROLLUP: queries "
+            f"`text` of `sql_queries` must not have HAVING, ORDER BY, LIMIT, OFFSET, {SUMMING}: queries "
             "do not keep them. Ask `PrivateTable.sql`, or leave them out."
         )
     return found.queries
@@ -177,7 +183,7 @@ def select_statement(
     scope = sources.scope(part)
     items = selected_items(words, part, scope)
     condition, filtered = sources.condition(part, scope)
-    (by, margins), grouped = read_grouping(words, part, items, scope)
+    (by, margins, finest), grouped = read_grouping(words, part, items, scope)
     names = answer_names([item for item in items if item.call is not None])
     arrangement, arranged = ArrangementReader(words, part, scope, items, names, by).read()
     chosen = listed_words([item.spelled for item in items])
@@ -186,7 +192,7 @@ def select_statement(
     if margins and arrangement:
         place = words.place(words.find(("GROUP_BY",), part.at, part.depth))
         raise words.refusal(
-            "CUBE and ROLLUP are not followed by HAVING, ORDER BY, LIMIT or OFFSET", place, "Leave one out."
+            f"{SUMMING} is not followed by HAVING, ORDER BY, LIMIT or OFFSET", place, "Leave one out."
         )
     asked = [item for item in items if item.call is not None]
     if not asked:
@@ -202,7 +208,7 @@ def select_statement(
     queries = terms.shared(templates, policy)
     if margins:
         _check_margins(words, part, asked, queries, policy, margins)
-    return SelectStatement(queries, arrangement, margins)
+    return SelectStatement(queries, arrangement, margins, finest)
 
 
 def _check_columns(words: Words, items: Sequence[SelectedItem], by: Sequence[str]) -> None:
@@ -224,7 +230,7 @@ def _check_margins(
         called = words.word(item.start).strip('"').upper()
         if not statistic_of(query).adds_up:
             called += "(DISTINCT)" if query.statistic == "distinct" else ""
-            remedy = "CUBE and ROLLUP go with COUNT, SUM and AVG, whose groups add up."
+            remedy = f"{SUMMING} goes with COUNT, SUM and AVG, whose groups add up."
             raise words.refusal(f"{called} has no margins", item.start, remedy)
         place = summing_word(words, part)
         if plan_query(query, policy).cells.open:

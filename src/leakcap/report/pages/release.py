@@ -126,7 +126,9 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     if full:
         for index, release in enumerate(r for r in record.releases if r.values and r.values[0].keys):
             label = f"{release.name}: values with 95 % intervals; the numbers are in the table"
-            yield Plot(f"statistic-{index}", plots.statistic(release.name, release.cells), label)
+            yield Plot(
+                f"statistic-{index}", plots.statistic(release.name, release.cells or release.values), label
+            )
 
 
 def _small_print(record: ReleaseRecord, full: bool) -> str:
