@@ -80,6 +80,8 @@ WAYS = {
     "annex --output": (["annex", "q.toml", "--output"], ".md"),
     "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
     "tables --csv": (["tables", "t.toml", "--csv"], ".csv"),
+    "tables --excel": (["tables", "t.toml", "--excel"], ".xlsx"),
+    "tables --report": (["tables", "t.toml", "--report"], ".html"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
@@ -101,7 +103,15 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     assert {one for many in found.values() for one in many} <= READ | OUTPUTS
     written = {(name, one) for name, many in found.items() for one in many & OUTPUTS}
     guarded = {("release", "report"), ("release", "csv"), ("report", "output"), ("fit", "checkpoint")}
-    guarded |= {("init", "output"), ("tables", "csv"), ("release", "excel"), ("sql", "csv"), ("sql", "excel")}
+    guarded |= {
+        ("init", "output"),
+        ("tables", "csv"),
+        ("tables", "excel"),
+        ("tables", "report"),
+        ("release", "excel"),
+        ("sql", "csv"),
+        ("sql", "excel"),
+    }
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert (
         written

@@ -39,6 +39,7 @@ REPORTED = {
     "convert",
     "fit",
     "annex",
+    "tables",
 }
 FORMER = {"leakcap/deployments/1", "leakcap/registry/1"}
 """Names that a record no longer bears: files of it are about, so no other record may take its name."""

@@ -1,4 +1,4 @@
-"""`leakcap report`: one page for people, of a release, fit, plan, ledger, channel, audit or attack."""
+"""`leakcap report`: one page for people, of a release, tables, fit, plan, ledger, channel, audit, attack."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def report(
 
     Example: leakcap report examples/hospital/release.toml --preview --for board --output plan.html
     """
+    from leakcap.cli.values import write_csv, write_excel
     from leakcap.report.records import ReleaseRecord, ReportRecord
+    from leakcap.report.records.tables import TablesRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.render.markdown import write_markdown
-    from leakcap.report.render.sheet import write_values
-    from leakcap.report.render.workbook import write_workbook
     from leakcap.report.sources import page_of
 
     targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
@@ -74,17 +74,17 @@ def report(
     record = _record(source, preview)
     page: Document = page_of(record, reader.value, str(source))
     sheets = [target for target in targets if _is_sheet(target)]
-    if sheets and not isinstance(record, ReleaseRecord):
+    if sheets and not isinstance(record, ReleaseRecord | TablesRecord):
         raise InvalidParameter(
             f"`--output` must be an .html or .md file for a {page.kind}. Only what a run released goes into "
             f"a sheet: give the file of its `--json`. Got `{sheets[0]}`."
         )
     for target in targets:
-        if isinstance(record, ReleaseRecord) and target in sheets:
+        if isinstance(record, ReleaseRecord | TablesRecord) and target in sheets:
             if target.suffix.lower() == ".csv":
-                write_values(record.releases, target)
+                write_csv(record, target)
             else:
-                write_workbook(page, record.releases, target)
+                write_excel(record, page, target)
         else:
             (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
     files = [str(target) for target in targets]

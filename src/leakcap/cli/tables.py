@@ -11,6 +11,7 @@ from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
+from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
 
 __all__ = ["tables"]
 
@@ -22,24 +23,26 @@ def tables(
     fresh: Fresh = False,
     yes: Yes = False,
     same_as: SameAs = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the cells go as CSV, with every digit, those of all margins too.", show_default=False
-        ),
+    report: Annotated[
+        Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    csv: CsvTarget = None,
+    excel: ExcelTarget = None,
     json_: Json = False,
 ) -> None:
     """Release many tables of counts for one charge, with the least noise there is for all of them.
 
     Every cell and margin has its interval, and all of them add up. The same tables of the same data are
-    repeated from the ledger for free, unless --fresh asks for new noise.
+    repeated from the ledger for free, unless --fresh asks for new noise. Files have the margins too.
 
     Example: leakcap tables examples/tables/tables.toml
     """
     from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
     from leakcap.release.opening import begun_by, unbegun
     from leakcap.report.records.tables import TablesRecord
+    from leakcap.report.render.html import write_html
+    from leakcap.report.render.workbook import require_sheets
+    from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
     from leakcap.tables import release_tables
     from leakcap.tables.files import load_tables
@@ -49,9 +52,14 @@ def tables(
     asked = load_tables(file)
     policy = load_policy(asked.policy)
     url = require_durable(asked.ledger if ledger is None else ledger)
-    if csv is not None:
-        require_target(csv, "`--csv`", (".csv",), [file, asked.policy, asked.data, asked.ledger, url])
+    kept = [file, asked.policy, asked.data, asked.ledger, url]
+    if report is not None:
+        require_target(report, "`--report`", (".html", ".htm"), kept)
+    require_values(csv, excel, [*kept, *([report] if report else [])])
     planned = asked.question.planned(policy)
+    if excel is not None:
+        workload = planned.plan.workload
+        require_sheets([workload.cells_of(one) for one in workload.closure])
     if first := begun_by(url):
         # What is refused leaves no empty ledger behind.
         ledger_to_be = unbegun(url, policy)
@@ -76,10 +84,9 @@ def tables(
         record = TablesRecord.of(
             found, total, table.budget(), asked.publication, source=table.named, same_as=table.same_as
         )
-    if csv is not None:
-        from leakcap.report.render.margins import write_cells
-
-        write_cells(record, csv)
+    if report is not None:
+        write_html(page_of(record, "reviewer"), report)
+    values = list(write_given(record, csv, excel))
     if json_:
         print_record(record)
         return
@@ -90,5 +97,6 @@ def tables(
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_tables(out, record)
-    if csv is not None:
-        out.print(f"\nThe values are in {csv}", markup=False, soft_wrap=True)
+    written = [("report is", report)] if report is not None else []
+    for what, path in [*written, *(("values are", path) for path in values)]:
+        out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

@@ -13,8 +13,10 @@ from leakcap.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from leakcap.report.records import ReleaseRecord
+    from leakcap.report.records.tables import TablesRecord
+    from leakcap.report.render.document import Document
 
-__all__ = ["CsvTarget", "ExcelTarget", "require_values", "write_given"]
+__all__ = ["CsvTarget", "ExcelTarget", "require_values", "write_csv", "write_excel", "write_given"]
 
 CsvTarget = Annotated[
     Path | None,
@@ -48,16 +50,36 @@ def require_values(csv: Path | None, excel: Path | None, kept: Sequence[Path | s
         new_workbook()
 
 
-def write_given(record: ReleaseRecord, csv: Path | None, excel: Path | None) -> Iterator[Path]:
+def write_given(record: ReleaseRecord | TablesRecord, csv: Path | None, excel: Path | None) -> Iterator[Path]:
     """Write the files, and name each."""
     if csv is not None:
-        from leakcap.report.render.sheet import write_each, write_values
-
-        (write_values if csv.suffix else write_each)(record.releases, csv)
+        write_csv(record, csv)
         yield csv
     if excel is not None:
-        from leakcap.report.render.workbook import write_workbook
         from leakcap.report.sources import page_of
 
-        write_workbook(page_of(record, "reviewer"), record.releases, excel)
+        write_excel(record, page_of(record, "reviewer"), excel)
         yield excel
+
+
+def write_csv(record: ReleaseRecord | TablesRecord, target: Path) -> None:
+    """The values as one file, or as a folder of one for each table."""
+    from leakcap.report.records import ReleaseRecord
+    from leakcap.report.render.margins import write_cells, write_each_table
+    from leakcap.report.render.sheet import write_each, write_values
+
+    if isinstance(record, ReleaseRecord):
+        (write_values if target.suffix else write_each)(record.releases, target)
+    else:
+        (write_cells if target.suffix else write_each_table)(record, target)
+
+
+def write_excel(record: ReleaseRecord | TablesRecord, page: Document, target: Path) -> None:
+    """The page as a workbook's first sheet, and a sheet for each table."""
+    from leakcap.report.records import ReleaseRecord
+    from leakcap.report.render.workbook import write_margins_workbook, write_workbook
+
+    if isinstance(record, ReleaseRecord):
+        write_workbook(page, record.releases, target)
+    else:
+        write_margins_workbook(page, record, target)

@@ -24,6 +24,7 @@ from leakcap.report.records import (
     Record,
     ReleaseRecord,
 )
+from leakcap.report.records.tables import TablesRecord
 from leakcap.report.render.document import Audience, Document
 
 __all__ = ["page_of", "read_record", "record_of"]
@@ -39,6 +40,7 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     ConvertRecord: pages.convert_page,
     FitRecord: pages.fit_page,
     AnnexRecord: pages.annex_page,
+    TablesRecord: pages.tables_page,
 }
 
 

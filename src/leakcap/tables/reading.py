@@ -1,8 +1,9 @@
 """The exact counts of all tables, by statements that every engine runs: `GROUP BY GROUPING SETS`.
 
-An engine keeps the cells of all sets of a statement at once, DuckDB some MiB for each: 4,950 sets in one
-statement ran out of memory. So each reading counts as many tables as twelve columns have pairs. Each sees one
-state of the data: where several are needed, these must not change meanwhile, which the manual says.
+Tables are gathered in larger ones, of which they are margins. An engine keeps the cells of all sets of a
+statement at once, DuckDB some MiB for each: 4,950 sets in one statement ran out of memory. So each reading
+counts as many sets as twelve columns have pairs. Each sees one state of the data: where several are needed,
+these must not change meanwhile, which the manual says.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from leakcap.release.engine.schema import check_schema
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import used_columns
 from leakcap.release.planning.statements import columns_in, rows_of
+from leakcap.tables.gathering import gathered
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, margins_counted
 from leakcap.tables.workload import Places
@@ -30,7 +32,7 @@ _AT_ONCE = 66
 
 @dataclass(frozen=True, eq=False)
 class TablesStatement:
-    """One statement, and the tables that it counts."""
+    """One statement, and the tables that it counts: those that were asked for, or larger ones."""
 
     tables: tuple[Places, ...]
     statement: SqlStatement
@@ -43,7 +45,7 @@ def statements_of_tables(planned: PlannedTables, engine: Engine, seed: str = "")
     A row that has no public key in one of the columns is left out before rows are added up, so that NULL
     stands for nothing but a column that a table lacks.
     """
-    tables = planned.maximal
+    tables = gathered(planned.maximal, planned.plan.workload.sizes)
     some = [tuple(tables[start : start + _AT_ONCE]) for start in range(0, len(tables), _AT_ONCE)]
     return [TablesStatement(one, engine.write(_tree(planned, one, seed))) for one in some]
 

@@ -47,9 +47,10 @@ def margins_counted(workload: Workload, counts: Mapping[Places, Integers]) -> di
     {(): 6, (0,): [4, 2], (1,): [3, 3], (0, 1): [[3, 1], [0, 2]]}
     """
     found: dict[Places, Integers] = {}
+    wanted = set(workload.closure)
     for table, cells in counts.items():
         for part in margins_of_places(table):
-            if part not in found:
+            if part in wanted and part not in found:
                 gone = tuple(axis for axis, place in enumerate(table) if place not in part)
                 found[part] = np.asarray(cells.sum(axis=gone, dtype=np.int64))
     return {table: found[table] for table in workload.closure}

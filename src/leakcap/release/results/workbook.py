@@ -15,12 +15,12 @@ from leakcap.release.numbers.answers import own_heads
 from leakcap.release.results.pivot import FLAG, PARTS, Pivot, wide_columns
 from leakcap.release.results.record import ReleasedRecord, figure_held
 
-__all__ = ["Sheet", "file_names", "new_workbook", "sheet_names", "write_excel", "write_tables"]
+__all__ = ["MOST_ROWS", "Sheet", "file_names", "new_workbook", "sheet_names", "write_excel", "write_tables"]
 
 _LONGEST = 31
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
 _LARGEST = 2**53
-_MOST_ROWS = 2**20  # of a sheet
+MOST_ROWS = 2**20  # of a sheet
 _RESERVED = {"", "history", "summary"}
 
 
@@ -120,7 +120,7 @@ def _parts(release: ReleasedRecord) -> Iterator[tuple[ReleasedRecord, list[str],
     if release.layout is not None:
         size = len(Pivot.of(release.rows().labels, release.layout).lines)
     # The name, an empty row, the heads, and the note of a part.
-    room = _MOST_ROWS - len(notes) - 4
+    room = MOST_ROWS - len(notes) - 4
     if size <= room:
         yield release, notes, range(size)
         return

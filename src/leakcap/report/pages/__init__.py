@@ -10,6 +10,7 @@ from leakcap.report.pages.dalenius import dalenius_page
 from leakcap.report.pages.fit import fit_page
 from leakcap.report.pages.preview import preview_page
 from leakcap.report.pages.release import release_page
+from leakcap.report.pages.tables import tables_page
 
 __all__ = [
     "annex_page",
@@ -22,4 +23,5 @@ __all__ = [
     "fit_page",
     "preview_page",
     "release_page",
+    "tables_page",
 ]

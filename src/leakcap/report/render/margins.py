@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from leakcap.plain import csv_text
 from leakcap.release.numbers.answers import own_heads
 from leakcap.release.results.pivot import FLAG, PARTS
-from leakcap.report.records.tables import TablesRecord
+from leakcap.release.results.workbook import file_names
+from leakcap.report.records.tables import TableRecord, TablesRecord
+from leakcap.report.words.margined import table_name
 
-__all__ = ["cells_text", "write_cells"]
+__all__ = ["cells_text", "table_lines", "write_cells", "write_each_table"]
 
 _NUMBERS = (*PARTS, "standard_deviation", "asked", "covers")
 
@@ -29,10 +32,28 @@ def cells_text(record: TablesRecord) -> str:
     names = list(dict.fromkeys(name for table in record.tables for name in table.columns))
     lines: list[list[object]] = [[*names, *own_heads(names, _NUMBERS)]]
     for table in record.tables:
-        for cell in table.cells:
-            keys = dict(zip(table.columns, cell.keys, strict=True))
-            said = [keys.get(name, "") for name in names]
-            flag = FLAG if cell.drowned else ""
-            numbers = [cell.value, cell.lower, cell.upper, flag, table.standard_deviation]
-            lines.append([*said, *numbers, table.asked, record.covers])
+        lines.extend(_lines(record, table, names))
     return csv_text(lines)
+
+
+def write_each_table(record: TablesRecord, folder: Path) -> None:
+    """Write a file for each table and margin, named after its columns, into this folder, which is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table, name in zip(record.tables, file_names(map(table_name, record.tables)), strict=True):
+        (folder / f"{name}.csv").write_text(csv_text(table_lines(record, table)), encoding="utf-8")
+
+
+def table_lines(record: TablesRecord, table: TableRecord) -> list[list[object]]:
+    """The heads and a line for each cell of one table: keys, value, interval, flag, what holds for all."""
+    return [
+        [*table.columns, *own_heads(table.columns, _NUMBERS)],
+        *_lines(record, table, table.columns),
+    ]
+
+
+def _lines(record: TablesRecord, table: TableRecord, names: Sequence[str]) -> Iterator[list[object]]:
+    for cell in table.cells:
+        keys = dict(zip(table.columns, cell.keys, strict=True))
+        flag = FLAG if cell.drowned else ""
+        numbers = [cell.value, cell.lower, cell.upper, flag, table.standard_deviation]
+        yield [*(keys.get(name, "") for name in names), *numbers, table.asked, record.covers]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from leakcap.errors import InvalidParameter
 from leakcap.release.results.record import ReleasedRecord
-from leakcap.release.results.workbook import Sheet, new_workbook, write_tables
+from leakcap.release.results.workbook import MOST_ROWS, Sheet, new_workbook, sheet_names, write_tables
+from leakcap.report.records.tables import TablesRecord
 from leakcap.report.render.document import Block, Cards, Document, Drawing, Items, Paragraph, Text, TextTable
+from leakcap.report.render.margins import table_lines
+from leakcap.report.words.margined import table_name
 
-__all__ = ["write_workbook"]
+__all__ = ["require_sheets", "write_margins_workbook", "write_workbook"]
 
 _WIDTHS = (48, 22, 22, 22, 22, 22)
+_MOST_SHEETS = 250
 
 
 def write_workbook(page: Document, releases: Sequence[ReleasedRecord], path: Path) -> None:
@@ -20,6 +26,43 @@ def write_workbook(page: Document, releases: Sequence[ReleasedRecord], path: Pat
     The first sheet is the page: title, what is told, caps; without its pictures.
     """
     book = new_workbook()
+    _summarise(book, page)
+    write_tables(book, releases)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book.save(path)
+
+
+def write_margins_workbook(page: Document, record: TablesRecord, path: Path) -> None:
+    """The same of tables that share one budget: a sheet for each table, margins too.
+
+    Raises `InvalidParameter` for more than a workbook has room for.
+    """
+    require_sheets([len(table.cells) for table in record.tables])
+    book = new_workbook()
+    _summarise(book, page)
+    for table, name in zip(record.tables, sheet_names(map(table_name, record.tables)), strict=True):
+        heads, *lines = table_lines(record, table)
+        sheet = Sheet(book, name, [max(14, len(str(head)) + 2) for head in heads])
+        sheet.freeze(2)
+        sheet.add(heads, bold=True)
+        for line in lines:
+            sheet.add(line)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book.save(path)
+
+
+def require_sheets(cells: Sequence[int]) -> None:
+    """Refuse tables with so many `cells` that a workbook has no room for: before anything is paid."""
+    rule = f"tables with fewer than {MOST_ROWS:,} cells, and at most {_MOST_SHEETS} of them, margins included"
+    if len(cells) > _MOST_SHEETS or max(cells, default=0) >= MOST_ROWS:
+        raise InvalidParameter(
+            f"A workbook has room for {rule}. Got {len(cells):,} tables, the largest with "
+            f"{max(cells, default=0):,} cells. Take --csv. Nothing was spent or written."
+        )
+
+
+def _summarise(book: Any, page: Document) -> None:
+    """The first sheet."""
     sheet = Sheet(book, "Summary", _WIDTHS)
     sheet.add([page.title], bold=True)
     sheet.add([page.subtitle])
@@ -31,9 +74,6 @@ def write_workbook(page: Document, releases: Sequence[ReleasedRecord], path: Pat
                 sheet.add(row, bold=bold)
     sheet.add()
     sheet.add([page.footer])
-    write_tables(book, releases)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    book.save(path)
 
 
 def _rows(block: Block) -> Iterator[tuple[list[str], bool]]:

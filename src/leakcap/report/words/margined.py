@@ -1,0 +1,103 @@
+"""A table of counts as people read one: rows and columns, margins at their ends, the total in the corner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from leakcap.report.records.tables import CellRecord, TableRecord, TablesRecord
+
+__all__ = ["MarginedTable", "margined_tables", "table_name"]
+
+_Line: TypeAlias = frozenset[tuple[str, str, str]]
+"""Keys by column, each with its kind: 1, true and "1" are told apart."""
+_NOWHERE = ""
+
+
+@dataclass(frozen=True)
+class MarginedTable:
+    """`corner` names the columns whose keys go down, and last the one that goes across, where one does.
+
+    Each row has its keys and its cells; the last row and, where keys go across, the last column are margins.
+    """
+
+    table: TableRecord
+    corner: tuple[str, ...]
+    heads: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[CellRecord, ...]], ...]
+
+
+def table_name(table: TableRecord) -> str:
+    """What a table is called.
+
+    >>> table_name(TableRecord(columns=("sex", "ward"), asked=True, standard_deviation=1.0, cells=()))
+    'sex by ward'
+    """
+    return " by ".join(table.columns) or "total"
+
+
+def margined_tables(
+    record: TablesRecord, tables: Sequence[TableRecord], most: int
+) -> tuple[MarginedTable, ...]:
+    """These tables with their margins, the column with the fewest keys across where these are 2 to `most`.
+
+    Raises `LookupError` where the record lacks a margin.
+    """
+    known = {frozenset(one.columns): one for one in record.tables}
+    cells: dict[frozenset[str], dict[_Line, CellRecord]] = {}
+
+    def cell_at(line: _Line) -> CellRecord:
+        columns = frozenset(column for column, _, _ in line)
+        if columns not in cells:
+            table = known[columns]
+            cells[columns] = {_line(table.columns, one): one for one in table.cells}
+        return cells[columns][line]
+
+    def one_table(table: TableRecord) -> MarginedTable:
+        keys = {
+            column: list(
+                dict.fromkeys(
+                    (type(cell.keys[place]).__name__, str(cell.keys[place])) for cell in table.cells
+                )
+            )
+            for place, column in enumerate(table.columns)
+        }
+        over = _across({column: len(own) for column, own in keys.items()}, most)
+        down = [column for column in table.columns if column != over]
+        lines = [_line(table.columns, cell) for cell in table.cells]
+        lines = list(dict.fromkeys(frozenset(one for one in line if one[0] != over) for line in lines))
+        across = [frozenset({(over, *key)}) for key in keys.get(over, ())]
+        rows = []
+        for line in [*lines, *([frozenset()] if down else [])]:
+            words = {column: key for column, _, key in line}
+            if not line:
+                words = {down[0]: _total(key for _, key in keys[down[0]])} if down else {_NOWHERE: _total([])}
+            said = tuple(words.get(column, "") for column in down or [_NOWHERE])
+            rows.append((said, (*(cell_at(line | one) for one in across), cell_at(line))))
+        heads = [key for _, key in keys.get(over, ())]
+        corner = [*down[:-1], f"{down[-1]} by {over}" if over else down[-1]] if down else [_NOWHERE]
+        return MarginedTable(
+            table, tuple(corner), (*heads, _total(heads)) if over else ("count",), tuple(rows)
+        )
+
+    return tuple(map(one_table, tables))
+
+
+def _line(columns: Sequence[str], cell: CellRecord) -> _Line:
+    pairs = zip(columns, cell.keys, strict=True)
+    return frozenset((column, type(key).__name__, str(key)) for column, key in pairs)
+
+
+def _across(sizes: dict[str, int], most: int) -> str:
+    """The column that goes across, with the fewest keys, of several the last; none where it is a list."""
+    over = min(reversed(sizes), key=sizes.__getitem__, default=_NOWHERE)
+    return over if len(sizes) > 1 and 2 <= sizes[over] <= most else _NOWHERE
+
+
+def _total(keys: Iterable[str]) -> str:
+    """What stands in place of a key that is summed over: a word that is no key of the column."""
+    taken, word = set(keys), "total"
+    while word in taken:
+        word = f"({word})"
+    return word
