@@ -20,6 +20,7 @@ import pytest
 
 from command_line import Done, leakcap
 from leakcap import Channel
+from leakcap.cli.printing import console
 from leakcap.ledger import Caps, Charge, Ledger, Spend, export
 from leakcap.plain import csv_text, json_text, label_of_cell
 from leakcap.release.results.record import ReleasedRecord, RowRecord
@@ -228,3 +229,9 @@ def test_no_command_steers_the_terminal(words: list[str], world: Path) -> None:
             text = written.read_text(encoding="utf-8")
             assert not steered(text)
             assert not [cell for row in opened(text, ",") for cell in row if runs(cell)]
+
+
+def test_a_word_between_colons_is_no_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rich would show `:warning:`, a key or a name, as a sign."""
+    console().print("a:warning:b")
+    assert "a:warning:b" in capsys.readouterr().out

@@ -27,8 +27,10 @@ from leakcap.definition import (
     ZeroConcentratedDP,
     convert,
     edges,
+    graph,
     implications,
     route,
+    search,
     to_replace_one,
 )
 from leakcap.definition.refusals import counterexample
@@ -288,3 +290,18 @@ def test_stronger_sources_never_give_weaker_results() -> None:
         assert strong.threshold <= weak.threshold * (1 + 1e-9), (source, target)
         tested += 1
     assert tested > 60
+
+
+def test_an_edge_that_is_added_later_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths through the graph are kept, but not beyond the graph that they are of."""
+    monkeypatch.setattr(graph, "_EDGES", list(graph._EDGES))
+    before = convert(PureDP(1.0), MIDP, values=2).nats
+
+    @graph.implies(formula="none", citation="planted")
+    def planted(source: PureDP) -> MIDP:
+        return MIDP(source.epsilon / 1e6)
+
+    try:
+        assert convert(PureDP(1.0), MIDP, values=2).nats < 1e-5 < before
+    finally:
+        search._paths.cache_clear()

@@ -21,7 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 
 
 def console() -> Console:
-    """The terminal, without colouring of numbers that we did not choose.
+    """The terminal, without colouring of numbers that we did not choose; `:cat:` stays as it is.
 
     What steers a terminal is written out here once more, whoever wrote it and whichever way it came.
     """
@@ -35,7 +35,7 @@ def console() -> Console:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else plain(text), style, control)
 
-    return Plain(highlight=False)
+    return Plain(highlight=False, emoji=False)
 
 
 def say(text: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from leakcap.definition.base import Definition, Relation
@@ -19,6 +20,8 @@ from leakcap.numeric.search import maximise
 __all__ = ["convert", "route"]
 
 T = TypeVar("T", bound=Definition)
+
+Path = tuple[Implication, ...]
 
 _MOST_STEPS = 3
 _SAME = 1e-12
@@ -61,7 +64,7 @@ def route(source: Definition, target: type[T], **free: Any) -> Route[T]:
     same = _same(source, target, free)
     if same is not None:
         return Route(source, same, ())
-    paths = list(_paths(type(source), target))
+    paths = _paths(type(source), target, len(edges()))
     _check_keywords(paths, source, target, free)
     candidates = [] if counterexample(source, target) else _best_per_path(paths, source, target, given)
     if not candidates:
@@ -105,7 +108,13 @@ def _same(source: Definition, target: type[T], free: Mapping[str, Any]) -> T | N
     return source if all(getattr(source, name, math.nan) == value for name, value in asked.items()) else None
 
 
-def _paths(start: type[Definition], target: type[Definition]) -> Iterator[tuple[Implication, ...]]:
+@lru_cache(maxsize=1 << 10)
+def _paths(start: type[Definition], target: type[Definition], known: int) -> tuple[Path, ...]:
+    """Those of the graph as it is: edges are only added, so that `known`, how many there are, tells which."""
+    return tuple(_simple_paths(start, target))
+
+
+def _simple_paths(start: type[Definition], target: type[Definition]) -> Iterator[Path]:
     """Simple paths of edges that are not superseded, shortest first.
 
     Where a tight edge leads straight to a guarantee about pairs, no detour can be stronger.
@@ -114,10 +123,10 @@ def _paths(start: type[Definition], target: type[Definition]) -> Iterator[tuple[
     for edge in edges():
         if not edge.loose:
             outgoing.setdefault(edge.source, []).append(edge)
-    level: list[tuple[Implication, ...]] = [(edge,) for edge in outgoing.get(start, [])]
+    level: list[Path] = [(edge,) for edge in outgoing.get(start, [])]
     straight = {(e.source, e.target, e.required) for e in edges() if e.tight and e.target.of_a_pair}
 
-    def detour(path: tuple[Implication, ...], last: Implication) -> bool:
+    def detour(path: Path, last: Implication) -> bool:
         return any((e.source, last.target, last.required) in straight for e in path)
 
     for _ in range(_MOST_STEPS):
@@ -135,7 +144,7 @@ Trail = tuple[Step, ...]
 
 
 def _best_per_path(
-    paths: list[tuple[Implication, ...]],
+    paths: Sequence[Path],
     source: Definition,
     target: type[Definition],
     given: Mapping[str, Any],
@@ -167,7 +176,7 @@ def _honours(result: Definition, given: Mapping[str, Any]) -> bool:
     return all(getattr(result, name) == value for name, value in given.items() if name in names)
 
 
-def _walk_best(path: tuple[Implication, ...], source: Definition, given: Mapping[str, Any]) -> Trail | None:
+def _walk_best(path: Path, source: Definition, given: Mapping[str, Any]) -> Trail | None:
     """Follow a path, choosing the one free order of an intermediate guarantee to its advantage."""
     loose = [
         (i, name)
@@ -195,7 +204,7 @@ def _walk_best(path: tuple[Implication, ...], source: Definition, given: Mapping
 
 
 def _walk(
-    path: tuple[Implication, ...],
+    path: Path,
     source: Definition,
     given: Mapping[str, Any],
     where: tuple[int, str] | None,
@@ -236,7 +245,7 @@ def _choose(candidates: list[Trail], given: frozenset[str]) -> Trail:
 
 
 def _check_keywords(
-    paths: list[tuple[Implication, ...]],
+    paths: Sequence[Path],
     source: Definition,
     target: type[Definition],
     free: Mapping[str, Any],
@@ -252,13 +261,13 @@ def _check_keywords(
         )
 
 
-def _fitting(paths: list[tuple[Implication, ...]]) -> set[str]:
+def _fitting(paths: Sequence[Path]) -> set[str]:
     facts = {name for path in paths for edge in path for name in edge.keywords if name in FACTS}
     return facts | {name for path in paths for name in path[-1].keywords}
 
 
 def _explain(
-    paths: list[tuple[Implication, ...]],
+    paths: Sequence[Path],
     source: Definition,
     target: type[Definition],
     given: Mapping[str, Any],

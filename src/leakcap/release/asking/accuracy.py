@@ -32,7 +32,7 @@ from leakcap.release.query import QueryFields
 from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.record import PriceRecord
 from leakcap.release.statistics import statistic_of
-from leakcap.statement import Statement, statement_of
+from leakcap.statement import Exposure, Statement, statement_of
 
 __all__ = ["LEVEL", "Preview", "preview", "preview_of"]
 
@@ -69,9 +69,14 @@ class Preview:
         """That nothing would be learned, and what to do; None where something may be."""
         return useless(self.name, self.error, self.policy_error, self.useful_epsilon)
 
+    @property
+    def exposure(self) -> Exposure:
+        """What the answer would show, in numbers."""
+        return exposure_of(self.price, self.name)
+
     def statement(self) -> Statement:
         """What the answer would tell, to whom, in words and numbers."""
-        return statement_of(exposure_of(self.price, self.name))
+        return statement_of(self.exposure)
 
     @cached_property
     def record(self) -> PlannedRecord:

@@ -13,6 +13,7 @@ from leakcap.lazily import lazily
 if TYPE_CHECKING:
     from leakcap.release.asking.planned import PlannedRecord
     from leakcap.release.results.record import PriceRecord, ReleasedRecord, RowRecord
+    from leakcap.report.records.amendments import AmendmentRecord, AmendRecord, ChangeRecord
     from leakcap.report.records.annex import AnnexRecord
     from leakcap.report.records.attacks import AttackRecord, FindingRecord
     from leakcap.report.records.audits import AuditRecord, ClaimRecord
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
         custody_lines,
     )
     from leakcap.report.records.ledger import (
-        AmendmentRecord,
-        AmendRecord,
         BudgetRecord,
-        ChangeRecord,
         EntryRecord,
         ExportRecord,
         RepairRecord,
@@ -130,6 +128,7 @@ __getattr__, __dir__ = lazily(
     {
         "leakcap.release.asking.planned": ("PlannedRecord",),
         "leakcap.release.results.record": ("PriceRecord", "ReleasedRecord", "RowRecord"),
+        "leakcap.report.records.amendments": ("AmendmentRecord", "AmendRecord", "ChangeRecord"),
         "leakcap.report.records.annex": ("AnnexRecord",),
         "leakcap.report.records.base": ("CapRecord", "Record"),
         "leakcap.report.records.commands": ("ReportRecord", "SchemaRecord", "records"),
@@ -144,10 +143,7 @@ __getattr__, __dir__ = lazily(
             "custody_lines",
         ),
         "leakcap.report.records.ledger": (
-            "AmendmentRecord",
-            "AmendRecord",
             "BudgetRecord",
-            "ChangeRecord",
             "EntryRecord",
             "ExportRecord",
             "RepairRecord",

@@ -14,8 +14,8 @@ from leakcap.ledger import Amendment, Balance, Entry, Head, Revision
 from leakcap.release import Policy, exposure_so_far
 from leakcap.release.asking.owner import OwnerAnswers
 from leakcap.release.results.exposure import proven_so_far
+from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
-from leakcap.report.records.ledger import AmendmentRecord
 from leakcap.report.records.revisions import RevisionRecord
 from leakcap.report.words.layers import Facts, LayerRecord, layers_of
 from leakcap.statement import statement_of

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from leakcap.report.records import (  # noqa: F401 (records are found by existing)
+    amendments,
     annex,
     attacks,
     audits,

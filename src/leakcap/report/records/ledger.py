@@ -10,7 +10,6 @@ from pydantic import Field
 from leakcap.ledger import (
     Account,
     Amendment,
-    Balance,
     CustodyEvent,
     DatasetSpending,
     Edition,
@@ -21,6 +20,7 @@ from leakcap.ledger import (
     SlotUse,
 )
 from leakcap.release import Policy
+from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.custody import CustodyRecord, DatasetRecord, LedgerAnchorRecord
 from leakcap.report.records.revisions import RevisionRecord
@@ -29,10 +29,7 @@ from leakcap.statement import Statement
 from leakcap.statement.record import Delta, Epsilon, Nats, Part, Rho, StatementRecord
 
 __all__ = [
-    "AmendRecord",
-    "AmendmentRecord",
     "BudgetRecord",
-    "ChangeRecord",
     "EntryRecord",
     "ExportRecord",
     "RepairRecord",
@@ -106,44 +103,6 @@ class EntryRecord(Part):
                 "nats_level": spend.nats_level,
                 "rho": spend.rho,
             }
-        )
-
-
-class ChangeRecord(Part):
-    """One field in which two policies differ."""
-
-    field: str
-    before: str
-    after: str
-    effect: Literal["new", "removed", "raised", "lowered", "changed"]
-
-
-class AmendmentRecord(Part):
-    """From when on another policy governs: who decided it, why, what changed, how earlier spends count."""
-
-    time: str
-    by: str
-    reason: str
-    before: str
-    policy: str
-    changes: tuple[ChangeRecord, ...]
-    carried: str
-
-    @classmethod
-    def of(cls, amendment: Amendment) -> Self:
-        """One amendment, made or planned."""
-        names = ("field", "before", "after", "effect")
-        return cls(
-            time=amendment.time.isoformat(timespec="seconds"),
-            by=amendment.by,
-            reason=amendment.reason,
-            before=amendment.before,
-            policy=amendment.policy,
-            changes=tuple(
-                ChangeRecord.model_validate({name: getattr(change, name) for name in names})
-                for change in amendment.changes
-            ),
-            carried=amendment.carried,
         )
 
 
@@ -241,28 +200,6 @@ class BudgetRecord(Record):
             **({"versions": tuple(map(VersionRecord.of, versions))} if versions else {}),
             **({} if policy is None else {"policy": policy.model_dump(mode="json")}),
             **({} if so_far is None else {"so_far": so_far.record()}),
-        )
-
-
-class AmendRecord(Record):
-    """An amendment, made or only previewed, and the caps under it."""
-
-    commands: ClassVar = ("ledger amend",)
-
-    schema_: Literal["leakcap/ledger-amend/1"] = Field(alias="schema")
-    preview: bool
-    dataset: str
-    amendment: AmendmentRecord
-    caps: tuple[CapRecord, ...]
-
-    @classmethod
-    def of(cls, dataset: str, amendment: Amendment, balances: Sequence[Balance], *, preview: bool) -> Self:
-        """An amendment, and the caps under it."""
-        return cls.made(
-            preview=preview,
-            dataset=dataset,
-            amendment=AmendmentRecord.of(amendment),
-            caps=tuple(map(CapRecord.of, balances)),
         )
 
 

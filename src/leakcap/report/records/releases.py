@@ -16,8 +16,8 @@ from leakcap.release.asking.planned import PlannedRecord
 from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
+from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
-from leakcap.report.records.ledger import AmendmentRecord
 from leakcap.report.records.revisions import RevisionRecord
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.report.words.promises import assumptions
@@ -148,7 +148,7 @@ class PreviewRecord(Record):
     def of(cls, policy: Policy, previews: Sequence[Preview], limits: Sequence[RowLimit] = ()) -> Self:
         """A preview: accuracy, price and statement of each query, and of all together."""
         prices = [preview.price for preview in previews]
-        each = [preview.statement().exposure for preview in previews]
+        each = [preview.exposure for preview in previews]
         offered = cut_offered(previews, policy)
         return cls.made(
             **({} if offered is None else {"offered": offered}),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -14,18 +15,20 @@ from rich.text import Text
 from leakcap.ledger import Edition
 from leakcap.numeric.rounding import sum_up
 from leakcap.plain import plain
-from leakcap.report.records import (
-    AmendmentRecord,
-    AmendRecord,
-    BudgetRecord,
-    CapRecord,
-    DatasetRecord,
-    EntryRecord,
-    SlotRecord,
-    ToldRecord,
-)
 from leakcap.report.words.publication import cap_name
 from leakcap.report.words.wording import at_least, sum_text
+
+if TYPE_CHECKING:
+    from leakcap.report.records import (
+        AmendmentRecord,
+        AmendRecord,
+        BudgetRecord,
+        CapRecord,
+        DatasetRecord,
+        EntryRecord,
+        SlotRecord,
+        ToldRecord,
+    )
 
 __all__ = [
     "caps_table",
