@@ -105,7 +105,9 @@ ROOMS: dict[str, str] = {
         Exposure Reading Statement compose statement_of
     """,
     "leakcap.tables": """
-        Estimate ReleasedTable ReleasedTables ResidualPlan TablesQuestion Workload release_tables
+        Estimate ExactTotals Hierarchy HierarchyPlan HierarchyQuestion LevelCounts ReleasedHierarchy
+        ReleasedTable ReleasedTables ResidualPlan TablesQuestion Workload release_hierarchy
+        release_tables
     """,
     "leakcap.utility": """
         TradeoffPoint expected_distortion information least_bayes_capacity least_bayes_vulnerability

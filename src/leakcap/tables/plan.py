@@ -36,15 +36,15 @@ from leakcap.numeric.rounding import floor_log2
 from leakcap.sampling.rational import printed
 from leakcap.tables.workload import Places, Workload, margins_of_places
 
-__all__ = ["ResidualPlan", "reach_squared", "root_up"]
+__all__ = ["LEAST_VARIANCE", "MOST_VARIANCE", "ResidualPlan", "reach_squared", "root_up", "variance_up"]
 
 _FIXED = 256
 """Bits behind the point of m_A."""
 _DIGITS = 12
 """Binary digits of a variance: so few that the sampler's numbers are short; 2⁻¹¹ of it are lost at most."""
-_LEAST = Fraction(16)
+LEAST_VARIANCE = Fraction(16)
 """From this variance on discrete Gaussian noise is Gaussian noise on integers, but for 10⁻¹³⁰."""
-_MOST = Fraction(1 << 80)
+MOST_VARIANCE = Fraction(1 << 80)
 _ENUMERATED = 12
 """So many columns have 4,096 ways in which two rows can differ: all of them are looked at."""
 
@@ -93,9 +93,9 @@ class ResidualPlan:
             own = cls(workload, wanted, 1, True)
             grown = own.rho / offered
             wanted = {table: variance * grown for table, variance in wanted.items()}
-        variances = {table: _short_up(max(variance, _LEAST)) for table, variance in wanted.items()}
+        variances = {table: variance_up(max(variance, LEAST_VARIANCE)) for table, variance in wanted.items()}
         require(
-            max(variances.values()) <= _MOST,
+            max(variances.values()) <= MOST_VARIANCE,
             "rho",
             owner,
             "be large enough that noise can be drawn for it",
@@ -259,7 +259,7 @@ def root_up(square: Fraction) -> float:
     return float_up(Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60))
 
 
-def _short_up(variance: Fraction) -> Fraction:
+def variance_up(variance: Fraction) -> Fraction:
     """The least number of twelve binary digits that is not below."""
     step = Fraction(2) ** (floor_log2(variance) + 1 - _DIGITS)
     return math.ceil(variance / step) * step

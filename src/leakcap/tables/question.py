@@ -92,7 +92,7 @@ class TablesQuestion(BaseModel):
             workload = self._workload(sizes)
             plan = ResidualPlan.of(
                 workload,
-                self._rho(policy),
+                self.price(policy),
                 rows=policy.rows_per_unit,
                 replace=policy.neighbours == "replace-one",
             )
@@ -144,7 +144,8 @@ class TablesQuestion(BaseModel):
             return self.tables
         return (TableAsked(columns=self.columns or (), ways=self.ways),)
 
-    def _rho(self, policy: Policy) -> Fraction:
+    def price(self, policy: Policy) -> Fraction:
+        """The ρ that is offered."""
         if self.rho is not None:
             return printed(self.rho)
         assert self.epsilon is not None

@@ -23,7 +23,7 @@ from leakcap.tables.reading import check_columns, counts_of, statements_of_table
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
-__all__ = ["charge_of_tables", "release_tables", "spend_of_tables"]
+__all__ = ["charge_of_tables", "event_between_contents", "release_tables", "spend_of_rho", "spend_of_tables"]
 
 _DECIMALS = 10**18
 
@@ -136,18 +136,24 @@ def _by_name(planned: PlannedTables) -> list[tuple[Places, list[int]]]:
 
 
 def spend_of_tables(plan: ResidualPlan, policy: Policy) -> Spend:
-    """What the ledger is charged: ρ and its curve, and what is told about one unit and the table.
+    """What the ledger is charged: ρ and its curve, and what is told about one unit and the table."""
+    presence = ResidualPlan(plan.workload, plan.variances, plan.rows, False).rho
+    contents = ResidualPlan(plan.workload, plan.variances, plan.rows, True).rho
+    return spend_of_rho(presence, contents, _event(plan), policy)
+
+
+def spend_of_rho(presence: Fraction, contents: Fraction, event: Mapping[str, Any], policy: Policy) -> Spend:
+    """What Gaussian noise on integers costs whose ρ between presence and absence, and between contents, is
+    known.
 
     About one unit it is half the squared distance from its absence; at level α αρ between two contents; about
     a table of n units n²ρ, where their number is public. No ε holds without a δ, which the filter adds.
     Source: Canonne, Kamath & Steinke 2020; Cuff & Yu 2016, lemma 1; Bun & Steinke 2016, proposition 1.9.
     """
-    presence = ResidualPlan(plan.workload, plan.variances, plan.rows, False).rho
-    contents = ResidualPlan(plan.workload, plan.variances, plan.rows, True).rho
-    event = event_text(_event(plan))
-    found = guarantee(event)
-    alpha = policy.caps.alpha
-    whole = float_up(policy.units**2 * contents) if plan.replace and policy.units is not None else math.inf
+    text = event_text(event)
+    found = guarantee(text)
+    alpha, replaced = policy.caps.alpha, policy.neighbours == "replace-one"
+    whole = float_up(policy.units**2 * contents) if replaced and policy.units is not None else math.inf
     return Spend(
         epsilon=math.inf,
         delta=0.0,
@@ -156,15 +162,20 @@ def spend_of_tables(plan: ResidualPlan, policy: Policy) -> Spend:
         nats_level=countable(math.inf if alpha is None else up(alpha * float_up(contents))),
         rho=countable(float_up(found.rho)),
         curve=found.curve,
-        event=event,
+        event=text,
     )
+
+
+def event_between_contents(rho: Fraction) -> dict[str, Any]:
+    """ρ rounded up to a decimal: under replace-one the farthest two rows are not those of each table."""
+    return {"name": "ZCDpEvent", "rho": Fraction(math.ceil(rho * _DECIMALS), _DECIMALS)}
 
 
 def _event(plan: ResidualPlan) -> dict[str, Any]:
     """Between presence and absence the noise of each table, alike ones together; between contents ρ, whose
     farthest two rows are not the farthest of each table."""
     if plan.replace:
-        return {"name": "ZCDpEvent", "rho": Fraction(math.ceil(plan.rho * _DECIMALS), _DECIMALS)}
+        return event_between_contents(plan.rho)
     alike: dict[tuple[Fraction, int], int] = {}
     for table, variance in plan.variances.items():
         own = variance, plan.rows**2 * reach_squared(plan.workload, table)
