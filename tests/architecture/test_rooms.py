@@ -31,7 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("statement",),
     ("release",),
     ("models", "audit", "owner", "tables"),
-    ("attack", "choosing"),
+    ("attack", "choosing", "synthesis"),
     ("report",),
     ("web",),
     ("cli",),

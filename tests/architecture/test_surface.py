@@ -104,6 +104,9 @@ ROOMS: dict[str, str] = {
     "leakcap.statement": """
         Exposure Reading Statement compose statement_of
     """,
+    "leakcap.synthesis": """
+        Microdata MixtureOfProducts TableError fit_generator synthesize table_errors
+    """,
     "leakcap.tables": """
         Estimate ExactTotals Hierarchy HierarchyPlan HierarchyQuestion LevelCounts ReleasedHierarchy
         ReleasedTable ReleasedTables ResidualPlan TablesQuestion Workload release_hierarchy

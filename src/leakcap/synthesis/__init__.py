@@ -1,0 +1,24 @@
+"""Microdata from released tables: rows that agree with what was released, and read nothing else.
+
+    synthesize          a file of rows, fitted to released tables: `Microdata`
+    fit_generator       the law that the rows are drawn from: a `MixtureOfProducts`, for any number of files
+    table_errors        how far each table of the file is from the released and from the exact one
+
+All of it is post-processing of `leakcap.tables`: it costs nothing, however many files are made. See
+`docs/how-to/microdata.md`.
+"""
+
+from __future__ import annotations
+
+from leakcap.synthesis.errors import TableError, table_errors
+from leakcap.synthesis.microdata import Microdata, synthesize
+from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator
+
+__all__ = [
+    "Microdata",
+    "MixtureOfProducts",
+    "TableError",
+    "fit_generator",
+    "synthesize",
+    "table_errors",
+]

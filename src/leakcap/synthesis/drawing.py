@@ -1,0 +1,74 @@
+"""Rows from a mixture of products, with less chance in them than in independent draws.
+
+Each component has its part of the rows, and each column of a component its keys in their shares, to within
+one row for each key. What is left to chance is which keys meet in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.synthesis.impossible import Impossible
+from leakcap.synthesis.targets import Doubles
+
+__all__ = ["drawn_rows"]
+
+_TRIES = 100
+
+
+def drawn_rows(
+    weights: Sequence[Doubles], rows: int, random: np.random.Generator, impossible: Impossible
+) -> list[NDArray[np.int32]]:
+    """For each column the places of its keys, row by row; the rows stand in no order.
+
+    A row that is impossible is drawn again from its own component; one that stays impossible is taken from
+    all possible rows alike, of which `impossible` knows some.
+    """
+    components = len(weights[0])
+    many = np.full(components, rows // components)
+    many[random.permutation(components)[: rows % components]] += 1
+    found = [np.empty(rows, dtype=np.int32) for _ in weights]
+    start = 0
+    for component, count in enumerate(many.tolist()):
+        part = slice(start, start + count)
+        for own, shares in zip(found, weights, strict=True):
+            points = (random.permutation(count) + random.random(count)) / max(count, 1)
+            own[part] = _places(shares[component], points)
+        start += count
+    if impossible:
+        _possible(found, weights, np.repeat(np.arange(components), many), random, impossible)
+    order = random.permutation(rows)
+    return [own[order] for own in found]
+
+
+def _places(shares: Doubles, points: Doubles) -> NDArray[np.int32]:
+    """The key in whose part of the line from 0 to 1 each point lies; never one without a share."""
+    ends = np.cumsum(shares)
+    last = int(np.nonzero(shares)[0][-1])
+    found = np.searchsorted(ends, points * ends[-1], side="right")
+    return np.asarray(np.minimum(found, last), dtype=np.int32)
+
+
+def _possible(
+    found: list[NDArray[np.int32]],
+    weights: Sequence[Doubles],
+    component: NDArray[np.int64],
+    random: np.random.Generator,
+    impossible: Impossible,
+) -> None:
+    """Replace the rows that are impossible."""
+    wrong = np.nonzero(impossible.holds(found))[0]
+    for _ in range(_TRIES):
+        if not len(wrong):
+            return
+        for own, shares in zip(found, weights, strict=True):
+            ends = np.cumsum(shares[component[wrong]], axis=1)
+            points = random.random(len(wrong)) * ends[:, -1]
+            own[wrong] = np.minimum((ends <= points[:, None]).sum(axis=1), shares.shape[1] - 1)
+        wrong = wrong[impossible.holds([own[wrong] for own in found])]
+    some = random.integers(0, len(impossible.possible[0]), len(wrong))
+    for own, possible in zip(found, impossible.possible, strict=True):
+        own[wrong] = possible[some]

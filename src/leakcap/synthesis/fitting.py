@@ -1,0 +1,155 @@
+"""The fit of a mixture of products to residuals: Adam on logits, stopped by the noise.
+
+All pairs of columns are one matrix P'P/K of all keys by all keys, P the shares of the K components side by
+side. Tables of three or more columns are multiplied out one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakcap.synthesis.targets import COMPONENTS, Doubles, Target
+
+__all__ = ["fitted", "nearest_shares"]
+
+_STEPS = 400
+_RATE, _MEAN, _SQUARE = 0.1, 0.9, 0.99
+_APART = 0.5
+"""Standard deviation of the logits at the start: alike components would stay alike."""
+_EXPLAINED = 0.5
+"""For each cell that stands out of the noise the fit may explain this much of a freedom. With less, links
+between columns are blurred; to explain cells below the noise is to copy it (`benchmarks/synthesis.py`)."""
+
+
+def nearest_shares(values: Doubles) -> Doubles:
+    """The nearest vector of shares: not negative, and 1 together. Source: Held, Wolfe & Crowder 1974.
+
+    >>> nearest_shares(np.array([0.75, 0.5, -0.25])).tolist()
+    [0.625, 0.375, 0.0]
+    """
+    falling = np.sort(values)[::-1]
+    over = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
+    last = int(np.nonzero(falling > over)[0][-1])
+    return np.asarray(np.maximum(values - over[last], 0.0))
+
+
+def centred(values: Doubles) -> Doubles:
+    """Less its mean along every axis: the residual of a table."""
+    for axis in range(values.ndim):
+        values = values - values.mean(axis=axis, keepdims=True)
+    return values
+
+
+def fitted(
+    sizes: Sequence[int], targets: Sequence[Target], components: int = COMPONENTS
+) -> tuple[tuple[Doubles, ...], float, int, int]:
+    """For each column the shares of its keys in each component; the misfit, its freedom, and the steps taken.
+
+    The start is drawn with a fixed seed, so that the same targets give the same mixture.
+    """
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    blocks = [slice(a, b) for a, b in pairwise(ends.tolist())]
+    pairs = _Pairs(sizes, blocks, [one for one in targets if len(one.table) == 2])
+    ones = [(blocks[one.table[0]], one) for one in targets if len(one.table) == 1]
+    larger = [one for one in targets if len(one.table) > 2]
+    freedom = sum(one.freedom for one in targets)
+    scale = 1.0 / max((one.precision for one in targets), default=1.0)
+
+    start = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
+    for block, one in ones:
+        start[block] = nearest_shares(start[block] + one.values)
+    enough = freedom - _EXPLAINED * sum(_above_noise(one, start, blocks) for one in targets)
+    random = np.random.default_rng(0)
+    logits = np.log(np.maximum(start, 1e-6)) + random.normal(0.0, _APART, (components, len(start)))
+    mean, square = np.zeros_like(logits), np.zeros_like(logits)
+    shares, misfit, step = _softmax(logits, blocks), 0.0, 0
+    for step in range(_STEPS + 1):
+        shares = _softmax(logits, blocks)
+        misfit, slope = pairs.misfit(shares)
+        for block, one in ones:
+            off = centred(shares[:, block].mean(axis=0)) - one.values
+            misfit += one.precision * float(off @ off)
+            slope[:, block] += one.precision * off
+        for one in larger:
+            misfit += _larger(one, shares, blocks, slope)
+        if misfit <= enough or step == _STEPS:
+            break
+        slope *= scale
+        for block in blocks:
+            own = slope[:, block] * shares[:, block]
+            slope[:, block] = own - shares[:, block] * own.sum(axis=1, keepdims=True)
+        mean = _MEAN * mean + (1.0 - _MEAN) * slope
+        square = _SQUARE * square + (1.0 - _SQUARE) * slope**2
+        ahead = mean / (1.0 - _MEAN ** (step + 1))
+        # Shorter steps towards the end, where tables are so exact that the noise does not stop the fit.
+        rate = _RATE * min(1.0, 2.0 * (1.0 - step / _STEPS))
+        logits -= rate * ahead / (np.sqrt(square / (1.0 - _SQUARE ** (step + 1))) + 1e-30)
+    return tuple(shares[:, block] for block in blocks), misfit, freedom, step
+
+
+def _above_noise(one: Target, start: Doubles, blocks: Sequence[slice]) -> int:
+    """How many freedoms of a table are of cells whose share, were columns independent, is above the noise."""
+    shares = np.ones(1)
+    for place in one.table:
+        shares = np.outer(shares, start[blocks[place]]).ravel()
+    return min(int((shares**2 * one.precision >= 1.0).sum()), one.freedom)
+
+
+def _softmax(logits: Doubles, blocks: Sequence[slice]) -> Doubles:
+    shares = np.empty_like(logits)
+    for block in blocks:
+        own = np.exp(logits[:, block] - logits[:, block].max(axis=1, keepdims=True))
+        shares[:, block] = own / own.sum(axis=1, keepdims=True)
+    return shares
+
+
+class _Pairs:
+    """All tables of two columns as one symmetric matrix of keys by keys, zero precision where none is."""
+
+    def __init__(self, sizes: Sequence[int], blocks: Sequence[slice], targets: Sequence[Target]) -> None:
+        keys = sum(sizes)
+        self._any = bool(targets)
+        size = keys if targets else 0
+        self._wanted, self._precision = np.zeros((size, size)), np.zeros((size, size))
+        for one in targets:
+            rows, columns = (blocks[place] for place in one.table)
+            self._wanted[rows, columns], self._wanted[columns, rows] = one.values, one.values.T
+            self._precision[rows, columns] = self._precision[columns, rows] = one.precision
+        self._means: NDArray[np.float64] = np.zeros((keys, len(sizes)))
+        for place, block in enumerate(blocks):
+            self._means[block, place] = 1.0 / sizes[place]
+        self._in = (self._means > 0.0).astype(np.float64)
+
+    def misfit(self, shares: Doubles) -> tuple[float, Doubles]:
+        """The squared misfit over the variance, and half its slope in each share, times the components."""
+        if not self._any:
+            return 0.0, np.zeros_like(shares)
+        found = shares.T @ shares / len(shares)
+        found -= (found @ self._means) @ self._in.T
+        found -= self._in @ (self._means.T @ found)
+        found -= self._wanted
+        pull = found * self._precision
+        return float(np.vdot(found, pull)) / 2.0, shares @ pull
+
+
+def _larger(one: Target, shares: Doubles, blocks: Sequence[slice], slope: Doubles) -> float:
+    """The misfit of a table of several columns; half its slope, times the components, goes into `slope`."""
+    components = len(shares)
+    each = [shares[:, blocks[place]].T for place in one.table]
+    spread = [np.ones((1, components))]
+    for own in each[:-1]:
+        spread.append((spread[-1][:, None, :] * own[None, :, :]).reshape(-1, components))
+    shape = one.values.shape
+    off = centred((spread[-1] @ each[-1].T / components).reshape(shape)) - one.values
+    pull = one.precision * off.reshape(-1, shape[-1])
+    slope[:, blocks[one.table[-1]]] += (pull.T @ spread[-1]).T
+    back = pull @ each[-1]
+    for place in range(len(each) - 2, -1, -1):
+        cube = back.reshape(len(spread[place]), shape[place], components)
+        slope[:, blocks[one.table[place]]] += (cube * spread[place][:, None, :]).sum(axis=0).T
+        back = (cube * each[place][None, :, :]).sum(axis=1)
+    return one.precision * float(np.vdot(off, off))
