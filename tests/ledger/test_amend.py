@@ -243,7 +243,7 @@ def test_an_answer_is_repeated_only_where_its_query_means_the_same() -> None:
 
 
 def test_add_remove_one_becomes_replace_one_at_two_steps(url: str) -> None:
-    with first(url) as old:
+    with first(url, Caps(nats_person=9.0)) as old:
         old.reserve([charge(0.25, delta=1e-3, nats_person=0.02), charge(0.125)])
         new = old.amend(proposed(Caps(epsilon=1.0), neighbours="replace-one", max_rows=None, rows=9))
         told = new.totals()

@@ -378,7 +378,7 @@ def test_the_odometer_holds_at_every_moment_at_once() -> None:
 
 
 def test_what_the_odometer_says() -> None:
-    with memory(Caps(100.0)) as ledger:
+    with memory(Caps(queries=10_000)) as ledger:
         assert ledger.odometer(1e-9) == OdometerReading(0.0, 1e-9)
         ledger.reserve(asked(Spend(epsilon=0.1, delta=1e-8), 1000))
         told = ledger.odometer(1e-6)

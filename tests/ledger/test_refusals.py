@@ -50,9 +50,11 @@ def accounts() -> dict[str, tuple[Any, dict[str, str]]]:
 def test_every_cap_of_every_account_is_told_in_fields(account: str) -> None:
     make, whose = accounts()[account]
     for name, limit in ONE.items():
+        # Under a cap on ε alone nothing has a δ.
+        first, more = (replace(one, delta=0.0) if name == "epsilon" else one for one in (SPENT, MORE))
         with opened(make({name: limit})) as ledger:
-            ledger.reserve([Charge("first", "count", SPENT, "li")])
-            error = refused(ledger, MORE, "li")
+            ledger.reserve([Charge("first", "count", first, "li")])
+            error = refused(ledger, more, "li")
             assert error.passed == (Passed(name, 0.375, 0.125, 0.5, **whose),)
             assert (error.cap, error.left, error.asked) == (name, 0.125, 0.5)
             assert {"analyst": error.analyst, "period": error.period} == {
@@ -67,13 +69,33 @@ def test_every_cap_of_every_account_is_told_in_fields(account: str) -> None:
 def test_all_caps_that_would_be_passed_are_there_in_the_order_of_the_message() -> None:
     caps = Caps(epsilon=0.25, nats_table=0.25, each_analyst=Limits(epsilon=0.125))
     with opened(caps) as ledger:
-        error = refused(ledger, MORE, "li")
+        error = refused(ledger, replace(MORE, delta=0.0), "li")
     assert [(one.cap, one.analyst) for one in error.passed] == [
         ("epsilon", None),
         ("nats_table", None),
         ("epsilon", "li"),
     ]
     assert str(error).count("would be exceeded") == 3
+
+
+def test_a_cap_on_epsilon_alone_is_no_leave_for_a_delta() -> None:
+    """An answer with δ = 1 may be the table itself, whatever its ε: the cap would have promised nothing."""
+    for delta in (1e-12, 1e-6, 1.0):
+        with opened(Caps(epsilon=9.0, nats_table=99.0)) as ledger:
+            asked = Spend(epsilon=0.1, delta=delta, nats_person=0.1, nats_table=0.1)
+            error = refused(ledger, asked)
+            assert error.passed == (Passed("delta", 0.0, 0.0, delta),)
+            assert "have an `epsilon` and no `delta`" in str(error)
+            assert "Nothing was spent" in str(error)
+            with pytest.raises(BudgetExceeded, match="no `delta`"):
+                ledger.check([Charge("q", "count", asked)])
+            assert ledger.totals().entries == 0
+            ledger.reserve([Charge("q", "count", replace(asked, delta=0.0))])
+    with opened(Caps(epsilon=9.0, delta=0.0)) as ledger:
+        assert refused(ledger, Spend(0.1, 1e-6)).passed == (Passed("delta", 0.0, 0.0, 1e-6),)
+    for caps in (Caps(nats_person=9.0), Caps(9.0, 1e-5), Caps(queries=9)):
+        with opened(caps) as ledger:
+            ledger.reserve([Charge("q", "count", Spend(0.1, 1e-6, nats_person=0.1))])
 
 
 def test_what_has_no_bound_is_none() -> None:

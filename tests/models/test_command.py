@@ -157,9 +157,20 @@ def test_the_lecture_is_a_demonstration(place: Path) -> None:
         (PLAIN, ["--resume"], "--resume"),
         (PLAIN, ["--delta", "2"], "--delta"),
         (PLAIN, ["--ledger", "sqlite://"], "memory"),
+        ({**PLAIN, "slot": '"none"'}, [], "slot"),
+        (PLAIN, ["--fresh"], "--yes"),
     ],
 )
 def test_refusals_in_one_line(place: Path, fields: dict[str, str], words: list[str], said: str) -> None:
     done = leakcap("fit", written(place, **fields), *words)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr
+    # A first fit that is refused leaves no ledger that looks as if nothing had ever been asked.
+    assert not [file for file in place.iterdir() if ".db" in file.name]
+
+
+def test_a_descent_without_a_ledger_is_not_resumed(place: Path) -> None:
+    done = leakcap("fit", place / "descent.toml", "--resume")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "Nothing to resume" in done.stderr
+    assert not [file for file in place.iterdir() if ".db" in file.name]

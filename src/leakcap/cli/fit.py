@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from leakcap.cli.targets import files_of, require_durable, require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from leakcap.ledger import Ledger
     from leakcap.models import PrivateGradientDescent
     from leakcap.models.files import Lecture, ModelFile
     from leakcap.release import PrivateTable
@@ -78,29 +80,45 @@ def _fit(
     json_: bool,
     checkpoint: Path,
 ) -> None:
+    from leakcap.ledger.unpaid import NothingPaid
     from leakcap.models import PrivateGradientDescent
     from leakcap.models.summary import summary_of
     from leakcap.progress import progress
     from leakcap.release import PrivateTable, load_policy
+    from leakcap.release.opening import begun_by, unbegun, unpaid
 
     policy = load_policy(asked.policy)
     model = asked.fit.model(policy, analyst)
     if resume and not isinstance(model, PrivateGradientDescent):
         raise InvalidParameter("`--resume` goes with gradient descent, whose steps are many. Leave it out.")
-    with PrivateTable(
-        asked.data, policy=policy, ledger=ledger, table=asked.table, analyst=analyst, edition=asked.edition
-    ) as table:
+    fresh, yes = consent
+
+    def opened(place: Ledger | str) -> PrivateTable:
+        return PrivateTable(
+            asked.data, policy=policy, ledger=place, table=asked.table, analyst=analyst, edition=asked.edition
+        )
+
+    def run(table: PrivateTable) -> None:
         columns: dict[str, Any] = asked.fit.columns()
-        unused = not table.ledger.totals().entries
-        fresh, yes = consent
+        if isinstance(model, PrivateGradientDescent):
+            _descend(model, table, columns, checkpoint, resume=resume, fresh=fresh)
+        else:
+            model.fit_table(table, **columns, fresh=fresh)
+
+    if first := begun_by(ledger):
+        # What is refused leaves no empty ledger behind.
+        with unpaid(ledger, policy) as held, opened(held) as table, suppress(NothingPaid):
+            run(table)
         if fresh:
+            ask_to_pay(None, unbegun(ledger, policy).balances(), yes=yes, json_=json_)
+    with opened(ledger) as table:
+        unused = not table.ledger.totals().entries
+        if fresh and not first:
             ask_to_pay(None, table.budget(), yes=yes, json_=json_)
         with progress("fitting") as tick:
             if isinstance(model, PrivateGradientDescent):
                 model.progress = lambda step, steps: tick(step / steps, f"step {step:,} of {steps:,}")
-                _descend(model, table, columns, checkpoint, resume=resume, fresh=fresh)
-            else:
-                model.fit_table(table, **columns, fresh=fresh)
+            run(table)
         summary = summary_of(model, asked.fit.features, neighbours=policy.neighbours, delta=delta)
         if unused and not json_:
             from leakcap.report.terminal.tables import print_new_ledger

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
 from leakcap.ledger.editions import calendar_days
-from leakcap.ledger.limits import excess, refuse
+from leakcap.ledger.limits import excess, refuse, unallowed_delta
 from leakcap.ledger.people import SCOPE, Levels, require_room_asked
 from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.ticks import Ticks, decimal, total
@@ -74,6 +74,7 @@ def booked(
     _require_period(state, charges, label)
     whole = total(t.on_everything(c.slot) for c, t in zip(charges, asked, strict=True))
     passed = excess(state.spent, whole, state.rules.whole, f"dataset `{state.dataset}`")
+    passed += unallowed_delta(whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
     for charge, ticks in zip(charges, asked, strict=True):
         for place in state.rules.places(charge.analyst, time, charge.reference):

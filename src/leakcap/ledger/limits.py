@@ -11,7 +11,7 @@ from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.ticks import Ticks, decimal, total, units_left, units_spent
 from leakcap.ledger.told import Balance
 
-__all__ = ["UNITS", "balances", "excess", "refuse"]
+__all__ = ["UNITS", "balances", "excess", "refuse", "unallowed_delta"]
 
 UNITS = {
     "epsilon": "nats of log-odds",
@@ -59,6 +59,22 @@ def excess(
             sentence = _sentence(name, was, more, cap, owner, together)
             found.append((_passed(name, was, more, cap, analyst, period), sentence))
     return found
+
+
+def unallowed_delta(asked: Ticks, caps: Ticks, owner: str) -> list[tuple[Passed, str]]:
+    """A δ that is asked under a cap on ε beside which there is none: the cap promises ε alone.
+
+    >>> (_, sentence), = unallowed_delta(Ticks(0, 10**6, 0, 0), Ticks(10**12, None, None, None), "`d`")
+    >>> sentence
+    'The caps of `d` have an `epsilon` and no `delta`, so that no answer may have a δ: 0.000001 asked.'
+    """
+    if caps.epsilon is None or caps.delta is not None or asked.delta == 0:
+        return []
+    wish = "one without a bound is" if asked.delta is None else f"{decimal(asked.delta)}"
+    told = (
+        f"The caps of {owner} have an `epsilon` and no `delta`, so that no answer may have a δ: {wish} asked."
+    )
+    return [(_passed("delta", 0, asked.delta, 0, None, None), told)]
 
 
 def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:

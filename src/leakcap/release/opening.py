@@ -9,9 +9,10 @@ from leakcap.ledger import Charge, Ledger
 from leakcap.ledger.chain import text_hash
 from leakcap.ledger.database import absent
 from leakcap.ledger.unbegun import UnbegunLedger
+from leakcap.ledger.unpaid import UnpaidLedger
 from leakcap.policy.document import Policy
 
-__all__ = ["begun_by", "opened_for", "require_begun", "unbegun"]
+__all__ = ["begun_by", "opened_for", "require_begun", "unbegun", "unpaid"]
 
 
 def opened_for(
@@ -61,6 +62,16 @@ def unbegun(ledger: str, policy: Policy) -> UnbegunLedger:
         policy=policy.fingerprint(),
         caps=policy.caps.ledger_caps(),
         plans=[one.ledger_plan(policy.neighbours) for one in policy.plan],
+    )
+
+
+def unpaid(ledger: str, policy: Policy) -> UnpaidLedger:
+    """A ledger that refuses what a policy's new ledger would, and pays for nothing; nothing is begun."""
+    return UnpaidLedger.of(
+        unbegun(ledger, policy),
+        dataset=policy.dataset,
+        policy=policy.fingerprint(),
+        caps=policy.caps.ledger_caps(),
     )
 
 
