@@ -56,6 +56,13 @@ rho = 0.001
 [[tables]]
 columns = ["band"]
 """
+HIERARCHY = """policy = "policy.toml"
+data = "t.csv"
+ledger = "l.db"
+levels = ["band"]
+{}
+rho = 0.001
+"""
 # A month's account takes Gaussian noise only where it has a δ.
 WITH_DELTA = POLICY.replace('by = "reference"', 'by = "reference"\ndelta = 1e-6')
 SAID = 'publication = {{ title = "Stays", period = "{}", version = "1.0" }}'
@@ -68,6 +75,7 @@ def desk(folder: Path, period: str | None) -> Path:
     (folder / "q.toml").write_text(FILE.format(said))
     (folder / "m.toml").write_text(MODEL.format(said))
     (folder / "tables.toml").write_text(TABLES.format(said))
+    (folder / "hierarchy.toml").write_text(HIERARCHY.format(said))
     return folder
 
 
@@ -76,6 +84,7 @@ ASKERS = {
     "sql": ("sql", "SELECT AVG(age) FROM stays", "--epsilon", "0.5", "--in", "q.toml"),
     "fit": ("fit", "m.toml"),
     "tables": ("tables", "tables.toml"),
+    "hierarchy": ("hierarchy", "hierarchy.toml"),
 }
 
 

@@ -61,6 +61,12 @@ rho = 0.1
 [[tables]]
 columns = ["d"]
 """
+HIERARCHY = """policy = "policy.toml"
+data = "visits.csv"
+ledger = "spent.db"
+rho = 0.1
+tree = "tree.csv"
+"""
 KEPT = ["policy.toml", "visits.csv", "spent.db", "spent.db-wal", "spent.db-shm"]
 WAYS = {
     "release --report": (["release", "q.toml", "--report"], ".html"),
@@ -79,6 +85,7 @@ WAYS = {
     "ledger backup": (["ledger", "backup", "q.toml"], ".backup"),
     "annex --output": (["annex", "q.toml", "--output"], ".md"),
     "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
+    "hierarchy --csv": (["hierarchy", "h.toml", "--csv"], ".csv"),
     "tables --csv": (["tables", "t.toml", "--csv"], ".csv"),
     "tables --excel": (["tables", "t.toml", "--excel"], ".xlsx"),
     "tables --report": (["tables", "t.toml", "--report"], ".html"),
@@ -105,6 +112,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     guarded = {("release", "report"), ("release", "csv"), ("report", "output"), ("fit", "checkpoint")}
     guarded |= {
         ("init", "output"),
+        ("hierarchy", "csv"),
         ("tables", "csv"),
         ("tables", "excel"),
         ("tables", "report"),
@@ -127,6 +135,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "q.toml").write_text(QUERIES)
     (folder / "m.toml").write_text(MODEL)
     (folder / "t.toml").write_text(TABLES)
+    (folder / "h.toml").write_text(HIERARCHY)
+    (folder / "tree.csv").write_text("part,d\np,a\np,b\n")
     (folder / "visits.csv").write_text("person,x,d\n1,2.0,a\n2,3.0,b\n")
     (folder / "people.csv").write_text("person,age\n1,40\n2,50\n")
     done = leakcap("release", "q.toml", cwd=folder)
@@ -157,7 +167,7 @@ def spelled(kept: Path, ending: str) -> Iterator[Path]:
         yield folder / "aside" / kept.name
 
 
-ALONE = {"fit": ["m.toml"], "tables": ["t.toml"]}
+ALONE = {"fit": ["m.toml"], "tables": ["t.toml"], "hierarchy": ["h.toml", "tree.csv"]}
 OWN = {way: ALONE.get(way.partition(" ")[0], ["q.toml", "people.csv"]) for way in WAYS}
 CASES = [(way, kept) for way in WAYS for kept in (*KEPT, *OWN[way])]
 

@@ -60,6 +60,11 @@ class _Commands(LazyGroup):
             "tables",
             "Release many tables of counts for one charge, with the least noise there is for all of them.",
         ),
+        "hierarchy": Home(
+            "leakcap.cli.hierarchy",
+            "hierarchy",
+            "Release counts at every level of a public tree for one charge: whole numbers that add up.",
+        ),
         "fit": Home(
             "leakcap.cli.fit",
             "fit",

@@ -14,6 +14,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     channels,
     conversions,
     custody,
+    hierarchies,
     ledger,
     owner,
     plan,

@@ -1,0 +1,96 @@
+"""The command `hierarchy`: counts at every level of a public tree, for one charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakcap.cli.consent import Fresh, Yes, ask_to_pay
+from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.release import LedgerUrl, SameAs
+from leakcap.cli.targets import require_durable, require_target
+
+__all__ = ["hierarchy"]
+
+
+def hierarchy(
+    file: Annotated[
+        Path, typer.Argument(help="The file that asks for a tree of counts (TOML).", show_default=False)
+    ],
+    ledger: LedgerUrl = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    fresh: Fresh = False,
+    yes: Yes = False,
+    same_as: SameAs = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Where the counts go as CSV, a line for each node.", show_default=False),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Release counts at every level of a public tree for one charge: whole numbers that add up.
+
+    Each count has its interval. Totals that are exact by law are named in the file, and the answer says what
+    they tell alone. The same question about the same data is repeated from the ledger for free, unless
+    --fresh asks for new noise.
+
+    Example: leakcap hierarchy examples/tables/hierarchy.toml
+    """
+    from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
+    from leakcap.release.opening import begun_by, unbegun
+    from leakcap.report.records.hierarchies import HierarchyRecord
+    from leakcap.statement import statement_of
+    from leakcap.tables import release_hierarchy
+    from leakcap.tables.hierarchies.files import load_hierarchy
+    from leakcap.tables.hierarchies.release import charge_of_hierarchy
+    from leakcap.tables.reading import check_columns
+
+    asked = load_hierarchy(file)
+    policy = load_policy(asked.policy)
+    url = require_durable(asked.ledger if ledger is None else ledger)
+    if csv is not None:
+        kept = [file, asked.policy, asked.data, asked.ledger, url, *([asked.tree] if asked.tree else [])]
+        require_target(csv, "`--csv`", (".csv",), kept)
+    planned = asked.question.planned(policy)
+    if first := begun_by(url):
+        # What is refused leaves no empty ledger behind.
+        ledger_to_be = unbegun(url, policy)
+        ledger_to_be.check([charge_of_hierarchy(planned, analyst=analyst, edition=asked.edition)])
+        check_columns(planned.leaves, attach(asked.data, table=asked.table))
+        if fresh:
+            ask_to_pay(None, ledger_to_be.balances(), yes=yes, json_=json_)
+    with PrivateTable(
+        asked.data,
+        policy=policy,
+        ledger=url,
+        table=asked.table,
+        analyst=analyst,
+        same_as=same_as,
+        edition=asked.edition,
+    ) as table:
+        unused = not table.ledger.totals().entries
+        if fresh and not first:
+            ask_to_pay(None, table.budget(), yes=yes, json_=json_)
+        found = release_hierarchy(table, asked.question, fresh=fresh)
+        total = statement_of(exposure_so_far(table.ledger.entries(), policy))
+        record = HierarchyRecord.of(
+            found, total, table.budget(), asked.publication, source=table.named, same_as=table.same_as
+        )
+    if csv is not None:
+        from leakcap.report.render.hierarchies import write_nodes
+
+        write_nodes(record, csv)
+    if json_:
+        print_record(record)
+        return
+    from leakcap.report.terminal.hierarchies import print_hierarchy
+    from leakcap.report.terminal.tables import print_new_ledger
+
+    out = console()
+    if unused:
+        print_new_ledger(out, table.ledger.url)
+    print_hierarchy(out, record)
+    if csv is not None:
+        out.print(f"\nThe values are in {csv}", markup=False, soft_wrap=True)

@@ -1,0 +1,123 @@
+"""Counts of a tree on the terminal (Rich): the upper levels as they hang together, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from leakcap.plain import counted, plain
+from leakcap.release.results.pivot import FLAG
+from leakcap.release.results.record import figure_held
+from leakcap.report.records.hierarchies import HierarchyRecord
+from leakcap.report.records.versions import same_as_line
+from leakcap.report.terminal.spending import caps_table
+from leakcap.report.terminal.tables import print_statement
+from leakcap.report.words.promises import protects
+from leakcap.report.words.wording import sum_text
+from leakcap.statement.restated import restated
+
+__all__ = ["print_hierarchy"]
+
+_ACCENT, _SOFT, _MOST = "cyan", "dim", 60
+
+
+def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
+    """The tree from the top, as many levels as fit, what it cost and tells, and what is left."""
+    console.print()
+    named = record.publication
+    title = record.name if named is None else f"{named.title}: {record.name}"
+    console.print(Text(plain(title), style="bold"))
+    if named is not None:
+        told = ". ".join(part for part in (record.dataset, named.line) if part)
+        console.print(Text(plain(told), style=_SOFT))
+    if record.policy is not None:
+        promised = protects(record.policy)
+        if record.exact:
+            between = "Protected, between tables that agree in the exact totals: "
+            promised = between + promised.removeprefix("Protected: ")
+        console.print(Text(plain(promised), style=_SOFT))
+    console.print()
+    shown = _levels_shown(record)
+    console.print(_tree(record, shown))
+    hidden = sum(len(level.keys) for level in record.levels[shown:])
+    if hidden:
+        told = f"… and {counted(hidden, 'node')} more below, in --json and --csv."
+        console.print(Text(told, style=_SOFT))
+    price = "" if record.rho is None else f"ρ = {sum_text(record.rho)} for all of them. "
+    console.print(
+        Text(
+            f"{price}Each count is the sum of those below it. Intervals: 95 %, of each count by itself.",
+            style=_SOFT,
+        )
+    )
+    drowned = sum(len(level.drowned) for level in record.levels[:shown])
+    if drowned:
+        told = f"{FLAG}: unreliable, because the noise is as large as the count: {counted(drowned, 'node')}."
+        console.print(Text(told, style=_SOFT))
+    if record.covers != "table":
+        told = f"The intervals hold the figure that {figure_held(record.covers)}. {record.about}"
+        console.print(Text(plain(told), style=_SOFT))
+    if record.repeated:
+        console.print("\nRepeated from the ledger, for free. --fresh pays for new noise.")
+    if record.exact:
+        console.print()
+        console.print(Text(plain(record.exact_statement)))
+        for one in record.exact:
+            console.print(Text(plain(f"Exact in {one.level}: {one.reason}"), style=_SOFT))
+    console.print()
+    print_statement(console, restated(record.so_far), record.caps, every="--json")
+    console.print()
+    console.print(caps_table(record.caps))
+    if record.same_as is not None:
+        console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
+
+
+def _levels_shown(record: HierarchyRecord) -> int:
+    """How many levels, from the top, have so few nodes together that they fit; one at least."""
+    total = 0
+    for number, level in enumerate(record.levels):
+        total += len(level.keys)
+        if total > _MOST:
+            return max(1, number)
+    return len(record.levels)
+
+
+def _tree(record: HierarchyRecord, shown: int) -> Table:
+    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    drawn.add_column(Text(plain(", ".join(level.level for level in record.levels[:shown]))))
+    drawn.add_column("count", justify="right")
+    drawn.add_column("interval", justify="right")
+    for depth, place, guide in list(_walked(record, shown))[:_MOST]:
+        level = record.levels[depth]
+        name = Text(guide, style=_SOFT).append(plain(str(level.keys[place])), style="default")
+        value = f"{level.values[place]:,}"
+        if place in level.exact:
+            drawn.add_row(name, Text(value, style="bold"), "exact")
+            continue
+        drowned = place in level.drowned
+        count = Text(f"{value} {FLAG}", style=_SOFT) if drowned else Text(value, style="bold " + _ACCENT)
+        drawn.add_row(name, count, f"{level.lower[place]:,} to {level.upper[place]:,}")
+    return drawn
+
+
+def _walked(record: HierarchyRecord, shown: int) -> Iterator[tuple[int, int, str]]:
+    """Each node's level and place, a node before those below it, and the lines that lead to it."""
+    children: list[dict[int, list[int]]] = [{} for _ in record.levels]
+    for depth, level in enumerate(record.levels[1:shown], 1):
+        for place, parent in enumerate(level.parents):
+            children[depth].setdefault(parent, []).append(place)
+
+    def below(depth: int, place: int, lead: str) -> Iterator[tuple[int, int, str]]:
+        if depth + 1 < shown:
+            own = children[depth + 1][place]
+            for child in own:
+                last = child == own[-1]
+                yield depth + 1, child, lead + ("└ " if last else "├ ")
+                yield from below(depth + 1, child, lead + ("  " if last else "│ "))
+
+    for place in range(len(record.levels[0].keys)):
+        yield 0, place, ""
+        yield from below(0, place, "")
