@@ -89,6 +89,7 @@ class Case:
 
 _X, _XY = {"column": "x"}, {"columns": ("x", "y")}
 _BINNED = {**_X, "bins": BINS}
+_WEIGHTED = {**_X, "design_weight": "y"}
 _PRODUCTS = "COVAR_POP(x, y), VAR_POP(x), VAR_POP(y)"
 
 _CUT = "list_sum([greatest(n, 10000) - 10000 for n in map_values(histogram(id))])"
@@ -114,6 +115,8 @@ CASES: dict[str, Case] = {
     "formula_sum": Case({"formula": "2 * x - y", "range": (-100.0, 200.0)}, "SUM(2 * x - y)"),
     "rows_cut": Case({"up_to": 20_000}, _CUT, bare=1.5, grouped=1.5, people=True),
     "rows_per_person": Case({"up_to": 500}, _ROWS_OF_ONE, people=True),
+    "weighted_mean": Case(_WEIGHTED, "SUM(x * y) / SUM(y)", bare=1.8, grouped=1.8),
+    "weighted_total": Case(_WEIGHTED, "SUM(x * y)", bare=1.8, grouped=1.8),
     "distinct": Case({}, "COUNT(DISTINCT id)", people=True),
 }
 

@@ -95,6 +95,7 @@ FIELDS: dict[str, list[Any]] = {
     "when": ["x > 0", "people.u = 'f'"],
     "top": [1, 2],
     "up_to": [3],
+    "design_weight": ["y"],
 }
 
 

@@ -33,9 +33,11 @@ def test_every_statistic_is_in_the_table_and_the_plain_ones_come_first() -> None
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> PrivateTable:
     file = tmp_path_factory.mktemp("statistics") / "policy.toml"
-    Path(file).write_text(POLICY + '[columns.income]\nbounds = "unknown"\n', encoding="utf-8")
+    Path(file).write_text(
+        POLICY + '[columns.income]\nbounds = "unknown"\n[columns.w]\nbounds = [1.0, 50.0]\n', encoding="utf-8"
+    )
     numbers = [float(i % 50) for i in range(300)]
-    columns = dict.fromkeys(("stay", "age", "bmi", "income", "year"), numbers)
+    columns = dict.fromkeys(("stay", "age", "bmi", "income", "year", "w"), numbers)
     words = {"ward": ["north", "south"] * 150, "sex": ["f", "m"] * 150}
     people = pyarrow.table({"patient_id": list(range(300)), **columns, **words})
     return PrivateTable(people, policy=load_policy(file), ledger="sqlite://")

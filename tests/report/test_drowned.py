@@ -48,6 +48,7 @@ QUERIES = [
 # Where 0 says that there is nothing. Of the others 0 is a number like any other.
 FROM_ZERO = {
     *("contingency", "count", "cumulative", "distinct", "formula_sum", "histogram", "rows_cut", "sum", "top"),
+    "weighted_total",
 }
 
 

@@ -65,6 +65,8 @@ ASKED = {
     "variance": {"column": "stay", "noise": "gaussian"},
     "standard_deviation": {"column": "stay", "noise": "best"},
     "distinct": {"rho": "0.5", "noise": "gaussian"},
+    "weighted_mean": {"column": "stay", "design_weight": "age"},
+    "weighted_total": {"column": "stay", "design_weight": "age"},
     "sum": {"column": "stay", "by": "street", "delta": "1e-7"},
 }
 

@@ -20,6 +20,7 @@ from leakcap.policy.column_rules import check_names
 from leakcap.policy.declared import Column
 from leakcap.policy.planned import PolicyPlan, check_deltas, check_plans
 from leakcap.policy.resolving import check_not_derived, resolved
+from leakcap.policy.survey import SurveyDesign, check_survey
 from leakcap.policy.tables import JoinedTable
 from leakcap.policy.validation import Strict, complaints, read_toml
 
@@ -74,7 +75,8 @@ class Policy(Strict):
     and one unit's data is replaced by any other; under ``add-remove-one`` whether a unit is in the table at
     all is hidden as well. `rows` (exact, public) or `max_rows` (a public upper bound) counts privacy units:
     rows when the unit is a row, distinct ids when it is an id. `plan` are answers that are fixed and paid for
-    beforehand: see `PolicyPlan`.
+    beforehand: see `PolicyPlan`. `survey` says how the rows were
+    drawn, if they are a sample: see `SurveyDesign`.
 
     >>> policy = Policy(
     ...     dataset="ward", neighbours="replace-one", rows=20,
@@ -93,6 +95,7 @@ class Policy(Strict):
     tables: dict[str, JoinedTable] = Field(default_factory=dict)
     caps: PolicyCaps
     plan: tuple[PolicyPlan, ...] = ()
+    survey: SurveyDesign | None = None
 
     @field_validator("plan", mode="before")
     @classmethod
@@ -131,6 +134,7 @@ class Policy(Strict):
         self._check_units()
         self._check_people()
         self._check_tables()
+        check_survey(self.survey, self.columns, self.rows_per_unit)
         check_plans(self.plan, self.neighbours)
         check_deltas(self.plan, self.caps.delta)
         if self.plan and self.caps.each_person is not None:
@@ -273,7 +277,7 @@ class Policy(Strict):
         for slot in (slot for plan in content["plan"] for slot in plan["slots"]):
             if slot["descent"] is None:
                 del slot["descent"]
-        for name in ("tables", "plan"):
+        for name in ("tables", "plan", "survey"):
             if not content[name]:
                 del content[name]
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -93,6 +93,7 @@ class QueryContext:
         bounded: bool = True,
         beyond: int | None = None,
         each_person: bool = False,
+        about: str = "",
     ) -> Plan:
         """The plan of these parts."""
         given = (self.query, self.policy, self.condition, self.cells, self.whole_offer)
@@ -106,6 +107,7 @@ class QueryContext:
             bounded,
             beyond=beyond,
             each_person=each_person,
+            about=about,
         )
 
 
@@ -120,7 +122,8 @@ class Plan:
     are counted, by how many rows they have; of the cells the last axis is that number. `people_from` is the
     least cap of their own at which people are counted (None: all are).
     `chosen` says which noise was chosen and why, where that was left open. `assumed` is how many rows a
-    preview takes each cell to have, where it was told.
+    preview takes each cell to have, where it was told. `about` says what else a reader has to know of what
+    intervals hold.
     """
 
     query: QueryFields
@@ -139,6 +142,7 @@ class Plan:
     each_person: bool = False
     chosen: str | None = None
     assumed: int | None = None
+    about: str = ""
 
     @property
     def asked(self) -> str:
@@ -157,6 +161,11 @@ class Plan:
     @property
     def coverage(self) -> Coverage:
         """Whose figure the intervals hold: that of the rows kept, where too many of a person may be cut."""
+        found = self._rows_covered
+        return Coverage(found.covers, " ".join(filter(None, (self.about, found.about))))
+
+    @property
+    def _rows_covered(self) -> Coverage:
         if self.each_person and self.groups_limited:
             return groups_kept(self.policy)
         if self.beyond is not None or self.each_person:

@@ -28,7 +28,7 @@ class QueryFields:
     private, and for nothing else. `columns` are those of a contingency table or a matrix; `over` and `when`
     belong to ratios: the column below the line, and the condition that rows above it fulfil; `top` says how
     many of the largest categories are wanted; `up_to` how many rows of a person are looked at; `formula`
-    is computed of each row and clamped to `range`.
+    is computed of each row and clamped to `range`; `design_weight` is the column of a survey's weights.
     `slot` names a slot of the policy's `plan` that pays for the answer.
 
     `noise` is laplace, gaussian, or best: whichever errs less for as much of the policy's caps. With Gaussian
@@ -55,6 +55,7 @@ class QueryFields:
     up_to: Whole | None = None
     formula: Text | None = None
     range: tuple[Number, ...] | None = None
+    design_weight: Text | None = None
     slot: Text | None = None
     rho: Number | None = None
     noise: Text = "laplace"

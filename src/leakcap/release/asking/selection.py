@@ -162,6 +162,14 @@ class Selection:
         """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
         return self.ask("ratio", column, over=over, when=when)
 
+    def weighted_mean(self, column: str, *, design_weight: str) -> Question:
+        """The mean of a column over the population that the design weights of a sample stand for."""
+        return self.ask("weighted_mean", column, design_weight=design_weight)
+
+    def weighted_total(self, column: str | None = None, *, design_weight: str) -> Question:
+        """The sum of a column over the population, or its size, by the design weights of a sample."""
+        return self.ask("weighted_total", column, design_weight=design_weight)
+
     def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
         """Any statistic by its name, with its own fields as a query file has them."""
         given = {name: _listed(value) for name, value in fields.items() if value is not None}

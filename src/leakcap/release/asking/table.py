@@ -206,6 +206,16 @@ class Asking(Answering):
         """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
         return self._ask(lambda rows: rows.ratio(column, over=over, when=when), **terms)
 
+    def weighted_mean(self, column: str, *, design_weight: str, **terms: Unpack[Terms]) -> Release:
+        """The mean of a column over the population that the design weights of a sample stand for."""
+        return self._ask(lambda rows: rows.weighted_mean(column, design_weight=design_weight), **terms)
+
+    def weighted_total(
+        self, column: str | None = None, *, design_weight: str, **terms: Unpack[Terms]
+    ) -> Release:
+        """The sum of a column over the population, or its size, by the design weights of a sample."""
+        return self._ask(lambda rows: rows.weighted_total(column, design_weight=design_weight), **terms)
+
     def _ask(self, ask: Callable[[Selection], Question], **terms: Unpack[Terms]) -> Release:
         by, where = terms.get("by", ()), terms.get("where")
         # The condition is parsed with the query: not by the selection before it.

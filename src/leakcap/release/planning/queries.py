@@ -95,7 +95,7 @@ def _check_fields(query: Query) -> None:
 
 
 def _check_types(query: Query) -> None:
-    for field in ("column", "where", "over", "when", "formula", "slot"):
+    for field in ("column", "where", "over", "when", "formula", "slot", "design_weight"):
         value = getattr(query, field)
         _require(value is None or isinstance(value, str), field, query.name, "be text")
     listed = isinstance(query.by, tuple) and all(isinstance(name, str) for name in query.by)

@@ -110,6 +110,7 @@ class Statistic(ABC):
         words += [f"in {query.bins} bins"] if query.bins is not None else []
         words += [f"with edges {list(query.edges)}"] if query.edges is not None else []
         words += [f"of {', '.join(map(named, query.columns))}"] if query.columns is not None else []
+        words += [f"weighted by {named(query.design_weight)}"] if query.design_weight is not None else []
         words += [f"over {named(query.over)}"] if query.over is not None else []
         words += [f"when {query.when!r}"] if query.when is not None else []
         words += [f"top {query.top}"] if query.top is not None else []

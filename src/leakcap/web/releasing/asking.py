@@ -28,6 +28,7 @@ FIELDS = (
         "up_to",
         "formula",
         "range",
+        "design_weight",
         "epsilon",
         "rho",
         "noise",

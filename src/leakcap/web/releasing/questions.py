@@ -26,6 +26,8 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
         "mean": "the average of a column",
         "formula_sum": "a formula of your own, added up",
         "ratio": "a share, or one sum over another",
+        "weighted_total": "a survey's total, by design weights",
+        "weighted_mean": "a survey's average, by design weights",
     },
     "How they are spread": {
         "median": "half are below it",

@@ -1,0 +1,53 @@
+"""How far noise and the error of sampling go together: P(|Σ w·Z + s·N| ≥ t) for a normal variable N.
+
+N is cut into bins a tenth of a deviation wide, and each counts as its upper end, so that the tail is never
+too light. Both are symmetric: P(|X + sN| ≥ t) = 2·Σ P(N in a bin)·P(X ≥ t − s·N). Above 0 half of the tail
+of |X| is P(X ≥ u); below it is 1 less the half beyond −u, of which a twentieth is left out, and two steps:
+more than the tail of the noise is rounded up by (`release/numbers/tails.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from leakcap.release.numbers.laws import Law
+from leakcap.release.numbers.tails import Floats
+
+__all__ = ["sampled_tail"]
+
+_FAR, _BINS = 5.0, 100
+_EDGES = np.linspace(-_FAR, _FAR, _BINS + 1)
+_BELOW = np.array([0.5 * math.erfc(-edge / math.sqrt(2.0)) for edge in _EDGES.tolist()])
+_CHANCES = np.diff(_BELOW)
+# What N is beyond, on one side, and what a tail may be too heavy by far out.
+_LEFT = 3e-7 + 1e-6
+
+
+def sampled_tail(
+    law: Law, noises: Sequence[tuple[ArrayLike, float]], deviation: ArrayLike, at: ArrayLike
+) -> Floats:
+    """P(|Σ weight·Z + deviation·N| ≥ at) for noises of one law and a standard normal N, place by place.
+
+    An upper bound. `deviation` and `at` are in the unit of the weights.
+
+    >>> from leakcap.release.numbers.laws import GAUSSIAN
+    >>> 0.05 < float(sampled_tail(GAUSSIAN, [(1.0, 3000.0)], 4000.0, 9800.0)) < 0.057
+    True
+    """
+    weights = [np.asarray(weight, dtype=np.float64) for weight, _ in noises]
+    scales = [scale for _, scale in noises]
+    far, spread, *each = np.broadcast_arrays(
+        np.asarray(at, dtype=np.float64), np.asarray(deviation, dtype=np.float64), *weights
+    )
+    steps = 2.0 * np.sum(np.abs(each), axis=0)
+    found = np.full(far.shape, 2.0 * _LEFT)
+    for chance, edge in zip(_CHANCES.tolist(), _EDGES[1:].tolist(), strict=True):
+        left = far - spread * edge
+        above = left > 0.0
+        tail = law.tail(list(zip(each, scales, strict=True)), np.where(above, left, steps - left), None)
+        found += 2.0 * chance * np.where(above, tail / 2.0, 1.0 - 0.475 * tail)
+    return np.where(far <= 0.0, 1.0, np.minimum(found, 1.0))

@@ -1,0 +1,145 @@
+"""Intervals of weighted totals and means: over the noise, over the sampling, and over both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from leakcap.release.measurements.measurement import NoisyMeasurement, noisy_of
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
+from leakcap.release.numbers.fieller import crossings, quotients
+from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.sampled_tails import sampled_tail
+from leakcap.release.numbers.tails import Floats
+from leakcap.release.plan import Plan
+from leakcap.release.statistics.base import column_bounds
+
+__all__ = ["ROUNDED", "VARIANCE_BEYOND", "WeightedQuotient", "column_centre", "noise_around", "sampled_reach"]
+
+VARIANCE_BEYOND = 0.005
+"""With this probability the variance is larger than it is taken to be."""
+
+_BEYOND = 0.045
+"""And with this one the noise and the sampling then go too far."""
+
+_LEAST = 1e-300
+ROUNDED = 1e-9
+"""More than rounding makes of a root, as a part of it."""
+
+Ends = tuple[Floats, Floats]
+
+
+class WeightedQuotient:
+    """Noisy sums of weighted numbers and of weights, and those of which their variance is made."""
+
+    def __init__(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> None:
+        self.noisy, self.parts = noisy, noisy_of(plan.parts)
+        self.units = [float(part.unit) for part in self.parts]
+        # Of the first two sums, which count in steps of the second.
+        self.step = float(self.parts[0].unit / self.parts[1].unit)
+        self.scales = self.parts[0].noise.width, self.parts[1].noise.width
+        self.law = law_of(self.parts[0].noise)
+        low, high = column_bounds(plan)
+        self.within = low - column_centre((low, high)), high - column_centre((low, high))
+
+    def sample(self, beyond: float) -> tuple[Floats, Floats, Floats]:
+        """The sample's figure, and between what it lies but with this probability."""
+        both = self.noisy[0], self.noisy[1]
+        return quotients(both, self.scales, self.within, beyond, step=self.step, law=self.law)
+
+    def error(self) -> tuple[Floats, Floats, Floats]:
+        """√V over Σ w, at most the width of the bounds.
+
+        V is that at all r of an interval that misses with 2 %; its sums miss with 1 %, and so does Σ w.
+        """
+        value, low, high = self.sample(0.02)
+        weights, off = doubles(self.noisy[1]), self.parts[1].error(0.01)
+        none, all_ = self.variance(np.array((low, high)), 0.01)
+        _, _, turning = self._sums(0.01)
+        most = np.sqrt(np.maximum(all_.max(axis=0), 0.0)) * (1.0 + ROUNDED)
+        least = none.min(axis=0)
+        for place in (np.zeros(low.shape), *turning):
+            inside = np.clip(place, low, high)
+            least = np.minimum(least, self.variance(inside, 0.01)[0])
+        width = self.within[1] - self.within[0]
+        few, many = (np.maximum(weights + one, 1.0) * self.units[1] for one in (-off, off))
+        ends = (
+            np.minimum(np.sqrt(np.maximum(least, 0.0)) * (1.0 - ROUNDED) / many, width),
+            np.where(weights > off, np.minimum(most / few, width), width),
+        )
+        sure = np.maximum(weights, 1.0) * self.units[1]
+        middle = np.sqrt(np.maximum(self.variance(value, 1.0)[1], 0.0)) / sure
+        return np.clip(middle, *ends), *ends
+
+    def population(self) -> tuple[Floats, Floats, Floats]:
+        """The sample's figure, and the r at which Σ w(x − r) may be 0 but for its noise and its sampling."""
+        value, least, most = self.sample(0.05)
+        x, y = doubles(self.noisy[0]), doubles(self.noisy[1])
+
+        def excess(r: Floats) -> Floats:
+            far = np.abs(self.step * x - r * y) - 1e-15 * (np.abs(self.step * x) + np.abs(r * y))
+            noises = [(np.full(r.shape, self.step), float(self.scales[0])), (-r, float(self.scales[1]))]
+            square = np.maximum(self.variance(r, 2 * VARIANCE_BEYOND)[1], 0.0)
+            deviation = np.sqrt(square) * (1.0 + ROUNDED) / self.units[1]
+            tail = sampled_tail(self.law, noises, deviation, far)
+            return np.asarray(np.log(np.maximum(tail, _LEAST) / _BEYOND))
+
+        low, high = crossings(
+            excess, value, (np.full(x.shape, self.within[0]), np.full(x.shape, self.within[1]))
+        )
+        return value, np.minimum(low, least), np.maximum(high, most)
+
+    def variance(self, r: Floats, beyond: float) -> Ends:
+        """Between what the variance of Σ w(x − r) lies; each end is passed with half of this probability."""
+        given, off, _ = self._sums(beyond)
+        middle = given[0] - 2.0 * r * given[1]
+        far = off[0] + 2.0 * np.abs(r) * off[1]
+        few, many = np.maximum(given[2] - off[2], 0.0), np.maximum(given[2] + off[2], 0.0)
+        return middle - far + r * r * few, middle + far + r * r * many
+
+    def _sums(self, beyond: float) -> tuple[list[Floats], list[float], Ends]:
+        """The variance's three sums, how far each is off, and where the lower end of the variance turns."""
+        given = [doubles(one) * unit for one, unit in zip(self.noisy[2:], self.units[2:], strict=True)]
+        off = [0.0] * 3
+        if beyond < 1.0:
+            parts = zip(self.parts[2:], self.units[2:], strict=True)
+            off = [part.error(beyond / 3) * unit for part, unit in parts]
+        few = np.maximum(given[2] - off[2], 0.0)
+        turning = [
+            np.divide(given[1] + side * off[1], few, out=np.zeros(few.shape), where=few > 0.0)
+            for side in (-1, 1)
+        ]
+        return given, off, (np.minimum(turning[0], 0.0), np.maximum(turning[1], 0.0))
+
+
+def column_centre(bounds: tuple[float, float]) -> float:
+    """About the middle of what the column can be: a whole number where one lies within."""
+    middle = bounds[0] / 2 + bounds[1] / 2
+    whole = float(round(middle))
+    return whole if bounds[0] < whole < bounds[1] else middle
+
+
+def sampled_reach(part: NoisyMeasurement, deviation: Floats) -> Floats:
+    """How far noise and sampling go, in steps: further with probability `_BEYOND` at most."""
+    law, scale = law_of(part.noise), float(part.noise.width)
+    most = part.error(_BEYOND / 2) + 2.4 * deviation + 1.0
+
+    def excess(t: Floats) -> Floats:
+        tail = sampled_tail(law, [(1.0, scale)], deviation, np.abs(t))
+        return np.asarray(np.log(np.maximum(tail, _LEAST) / _BEYOND))
+
+    return crossings(excess, np.zeros(most.shape), (-most, most))[1]
+
+
+def noise_around(values: Floats, off: Floats, step: float) -> Ends:
+    """The ends of values so far off, in the unit of a step, rounded outward."""
+    return _down(_down(values - off) * step), _up(_up(values + off) * step)
+
+
+def _down(numbers: Floats) -> Floats:
+    return np.nextafter(numbers, -np.inf)
+
+
+def _up(numbers: Floats) -> Floats:
+    return np.nextafter(numbers, np.inf)
