@@ -18,13 +18,16 @@ from seeded import ALARM, SeededSource
 Bits = NDArray[np.bool_]
 
 
-def released(rows: list[dict[str, Any]], *, runs: int, seed: int, **query: Any) -> Release:
+def released(
+    rows: list[dict[str, Any]], *, runs: int, seed: int, delta: float | None = None, **query: Any
+) -> Release:
     """So many independent answers about copies of the same rows, each a group of its own, in one release.
 
     Under add/remove-one a group has the noise that an answer without groups has.
     """
     columns = {**COLUMNS, "run": {"keys": list(range(runs))}}
-    policy = policy_of(columns=columns, caps={"epsilon": 100.0})
+    caps = {"epsilon": 100.0} | ({} if delta is None else {"delta": delta})
+    policy = policy_of(columns=columns, caps=caps)
     one = table(rows)
     copies = pyarrow.concat_tables([one] * runs)
     data = copies.append_column("run", pyarrow.array(np.repeat(np.arange(runs), len(rows))))

@@ -18,11 +18,19 @@ from fractions import Fraction
 import numpy as np
 
 from leakcap.release.columns.grid import Grid, grid_for
+from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, covariance_ends
 from leakcap.release.numbers.tails import Floats
 
-__all__ = ["SPREADS", "square_reach", "variance_grid", "variance_intervals", "variance_value"]
+__all__ = [
+    "SPREADS",
+    "boxed_variances",
+    "square_reach",
+    "variance_grid",
+    "variance_intervals",
+    "variance_value",
+]
 
 SPREADS = ("variance", "standard_deviation")
 
@@ -86,8 +94,7 @@ def variance_intervals(
 ) -> tuple[Floats, Floats]:
     """The ends of 95 % intervals from noisy S, Q and, where `rows` is not public, n.
 
-    By the law of all noises together (`numbers/moments.py`). Rounding moves each value, and so the standard
-    deviation, by half a step at most.
+    By the law of all noises together (`numbers/moments.py`).
     """
     low, high = map(float, _centred(grid))
     centre, _ = square_reach(_centred(grid))
@@ -96,6 +103,50 @@ def variance_intervals(
     number = NoisyCounts(count, 0.0 if rows is not None else float(scales[2]), law)
     square = Product(noisy[1], float(scales[1]), column, column, float(centre))
     ends = covariance_ends(square, number, (0.0, float(Fraction(grid.high - grid.low, 2) ** 2)))
+    return _rounded(statistic, grid, ends)
+
+
+def boxed_variances(
+    statistic: str, grid: Grid, noisy: Sequence[ExactIntegers], errors: Sequence[int], rows: int | None
+) -> tuple[Floats, Floats]:
+    """The same from how far the noise of S, of Q and of n goes: all variances of what the three may be, the
+    rows at least 1. Exactly: of u = 1/n it is c + Qu − S²u², which is concave.
+
+    >>> from leakcap.release.numbers.exact_integers import exact_integers
+    >>> grid = Grid(exponent=0, low=-50, high=50)
+    >>> numbers = [exact_integers([one]) for one in (0, -85_000, 100)]
+    >>> low, high = boxed_variances("variance", grid, numbers, (100, 5_000, 10), None)
+    >>> bool(230.0 < low[0] < 400.0 < high[0] < 550.0)
+    True
+    """
+    centre, _ = square_reach(_centred(grid))
+    most = Fraction(grid.high - grid.low, 2) ** 2
+    found = []
+    for place in range(len(noisy[0])):
+        (few, many) = (rows, rows) if rows is not None else _about(noisy[2][place], errors[2])
+        sums, squares = _about(noisy[0][place], errors[0]), _about(noisy[1][place], errors[1])
+        if many < 1:
+            found.append((Fraction(0), most))
+            continue
+        ends = Fraction(1, many), Fraction(1, max(few, 1))
+        largest = max(abs(end) for end in sums) ** 2
+        smallest = 0 if sums[0] <= 0 <= sums[1] else min(abs(end) for end in sums) ** 2
+        low = min(squares[0] * u - largest * u * u for u in ends)
+        tops = list(ends)
+        if smallest and ends[0] < (turn := Fraction(squares[1], 2 * smallest)) < ends[1]:
+            tops.append(turn)
+        high = max(squares[1] * u - smallest * u * u for u in tops)
+        found.append((max(Fraction(0), min(most, centre + low)), max(Fraction(0), min(most, centre + high))))
+    low_ends, high_ends = (np.array([float(one[side]) for one in found]) for side in (0, 1))
+    return _rounded(statistic, grid, (low_ends, high_ends))
+
+
+def _about(number: int, error: int) -> Ends:
+    return int(number) - error, int(number) + error
+
+
+def _rounded(statistic: str, grid: Grid, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """From squared steps to what is shown; rounding to the grid moves the deviation by half a step."""
     half = float(grid.step) / 2
     roots = [np.sqrt(end) * float(grid.step) for end in ends]
     inner, outer = np.maximum(0.0, roots[0] * (1 - 1e-12) - half), roots[1] * (1 + 1e-12) + half

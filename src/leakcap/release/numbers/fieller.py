@@ -6,7 +6,8 @@ that covers with 95 % probability, exactly, however small the denominator is (Fi
 intervals of 97.5 % each covers more often and is wider.
 
 How far A·Z + B·W goes is the law of the noise (`release/numbers/laws.py`). In a margin Z and W are sums of
-many noises each, whose weighted sum has no such closed form: there it is the box.
+many noises each: Gaussian ones have the law again, and of Laplace noises, whose weighted sum has no such
+closed form, it is the box.
 
 Source: Fieller 1954; Chandrupatla 1997 for the search of an interval's ends.
 """
@@ -71,7 +72,7 @@ def fieller_ends(
 
 def quotients(
     noisy: tuple[ExactIntegers, ExactIntegers],
-    scales: tuple[Fraction, Fraction],
+    scales: tuple[Fraction | float, ...],
     within: tuple[float, float],
     beyond: float = 0.05,
     *,

@@ -25,12 +25,13 @@ from leakcap.release.measurements.measurement import measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
-from leakcap.release.numbers.fieller import boxed_quotients, boxed_shares, fieller_ends, quotients
-from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.fieller import boxed_shares, fieller_ends
+from leakcap.release.numbers.laws import noise_sums
 from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
+from leakcap.release.statistics.sums import part_quotients
 
 __all__ = ["Ratio"]
 
@@ -111,25 +112,20 @@ class Ratio(Statistic):
         if plan.query.when is not None:
             return self._shares(plan, doubles(noisy[0][1::2]), doubles(noisy[0][::2]))
         step = float(plan.parts[0].unit / plan.parts[1].unit)
-        least, most = self._range(plan)
-        if noisy_of(plan.parts)[0].added > 1:
-            return Answers(*boxed_quotients((noisy[0], noisy[1]), plan.errors, (least, most), step=step))
-        first, second = (part.noise for part in noisy_of(plan.parts)[:2])
-        scales, law = (first.width, second.width), law_of(first)
-        return Answers(*quotients((noisy[0], noisy[1]), scales, (least, most), step=step, law=law))
+        return Answers(*part_quotients(plan, noisy, self._range(plan), step=step))
 
     def _shares(self, plan: Plan, hits: Floats, misses: Floats) -> Answers:
         """Hits over hits and misses, or a half where there are none."""
         part = noisy_of(plan.parts)[0]
-        noise = part.noise
-        total, scale = hits + misses, float(noise.width)
+        sums, total = noise_sums([part.noise], part.added), hits + misses
         share = np.clip(np.divide(hits, total, out=np.full(len(hits), 0.5), where=total > 0), 0.0, 1.0)
-        if part.added > 1:
+        if sums is None:
             low, high = boxed_shares((hits, misses), part.error(0.025))
             # Noise may take both numbers where no share of theirs lies.
             return Answers(np.clip(share, low, high), low, high)
+        scales, within = (sums.scales[0], sums.scales[0]), (0.0, share, 1.0)
         ends = fieller_ends(
-            lambda r: (1.0 - r, -r), (hits, misses), (scale, scale), (0.0, share, 1.0), law=law_of(noise)
+            lambda r: (1.0 - r, -r), (hits, misses), scales, within, sums.beyond, law=sums.law
         )
         return Answers(share, *ends)
 

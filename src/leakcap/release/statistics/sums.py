@@ -16,11 +16,12 @@ from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.numbers.fieller import boxed_quotients, quotients
-from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.laws import noise_sums
+from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds, most_rows
 
-__all__ = ["ColumnSum", "Mean", "count_part", "grid_answers", "sum_part"]
+__all__ = ["ColumnSum", "Mean", "count_part", "grid_answers", "part_quotients", "sum_part"]
 
 
 class ColumnSum(Statistic):
@@ -64,7 +65,7 @@ class Mean(Statistic):
     """The mean of a column: over a public number of units, or a noisy sum over a noisy count.
 
     The latter has Fieller's interval, which keeps what both noises do together (`numbers/fieller.py`); in a
-    margin, whose noises are sums, a box of two intervals.
+    margin with Laplace noises, which are sums there, a box of two intervals.
     """
 
     name: ClassVar[str] = "mean"
@@ -95,14 +96,8 @@ class Mean(Statistic):
             error = exact_integers([plan.errors[0]])
             totals = (noisy[0], plus(noisy[0], -error), plus(noisy[0], error))
             value, low, high = (doubles(total) / plan.exact_count for total in totals)
-        elif noisy_of(plan.parts)[0].added > 1:
-            value, low, high = boxed_quotients((noisy[0], noisy[1]), plan.errors, _range(grid, centre))
         else:
-            first, second = (part.noise for part in noisy_of(plan.parts)[:2])
-            within = _range(grid, centre)
-            value, low, high = quotients(
-                (noisy[0], noisy[1]), (first.width, second.width), within, law=law_of(first)
-            )
+            value, low, high = part_quotients(plan, noisy, _range(grid, centre))
         # To add the centre rounds.
         steps = (value + centre, np.nextafter(low + centre, -np.inf), np.nextafter(high + centre, np.inf))
         value, low, high = (grid.scaled(np.clip(one, grid.low, grid.high)) for one in steps)
@@ -139,6 +134,18 @@ def grid_answers(plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         nearest, far = plan.grid.values(steps), np.abs(doubles(steps)) >= LARGEST_EXACT
         ends.append(np.where(far, np.nextafter(nearest, outward), nearest))
     return Answers(plan.grid.values(noisy[0]), *ends, exact=plan.grid.places is not None)
+
+
+def part_quotients(
+    plan: Plan, noisy: Sequence[ExactIntegers], within: tuple[float, float], *, step: float = 1.0
+) -> tuple[Floats, Floats, Floats]:
+    """The first part's numbers over the second's, and the ends of their intervals: Fieller's, or a box where
+    the law of the noises together is not known."""
+    both, parts = (noisy[0], noisy[1]), noisy_of(plan.parts)[:2]
+    sums = noise_sums([part.noise for part in parts], parts[0].added)
+    if sums is None:
+        return boxed_quotients(both, plan.errors, within, step=step)
+    return quotients(both, sums.scales, within, sums.beyond, step=step, law=sums.law)
 
 
 def _range(grid: Grid, centre: int) -> tuple[float, float]:

@@ -7,7 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from leakcap.release.columns.variance import square_reach, variance_grid, variance_intervals, variance_value
+from leakcap.release.columns.variance import (
+    boxed_variances,
+    square_reach,
+    variance_grid,
+    variance_intervals,
+    variance_value,
+)
 from leakcap.release.measurements.aggregates import Squares
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
@@ -26,6 +32,7 @@ class Variance(Statistic):
 
     name: ClassVar[str] = "variance"
     sql: ClassVar[tuple[str, ...]] = ("VAR_POP",)
+    adds_up: ClassVar[bool] = True
 
     def plan(self, asked: QueryContext) -> Plan:
         """Rows, sum and sum of squares; the count is free where the number of units is public."""
@@ -56,10 +63,13 @@ class Variance(Statistic):
         grid, exact = plan.grid, plan.exact_count
         assert grid is not None
         noises = [part.noise for part in noisy_of(plan.parts)]
-        scales = [noise.width for noise in noises]
-        low, high = variance_intervals(
-            self.name, grid, [*map(doubles, noisy)], scales, exact, law_of(noises[0])
-        )
+        if noisy_of(plan.parts)[0].added > 1:
+            low, high = boxed_variances(self.name, grid, noisy, plan.errors, exact)
+        else:
+            scales = [noise.width for noise in noises]
+            low, high = variance_intervals(
+                self.name, grid, [*map(doubles, noisy)], scales, exact, law_of(noises[0])
+            )
         cells = zip(*(one.tolist() for one in noisy), strict=True)
         values = [
             variance_value(self.name, grid, exact if exact is not None else cell[2], (cell[0], cell[1]))
