@@ -85,6 +85,7 @@ ASKERS = {
     "fit": ("fit", "m.toml"),
     "tables": ("tables", "tables.toml"),
     "hierarchy": ("hierarchy", "hierarchy.toml"),
+    "synthesize": ("synthesize", "tables.toml", "--fresh", "--yes", "--output", "rows.csv"),
 }
 
 

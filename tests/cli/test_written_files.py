@@ -89,6 +89,8 @@ WAYS = {
     "tables --csv": (["tables", "t.toml", "--csv"], ".csv"),
     "tables --excel": (["tables", "t.toml", "--excel"], ".xlsx"),
     "tables --report": (["tables", "t.toml", "--report"], ".html"),
+    "synthesize --output csv": (["synthesize", "t.toml", "--output"], ".csv"),
+    "synthesize --output parquet": (["synthesize", "t.toml", "--output"], ".parquet"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
@@ -113,6 +115,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     guarded |= {
         ("init", "output"),
         ("hierarchy", "csv"),
+        ("synthesize", "output"),
         ("tables", "csv"),
         ("tables", "excel"),
         ("tables", "report"),
@@ -167,7 +170,12 @@ def spelled(kept: Path, ending: str) -> Iterator[Path]:
         yield folder / "aside" / kept.name
 
 
-ALONE = {"fit": ["m.toml"], "tables": ["t.toml"], "hierarchy": ["h.toml", "tree.csv"]}
+ALONE = {
+    "fit": ["m.toml"],
+    "hierarchy": ["h.toml", "tree.csv"],
+    "synthesize": ["t.toml"],
+    "tables": ["t.toml"],
+}
 OWN = {way: ALONE.get(way.partition(" ")[0], ["q.toml", "people.csv"]) for way in WAYS}
 CASES = [(way, kept) for way in WAYS for kept in (*KEPT, *OWN[way])]
 
@@ -208,6 +216,7 @@ def test_the_files_of_a_commands_example_stay(name: str, tmp_path: Path) -> None
     writes = paths(COMMANDS[name])
     option = next(f"--{one}" for one in ("output", "report", "csv", "checkpoint") if one in writes)
     ending = {"--csv": ".csv", "--checkpoint": ".json"}.get(option, ".html")
+    ending = ".csv" if name == "synthesize" else ending
     if option in words:
         words = words[: words.index(option)] + words[words.index(option) + 2 :]
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}

@@ -65,6 +65,11 @@ class _Commands(LazyGroup):
             "hierarchy",
             "Release counts at every level of a public tree for one charge: whole numbers that add up.",
         ),
+        "synthesize": Home(
+            "leakcap.cli.synthesize",
+            "synthesize",
+            "Write a file of rows that agrees with released tables and tells no more than they do.",
+        ),
         "fit": Home(
             "leakcap.cli.fit",
             "fit",

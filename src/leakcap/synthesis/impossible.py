@@ -20,6 +20,7 @@ __all__ = ["Impossible"]
 
 _TRIED = 100_000
 _MOST = 1_000
+_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +95,10 @@ def _rule(planned: PlannedTables, column: str, keys: Sequence[Key]) -> tuple[int
     for key in keys:
         own = [index for index, one in enumerate(labels) if type(one) is type(key) and one == key]
         if not own:
+            known = ", ".join(map(repr, labels[:_SHOWN])) + (", …" if len(labels) > _SHOWN else "")
             raise InvalidQuery(
-                f"`{column}` of `impossible` must be one of its public keys, or a list of some. Got {key!r}."
+                f"`{column}` of `impossible` must be one of its public keys, or a list of some: {known}. "
+                f"Got {key!r}."
             )
         meant[own] = True
     if not keys:

@@ -34,10 +34,12 @@ from leakcap.release.planning.queries import locations
 from leakcap.release.results.publication import Publication
 from leakcap.tables.question import Number, TableAsked, TablesQuestion
 
-__all__ = ["TablesFile", "load_tables"]
+__all__ = ["TablesContents", "TablesFile", "file_of_contents", "load_tables"]
 
 
-class _Contents(BaseModel):
+class TablesContents(BaseModel):
+    """What stands in such a file, before its paths are resolved."""
+
     model_config = ConfigDict(extra="forbid")
 
     policy: str
@@ -72,7 +74,11 @@ class TablesFile:
 def load_tables(path: str | Path) -> TablesFile:
     """Read a file that asks for tables. Raises `InvalidQuery`, one line per broken rule."""
     path = Path(path)
-    contents = read_checked(_Contents, path, InvalidQuery)
+    return file_of_contents(read_checked(TablesContents, path, InvalidQuery), path)
+
+
+def file_of_contents(contents: TablesContents, path: Path) -> TablesFile:
+    """The file of these contents, whose paths start at the folder of `path`. Raises `InvalidQuery`."""
     folder = path.resolve().parent
     data, ledger = locations(folder, contents.data, contents.ledger)
     asked = TablesQuestion(

@@ -1,0 +1,141 @@
+"""What `leakcap synthesize` prints: what the file is made of, how far it is off, and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from leakcap.ledger import Balance, DataVersion
+from leakcap.policy.document import Policy
+from leakcap.release.columns.people import Covers
+from leakcap.release.results.publication import Publication
+from leakcap.release.results.record import KeyValue
+from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.versions import SameAsRecord
+from leakcap.statement import Statement
+from leakcap.statement.record import Nats, Part, Rho, StatementRecord
+from leakcap.synthesis import Microdata, table_errors
+
+__all__ = ["FileColumnRecord", "FileTableRecord", "SynthesisRecord"]
+
+
+class FileColumnRecord(Part):
+    """A column of the file."""
+
+    name: str
+    type: Annotated[str, Field(description="of its values: bool, int or str")]
+    keys: Annotated[int, Field(description="how many public keys it has")]
+
+
+class FileTableRecord(Part):
+    """A table of the file, its counts times the weight, beside the released and the exact one."""
+
+    columns: tuple[str, ...]
+    distance: Annotated[float, Field(description="Σ|file − released| over the cells")]
+    bound: Annotated[
+        float, Field(description="Σ|file − exact| over the cells is no more, with probability 95 % or more")
+    ]
+    inside: Annotated[float, Field(description="the share of the cells that lie in their released interval")]
+    cramers_v: Annotated[
+        float | None, Field(description="association of two columns in the file; null for other tables")
+    ]
+
+
+class SynthesisRecord(Record):
+    """Microdata that agree with released tables: rows about nobody, which tell what the tables tell."""
+
+    commands: ClassVar = ("synthesize",)
+
+    schema_: Literal["leakcap/synthesis/1"] = Field(alias="schema")
+    dataset: str
+    name: str
+    file: Annotated[str, Field(description="the name under which it was written, without its folder")]
+    rows: int
+    weight: Annotated[float, Field(description="how many rows of the data one row of the file counts for")]
+    seed: int
+    columns: tuple[FileColumnRecord, ...]
+    impossible: Annotated[
+        tuple[dict[str, tuple[KeyValue, ...]], ...], Field(description="combinations that no row has")
+    ]
+    rho: Rho
+    nats_person: Nats
+    nats_table: Nats
+    entry: Annotated[int, Field(description="the charge of the tables that the file agrees with")]
+    repeated: Annotated[bool, Field(description="whether the tables were known, so that nothing was paid")]
+    misfit: Annotated[
+        float, Field(description="the squared distance of the fitted law from the tables, over the variance")
+    ]
+    freedom: Annotated[int, Field(description="what that distance is on average for the exact tables")]
+    tables: Annotated[tuple[FileTableRecord, ...], Field(description="those that were asked for")]
+    covers: Annotated[Covers, Field(description="whose table the bounds are about")]
+    about: Annotated[str, Field(description="what a reader has to know of `covers`, in words; often empty")]
+    statement: Annotated[StatementRecord, Field(description="what the file tells")]
+    so_far: Annotated[StatementRecord, Field(description="what everything in the ledger tells")]
+    caps: tuple[CapRecord, ...]
+    policy: Policy
+    publication: Publication | None = None
+    source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
+    same_as: SameAsRecord | None = None
+
+    @classmethod
+    def of(
+        cls,
+        file: Microdata,
+        named: str,
+        own: Statement,
+        total: Statement,
+        balances: Sequence[Balance],
+        publication: Publication | None = None,
+        *,
+        source: str = "",
+        same_as: DataVersion | None = None,
+    ) -> Self:
+        """What was made; `own` is about the file, `total` about everything in the ledger."""
+        generator, found = file.generator, file.generator.released
+        planned = found.planned
+        return cls.made(
+            dataset=planned.policy.dataset,
+            name=planned.question.name,
+            file=named,
+            rows=len(file),
+            weight=file.weight,
+            seed=file.seed,
+            columns=tuple(
+                FileColumnRecord(name=name, type=_type(file, name), keys=len(file.keys(name)))
+                for name in file.codes
+            ),
+            impossible=file.impossible,
+            rho=found.spend.rho,
+            nats_person=found.spend.nats_person,
+            nats_table=found.spend.nats_table,
+            entry=found.entry,
+            repeated=found.repeated,
+            misfit=generator.misfit,
+            freedom=generator.freedom,
+            tables=tuple(
+                FileTableRecord(
+                    columns=one.columns,
+                    distance=one.distance,
+                    bound=one.bound,
+                    inside=one.inside,
+                    cramers_v=one.cramers_v,
+                )
+                for one in table_errors(file)
+            ),
+            covers=planned.counted.coverage.covers,
+            about=planned.counted.coverage.about,
+            statement=own.record(),
+            so_far=total.record(),
+            caps=tuple(map(CapRecord.of, balances)),
+            policy=planned.policy.model_dump(mode="json"),
+            **({} if publication is None else {"publication": publication}),
+            **({"source": source} if source else {}),
+            **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
+        )
+
+
+def _type(file: Microdata, column: str) -> str:
+    types = {type(key).__name__ for key in file.keys(column)}
+    return types.pop() if len(types) == 1 else "str"

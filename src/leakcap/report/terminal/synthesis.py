@@ -1,0 +1,78 @@
+"""Microdata on the terminal (Rich): what the file is, how far off, what it tells."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from leakcap.plain import counted, plain
+from leakcap.release.results.record import figure_held
+from leakcap.report.records.synthesis import SynthesisRecord
+from leakcap.report.records.versions import same_as_line
+from leakcap.report.terminal.spending import caps_table
+from leakcap.report.terminal.tables import print_statement
+from leakcap.report.words.promises import protects
+from leakcap.report.words.wording import sum_text
+from leakcap.statement.restated import restated
+
+__all__ = ["print_synthesis"]
+
+_SOFT, _MOST = "dim", 30
+
+
+def print_synthesis(console: Console, record: SynthesisRecord) -> None:
+    """The file, the errors of its tables, what it tells, and what is left."""
+    console.print()
+    named = record.publication
+    console.print(
+        Text(plain(record.name if named is None else f"{named.title}: {record.name}"), style="bold")
+    )
+    if named is not None:
+        told = ". ".join(part for part in (record.dataset, named.line) if part)
+        console.print(Text(plain(told), style=_SOFT))
+    console.print(Text(plain(protects(record.policy)), style=_SOFT))
+    console.print()
+    columns = ", ".join(f"{one.name} ({one.type}, {counted(one.keys, 'key')})" for one in record.columns)
+    rows = f"{counted(record.rows, 'row')} about nobody, each for {sum_text(record.weight, 4)} of the data"
+    console.print(Text(plain(f"{rows}: {columns}.")))
+    console.print()
+    console.print(_errors(record))
+    if len(record.tables) > _MOST:
+        console.print(Text(f"… and {len(record.tables) - _MOST:,} more tables, in --json.", style=_SOFT))
+    console.print(
+        Text(
+            "Differences are added up over the cells, in rows of the data; the last holds with probability "
+            "95 %, for each table by itself.",
+            style=_SOFT,
+        )
+    )
+    if record.covers != "table":
+        told = f"The bounds are about the figure that {figure_held(record.covers)}. {record.about}"
+        console.print(Text(plain(told), style=_SOFT))
+    paid = (
+        "Nothing was paid: the ledger knows the tables." if record.repeated else "The tables were paid for."
+    )
+    console.print(
+        f"\n{paid} More files are free. --rows {record.rows} --seed {record.seed} makes this one again.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    console.print()
+    print_statement(console, restated(record.statement), record.caps, every="--json")
+    console.print()
+    console.print(caps_table(record.caps))
+    if record.same_as is not None:
+        console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
+
+
+def _errors(record: SynthesisRecord) -> Table:
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    shown.add_column("table of the file")
+    for head in ("cells in their interval", "from the released table", "from the exact one, at most"):
+        shown.add_column(head, justify="right")
+    for one in record.tables[:_MOST]:
+        columns = Text(plain(" × ".join(one.columns) or "total"))
+        shown.add_row(columns, f"{100 * one.inside:.0f} %", sum_text(one.distance, 3), sum_text(one.bound, 3))
+    return shown

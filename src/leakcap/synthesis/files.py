@@ -1,0 +1,51 @@
+"""A file that asks for microdata: a file that asks for tables, and what the rows are to be like.
+
+policy = "policy.toml"           as in `leakcap.tables.files`
+data = "stays.parquet"
+ledger = "stays.db"
+rho = 0.02
+rows = 10_000                    left out, as many as were released
+impossible = [{ sex = "m", ward = ["maternity"] }]
+
+[[tables]]
+columns = ["sex", "age", "ward"]
+ways = 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from leakcap.errors import InvalidQuery
+from leakcap.policy.declared import Key
+from leakcap.policy.validation import read_checked
+from leakcap.synthesis.microdata import MOST_ROWS
+from leakcap.tables.files import TablesContents, TablesFile, file_of_contents
+
+__all__ = ["SynthesisFile", "load_synthesis"]
+
+
+class _Contents(TablesContents):
+    rows: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] | None = None
+    impossible: tuple[dict[str, Key | tuple[Key, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class SynthesisFile:
+    """Such a file: the tables that it asks for, and what no row may be."""
+
+    tables: TablesFile
+    rows: int | None
+    impossible: tuple[Mapping[str, Key | tuple[Key, ...]], ...]
+
+
+def load_synthesis(path: str | Path) -> SynthesisFile:
+    """Read a file that asks for microdata; one that asks for tables is one. Raises `InvalidQuery`."""
+    path = Path(path)
+    contents = read_checked(_Contents, path, InvalidQuery)
+    return SynthesisFile(file_of_contents(contents, path), contents.rows, contents.impossible)
