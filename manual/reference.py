@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "mechanisms.md": ("Mechanisms", "A mechanism is a channel that can be sampled.", ("leakcap.mechanism",)),
     "accounting.md": ("Composition", "What many answers come to.", ("leakcap.accounting",)),
     "release.md": ("Releases", "A table behind a policy and a ledger: what is asked of it, and what comes back.",
-                   ("leakcap.release", "leakcap.tables", "leakcap.synthesis", "leakcap.policy.document", "leakcap.policy.declared", "leakcap.policy.caps",
+                   ("leakcap.release", "leakcap.tables", "leakcap.running", "leakcap.synthesis", "leakcap.policy.document", "leakcap.policy.declared", "leakcap.policy.caps",
                     "leakcap.release.results.noisy_totals")),
     "models.md": ("Models", "Regressions and gradient descent whose fit is a release.",
                   ("leakcap.models", "leakcap.models.lecture", "leakcap.models.summary")),

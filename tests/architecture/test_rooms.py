@@ -31,7 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("statement",),
     ("release",),
     ("models", "audit", "owner", "tables"),
-    ("attack", "choosing", "synthesis"),
+    ("attack", "choosing", "running", "synthesis"),
     ("report",),
     ("web",),
     ("cli",),

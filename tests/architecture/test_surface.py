@@ -70,9 +70,9 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.ledger": """
         Account Amendment Anchor Answer BackedUp Balance Caps Change Charge CustodyEvent DataVersion
-        DatasetSpending Edition Entry Head Ledger Limits MOST_LEVELS Moved OdometerReading Paid
+        DatasetSpending Edition Entry Head Ledger Limits MOST_LEVELS Moved OdometerReading Paid PaidSteps
         Planned PlannedDescent ProgressStep Proposed PublishedVersion Restored Revision SaidSame
-        Slot SlotPlan SlotUse Spend Totals admit_dataset answer_once backup export move restore
+        Slot SlotPlan SlotUse Spend Totals admit_dataset answer_once answer_steps backup export move restore
     """,
     "leakcap.mechanism": """
         BinaryErasure BinarySymmetric BitVector CuffYuExample51 DIFFERENT DiscreteGaussian ERASED
@@ -100,6 +100,9 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.report": """
         ReleaseRecord page_of read_record write_report
+    """,
+    "leakcap.running": """
+        ReleasedRunningCount RunningPlan RunningQuestion SquareRootFactor release_running
     """,
     "leakcap.statement": """
         Exposure Reading Statement compose statement_of

@@ -3,6 +3,7 @@
     Spend, Caps, Limits, Charge    what an answer gives away, the most that may be, one query's price
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
     answer_once, Paid              the one way to pay: recall, or commit, compute and record
+    answer_steps, PaidSteps        the same for a stream: one charge, and each of its steps once
     Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
     move, backup, restore          all of a ledger to another database, to a file, and back
     admit_dataset                  another data set about the same people pays from the ledger
@@ -30,6 +31,7 @@ from leakcap.ledger.editions import DataVersion, Edition, PublishedVersion, Revi
 from leakcap.ledger.export import export
 from leakcap.ledger.gaussian_laws import PlannedDescent
 from leakcap.ledger.paying import Paid, answer_once
+from leakcap.ledger.paying_steps import PaidSteps, answer_steps
 from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
 from leakcap.ledger.told import (
     Account,
@@ -74,6 +76,7 @@ __all__ = [
     "Moved",
     "OdometerReading",
     "Paid",
+    "PaidSteps",
     "Planned",
     "PlannedDescent",
     "ProgressStep",
@@ -89,6 +92,7 @@ __all__ = [
     "Totals",
     "admit_dataset",
     "answer_once",
+    "answer_steps",
     "backup",
     "export",
     "move",

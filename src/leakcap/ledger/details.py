@@ -16,6 +16,7 @@ __all__ = [
     "KEPT",
     "SAME_AS",
     "SOURCE",
+    "STREAM",
     "as_asked",
     "dataset_told",
     "floor_read",
@@ -33,6 +34,9 @@ SOURCE = "data_source"
 
 SAME_AS = "same_as"
 """Of which version, by its number, somebody said that the data is the same."""
+
+STREAM = "stream_steps"
+"""What marks the charge of a stream: how many steps it pays for."""
 
 KEPT = frozenset((DATASET, FROM, SOURCE, SAME_AS, *Edition("t", "p", "v").details))
 """The details that the ledger writes; no charge may have one of these names among its own."""

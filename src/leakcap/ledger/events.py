@@ -124,10 +124,11 @@ def reserve_rows(
     floors: Sequence[int | None] = (),
     uses: Sequence[int] = (),
     dataset: str = "",
+    memo: str = "",
 ) -> list[dict[str, Any]]:
     """One linked row for each charge, after the state's last; `floors` are from which level of people's own
     caps on each counts people, `uses` which use of its slot each is; `dataset` is one beside the
-    ledger's own."""
+    ledger's own, `memo` what it is remembered under where that does not hang on the table's state."""
     rows: list[dict[str, Any]] = []
     head, batch = state.head, state.entries + 1
     for step, (charge, ticks) in enumerate(zip(charges, asked, strict=True), 1):
@@ -138,7 +139,7 @@ def reserve_rows(
             "details": _details(charge, floors[step - 1] if floors else None, dataset),
             "data": data[0],
             "data_version": data[1],
-            "memo": cache_key(charge, data[0], state.rules, meaning),
+            "memo": memo or cache_key(charge, data[0], state.rules, meaning),
             "slot": charge.slot,
             "event": charge.spend.event_text,
             "slot_use": uses[step - 1] if uses else 0,

@@ -24,8 +24,9 @@ from leakcap.ledger.policies import keep_text
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.schema import EVENT, SECRET, create, require_version
 from leakcap.ledger.slots import SlotPlan
-from leakcap.ledger.spending import LedgerSpender, now
+from leakcap.ledger.spending import now
 from leakcap.ledger.state import append, load_state, replace_state
+from leakcap.ledger.streaming import StreamingLedger
 from leakcap.ledger.succession import settled
 from leakcap.ledger.values import Entry
 
@@ -35,7 +36,7 @@ _log = logging.getLogger(__name__)
 _HEX = re.compile(r"[0-9a-f]{8,128}")
 
 
-class Ledger(LedgerSpender):
+class Ledger(StreamingLedger):
     """The durable record of what a data set's answers have given away.
 
     One ledger belongs to one data set under one policy at a time (`amend`), and every process that answers

@@ -15,6 +15,7 @@ from leakcap.ledger.anchors import Anchor
 from leakcap.ledger.care import custody_of
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import Database
+from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import DataVersion, PublishedVersion, Revision
 from leakcap.ledger.events import entries_query
 from leakcap.ledger.limits import balance_rows, balances
@@ -152,8 +153,12 @@ class LedgerReader:
             return list(planning.slots_of(connection).values())
 
     def unreleased(self) -> list[Entry]:
-        """What was reserved, never released and not acknowledged: paid for, no answer known to have left."""
-        return [entry for entry in self.entries() if entry.state == "reserved"]
+        """What was reserved, never released and not acknowledged: paid for, no answer known to have left.
+
+        A stream is none of these: its steps leave one after the other.
+        """
+        open_ = (entry for entry in self.entries() if entry.state == "reserved")
+        return [entry for entry in open_ if STREAM not in entry.details]
 
     def answer(self, entry: int) -> Answer | None:
         """What was recorded when this entry's answer left; None where it has not, or nothing was recorded."""

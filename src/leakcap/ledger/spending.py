@@ -24,7 +24,7 @@ from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
 
-__all__ = ["LedgerSpender", "now"]
+__all__ = ["LedgerSpender", "log_charged", "now"]
 
 # Under this name the ledger logs, whichever of its files a line is from.
 _log = logging.getLogger("leakcap.ledger.ledger")
@@ -80,33 +80,40 @@ class LedgerSpender(LedgerReader):
         self._require_writable()
         with refusals_logged(batch), self._database.writing() as connection:
             state = self._governed(connection, lock=True)
-            time = events.stamp(self._clock, state.time, self.url)
-            asked = ticks_asked(batch, state)
-            uses = self._uses(connection, batch, asked)
-            booked = book(connection, state, batch, asked, time, self.url)
-            version = answer_cache.version_of(connection, state, data)
-            tags = self._tags(connection, state)
-            rows = events.reserve_rows(
-                batch,
-                asked,
-                state,
-                time,
-                (data, version),
-                meaning=tags[0],
-                floors=booked.floors,
-                uses=uses,
-                dataset=self._beside,
-            )
-            for account in booked.accounts:
-                account.save(connection)
-            versions = max(version, state.data_versions)
-            append(connection, state, rows, spent=booked.spent, data_versions=versions)
+            entries = self._booked(connection, state, batch, data)
+        log_charged(entries)
+        return entries
+
+    def _booked(
+        self, connection: Connection, state: State, batch: Sequence[Charge], data: str, memo: str = ""
+    ) -> list[Entry]:
+        """The batch, written in this transaction; `memo` is what it is remembered under where that is not
+        the table's state."""
+        time = events.stamp(self._clock, state.time, self.url)
+        asked = ticks_asked(batch, state)
+        uses = self._uses(connection, batch, asked)
+        booked = book(connection, state, batch, asked, time, self.url)
+        version = answer_cache.version_of(connection, state, data)
+        tags = self._tags(connection, state)
+        rows = events.reserve_rows(
+            batch,
+            asked,
+            state,
+            time,
+            (data, version),
+            meaning=tags[0],
+            floors=booked.floors,
+            uses=uses,
+            dataset=self._beside,
+            memo=memo,
+        )
+        for account in booked.accounts:
+            account.save(connection)
+        versions = max(version, state.data_versions)
+        append(connection, state, rows, spent=booked.spent, data_versions=versions)
         # With a spend in the ledger no other policy can be its first any more.
         self._meanings = tags
-        entries = [events.entry_of(row) for row in rows]
-        for entry in entries:
-            _log.info("charged: entry %d, %a, epsilon %r", entry.id, entry.query, entry.spend.epsilon)
-        return entries
+        return [events.entry_of(row) for row in rows]
 
     def mark_released(
         self, ids: Iterable[int], *, answers: Mapping[int, Sequence[Sequence[float | str]]] | None = None
@@ -266,3 +273,9 @@ class LedgerSpender(LedgerReader):
             raise LedgerError(
                 f"Ledger `{self.url}` was opened for reading. Use `Ledger.open` to spend from it."
             )
+
+
+def log_charged(entries: Sequence[Entry]) -> None:
+    """A line in the log for each new entry."""
+    for entry in entries:
+        _log.info("charged: entry %d, %a, epsilon %r", entry.id, entry.query, entry.spend.epsilon)

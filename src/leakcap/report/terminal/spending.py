@@ -122,7 +122,8 @@ def print_entries(console: Console, entries: Sequence[EntryRecord]) -> None:
         edition = Edition(entry.publication, entry.period, entry.version).line
         who += f"\n{edition}" if edition else ""
         query.append(plain(f"\n{entry.query}\n{_moment(entry.time):%Y-%m-%d %H:%M} UTC{who}"), style=_SOFT)
-        state = _STATES[entry.state]
+        stream = entry.state == "reserved" and entry.query.startswith("running count of ")
+        state = "stream" if stream else _STATES[entry.state]
         amounts = (entry.epsilon, entry.delta, entry.nats_person, entry.nats_table)
         table.add_row(str(entry.id or ""), query, *map(_amount, amounts), Text(state, style=_WARM))
     console.print()

@@ -1,0 +1,121 @@
+"""How the steps of a stream are paid for: once, all together, before the first; each is answered once.
+
+The charge is committed before any noise is drawn, and every step is recorded before anybody sees it. A
+process that dies in between has shown nothing, so that new noise may be drawn for the step. Of two processes
+that answer the same step one is recorded, and both return that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from leakcap.errors import LeakcapError, LedgerError, after_commit
+from leakcap.ledger.details import STREAM
+from leakcap.ledger.values import Charge, Entry
+
+if TYPE_CHECKING:
+    from leakcap.ledger.ledger import Ledger
+
+__all__ = ["PaidSteps", "answer_steps"]
+
+Answered: TypeAlias = list[list[int]]
+"""For each step the integers that were released."""
+Step: TypeAlias = Callable[[int], list[int]]
+
+
+@dataclass(frozen=True)
+class PaidSteps:
+    """The steps of a stream as the ledger has them; `new` of them were answered now, the rest repeated."""
+
+    entry: Entry
+    steps: Answered
+    new: int
+
+
+def answer_steps(
+    ledger: Ledger,
+    charge: Charge,
+    wanted: int,
+    prepare: Callable[[], Callable[[Entry], Step]],
+    *,
+    analyst: str = "",
+) -> PaidSteps:
+    """At least the first `wanted` steps of a stream; what was answered before is told for free, as it was.
+
+    `prepare` does whatever may still be refused, before anything is spent; what it returns is given the
+    entry, reads the data after the commit, and returns what draws the answer of a step, from 0 on: with the
+    noise that the entry paid for. The charge's detail
+    `stream_steps` says how many steps there are. Raises `LedgerError` or `BudgetExceeded` with nothing spent
+    where the stream is another or does not fit, or was ended; what fails after a commit says so.
+    """
+    total = int(charge.details[STREAM])
+    entry = ledger.stream(charge)
+    seen = [] if entry is None else _recorded(ledger, entry)
+    if entry is not None and len(seen) >= wanted:
+        _finished(ledger, entry, seen, total)
+        return PaidSteps(entry, seen, 0)
+    if entry is not None:
+        _require_open(entry, len(seen))
+    read = prepare()
+    entry, begun = ledger.reserve_stream(charge)
+    try:
+        draw, new = read(entry), 0
+        seen = _recorded(ledger, entry)
+        while len(seen) < wanted:
+            values = draw(len(seen))
+            try:
+                # Until here nobody has seen it: what cannot be recorded does not leave.
+                place = len(seen), len(seen) + 1
+                ledger.mark_progress(entry.id, place, [values], analyst=analyst)
+            except LedgerError:
+                known, seen = len(seen), _recorded(ledger, entry)
+                if len(seen) <= known:
+                    raise
+            else:
+                seen.append(values)
+                new += 1
+        _finished(ledger, entry, seen, total)
+    except LeakcapError as error:
+        if begun:
+            raise after_commit(error) from None
+        raise
+    return PaidSteps(entry, seen, new)
+
+
+def _recorded(ledger: Ledger, entry: Entry) -> Answered:
+    """The steps that were answered, from the first on."""
+    if entry.state == "released":
+        answer = ledger.answer(entry.id)
+        if answer is not None and answer.revised:
+            raise LedgerError(
+                f"Stream `{entry.query}`, entry {entry.id}, was {answer.revised} Nothing was spent. For new "
+                "answers, which are paid for, give the stream another `name`."
+            )
+    known, found = ledger.steps(entry.id), list[list[int]]()
+    while (step := known.get(len(found))) is not None:
+        found.append([int(value) for value in step.values[0]])
+    return found
+
+
+def _require_open(entry: Entry, answered: int) -> None:
+    if entry.state != "reserved":
+        raise LedgerError(
+            f"Stream `{entry.query}`, entry {entry.id}, was ended after {answered} steps: it was "
+            "acknowledged as lost, or the ledger was restored from a backup, which may lack steps that were "
+            "published. Nothing was spent. Its steps until then are told for free; give a new stream another "
+            "`name`."
+        )
+
+
+def _finished(ledger: Ledger, entry: Entry, seen: Answered, total: int) -> None:
+    """With the last step the whole entry has left."""
+    if len(seen) < total or entry.state != "reserved":
+        return
+    try:
+        ledger.mark_released([entry.id], answers={entry.id: seen})
+    except LedgerError:
+        # Another process did it, or a ledger that is only read: the steps stand in any case.
+        if ledger.steps(entry.id).get(total - 1) is None:
+            raise
