@@ -367,12 +367,62 @@ def test_files_that_cannot_be_read_are_refused_in_one_line(tmp_path: Path) -> No
         "bad.parquet": "must be a Parquet file",
         "none.csv": "no file that",
         "tree.txt": "ends in .csv or .parquet",
-        "float.parquet": "missing in row 1",
+        "float.parquet": "`region` has another kind",
         "null.parquet": "missing in row 1",
     }.items():
         with pytest.raises(InvalidInput, match=says) as error:
             Hierarchy.read(tmp_path / name)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "parents"),
+    [
+        ((("t",), ("a", "b"), ("x", "y")), ([], [0, 0], [0, 0])),
+        ((("t",), ("a", "b"), ("x", "y")), ([], [0, 0], [1, 0])),
+        ((("t",), ("a", "b", "c"), ("x", "y")), ([], [0, 0, 0], [0, 2])),
+        ((("t",), ("a",), ("x", "y")), ([], [0], [0, 0, 0])),
+        ((("t",), ("a",), ("x", "y")), ([], [1], [0, 0])),
+        ((("t", "u"), ("a", "b")), ([], [0, 1])),
+        ((("t",), ("a",)), ([],)),
+        ((("t",), ()), ([], [])),
+        ((("t",), ("a", "a")), ([], [0, 0])),
+        ((("t",), ("1", 1)), ([], [0, 0])),
+    ],
+)
+def test_a_tree_that_would_count_a_row_twice_cannot_be_made(labels: Any, parents: Any) -> None:
+    """Of two nodes with one first child `reduceat` would count it in both, and two leaves of one key would
+    count its rows twice: the price would be too low."""
+    levels = ("top", "middle", "leaf")[: len(labels)]
+    with pytest.raises(InvalidInput, match="hierarchy's levels, labels and parents"):
+        Hierarchy(levels, labels, tuple(np.array(up, dtype=np.int64) for up in parents))
+
+
+def test_data_frames_hold_the_same_numbers() -> None:
+    with PrivateTable(table_of(rows_of(200)), policy=policy_of(), ledger="sqlite://") as private:
+        found = release_hierarchy(private, ASKED)
+    own = found.level("region")
+    frames = (
+        own.to_pandas().to_dict("list"),
+        own.to_arrow().to_pydict(),
+        own.to_polars().to_dict(as_series=False),
+    )
+    for frame in frames:
+        assert list(frame) == ["region", "value", "lower", "upper", "flag"]
+        assert (frame["region"], frame["value"]) == (list(own.labels), own.values.tolist())
+        assert (frame["lower"], frame["upper"]) == (own.lower.tolist(), own.upper.tolist())
+        assert frame["flag"] == ["u" if yes else "" for yes in own.drowned]
+
+
+def test_a_tree_stays_as_it_was_planned() -> None:
+    up = np.array([0, 0, 1])
+    tree = Hierarchy(("t", "m", "l"), (("t",), ("a", "b"), ("x", "y", "z")), (up[:0], up[:2], up))
+    before = tree.digest
+    up[1] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        tree.parents[2][1] = 1
+    assert tree.parents[2].tolist() == [0, 0, 1]
+    assert Hierarchy.of(("t", "m", "l"), tree.paths(2)).digest == before
 
 
 def test_nodes_that_are_not_in_the_tree_are_refused() -> None:

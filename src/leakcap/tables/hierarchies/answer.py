@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from leakcap.errors import require
 from leakcap.ledger import Spend
 from leakcap.numeric.rounding import float_down, float_up
 from leakcap.policy.declared import Key
+from leakcap.release.numbers.answers import Row, Rows
+from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.tables.answer import Estimate
 from leakcap.tables.hierarchies.fit import SLACK, TreeFit, half_widths
 from leakcap.tables.hierarchies.question import PlannedHierarchy
@@ -45,6 +48,35 @@ class LevelCounts:
     standard_deviation: NDArray[np.float64]
     drowned: NDArray[np.bool_]
     exact: NDArray[np.bool_]
+
+    @property
+    def rows(self) -> Rows:
+        """The nodes as rows, as other answers have them: the label, value and interval."""
+        numbers = zip(
+            self.labels, self.values.tolist(), self.lower.tolist(), self.upper.tolist(), strict=True
+        )
+        return Rows.of(
+            [
+                Row({self.level: label}, value, (float(low), float(high)))
+                for label, value, low, high in numbers
+            ]
+        )
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each node: a column of the level's name, then `value`, `lower`,
+        `upper` and `flag`, which is "u" where the noise is as large as the count, and otherwise empty.
+
+        Raises `InvalidParameter` without pandas.
+        """
+        return pandas_of(self.rows, self.drowned)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table` of the columns of `to_pandas`. Raises `InvalidParameter` without PyArrow."""
+        return arrow_of(self.rows, self.drowned)
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame` of the columns of `to_pandas`. Raises `InvalidParameter` without Polars."""
+        return polars_of(self.rows, self.drowned)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,32 @@ class Hierarchy:
     labels: tuple[tuple[Key, ...], ...]
     parents: tuple[Places, ...]
 
+    def __post_init__(self) -> None:
+        """Raise `InvalidQuery` unless each node stands in one place below one parent, and keep it so.
+
+        The price takes this for granted: a row is counted once at each level.
+        """
+        owner = "A hierarchy's levels, labels and parents"
+        same = len(self.levels) == len(self.labels) == len(self.parents) > 0
+        if not same or len(self.labels[0]) != 1 or len(self.parents[0]):
+            raise InvalidQuery(f"{owner} must be one for each level, and the top have one node.")
+        for name, own in zip(self.levels, self.labels, strict=True):
+            if len(set(map(str, own))) < len(own):
+                raise InvalidQuery(f"{owner} must name each node once. A label of `{name}` stands in two.")
+        for level, up in enumerate(self.parents[1:], 1):
+            above, whole = len(self.labels[level - 1]), up.ndim == 1 and up.dtype == np.int64
+            if whole and 0 < len(up) == len(self.labels[level]):
+                steps = np.diff(up)
+                if up[0] == 0 and up[-1] == above - 1 and bool(((steps == 0) | (steps == 1)).all()):
+                    continue
+            raise InvalidQuery(
+                f"{owner} must give each node one parent, every parent a child, and have siblings together."
+            )
+        kept = tuple(up.copy() for up in self.parents)
+        for up in kept:
+            up.flags.writeable = False
+        object.__setattr__(self, "parents", kept)
+
     @classmethod
     def of(cls, levels: Sequence[str], leaves: Iterable[Sequence[Key]], owner: str = "hierarchy") -> Self:
         """The tree with these levels, top first, from the path of each leaf, a label for each level.
@@ -190,9 +216,13 @@ def _check(names: tuple[str, ...], paths: list[tuple[Key, ...]], owner: str) -> 
                 f"at one depth. Row {number} has {len(path)}."
             )
         for name, label in zip(names, path, strict=True):
-            if not isinstance(label, str | int) or label == "":
+            if label is not None and not isinstance(label, str | int):
                 raise InvalidQuery(
-                    f"Each row of `{owner}` must have a label for each level, text or a whole number: all "
+                    f"The labels of `{owner}` must be text or whole numbers. `{name}` has another kind."
+                )
+            if label is None or label == "":
+                raise InvalidQuery(
+                    f"Each row of `{owner}` must have a label for each level: all "
                     f"leaves are at one depth. `{name}` is missing in row {number}."
                 )
     for name, one in zip(names, zip(*paths, strict=True), strict=True):
