@@ -256,7 +256,7 @@ def test_a_table_longer_than_a_sheet_goes_on_in_the_next(
     private: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was refused by openpyxl, after it was paid for. Here a sheet has 20 rows in place of 1,048,576."""
-    monkeypatch.setattr(workbook, "_MOST_ROWS", 20)
+    monkeypatch.setattr(workbook, "MOST_ROWS", 20)
     keys = [f"key {n:02}" for n in range(50)]
     policy = {
         "dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1e3, "delta": 0.1},
@@ -291,7 +291,7 @@ def test_a_table_that_just_fits_has_one_sheet(
     size: int, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever its length no sheet is longer than it may be, and no row is lost or there twice."""
-    monkeypatch.setattr(workbook, "_MOST_ROWS", 20)
+    monkeypatch.setattr(workbook, "MOST_ROWS", 20)
     rows = release.record.values[:1] * size
     record = release.record.model_copy(update={"values": rows})
     workbook.write_excel([record], tmp_path / "t.xlsx")

@@ -14,13 +14,13 @@ import pytest
 
 from command_line import ROOT, leakcap
 from leakcap.errors import InvalidParameter
-from leakcap.report.pages import tables as tables_pages
+from leakcap.report.pages import workload as tables_pages
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.render import workbook
 from leakcap.report.render.html import render_html
 from leakcap.report.render.margins import write_each_table
 from leakcap.report.render.markdown import render_markdown
-from leakcap.report.render.workbook import require_sheets, write_margins_workbook
+from leakcap.report.render.workbook import require_room, write_workbook
 from leakcap.report.sources import page_of, record_of
 from leakcap.report.words.margined import margined_tables
 
@@ -120,7 +120,7 @@ def test_a_record_without_a_margin_is_refused_and_keys_never_become_markup() -> 
 
 def test_workbook_and_folder_have_every_digit_of_every_table(tmp_path: Path) -> None:
     found = small_record(["=1+1", "b"], [1, 2])
-    write_margins_workbook(page_of(found, "reviewer"), found, tmp_path / "x.xlsx")
+    write_workbook(page_of(found, "reviewer"), (), tmp_path / "x.xlsx", (found,))
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")
     assert book.sheetnames == ["Summary", "total", "x", "y", "x by y"]
     heads, *lines = book["x by y"].values
@@ -141,10 +141,10 @@ def test_workbook_and_folder_have_every_digit_of_every_table(tmp_path: Path) -> 
 def test_more_than_a_workbook_has_room_for_is_refused_before_anything_is_paid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require_sheets([2**20 - 1] * 250)
+    require_room([2**20 - 1] * 250)
     for cells in ([1] * 251, [2**20]):
         with pytest.raises(InvalidParameter, match=r"Take --csv\. Nothing was spent or written\."):
-            require_sheets(cells)
+            require_room(cells)
     monkeypatch.setattr(workbook, "_MOST_SHEETS", 6)
     file = world(tmp_path)
     done = leakcap("tables", file, "--excel", "x.xlsx", cwd=tmp_path)

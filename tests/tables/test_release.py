@@ -18,8 +18,8 @@ from leakcap.release import Policy, PrivateTable, attach, load_policy
 from leakcap.tables import TablesQuestion, reading, release_tables
 from leakcap.tables import release as releasing
 from leakcap.tables.answer import _NORMAL, ReleasedTables, half_width
+from leakcap.tables.charge import spend_of_tables
 from leakcap.tables.reading import counts_of, statements_of_tables
-from leakcap.tables.release import spend_of_tables
 from leakcap.tables.residuals import margin_of, noisy_residuals, residual_integers
 from seeded import SeededSource
 

@@ -11,7 +11,7 @@ import typer
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from leakcap.ledger import Balance
+    from leakcap.ledger import Balance, Charge
     from leakcap.release import Policy, PrivateTable, Query
 
 __all__ = ["Fresh", "Yes", "ask_to_pay", "ask_to_pay_for", "asked_before_it_begins"]
@@ -23,14 +23,25 @@ Fresh = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, as scripts must say: --fresh pays.")]
 
 
-def ask_to_pay_for(table: PrivateTable, queries: Sequence[Query], *, yes: bool, json_: bool) -> None:
-    """Go on to new noise on these queries only with `yes`, or where somebody at a terminal agrees."""
-    price = sum(one.price.epsilon for one in table.preview(queries))
+def ask_to_pay_for(
+    table: PrivateTable, queries: Sequence[Query], beside: Sequence[Charge] = (), *, yes: bool, json_: bool
+) -> None:
+    """Go on to new noise on these queries only with `yes`, or where somebody at a terminal agrees.
+
+    What is asked `beside` them has no ε of its own.
+    """
+    price = None if beside else sum(one.price.epsilon for one in table.preview(queries))
     ask_to_pay(price, table.budget(), yes=yes, json_=json_)
 
 
 def asked_before_it_begins(
-    ledger: str, policy: Policy, queries: Sequence[Query], *, yes: bool, json_: bool
+    ledger: str,
+    policy: Policy,
+    queries: Sequence[Query],
+    beside: Sequence[Charge] = (),
+    *,
+    yes: bool,
+    json_: bool,
 ) -> bool:
     """The same where there is no ledger yet: whoever says no leaves none. Whether all is asked."""
     from leakcap.release import preview
@@ -38,7 +49,7 @@ def asked_before_it_begins(
 
     if yes or not begun_by(ledger):
         return yes
-    price = sum(one.price.epsilon for one in preview(queries, policy=policy))
+    price = None if beside else sum(one.price.epsilon for one in preview(queries, policy=policy))
     ask_to_pay(price, unbegun(ledger, policy).balances(), yes=yes, json_=json_)
     return True
 

@@ -11,13 +11,14 @@ import typer
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.targets import files_of, require_durable, require_target
-from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
+from leakcap.cli.values import CsvTarget, ExcelTarget, require_sheets, require_values, write_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leakcap.release import Policy, Preview, Query, QueryFile, RowLimit
     from leakcap.release.results.record import ReleasedRecord
+    from leakcap.tables.question import PlannedTables
 
 __all__ = ["LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
 
@@ -81,6 +82,7 @@ def release(
     from leakcap.release import (
         PrivateTable,
         agreeing,
+        attach,
         covered,
         exposure_so_far,
         load_policy,
@@ -88,13 +90,20 @@ def release(
         with_all_margins,
         with_layouts,
     )
+    from leakcap.release.opening import begun_by
     from leakcap.report.records import ReleaseRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
+    from leakcap.tables.charge import charge_of_tables
+    from leakcap.tables.files import workloads_of
+    from leakcap.tables.reading import check_columns
+    from leakcap.tables.release import release_workloads
 
     queries = load_queries(file)
     policy = load_policy(queries.policy)
+    asked = workloads_of(queries, file)
+    planned = [one.planned(policy) for one in asked]
     target = report or queries.report
     url = require_durable(queries.ledger if ledger is None else ledger)
     kept = [file, *files_of(queries, url)]
@@ -102,7 +111,15 @@ def release(
         require_target(target, "The report", (".html", ".htm"), kept)
     require_values(csv, excel, [*kept, *([target] if target else [])])
     _require_fit(queries, policy)
-    ask = fresh and not asked_before_it_begins(url, policy, queries.queries, yes=yes, json_=json_)
+    if excel is not None:
+        for one in planned:
+            require_sheets(one)
+    if begun_by(url):
+        # What is refused leaves no empty ledger behind.
+        for one in planned:
+            check_columns(one, attach(queries.data, table=queries.table))
+    beside = [charge_of_tables(one, analyst=analyst, edition=queries.edition) for one in planned]
+    ask = fresh and not asked_before_it_begins(url, policy, queries.queries, beside, yes=yes, json_=json_)
     with PrivateTable(
         queries.data,
         policy=policy,
@@ -113,12 +130,14 @@ def release(
         same_as=same_as,
         edition=queries.edition,
         asked=queries.queries,
+        beside=beside,
         fresh=fresh,
     ) as table:
         unused = not table.ledger.totals().entries
         if ask:
-            ask_to_pay_for(table, queries.queries, yes=yes, json_=json_)
-        releases = agreeing(table.release(queries.queries, fresh=fresh), queries.consistent)
+            ask_to_pay_for(table, queries.queries, beside, yes=yes, json_=json_)
+        answered, workloads = release_workloads(table, queries.queries, asked, fresh=fresh)
+        releases = agreeing(answered, queries.consistent)
         releases = covered(with_all_margins(releases, queries.margins, policy), queries.cover, policy)
         releases = with_layouts(releases, queries.pivots, policy)
         exposure = exposure_so_far(table.ledger.entries(), policy)
@@ -132,6 +151,7 @@ def release(
             revisions=revisions,
             source=table.named,
             same_as=table.same_as,
+            workloads=workloads,
             report=named,
         )
     if target is not None:
@@ -146,9 +166,9 @@ def release(
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_release(out, record, explain=explain)
-    repeated = sum(release.repeated for release in releases)
-    if repeated:
-        out.print(f"\n{repeated} of {len(releases)} answers were repeated from the ledger, for free.")
+    repeated = [one.repeated for one in releases] + [one.repeated for one in workloads]
+    if any(repeated):
+        out.print(f"\n{sum(repeated)} of {len(repeated)} answers were repeated from the ledger, for free.")
     written = [("report is", target)] if target is not None else []
     for what, path in [*written, *(("values are", path) for path in values)]:
         out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
@@ -204,13 +224,15 @@ def preview(
     """
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
+    from leakcap.tables.files import workloads_of
 
     queries = load_queries(file)
     policy = load_policy(queries.policy)
     told = [] if known is None else _released(known)
     limits = _limits(queries.queries, policy, max_rows, told, rows)
     planned = preview_queries(queries.queries, policy=policy, rows=rows, known=told)
-    print_previewed(policy, planned, json_, limits)
+    workloads = [one.planned(policy) for one in workloads_of(queries, file)]
+    print_previewed(policy, planned, json_, limits, workloads)
 
 
 def _limits(
@@ -241,13 +263,17 @@ def _released(known: Path) -> list[tuple[Policy, ReleasedRecord]]:
 
 
 def print_previewed(
-    policy: Policy, previews: Sequence[Preview], json_: bool, limits: Sequence[RowLimit] = ()
+    policy: Policy,
+    previews: Sequence[Preview],
+    json_: bool,
+    limits: Sequence[RowLimit] = (),
+    workloads: Sequence[PlannedTables] = (),
 ) -> None:
     """What queries would cost and how far off they would be, as a table or as JSON."""
     from leakcap.report.records import PreviewRecord
     from leakcap.report.terminal.tables import print_preview
 
-    record = PreviewRecord.of(policy, previews, limits)
+    record = PreviewRecord.of(policy, previews, limits, workloads)
     if json_:
         print_record(record)
         return

@@ -129,10 +129,12 @@ def _plan(source: Path) -> Record:
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
     from leakcap.report.records import PreviewRecord
+    from leakcap.tables.files import workloads_of
 
     queries = load_queries(source)
     policy = load_policy(queries.policy)
-    return PreviewRecord.of(policy, preview_queries(queries.queries, policy=policy))
+    workloads = [one.planned(policy) for one in workloads_of(queries, source)]
+    return PreviewRecord.of(policy, preview_queries(queries.queries, policy=policy), workloads=workloads)
 
 
 def _ledger(source: Path) -> Record:

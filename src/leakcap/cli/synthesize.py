@@ -51,8 +51,8 @@ def synthesize(
     from leakcap.synthesis.microdata import ENDINGS, check_draw, require_library
     from leakcap.synthesis.targets import check_fits
     from leakcap.tables import release_tables
+    from leakcap.tables.charge import charge_of_tables
     from leakcap.tables.reading import check_columns
-    from leakcap.tables.release import charge_of_tables
 
     wanted = load_synthesis(file)
     asked, rows = wanted.tables, wanted.rows if rows is None else rows

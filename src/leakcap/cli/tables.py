@@ -11,7 +11,7 @@ from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
-from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
+from leakcap.cli.values import CsvTarget, ExcelTarget, require_sheets, require_values, write_given
 
 __all__ = ["tables"]
 
@@ -41,13 +41,12 @@ def tables(
     from leakcap.release.opening import begun_by, unbegun
     from leakcap.report.records.tables import TablesRecord
     from leakcap.report.render.html import write_html
-    from leakcap.report.render.workbook import require_sheets
     from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
     from leakcap.tables import release_tables
+    from leakcap.tables.charge import charge_of_tables
     from leakcap.tables.files import load_tables
     from leakcap.tables.reading import check_columns
-    from leakcap.tables.release import charge_of_tables
 
     asked = load_tables(file)
     policy = load_policy(asked.policy)
@@ -58,8 +57,7 @@ def tables(
     require_values(csv, excel, [*kept, *([report] if report else [])])
     planned = asked.question.planned(policy)
     if excel is not None:
-        workload = planned.plan.workload
-        require_sheets([workload.cells_of(one) for one in workload.closure])
+        require_sheets(planned)
     if first := begun_by(url):
         # What is refused leaves no empty ledger behind.
         ledger_to_be = unbegun(url, policy)

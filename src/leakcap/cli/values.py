@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from leakcap.report.records import ReleaseRecord
     from leakcap.report.records.tables import TablesRecord
     from leakcap.report.render.document import Document
+    from leakcap.tables.question import PlannedTables
 
-__all__ = ["CsvTarget", "ExcelTarget", "require_values", "write_csv", "write_excel", "write_given"]
+__all__ = [
+    "CsvTarget",
+    "ExcelTarget",
+    "require_sheets",
+    "require_values",
+    "write_csv",
+    "write_excel",
+    "write_given",
+]
 
 CsvTarget = Annotated[
     Path | None,
@@ -50,6 +59,14 @@ def require_values(csv: Path | None, excel: Path | None, kept: Sequence[Path | s
         new_workbook()
 
 
+def require_sheets(planned: PlannedTables) -> None:
+    """Refuse tables that share one budget where a workbook has no room for them."""
+    from leakcap.report.render.workbook import require_room
+
+    workload = planned.plan.workload
+    require_room([workload.cells_of(one) for one in workload.closure])
+
+
 def write_given(record: ReleaseRecord | TablesRecord, csv: Path | None, excel: Path | None) -> Iterator[Path]:
     """Write the files, and name each."""
     if csv is not None:
@@ -69,7 +86,7 @@ def write_csv(record: ReleaseRecord | TablesRecord, target: Path) -> None:
     from leakcap.report.render.sheet import write_each, write_values
 
     if isinstance(record, ReleaseRecord):
-        (write_values if target.suffix else write_each)(record.releases, target)
+        (write_values if target.suffix else write_each)(record.releases, target, record.workloads)
     else:
         (write_cells if target.suffix else write_each_table)(record, target)
 
@@ -77,9 +94,9 @@ def write_csv(record: ReleaseRecord | TablesRecord, target: Path) -> None:
 def write_excel(record: ReleaseRecord | TablesRecord, page: Document, target: Path) -> None:
     """The page as a workbook's first sheet, and a sheet for each table."""
     from leakcap.report.records import ReleaseRecord
-    from leakcap.report.render.workbook import write_margins_workbook, write_workbook
+    from leakcap.report.render.workbook import write_workbook
 
     if isinstance(record, ReleaseRecord):
-        write_workbook(page, record.releases, target)
+        write_workbook(page, record.releases, target, record.workloads)
     else:
-        write_margins_workbook(page, record, target)
+        write_workbook(page, (), target, (record,))

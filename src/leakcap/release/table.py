@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from leakcap.cards import Shown
 from leakcap.errors import (
@@ -16,10 +16,11 @@ from leakcap.errors import (
     InvalidQuery,
     require,
 )
-from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, answer_once
+from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, Paid, answer_once
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
+from leakcap.release.asking.beside import Beside
 from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.table import Asking
 from leakcap.release.dummy import UNITS, dummy_engine
@@ -44,6 +45,7 @@ from leakcap.statement import Statement, statement_of
 __all__ = ["PrivateTable", "dry_run", "open_ledger"]
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class PrivateTable(Asking):
@@ -90,6 +92,7 @@ class PrivateTable(Asking):
         edition: Edition | None = None,
         source: ByteSource = system_bytes,
         asked: Sequence[Query] = (),
+        beside: Sequence[Charge] = (),
         fresh: bool = False,
     ) -> None:
         self._policy = load_policy(policy)
@@ -111,7 +114,10 @@ class PrivateTable(Asking):
         if same_as is not None:
             require_begun(place, same_as)
         self.ledger = opened_for(
-            place, self.policy, lambda: map(self._charge, plans, map(price_of, plans)), fresh=fresh
+            place,
+            self.policy,
+            lambda: (*map(self._charge, plans, map(price_of, plans)), *beside),
+            fresh=fresh,
         )
         self._own_ledger = self.ledger is not ledger
         try:
@@ -284,6 +290,13 @@ class PrivateTable(Asking):
         """
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
+        return self.release_with(queries, (), fresh=fresh)[0]
+
+    def release_with(
+        self, queries: Sequence[Query], beside: Sequence[Beside[T]], *, fresh: bool = False
+    ) -> tuple[list[Release], list[Paid[T]]]:
+        """Answer all of the queries and what is asked beside them, in one commit, or none. Raises as
+        `release` does."""
         if self.policy.fingerprint() != self._fingerprint:
             raise InvalidPolicy(
                 "The policy was changed after the table was opened under it. Open the table anew."
@@ -294,18 +307,27 @@ class PrivateTable(Asking):
         prices = [price_of(plan) for plan in plans]
         charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
         data, steps = self.state(), list(zip(plans, prices, strict=True))
+        everything = [*charges, *(one.charge for one in beside)]
 
-        def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Release, Any]]]:
-            return self._prepare([steps[i] for i in places], [charges[i] for i in places])
+        def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Any, Any]]]:
+            own = [i for i in places if i < len(steps)]
+            others = [beside[i - len(steps)].prepare() for i in places[len(own) :]]
+            if not own:
+                return lambda _: [one() for one in others]
+            answered = self._prepare([steps[i] for i in own], [charges[i] for i in own])
+            return lambda entries: [*answered(entries[: len(own)]), *(one() for one in others)]
 
         try:
-            paid = answer_once(self.ledger, charges, prepare, data=data, analyst=self._analyst, fresh=fresh)
+            paid = answer_once(
+                self.ledger, everything, prepare, data=data, analyst=self._analyst, fresh=fresh
+            )
         except BudgetExceeded as error:
-            raise error.saying(f"{error}{self._asked_before(charges, data)}") from None
-        return Shown(
+            raise error.saying(f"{error}{self._asked_before(everything, data)}") from None
+        found = Shown(
             from_ledger(*step, one.answer) if one.computed is None else one.computed
-            for step, one in zip(steps, paid, strict=True)
+            for step, one in zip(steps, paid[: len(steps)], strict=True)
         )
+        return found, paid[len(steps) :]
 
     def _fitting(self, queries: Sequence[Query]) -> list[Plan]:
         """The plans, of which each can be answered with the columns that the data has."""

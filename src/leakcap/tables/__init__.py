@@ -13,20 +13,25 @@ See `docs/how-to/tables.md`, `docs/how-to/hierarchies.md` and, for the proofs, `
 
 from __future__ import annotations
 
-from leakcap.tables.answer import Estimate, ReleasedTable, ReleasedTables
-from leakcap.tables.hierarchies import (
-    ExactTotals,
-    Hierarchy,
-    HierarchyPlan,
-    HierarchyQuestion,
-    LevelCounts,
-    ReleasedHierarchy,
-    release_hierarchy,
-)
-from leakcap.tables.plan import ResidualPlan
-from leakcap.tables.question import TablesQuestion
-from leakcap.tables.release import release_tables
-from leakcap.tables.workload import Workload
+from typing import TYPE_CHECKING
+
+from leakcap.lazily import lazily
+
+if TYPE_CHECKING:
+    from leakcap.tables.answer import Estimate, ReleasedTable, ReleasedTables
+    from leakcap.tables.hierarchies import (
+        ExactTotals,
+        Hierarchy,
+        HierarchyPlan,
+        HierarchyQuestion,
+        LevelCounts,
+        ReleasedHierarchy,
+        release_hierarchy,
+    )
+    from leakcap.tables.plan import ResidualPlan
+    from leakcap.tables.question import TablesQuestion
+    from leakcap.tables.release import release_tables
+    from leakcap.tables.workload import Workload
 
 __all__ = [
     "Estimate",
@@ -44,3 +49,27 @@ __all__ = [
     "release_hierarchy",
     "release_tables",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "leakcap.tables.answer": (
+            "Estimate",
+            "ReleasedTable",
+            "ReleasedTables",
+        ),
+        "leakcap.tables.hierarchies": (
+            "ExactTotals",
+            "Hierarchy",
+            "HierarchyPlan",
+            "HierarchyQuestion",
+            "LevelCounts",
+            "ReleasedHierarchy",
+            "release_hierarchy",
+        ),
+        "leakcap.tables.plan": ("ResidualPlan",),
+        "leakcap.tables.question": ("TablesQuestion",),
+        "leakcap.tables.release": ("release_tables",),
+        "leakcap.tables.workload": ("Workload",),
+    },
+)

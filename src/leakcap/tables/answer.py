@@ -22,7 +22,7 @@ from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, covariance, margin_of
 from leakcap.tables.workload import Places, margins_of_places
 
-__all__ = ["Estimate", "ReleasedTable", "ReleasedTables", "half_width"]
+__all__ = ["Estimate", "ReleasedTable", "ReleasedTables", "error_of_cells", "half_width"]
 
 _NORMAL = Fraction(195996398455, 10**11)
 """More than the 97.5 % point of the normal law: what is left over is far more than 10⁻¹³⁰ for each number."""
@@ -173,6 +173,14 @@ class ReleasedTables:
             if type(label) is type(wanted) and label == wanted:
                 return index
         raise InvalidParameter(f"`{axis.column}` of a cell must be one of its public keys. Got {wanted!r}.")
+
+
+def error_of_cells(plan: ResidualPlan, table: Places) -> float:
+    """How far to either side of a cell of this table its interval goes, known beforehand, rounded up.
+
+    A released cell's interval is wider by the rounding of its value to a double.
+    """
+    return float_up(half_width(plan, [(table, Fraction(1))], plan.variance(table)))
 
 
 def half_width(plan: ResidualPlan, cells: Sequence[tuple[Places, Fraction]], variance: Fraction) -> Fraction:

@@ -18,6 +18,8 @@
     weight = 5
 
 All tables of a file are planned together and paid by one charge. Paths start at the file's own folder.
+
+In a query file, `[[workload]]` has the fields of one question, and is paid together with the queries.
 """
 
 from __future__ import annotations
@@ -25,16 +27,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from leakcap.errors import InvalidQuery
 from leakcap.ledger import Edition
-from leakcap.policy.validation import read_checked
+from leakcap.policy.validation import complaints, read_checked
+from leakcap.release import QueryFile
 from leakcap.release.planning.queries import locations
 from leakcap.release.results.publication import Publication
 from leakcap.tables.question import Number, TableAsked, TablesQuestion
 
-__all__ = ["TablesContents", "TablesFile", "file_of_contents", "load_tables"]
+__all__ = ["TablesContents", "TablesFile", "file_of_contents", "load_tables", "workloads_of"]
 
 
 class TablesContents(BaseModel):
@@ -69,6 +72,25 @@ class TablesFile:
     def edition(self) -> Edition | None:
         """What the ledger records of the publication."""
         return None if self.publication is None else self.publication.edition
+
+
+def workloads_of(file: QueryFile, path: str | Path) -> tuple[TablesQuestion, ...]:
+    """What a query file asks for in its workloads. Raises `InvalidQuery`, one line per broken rule."""
+    names = {query.name for query in file.queries}
+    found = []
+    for place, fields in enumerate(file.workloads, start=1):
+        try:
+            one = TablesQuestion.model_validate(fields)
+        except ValidationError as error:
+            raise InvalidQuery(complaints(error, f"{path}: workload {place}")) from None
+        if one.name in names:
+            raise InvalidQuery(
+                f"`name` of workload `{one.name}` must be that of no other workload or query of `{path}`. "
+                "Give it another `name`."
+            )
+        names.add(one.name)
+        found.append(one)
+    return tuple(found)
 
 
 def load_tables(path: str | Path) -> TablesFile:

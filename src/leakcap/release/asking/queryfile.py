@@ -16,13 +16,19 @@
     statistic = "count"
     weight = 2
 
+    [[workload]]
+    name = "pairs"
+    columns = ["sex", "age", "ward"]
+    ways = 2
+    rho = 0.02
+
 Each query has its own `epsilon`, or `rho`, or an `error` that it must stay within; or the file has a
 `budget`, and each query a `weight` or an `error`. The answers of the queries that `consistent` names are made
 to add up; it may be a list of such lists. `cover` names a query of `rows_cut`, by whose answer the intervals
 of others are made to hold the table's figure. `margins` names queries whose answers get margins after their
 cells: all, or those that keep the columns that are listed, of which `[]` is the total.
 `pivots` lays answers out with the keys of some columns `across` and `down`; columns that are not named go the
-other way.
+other way. Each `workload` asks for tables that share one budget, its own (`leakcap.tables`).
 """
 
 from __future__ import annotations
@@ -83,6 +89,7 @@ class _Contents(BaseModel):
     margins: dict[str, Literal["all"] | list[list[str]]] = Field(default_factory=dict)
     pivots: dict[str, _Ways] = Field(default_factory=dict)
     publication: Publication | None = None
+    workload: list[dict[str, Any]] = Field(default_factory=list)
     query: list[dict[str, Any]] = Field(min_length=1)
 
 
@@ -96,6 +103,7 @@ class QueryFile:
     `cover` is the query of `rows_cut` by which the intervals of others hold the table's figure. `margins` are
     the queries that get margins, each with the columns that each of its margins keeps; None: all margins.
     `pivots` are the queries whose answers are laid out, each with the columns that go `across` and `down`.
+    `workloads` are the fields of each question for tables that share one budget, as they were given.
     """
 
     policy: Path
@@ -111,6 +119,7 @@ class QueryFile:
     cover: str | None = None
     margins: Mapping[str, tuple[tuple[str, ...], ...] | None] = field(default_factory=dict)
     pivots: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    workloads: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def edition(self) -> Edition | None:
@@ -145,6 +154,7 @@ def load_queries(path: str | Path) -> QueryFile:
         cover=_cover(contents.cover, queries, path),
         margins=_margins(contents, names, path),
         pivots=_pivots(contents.pivots, names, path),
+        workloads=tuple(contents.workload),
     )
 
 

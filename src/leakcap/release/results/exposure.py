@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from leakcap.bound import Bound
-from leakcap.ledger import Balance, Entry, OdometerReading, Spend
+from leakcap.ledger import Balance, Charge, Entry, OdometerReading, Spend
 from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
@@ -54,15 +55,20 @@ def exposure_of(price: Price, title: str) -> Exposure:
     )
 
 
-def exposure_of_plan(prices: Sequence[Price], each: Sequence[Exposure], policy: Policy) -> Exposure:
-    """What all queries of a plan show together, each answered once."""
-    return _together(each, [price.spend for price in prices], policy, "this plan")
+def exposure_of_plan(
+    prices: Sequence[Price], each: Sequence[Exposure], policy: Policy, beside: Sequence[Charge] = ()
+) -> Exposure:
+    """What all queries of a plan show together, each answered once, with what is asked `beside` them."""
+    others = [_of_spend(one.query, one.spend, one.details, policy) for one in beside]
+    spends = [*(price.spend for price in prices), *(one.spend for one in beside)]
+    return _together([*each, *others], spends, policy, "this plan")
 
 
-def balances_of_plan(prices: Sequence[Price], policy: Policy) -> list[Balance]:
+def balances_of_plan(prices: Sequence[Price], policy: Policy, beside: Sequence[Charge] = ()) -> list[Balance]:
     """What a plan would take of the policy's caps on everything, were nothing spent before."""
     rules = rules_of(policy.caps.ledger_caps())
-    spent = total([NOTHING, *(price.spend.ticks(rules.alpha) for price in prices)])
+    spends = [*(price.spend for price in prices), *(one.spend for one in beside)]
+    spent = total([NOTHING, *(spend.ticks(rules.alpha) for spend in spends)])
     return balances(spent, rules.whole, rules.alpha)
 
 
@@ -129,7 +135,10 @@ def _read_at(found: OdometerReading, together: Exposure, policy: Policy) -> Expo
 
 
 def _of_entry(entry: Entry, policy: Policy) -> Exposure:
-    spend, details = entry.spend, entry.details
+    return _of_spend(entry.query, entry.spend, entry.details, policy)
+
+
+def _of_spend(title: str, spend: Spend, details: Mapping[str, Any], policy: Policy) -> Exposure:
     steps = 1 if policy.neighbours == "replace-one" else 2
     recorded = details.get("epsilon_contents")
     if math.isinf(spend.epsilon):
@@ -138,7 +147,7 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
     contents = steps * spend.epsilon if recorded is None else float(recorded)
     lower = min(float(details.get("nats_lower", 0.0)), spend.nats_person)
     return Exposure(
-        title=entry.query,
+        title=title,
         epsilon=spend.epsilon,
         epsilon_contents=min(max(contents, spend.epsilon), 2 * spend.epsilon),
         nats=Bound(lower, spend.nats_person, method="ledger"),

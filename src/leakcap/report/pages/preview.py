@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from leakcap.plain import counted
 from leakcap.release.results.record import figure_held
+from leakcap.report.pages.workload import planned_workload_section
 from leakcap.report.records import PlannedRecord, PreviewRecord
 from leakcap.report.render.document import (
     Audience,
@@ -63,6 +65,7 @@ def preview_page(record: PreviewRecord, audience: Audience) -> Document:
     sections = [
         Section("In short, if all of it is published", (headline(total),)),
         Section("What would be published", (TextTable(heads, rows, tuple(range(1, len(heads)))), *below)),
+        *(planned_workload_section(one, full=full) for one in record.workloads),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What this plan alone would let an attacker do"),
         *_caps_sections(record, full=full),
@@ -75,9 +78,12 @@ def preview_page(record: PreviewRecord, audience: Audience) -> Document:
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
         ]
+    told = f"{len(record.statistics):,} private statistics"
+    if tables := sum(table.asked for one in record.workloads for table in one.tables):
+        told += f" and {counted(tables, 'table')}"
     return Document(
         title=record.dataset,
-        subtitle=f"A plan of {len(record.statistics):,} private statistics",
+        subtitle=f"A plan of {told}",
         kind="plan",
         audience=audience,
         sections=tuple(sections),

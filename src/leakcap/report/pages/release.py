@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from leakcap.plain import counted
 from leakcap.release.columns.people import Covers
 from leakcap.release.results.pivot import FLAG
 from leakcap.release.results.record import figure_held
 from leakcap.report.pages.amended import amended_section
 from leakcap.report.pages.revised import revised_section
+from leakcap.report.pages.workload import table_by_table, workload_blocks
 from leakcap.report.plots import release as plots
 from leakcap.report.records import ReleasedRecord, ReleaseRecord, RowRecord, same_as_line
+from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.render.document import (
     Audience,
     Document,
@@ -54,6 +57,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
     sections = [
         Section("In short", (headline(total),)),
         Section("What is published", tuple(_published(record, full))),
+        *(Section(_of_tables(one), tuple(workload_blocks(one, audience))) for one in record.workloads),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
@@ -64,12 +68,16 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
         sections += [
             statement_section(total, "Every line of the statement", record.caps),
             Section("Query by query", tuple(_queries(record))),
+            *(Section(f"Table by table: {one.name}", tuple(table_by_table(one))) for one in record.workloads),
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
         ]
     when, named = datetime.fromisoformat(record.time), record.publication
     about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
-    told = f"{len(record.releases):,} private statistics, {when:%-d %B %Y %H:%M} UTC"
+    statistics = f"{len(record.releases):,} private statistics"
+    if tables := sum(table.asked for one in record.workloads for table in one.tables):
+        statistics += f" and {counted(tables, 'table')}"
+    told = f"{statistics}, {when:%-d %B %Y %H:%M} UTC"
     return Document(
         title=record.dataset if named is None else named.title,
         subtitle=". ".join(part for part in (about, told) if part),
@@ -77,6 +85,10 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
         audience=audience,
         sections=tuple(sections),
     )
+
+
+def _of_tables(one: WorkloadRecord) -> str:
+    return f"{one.name}: tables of counts with one budget"
 
 
 def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items | Paragraph | Plot]:

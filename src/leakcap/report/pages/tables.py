@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from leakcap.plain import counted
-from leakcap.release.results.pivot import FLAG
-from leakcap.release.results.record import figure_held
-from leakcap.report.records.tables import CellRecord, TableRecord, TablesRecord
+from leakcap.report.pages.workload import table_by_table, workload_blocks
+from leakcap.report.records.tables import TablesRecord
 from leakcap.report.records.versions import same_as_line
-from leakcap.report.render.document import (
-    Audience,
-    Block,
-    Card,
-    Cards,
-    Document,
-    Note,
-    NotedNumber,
-    Paragraph,
-    Section,
-    Text,
-    TextTable,
-)
+from leakcap.report.render.document import Audience, Document, Paragraph, Section
 from leakcap.report.sections import (
-    PERSON,
     caps_section,
     gains_section,
     headline,
@@ -31,23 +17,10 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.words.margined import MarginedTable, margined_tables, table_name
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import ROUNDED
-from leakcap.report.words.wording import sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
 __all__ = ["tables_page"]
-
-_ACROSS = 8
-# Of so many cells at most are tables that a page has, and so many tables; it names the others.
-_CELLS: dict[Audience, int] = {"board": 60, "reviewer": 200}
-_TABLES: dict[Audience, int] = {"board": 4, "reviewer": 40}
-_NAMED, _LISTED = 6, 500
-_CELL = Note(
-    "best linear unbiased estimate from all residuals, with discrete Gaussian noise", "docs/theory/tables.md"
-)
-_RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for every α > 1", "Bun & Steinke 2016")
 
 
 def tables_page(record: TablesRecord, audience: Audience) -> Document:
@@ -55,7 +28,7 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
     full, total, known = audience == "reviewer", restated(record.so_far), record.policy
     sections = [
         Section("In short", (headline(total),)),
-        Section("What is published", tuple(_published(record, audience))),
+        Section("What is published", (*workload_blocks(record, audience), *_data(record, full))),
         *([] if full or known is None else protection_section(known, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
@@ -63,7 +36,7 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
     if full:
         sections += [
             statement_section(total, "Every line of the statement", record.caps),
-            Section("Table by table", tuple(_listed(record))),
+            Section("Table by table", tuple(table_by_table(record))),
         ]
         if known is not None:
             sections += [*protection_section(known, full=True), policy_section(known)]
@@ -79,88 +52,11 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
     )
 
 
-def _published(record: TablesRecord, audience: Audience) -> Iterator[Block]:
-    asked = [table for table in record.tables if table.asked]
-    small = [table for table in asked if len(table.cells) <= _CELLS[audience]][: _TABLES[audience]]
-    if audience == "reviewer":
-        yield _paid(record)
-    for one in margined_tables(record, small, _ACROSS):
-        yield Paragraph(f"{table_name(one.table)}, with margins and 95 % intervals")
-        yield _laid_out(one)
-    if large := [table for table in asked if table not in small]:
-        where = "their errors are in the table of all tables" if audience == "reviewer" else _off(large)
-        yield Paragraph(f"Also published, and not on this page: {_names(large)}; {where}.")
-    flagged = sum(cell.drowned for table in small for cell in table.cells)
-    unreliable = f" {FLAG}: unreliable, because the noise is as large as the count." if flagged else ""
-    left_out = "" if record.policy is None else f" {not_counted(record.policy)}"
-    yield Paragraph(
-        f"Each interval holds, with probability 95 % over the noise, the figure that "
-        f"{figure_held(record.covers)}. All tables and margins add up but for the rounding of what is shown. "
-        f"Counts carry noise, so a small one can come out negative. {ROUNDED}{unreliable}{left_out}",
-        soft=True,
-    )
-    if record.about:
-        yield Paragraph(record.about, soft=True)
+def _data(record: TablesRecord, full: bool) -> Iterator[Paragraph]:
+    """Which rows of which data are counted."""
+    if record.policy is not None and (words := not_counted(record.policy)):
+        yield Paragraph(words, soft=True)
     if record.same_as is not None:
         yield Paragraph(same_as_line(record.same_as, record.source), soft=True)
-    elif audience == "reviewer" and record.source:
+    elif full and record.source:
         yield Paragraph(f"The data: {record.source}.", soft=True)
-
-
-def _paid(record: TablesRecord) -> Cards:
-    """What all tables cost together."""
-    rho = "no bound" if record.rho is None else f"ρ = {sum_text(record.rho)}"
-    nats = "no bound" if record.nats_person is None else f"{sum_text(record.nats_person)} nats"
-    again = ", some time ago: they were repeated from the ledger for free" if record.repeated else ""
-    return Cards(
-        (
-            Card(NotedNumber(rho, _RHO), f"was paid for all of them, entry {record.entry}{again}"),
-            Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
-            Card(
-                NotedNumber(f"± {sum_text(record.root_mean_square, 3)}", _CELL),
-                f"is the error of a cell (root mean square), whose square is {sum_text(record.excess)} "
-                "times the least of any linear mechanism with Gaussian noise",
-            ),
-        )
-    )
-
-
-def _laid_out(one: MarginedTable) -> TextTable:
-    rows = tuple((*keys, *map(_cell, cells)) for keys, cells in one.rows)
-    heads = (*one.corner, *one.heads)
-    return TextTable(heads, rows, tuple(range(len(one.corner), len(heads))))
-
-
-def _cell(cell: CellRecord) -> Text:
-    value, low, high = to_its_noise(cell.value, cell.lower, cell.upper)
-    shown = f"{value} {FLAG}" if cell.drowned else value
-    return NotedNumber(shown, _CELL), f" ({low} to {high})"
-
-
-def _names(tables: Sequence[TableRecord]) -> str:
-    told = [f"{table_name(table)} ({counted(len(table.cells), 'cell')})" for table in tables[:_NAMED]]
-    more = f" and {len(tables) - _NAMED:,} more" if len(tables) > _NAMED else ""
-    return f"{', '.join(told)}{more}"
-
-
-def _off(tables: Sequence[TableRecord]) -> str:
-    """How far their cells are off, at most."""
-    most = max(table.standard_deviation for table in tables)
-    return f"the standard deviation of a cell's error is {sum_text(most, 3)} at most"
-
-
-def _listed(record: TablesRecord) -> Iterator[Block]:
-    """Every table and margin with its error and how many cells the noise drowns."""
-    heads = ("table", "cells", "standard deviation of a cell's error", "unreliable cells")
-    rows = tuple(
-        (
-            table_name(table) if table.asked else f"{table_name(table)} (margin)",
-            f"{len(table.cells):,}",
-            NotedNumber(sum_text(table.standard_deviation, 3), _CELL),
-            f"{sum(cell.drowned for cell in table.cells):,}",
-        )
-        for table in record.tables[:_LISTED]
-    )
-    yield TextTable(heads, rows, (1, 2, 3))
-    if len(record.tables) > _LISTED:
-        yield Paragraph(f"And {len(record.tables) - _LISTED:,} more.", soft=True)

@@ -19,14 +19,18 @@ from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
 from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.revisions import RevisionRecord
+from leakcap.report.records.tables import PlannedWorkloadRecord, WorkloadRecord
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.report.words.promises import assumptions
 from leakcap.statement import Statement, statement_of
 from leakcap.statement.record import Delta, Nats, Number, Part, StatementRecord, Unbounded
+from leakcap.tables.charge import charge_of_tables
 
 if TYPE_CHECKING:
     from leakcap.models.summary import Summary
     from leakcap.release import RowLimit
+    from leakcap.tables.answer import ReleasedTables
+    from leakcap.tables.question import PlannedTables
 
 __all__ = [
     "CoefficientRecord",
@@ -60,6 +64,10 @@ class ReleaseRecord(Record):
     ] = ()
     source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
     same_as: SameAsRecord | None = None
+    workloads: Annotated[
+        tuple[WorkloadRecord, ...],
+        Field(description="tables that share one budget, where such are asked for"),
+    ] = ()
 
     @classmethod
     def of(
@@ -74,6 +82,7 @@ class ReleaseRecord(Record):
         *,
         source: str = "",
         same_as: DataVersion | None = None,
+        workloads: Sequence[ReleasedTables] = (),
         **more: str | None,
     ) -> Self:
         """What a run gave; `total` is about every query in the ledger, those of earlier runs included."""
@@ -90,6 +99,7 @@ class ReleaseRecord(Record):
             **_revised(revisions, publication),
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
+            **({"workloads": tuple(map(WorkloadRecord.of_released, workloads))} if workloads else {}),
             **more,
         )
 
@@ -143,21 +153,33 @@ class PreviewRecord(Record):
     offered: Annotated[
         str | None, Field(description="what counting the rows cut would cost, where that is not asked for")
     ] = None
+    workloads: Annotated[
+        tuple[PlannedWorkloadRecord, ...],
+        Field(description="tables that share one budget, where such are asked for"),
+    ] = ()
 
     @classmethod
-    def of(cls, policy: Policy, previews: Sequence[Preview], limits: Sequence[RowLimit] = ()) -> Self:
+    def of(
+        cls,
+        policy: Policy,
+        previews: Sequence[Preview],
+        limits: Sequence[RowLimit] = (),
+        workloads: Sequence[PlannedTables] = (),
+    ) -> Self:
         """A preview: accuracy, price and statement of each query, and of all together."""
         prices = [preview.price for preview in previews]
         each = [preview.exposure for preview in previews]
         offered = cut_offered(previews, policy)
+        beside = [charge_of_tables(planned) for planned in workloads]
         return cls.made(
             **({} if offered is None else {"offered": offered}),
             **({"row_limits": tuple(RowLimitRecord(**asdict(one)) for one in limits)} if limits else {}),
             dataset=policy.dataset,
             policy=policy.model_dump(mode="json"),
             statistics=tuple(preview.record for preview in previews),
-            together=statement_of(exposure_of_plan(prices, each, policy)).record(),
-            caps=tuple(map(CapRecord.of, balances_of_plan(prices, policy))),
+            together=statement_of(exposure_of_plan(prices, each, policy, beside)).record(),
+            caps=tuple(map(CapRecord.of, balances_of_plan(prices, policy, beside))),
+            **({"workloads": tuple(map(PlannedWorkloadRecord.of, workloads))} if workloads else {}),
             assumptions=tuple(assumptions(policy)),
         )
 

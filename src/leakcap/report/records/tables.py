@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -16,9 +16,17 @@ from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
-from leakcap.tables import ReleasedTables
+from leakcap.tables.answer import ReleasedTables, error_of_cells
+from leakcap.tables.charge import charge_of_tables
+from leakcap.tables.question import PlannedTables
 
-__all__ = ["TableRecord", "TablesRecord"]
+__all__ = [
+    "CellRecord",
+    "PlannedWorkloadRecord",
+    "TableRecord",
+    "TablesRecord",
+    "WorkloadRecord",
+]
 
 
 class CellRecord(Part):
@@ -42,13 +50,9 @@ class TableRecord(Part):
     cells: tuple[CellRecord, ...]
 
 
-class TablesRecord(Record):
-    """Tables that share one budget: estimates that agree in every margin."""
+class WorkloadRecord(Part):
+    """Tables that share one budget: estimates that agree in every margin, and what they cost."""
 
-    commands: ClassVar = ("tables",)
-
-    schema_: Literal["leakcap/tables/1"] = Field(alias="schema")
-    dataset: str
     name: str
     rho: Rho
     nats_person: Nats
@@ -62,6 +66,107 @@ class TablesRecord(Record):
     covers: Annotated[Covers, Field(description="whose figure the intervals hold")]
     about: Annotated[str, Field(description="what a reader has to know of `covers`, in words; often empty")]
     tables: tuple[TableRecord, ...]
+
+    @classmethod
+    def of_released(cls, found: ReleasedTables) -> WorkloadRecord:
+        """What was released."""
+        return WorkloadRecord(**_facts(found))
+
+    @property
+    def drowned(self) -> int:
+        """How many cells of the tables that were asked for the noise drowns."""
+        return sum(cell.drowned for table in self.tables if table.asked for cell in table.cells)
+
+
+def _facts(found: ReleasedTables) -> dict[str, Any]:
+    plan, workload = found.plan, found.plan.workload
+    tables = []
+    for table in workload.closure:
+        one = found.table(*workload.named(table))
+        cells = tuple(
+            CellRecord(
+                keys=keys,
+                value=cell.value,
+                lower=cell.low,
+                upper=cell.high,
+                **({"drowned": True} if drowned else {}),
+            )
+            for (keys, cell), drowned in zip(one.cells, one.drowned.tolist(), strict=True)
+        )
+        tables.append(
+            TableRecord(
+                columns=one.columns,
+                asked=table in workload.weights,
+                standard_deviation=one.standard_deviation,
+                cells=cells,
+            )
+        )
+    return {
+        "name": found.planned.question.name,
+        "rho": found.spend.rho,
+        "nats_person": found.spend.nats_person,
+        "entry": found.entry,
+        "repeated": found.repeated,
+        "root_mean_square": plan.root_mean_square,
+        "excess": found.excess,
+        "covers": found.planned.counted.coverage.covers,
+        "about": found.planned.counted.coverage.about,
+        "tables": tuple(tables),
+    }
+
+
+class PlannedTableRecord(Part):
+    """A table before it is paid, or a margin of one."""
+
+    columns: tuple[str, ...]
+    asked: bool
+    cells: int
+    error_95: Annotated[float, Field(description="half the width of every cell's interval")]
+
+
+class PlannedWorkloadRecord(Part):
+    """Tables that share one budget before it is paid: what they would cost and err by."""
+
+    name: str
+    query: str
+    rho: Rho
+    nats_person: Nats
+    root_mean_square: float
+    covers: Covers
+    about: str
+    tables: tuple[PlannedTableRecord, ...]
+
+    @classmethod
+    def of(cls, planned: PlannedTables) -> Self:
+        """From the policy alone; touches no data."""
+        plan, spend = planned.plan, charge_of_tables(planned).spend
+        return cls(
+            name=planned.question.name,
+            query=planned.text,
+            rho=spend.rho,
+            nats_person=spend.nats_person,
+            root_mean_square=plan.root_mean_square,
+            covers=planned.counted.coverage.covers,
+            about=planned.counted.coverage.about,
+            tables=tuple(
+                PlannedTableRecord(
+                    columns=plan.workload.named(table),
+                    asked=table in plan.workload.weights,
+                    cells=plan.workload.cells_of(table),
+                    error_95=error_of_cells(plan, table),
+                )
+                for table in plan.workload.closure
+            ),
+        )
+
+
+class TablesRecord(WorkloadRecord, Record):
+    """Tables that share one budget, what everything so far tells, and what is left."""
+
+    commands: ClassVar = ("tables",)
+
+    schema_: Literal["leakcap/tables/1"] = Field(alias="schema")
+    dataset: str
     so_far: StatementRecord
     caps: tuple[CapRecord, ...]
     policy: Policy | None = None
@@ -81,40 +186,9 @@ class TablesRecord(Record):
         same_as: DataVersion | None = None,
     ) -> Self:
         """What was released; `total` is about everything in the ledger."""
-        plan, workload = found.plan, found.plan.workload
-        tables = []
-        for table in workload.closure:
-            one = found.table(*workload.named(table))
-            cells = tuple(
-                CellRecord(
-                    keys=keys,
-                    value=cell.value,
-                    lower=cell.low,
-                    upper=cell.high,
-                    **({"drowned": True} if drowned else {}),
-                )
-                for (keys, cell), drowned in zip(one.cells, one.drowned.tolist(), strict=True)
-            )
-            tables.append(
-                TableRecord(
-                    columns=one.columns,
-                    asked=table in workload.weights,
-                    standard_deviation=one.standard_deviation,
-                    cells=cells,
-                )
-            )
         return cls.made(
             dataset=found.planned.policy.dataset,
-            name=found.planned.question.name,
-            rho=found.spend.rho,
-            nats_person=found.spend.nats_person,
-            entry=found.entry,
-            repeated=found.repeated,
-            root_mean_square=plan.root_mean_square,
-            excess=found.excess,
-            covers=found.planned.counted.coverage.covers,
-            about=found.planned.counted.coverage.about,
-            tables=tuple(tables),
+            **_facts(found),
             so_far=total.record(),
             caps=tuple(map(CapRecord.of, balances)),
             policy=found.planned.policy.model_dump(mode="json"),

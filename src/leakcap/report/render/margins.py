@@ -9,7 +9,7 @@ from leakcap.plain import csv_text
 from leakcap.release.numbers.answers import own_heads
 from leakcap.release.results.pivot import FLAG, PARTS
 from leakcap.release.results.workbook import file_names
-from leakcap.report.records.tables import TableRecord, TablesRecord
+from leakcap.report.records.tables import TableRecord, WorkloadRecord
 from leakcap.report.words.margined import table_name
 
 __all__ = ["cells_text", "table_lines", "write_cells", "write_each_table"]
@@ -17,13 +17,13 @@ __all__ = ["cells_text", "table_lines", "write_cells", "write_each_table"]
 _NUMBERS = (*PARTS, "standard_deviation", "asked", "covers")
 
 
-def write_cells(record: TablesRecord, path: Path) -> None:
+def write_cells(record: WorkloadRecord, path: Path) -> None:
     """Write the file; its folder is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(cells_text(record), encoding="utf-8")
 
 
-def cells_text(record: TablesRecord) -> str:
+def cells_text(record: WorkloadRecord) -> str:
     """A line for each cell of each table and margin; a column that a table lacks is empty in its lines.
 
     `flag` is u where the noise is as large as the count. A name of ours that a column of keys
@@ -36,14 +36,16 @@ def cells_text(record: TablesRecord) -> str:
     return csv_text(lines)
 
 
-def write_each_table(record: TablesRecord, folder: Path) -> None:
+def write_each_table(record: WorkloadRecord, folder: Path) -> None:
     """Write a file for each table and margin, named after its columns, into this folder, which is made."""
     folder.mkdir(parents=True, exist_ok=True)
-    for table, name in zip(record.tables, file_names(map(table_name, record.tables)), strict=True):
+    for table, name in zip(
+        record.tables, file_names([table_name(table.columns) for table in record.tables]), strict=True
+    ):
         (folder / f"{name}.csv").write_text(csv_text(table_lines(record, table)), encoding="utf-8")
 
 
-def table_lines(record: TablesRecord, table: TableRecord) -> list[list[object]]:
+def table_lines(record: WorkloadRecord, table: TableRecord) -> list[list[object]]:
     """The heads and a line for each cell of one table: keys, value, interval, flag, what holds for all."""
     return [
         [*table.columns, *own_heads(table.columns, _NUMBERS)],
@@ -51,7 +53,7 @@ def table_lines(record: TablesRecord, table: TableRecord) -> list[list[object]]:
     ]
 
 
-def _lines(record: TablesRecord, table: TableRecord, names: Sequence[str]) -> Iterator[list[object]]:
+def _lines(record: WorkloadRecord, table: TableRecord, names: Sequence[str]) -> Iterator[list[object]]:
     for cell in table.cells:
         keys = dict(zip(table.columns, cell.keys, strict=True))
         flag = FLAG if cell.drowned else ""

@@ -9,39 +9,36 @@ from typing import Any
 from leakcap.errors import InvalidParameter
 from leakcap.release.results.record import ReleasedRecord
 from leakcap.release.results.workbook import MOST_ROWS, Sheet, new_workbook, sheet_names, write_tables
-from leakcap.report.records.tables import TablesRecord
+from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.render.document import Block, Cards, Document, Drawing, Items, Paragraph, Text, TextTable
 from leakcap.report.render.margins import table_lines
 from leakcap.report.words.margined import table_name
 
-__all__ = ["require_sheets", "write_margins_workbook", "write_workbook"]
+__all__ = ["require_room", "write_workbook"]
 
 _WIDTHS = (48, 22, 22, 22, 22, 22)
 _MOST_SHEETS = 250
 
 
-def write_workbook(page: Document, releases: Sequence[ReleasedRecord], path: Path) -> None:
-    """Write the file; its folder is made if it is not there. Raises `InvalidParameter` without openpyxl.
+def write_workbook(
+    page: Document, releases: Sequence[ReleasedRecord], path: Path, workloads: Sequence[WorkloadRecord] = ()
+) -> None:
+    """Write the file; its folder is made if it is not there. Raises `InvalidParameter` without openpyxl, and
+    for more tables than it has room for.
 
-    The first sheet is the page: title, what is told, caps; without its pictures.
+    The first sheet is the page: title, what is told, caps; without its pictures. Each answer has a sheet, and
+    each table and margin of a workload.
     """
+    for workload in workloads:
+        require_room([len(table.cells) for table in workload.tables])
     book = new_workbook()
     _summarise(book, page)
     write_tables(book, releases)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    book.save(path)
-
-
-def write_margins_workbook(page: Document, record: TablesRecord, path: Path) -> None:
-    """The same of tables that share one budget: a sheet for each table, margins too.
-
-    Raises `InvalidParameter` for more than a workbook has room for.
-    """
-    require_sheets([len(table.cells) for table in record.tables])
-    book = new_workbook()
-    _summarise(book, page)
-    for table, name in zip(record.tables, sheet_names(map(table_name, record.tables)), strict=True):
-        heads, *lines = table_lines(record, table)
+    tables = [(one, table) for one in workloads for table in one.tables]
+    taken = sheet_names([one.name for one in releases])
+    named = sheet_names([*taken, *(table_name(table.columns) for _, table in tables)])[len(taken) :]
+    for (workload, table), name in zip(tables, named, strict=True):
+        heads, *lines = table_lines(workload, table)
         sheet = Sheet(book, name, [max(14, len(str(head)) + 2) for head in heads])
         sheet.freeze(2)
         sheet.add(heads, bold=True)
@@ -51,7 +48,7 @@ def write_margins_workbook(page: Document, record: TablesRecord, path: Path) -> 
     book.save(path)
 
 
-def require_sheets(cells: Sequence[int]) -> None:
+def require_room(cells: Sequence[int]) -> None:
     """Refuse tables with so many `cells` that a workbook has no room for: before anything is paid."""
     rule = f"tables with fewer than {MOST_ROWS:,} cells, and at most {_MOST_SHEETS} of them, margins included"
     if len(cells) > _MOST_SHEETS or max(cells, default=0) >= MOST_ROWS:

@@ -18,6 +18,7 @@ from leakcap.report.records.revisions import revision_lines
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.crossed import ACCENT, MOST_ROWS, SOFT, crossed_in, plain_table, value_cells
 from leakcap.report.terminal.spending import caps_table
+from leakcap.report.terminal.workloads import print_planned_workload, print_workload
 from leakcap.report.words.promises import not_counted, protects
 from leakcap.report.words.publication import (
     CAPS,
@@ -69,6 +70,10 @@ def print_release(
     console.print(Text(plain(protects(record.policy)), style=SOFT))
     console.print()
     print_values(console, record.releases, scale=explain)
+    for workload in record.workloads:
+        console.print()
+        console.print(Text(plain(workload.name), style="bold"))
+        print_workload(console, workload)
     for words in (ROUNDED, not_counted(record.policy)):
         if words:
             console.print(Text(plain(words), style=SOFT))
@@ -188,6 +193,8 @@ def print_preview(console: Console, record: PreviewRecord) -> None:
             console.print(Text(plain(f"`{p.name}`: {p.chosen}."), style=SOFT))
         elif p.ways:
             console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=SOFT))
+    for planned in record.workloads:
+        print_planned_workload(console, planned)
     names = [p.name for p in record.statistics]
     notes = [p.assumed for p in record.statistics], [p.about for p in record.statistics]
     for words in (words for one in notes for words in shared(names, one)):

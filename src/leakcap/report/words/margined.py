@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from leakcap.report.records.tables import CellRecord, TableRecord, TablesRecord
+from leakcap.report.records.tables import CellRecord, TableRecord, WorkloadRecord
 
 __all__ = ["MarginedTable", "margined_tables", "table_name"]
 
@@ -28,17 +28,17 @@ class MarginedTable:
     rows: tuple[tuple[tuple[str, ...], tuple[CellRecord, ...]], ...]
 
 
-def table_name(table: TableRecord) -> str:
+def table_name(columns: Sequence[str]) -> str:
     """What a table is called.
 
-    >>> table_name(TableRecord(columns=("sex", "ward"), asked=True, standard_deviation=1.0, cells=()))
-    'sex by ward'
+    >>> table_name(("sex", "ward")), table_name(())
+    ('sex by ward', 'total')
     """
-    return " by ".join(table.columns) or "total"
+    return " by ".join(columns) or "total"
 
 
 def margined_tables(
-    record: TablesRecord, tables: Sequence[TableRecord], most: int
+    record: WorkloadRecord, tables: Sequence[TableRecord], most: int
 ) -> tuple[MarginedTable, ...]:
     """These tables with their margins, the column with the fewest keys across where these are 2 to `most`.
 

@@ -14,11 +14,11 @@ from leakcap.ledger import Charge, Edition, Entry, Spend, answer_once
 from leakcap.ledger.measured import composed
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
+from leakcap.tables.charge import event_between_contents, spend_of_rho
 from leakcap.tables.hierarchies.answer import ReleasedHierarchy
 from leakcap.tables.hierarchies.plan import HierarchyPlan
 from leakcap.tables.hierarchies.question import HierarchyQuestion, PlannedHierarchy
 from leakcap.tables.reading import check_columns, counts_of, statements_of_tables
-from leakcap.tables.release import event_between_contents, spend_of_rho
 
 __all__ = ["charge_of_hierarchy", "noisy_levels", "release_hierarchy", "spend_of_hierarchy"]
 

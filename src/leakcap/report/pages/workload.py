@@ -1,0 +1,138 @@
+"""Tables that share one budget, on a page: rows and columns with margins; small ones shown, others named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from leakcap.plain import counted
+from leakcap.release.results.pivot import FLAG
+from leakcap.release.results.record import figure_held
+from leakcap.report.records.tables import CellRecord, PlannedWorkloadRecord, TableRecord, WorkloadRecord
+from leakcap.report.render.document import (
+    Audience,
+    Block,
+    Card,
+    Cards,
+    Note,
+    NotedNumber,
+    Paragraph,
+    Section,
+    Text,
+    TextTable,
+)
+from leakcap.report.sections import PERSON
+from leakcap.report.words.margined import MarginedTable, margined_tables, table_name
+from leakcap.report.words.publication import ROUNDED, off_by
+from leakcap.report.words.wording import sum_text, to_its_noise
+
+__all__ = ["planned_workload_section", "table_by_table", "workload_blocks"]
+
+_ACROSS = 8
+# Of so many cells at most are tables that a page has, and so many tables; it names the others.
+_CELLS: dict[Audience, int] = {"board": 60, "reviewer": 200}
+_TABLES: dict[Audience, int] = {"board": 4, "reviewer": 40}
+_NAMED, _LISTED = 6, 500
+_CELL = Note(
+    "best linear unbiased estimate from all residuals, with discrete Gaussian noise", "docs/theory/tables.md"
+)
+_RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for every α > 1", "Bun & Steinke 2016")
+
+
+def workload_blocks(record: WorkloadRecord, audience: Audience) -> Iterator[Block]:
+    """What was paid, small tables, the names of large ones, and what the intervals hold."""
+    asked = [table for table in record.tables if table.asked]
+    small = [table for table in asked if len(table.cells) <= _CELLS[audience]][: _TABLES[audience]]
+    if audience == "reviewer":
+        yield _paid(record)
+    for one in margined_tables(record, small, _ACROSS):
+        yield Paragraph(f"{table_name(one.table.columns)}, with margins and 95 % intervals")
+        yield _laid_out(one)
+    if large := [table for table in asked if table not in small]:
+        where = "their errors are in the table of all tables" if audience == "reviewer" else _off(large)
+        yield Paragraph(f"Also published, and not on this page: {_names(large)}; {where}.")
+    flagged = sum(cell.drowned for table in small for cell in table.cells)
+    unreliable = f" {FLAG}: unreliable, because the noise is as large as the count." if flagged else ""
+    yield Paragraph(
+        f"Each interval holds, with probability 95 % over the noise, the figure that "
+        f"{figure_held(record.covers)}. All tables and margins add up but for the rounding of what is shown. "
+        f"Counts carry noise, so a small one can come out negative. {ROUNDED}{unreliable}",
+        soft=True,
+    )
+    if record.about:
+        yield Paragraph(record.about, soft=True)
+
+
+def _paid(record: WorkloadRecord) -> Cards:
+    """What all tables cost together."""
+    rho = "no bound" if record.rho is None else f"ρ = {sum_text(record.rho)}"
+    nats = "no bound" if record.nats_person is None else f"{sum_text(record.nats_person)} nats"
+    again = ", some time ago: they were repeated from the ledger for free" if record.repeated else ""
+    return Cards(
+        (
+            Card(NotedNumber(rho, _RHO), f"was paid for all of them, entry {record.entry}{again}"),
+            Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
+            Card(
+                NotedNumber(f"± {sum_text(record.root_mean_square, 3)}", _CELL),
+                f"is the error of a cell (root mean square), whose square is {sum_text(record.excess)} "
+                "times the least of any linear mechanism with Gaussian noise",
+            ),
+        )
+    )
+
+
+def _laid_out(one: MarginedTable) -> TextTable:
+    rows = tuple((*keys, *map(_cell, cells)) for keys, cells in one.rows)
+    heads = (*one.corner, *one.heads)
+    return TextTable(heads, rows, tuple(range(len(one.corner), len(heads))))
+
+
+def _cell(cell: CellRecord) -> Text:
+    value, low, high = to_its_noise(cell.value, cell.lower, cell.upper)
+    shown = f"{value} {FLAG}" if cell.drowned else value
+    return NotedNumber(shown, _CELL), f" ({low} to {high})"
+
+
+def _names(tables: Sequence[TableRecord]) -> str:
+    told = [f"{table_name(table.columns)} ({counted(len(table.cells), 'cell')})" for table in tables[:_NAMED]]
+    more = f" and {len(tables) - _NAMED:,} more" if len(tables) > _NAMED else ""
+    return f"{', '.join(told)}{more}"
+
+
+def _off(tables: Sequence[TableRecord]) -> str:
+    """How far their cells are off, at most."""
+    most = max(table.standard_deviation for table in tables)
+    return f"the standard deviation of a cell's error is {sum_text(most, 3)} at most"
+
+
+def table_by_table(record: WorkloadRecord) -> Iterator[Block]:
+    """Every table and margin with its error and how many cells the noise drowns."""
+    heads = ("table", "cells", "standard deviation of a cell's error", "unreliable cells")
+    rows = tuple(
+        (
+            table_name(table.columns) if table.asked else f"{table_name(table.columns)} (margin)",
+            f"{len(table.cells):,}",
+            NotedNumber(sum_text(table.standard_deviation, 3), _CELL),
+            f"{sum(cell.drowned for cell in table.cells):,}",
+        )
+        for table in record.tables[:_LISTED]
+    )
+    yield TextTable(heads, rows, (1, 2, 3))
+    if len(record.tables) > _LISTED:
+        yield Paragraph(f"And {len(record.tables) - _LISTED:,} more.", soft=True)
+
+
+def planned_workload_section(planned: PlannedWorkloadRecord, *, full: bool) -> Section:
+    """What tables would cost together, and the error of each, before anything is touched."""
+    asked = [table for table in planned.tables if table.asked]
+    shown = asked[: _LISTED if full else _NAMED]
+    rows = tuple(
+        (table_name(one.columns), f"{one.cells:,}", NotedNumber(off_by(one.error_95), _CELL)) for one in shown
+    )
+    rho = "no bound" if planned.rho is None else f"ρ = {sum_text(planned.rho)}"
+    more = f" And {len(asked) - len(shown):,} tables more." if len(asked) > len(shown) else ""
+    told = f" is paid for all of them and their margins, which add up.{more} {planned.about}".rstrip()
+    blocks = (
+        TextTable(("table", "cells", "95 % error of each cell"), rows, (1, 2)),
+        Paragraph((NotedNumber(rho, _RHO), told), soft=True),
+    )
+    return Section(f"{planned.name}: tables of counts with one budget", blocks)
