@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import ExactSum
+from leakcap.release.columns.typed import ExactSum, tree_nodes
 from leakcap.release.engine.base import Columns, SqlStatement
 from leakcap.release.engine.lowering import Lowering, cast, null, seed_in
 
@@ -46,7 +46,7 @@ class DoubleSums(Lowering):
 def written(tree: exp.Expression, sure: Lowering, quick: DoubleSums) -> SqlStatement:
     """The statement in both ways, where there is something to add up and doubles may do."""
     seed = seed_in(tree)
-    sums = list(tree.find_all(ExactSum))
+    sums = tree_nodes(tree, ExactSum)
     limited = [(limit, node) for node in sums if (limit := quick.limit(node)) is not None]
     text = quick.text(tree.copy()) if sums and all(limit for limit, _ in limited) else None
     alone = 1 if tree.args.get("group") is None else None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from leakcap.errors import DataError
-from leakcap.release.columns.typed import SOURCE, Bin, ReadColumn, column, joined_source
+from leakcap.release.columns.typed import SOURCE, Bin, ReadColumn, column, joined_source, tree_nodes
 from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, handed, redact_errors
 from leakcap.release.engine.doubles import quick_or_sure, written
 from leakcap.release.engine.duckdb_sql import Doubles, Integers
@@ -117,7 +117,7 @@ class DuckDB:
             name: f"OBJECT({type_})" if self._origin(name).objects else type_
             for name, type_ in self._held().items()
         }
-        self._require_unicode({node.this.name for node in tree.find_all(ReadColumn, Bin)})
+        self._require_unicode({node.this.name for node in tree_nodes(tree, ReadColumn, Bin)})
         return written(tree, Integers(types), Doubles(types))
 
     def _require_unicode(self, names: Set[str]) -> None:

@@ -31,6 +31,7 @@ from leakcap.release.columns.typed import (
     cast,
     column,
     literal,
+    tree_nodes,
 )
 from leakcap.release.engine.within import ball
 
@@ -68,14 +69,18 @@ class Lowering(ABC):
 
     def lower(self, tree: exp.Expression) -> exp.Expression:
         """The tree with all of our own words replaced, the innermost first."""
-        for read in list(tree.find_all(ReadColumn)):
-            if read.args["kind"] == "decimal":
-                said = self.decimal(read.this.name, int(read.args["places"]))
-                tree = said if read is tree else tree
-                read.replace(said)
-        for computed in tree.find_all(Calculated):
-            self.add_double(str(computed.args["name"]))
-        for node in reversed(list(tree.find_all(*_OWN))):
+        own = tree_nodes(tree, *_OWN)
+        decimals = [node for node in own if isinstance(node, ReadColumn) and node.args["kind"] == "decimal"]
+        for read in decimals:
+            said = self.decimal(read.this.name, int(read.args["places"]))
+            tree = said if read is tree else tree
+            read.replace(said)
+        if decimals:
+            own = tree_nodes(tree, *_OWN)
+        for computed in own:
+            if isinstance(computed, Calculated):
+                self.add_double(str(computed.args["name"]))
+        for node in reversed(own):
             said = self._say(node)
             if said is node:
                 continue
@@ -355,8 +360,8 @@ def signed_double(value: float, digits: str) -> exp.Expression:
 
 def seed_in(tree: exp.Expression) -> int | None:
     """The seed of a statement in our own words; None where nothing in it is chosen."""
-    found = tree.find(Hashed)
-    return None if found is None else int(found.args["seed"])
+    found = tree_nodes(tree, Hashed)
+    return int(found[0].args["seed"]) if found else None
 
 
 def fitting(name: str, value: exp.Expression) -> exp.Expression:

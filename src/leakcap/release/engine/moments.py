@@ -11,6 +11,8 @@ from functools import cache
 import sqlglot
 from sqlglot import exp
 
+from leakcap.release.columns.typed import tree_nodes
+
 __all__ = ["date", "instant", "timestamp", "with_zone"]
 
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -50,7 +52,7 @@ def instant(value: exp.Expression, zone: int) -> exp.Expression:
 def _said(words: str, value: exp.Expression) -> exp.Expression:
     """The expression of DuckDB's with the value in place of x."""
     tree = _template(words).copy()
-    for place in list(tree.find_all(exp.Column)):
+    for place in tree_nodes(tree, exp.Column):
         place.replace(value.copy())
     return tree
 

@@ -17,7 +17,7 @@ from functools import cache
 import sqlglot
 from sqlglot import exp
 
-from leakcap.release.columns.typed import column
+from leakcap.release.columns.typed import column, tree_nodes
 
 __all__ = ["read_as"]
 
@@ -72,7 +72,7 @@ def read_as(name: str, held: str, kind: str, places: int = 0) -> exp.Expression:
     '"age" <> 0'
     """
     tree = _tree(held.partition("(")[0], kind, places).copy()
-    for place in list(tree.find_all(exp.Column)):
+    for place in tree_nodes(tree, exp.Column):
         place.replace(column(name))
     return column(name) if isinstance(tree, exp.Column) else tree
 

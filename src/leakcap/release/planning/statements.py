@@ -28,6 +28,7 @@ from leakcap.release.columns.typed import (
     free_name,
     source_table,
     stored_column,
+    tree_nodes,
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
@@ -61,7 +62,7 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     for plan in plans:
         mine, names = names[: len(plan.values)], names[len(plan.values) :]
         totals += [part.aggregate.tree(mine) for part in plan.parts]
-    for node in (one for total in totals for one in total.find_all(ExactSum)):
+    for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
         node.set("cells", None if first.cells.open else first.cells.size)
     named = [aliased(total, f"t{index}") for index, total in enumerate(totals)]
     outer = exp.Select(expressions=[*(code.copy() for code in codes), *named])
@@ -200,7 +201,7 @@ def _stored_rows(plan: Plan, read: Sequence[str]) -> exp.Expression:
 
 def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
     """The policy's columns that are read, in the policy's order."""
-    read = {node.this.name for tree in trees for node in tree.find_all(ReadColumn, Quantize, Bin)}
+    read = {node.this.name for tree in trees for node in tree_nodes(tree, ReadColumn, Quantize, Bin)}
     return tuple(name for name in policy.columns if name in read)
 
 
