@@ -39,7 +39,7 @@ __all__ = ["FIGURE", "WeightedMean", "WeightedTotal"]
 
 FIGURE = "figure"
 _SAMPLE, _ERROR, _POPULATION = "sample", "standard error", "population"
-_NOISE_ALONE = "`sample` is the figure of these rows with their weights: its 95 % are over the noise alone."
+_NOISE_ALONE = "Sample: the figure of these rows with their weights, 95 % over the noise alone."
 _DESIGN = {"poisson": "Poisson sampling", "stratified": "simple random sampling within strata"}
 
 
@@ -198,9 +198,9 @@ def _planned(sums: WeightedSums, found: Sequence[WeightedSum], design: str | Non
     said = _NOISE_ALONE
     if design is not None:
         said = (
-            f"{_NOISE_ALONE} `{_ERROR}` is that of {_DESIGN[design]}, estimated from these rows. "
-            f"`{_POPULATION}`: its 95 % are over noise and sampling, where the estimate is about normal and "
-            "weights are one over probabilities."
+            f"{_NOISE_ALONE} Standard error: that of {_DESIGN[design]}, as these rows estimate it, 95 % over "
+            "the noise alone. Population: the figure of the population, not of the table, 95 % over noise "
+            "and sampling, where the estimate is about normal and weights are one over probabilities."
         )
     parts, values = [one.part for one in found], [one.value for one in found]
     return sums.asked.plan(parts, values=values, grid=found[0].grid, about=said)
