@@ -21,9 +21,11 @@ from release.world import exact, planned, policy_of
 
 DIGITS, SCALE = 38, 10
 LOW, HIGH = Decimal("-5.00"), Decimal("99999.99")
+# Out of order, without a gap and with one, at both bounds and beyond them.
+KEYS = ["10.10", "0.10", 0.0, "10.11", "-0.01", "-5.00", "99999.99", 100000.0, "7.00", "7.01", "7.02"]
 POLICY = policy_of(
     columns={
-        "q": {"type": "decimal", "places": 2, "bounds": [str(LOW), str(HIGH)]},
+        "q": {"type": "decimal", "places": 2, "bounds": [str(LOW), str(HIGH)], "keys": KEYS},
         "other": {"type": "decimal", "places": 1, "bounds": [-5, 100_000]},
         "gross": {"from": ["q", 1.19], "compute": "*"},
         "vat": {"from": ["q", 1.19], "compute": "*", "type": "decimal", "places": 2},
@@ -107,6 +109,8 @@ def check(engine: Engine, given: Rows) -> int:
         if one is not None:
             bands[sum(one >= cut for cut in map(Decimal, ("0.1", "10.1", "10.105", "100")))] += 1
     assert exact(planned(POLICY, statistic="count", by=("band",)), engine) == [bands]
+    keys = [sum(one == Decimal(str(key)) for one in columns["q"]) for key in KEYS]
+    assert exact(planned(POLICY, statistic="count", by=("q",)), engine) == [keys]
     pairs = [pair for pair in zip(columns["q"], columns["other"], strict=True) if None not in pair]
     for name, holds in (("more", COMPARED[">="]), ("same", COMPARED["="])):
         true = sum(holds(*pair) for pair in pairs)
@@ -254,7 +258,10 @@ def hostile_columns() -> Iterator[tuple[str, list[str], list[Decimal | None]]]:
 @pytest.mark.parametrize("places", [1, 6])
 def test_the_ends_of_every_type_are_answered_and_not_refused(places: int, tmp_path: Path) -> None:
     """No value of a row stops the engine: each counts as the decimal that it is, within the bounds."""
-    asked = policy_of(columns={"x": {"type": "decimal", "places": places, "bounds": [-1, 2]}})
+    decimal = {"type": "decimal", "places": places}
+    keys = [0, "0.5", 1e8, -128, 255, "0.1"]
+    asked = policy_of(columns={"x": {**decimal, "bounds": [-1, 2], "keys": keys}})
+    alone = policy_of(columns={"x": {**decimal, "keys": keys[:1]}})
     path, kinds, tested = tmp_path / "hostile.duckdb", list(hostile_columns()), 0
     with duckdb.connect(path) as database:
         for number, (type_, said, _) in enumerate(kinds):
@@ -267,6 +274,10 @@ def test_the_ends_of_every_type_are_answered_and_not_refused(places: int, tmp_pa
         assert exact(planned(asked, statistic="sum", column="x"), engine) == [[int(total.scaleb(places))]], (
             type_
         )
+        near = [rounded(one, places) for one in values if one is not None and abs(one) < 10**9]
+        groups = [sum(one == Decimal(str(key)) for one in near) for key in keys]
+        assert exact(planned(asked, statistic="count", by=("x",)), engine) == [groups], type_
+        assert exact(planned(alone, statistic="count", by=("x",)), engine) == [groups[:1]], type_
         known = exact(planned(asked, statistic="count", where="x IS NOT NULL"), engine)
         assert known == [[len(held)]], type_
         tested += len(values)

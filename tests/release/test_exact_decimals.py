@@ -15,9 +15,12 @@ import pytest
 from leakcap.errors import InvalidPolicy, InvalidQuery
 from leakcap.policy.decimals import MOST_STEPS
 from leakcap.policy.document import load_policy
-from leakcap.release import PrivateTable, Query, attach
+from leakcap.release import PrivateTable, Query, attach, with_margins
 from leakcap.release.columns.grid import grid_for
+from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.planning.plan import text_of
+from leakcap.release.table import dry_run
+from leakcap.tables import TablesQuestion, release_tables
 from release.world import answers, exact, planned, policy_of
 
 PRICE = {"type": "decimal", "places": 2, "bounds": ["-1.00", "3.00"]}
@@ -62,7 +65,15 @@ def test_bounds_as_numbers_and_as_texts_are_one_policy() -> None:
 
 REFUSED: dict[str, dict[str, Any]] = {
     "goes with `places`": {"bounds": [0, 1], "type": "decimal"},
-    "goes with `bounds` of a number": {"keys": ["a"], "places": 2},
+    "a column needs either `bounds": {"type": "decimal", "places": 2},
+    "written in digits with a point": {"keys": ["a"], "places": 2},
+    "`keys` must have at most 2 decimal places": {"keys": ["0.5", 0.125], "type": "decimal", "places": 2},
+    "`keys` must not repeat": {"keys": ["0.50", 0.5], "type": "decimal", "places": 2},
+    "must not repeat": {"keys": [0, -0.0], "type": "decimal", "places": 2},
+    "`keys` of decimals must be numbers": {"keys": [True], "type": "decimal", "places": 2},
+    "of decimals must be numbers, or texts": {"keys": [float("nan")], "type": "decimal", "places": 2},
+    "`keys` must have at most 15 digits": {"keys": [1e14], "type": "decimal", "places": 2},
+    "must name at least one key": {"keys": [], "type": "decimal", "places": 2},
     "at most 2 decimal places": {"bounds": [0, 1.005], "type": "decimal", "places": 2},
     "at most 15 digits": {"bounds": [0, 1e14], "type": "decimal", "places": 2},
     "written in digits": {"bounds": ["0", "1,00"], "type": "decimal", "places": 2},
@@ -71,7 +82,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "at least 1": {"bounds": [0, 1], "type": "decimal", "places": 0},
     "whole numbers have no decimal places": {"bounds": [0, 1], "type": "integer", "places": 2},
     "must have at most 1": {"bounds": [0, 1], "fill": "0.05", "type": "decimal", "places": 1},
-    "no `keys`": {"bounds": [0, 1], "keys": [0, 1], "type": "decimal", "places": 1},
     "stands alone": {"bounds": "unknown", "type": "decimal", "places": 1},
 }
 
@@ -133,6 +143,7 @@ def test_one_row_reaches_the_sensitivity_and_never_passes_it(relation: str) -> N
         {"statistic": "count", "where": "x >= 2.995"},
         {"statistic": "sum", "column": "billed"},
         {"statistic": "count", "by": ("band",)},
+        {"statistic": "count", "by": ("key",)},
     ):
         # A public number of rows needs a value in place of a missing one.
         more = {
@@ -140,6 +151,8 @@ def test_one_row_reaches_the_sensitivity_and_never_passes_it(relation: str) -> N
             "billed": {"from": ["x", 1.19], "compute": "*", "type": "decimal", "places": 2},
             "band": {"from": "x", "cuts": [0, 2.99]},
         }
+        if query.get("by") == ("key",):
+            query, more = query | {"by": ("x",)}, {"x": more["x"] | {"keys": ["-1.00", "0.01", "3.00"]}}
         plan = planned(policy_of(columns=more, neighbours=relation, **units), **query)
         contents = [answers(plan, prices("1", one)) for one in edges]
         absent = answers(plan, prices("1"))
@@ -271,3 +284,48 @@ def test_the_row_of_a_person_with_several_is_one_whatever_is_asked(where: str | 
             assert exact(counted, engine) == [[1, 0]], (kind, order)
             total = planned(policy, statistic="sum", column="people.income", join=("people",), where=where)
             assert exact(total, engine) == [[900]], (kind, order)
+
+
+RATES = {"type": "decimal", "places": 2, "keys": [0.1, "0.20", -1, 3]}
+SHOWN = ("0.10", "0.20", "-1.00", "3.00")
+
+
+def rated(*values: str | None) -> PrivateTable:
+    columns = {"x": RATES, "f": {"keys": ["a", "b"]}}
+    rates = policy_of(columns=columns, caps={"epsilon": 1e6, "delta": 1e-6})
+    data = prices(*values).append_column("f", pyarrow.array([["a", "b"][n % 2] for n in range(len(values))]))
+    return PrivateTable(data, policy=rates, ledger="sqlite://")
+
+
+def test_decimals_are_grouped_by_keys_that_have_all_their_places() -> None:
+    """Counted by hand; at ε = 10⁵ a cell errs by one with a chance below e^-10⁴."""
+    values = ("0.1", "0.104999", "0.105", "0.2", "-0.995", "-1.005", None, "3.0049", "3.005", "1e20")
+    table = rated(*values)
+    assert table.policy.columns["x"].keys == SHOWN
+    assert load_policy(json.loads(table.policy.text())).fingerprint() == table.policy.fingerprint()
+    count = table.count(by=["x"], epsilon=1e5)
+    assert {row.keys["x"]: row.value for row in count.rows} == dict(zip(SHOWN, (2, 1, 1, 1), strict=True))
+    assert count.at(x="0.10").rows[0].value == 2
+    assert "with decimals x (2)" in count.text
+    both = with_margins(table.count(by=["x", "f"], epsilon=1e5), table.policy)
+    assert {row.keys["x"]: row.value for row in both.rows if row.keys["f"] == "total"} == {
+        **dict(zip(SHOWN, (2, 1, 1, 1), strict=True)),
+        "total": 5,
+    }
+    (asked,) = table.sql("SELECT x, COUNT(*) FROM tests WHERE x < 0.15 GROUP BY x", epsilon=1e5)
+    assert [row.value for row in asked.rows] == [2, 0, 1, 0]
+    wanted = TablesQuestion(columns=("x", "f"), ways=1, rho=1.0)
+    assert {key for key, _ in release_tables(table, wanted).table("x").cells} == {(one,) for one in SHOWN}
+
+
+def test_a_dry_run_and_a_condition_know_them() -> None:
+    (count,) = dry_run([Query(name="q", statistic="count", by=("x",), epsilon=1e5)], policy=rated().policy)
+    assert sum(row.value for row in count.rows) == 1000
+    assert min(row.value for row in count.rows) > 100
+    # A row may have any decimal, a key or not: what is between two literals is tried, too.
+    asked = planned(rated().policy, statistic="count", where="x > 0.1 AND x < 0.12")
+    assert every_content_occurs(asked, asked.parts[0])
+    asked = planned(rated().policy, statistic="count", where="x > 0.1 AND x < 0.11")
+    assert not every_content_occurs(asked, asked.parts[0])
+    with pytest.raises(InvalidQuery, match="has no `bounds`"):
+        rated().sum("x", epsilon=1.0)

@@ -193,6 +193,10 @@ def _check_columns(policy: Policy, features: Sequence[str], target: str, *, clas
         raise InvalidQuery(
             f"`{target}` has no classes that a regression can learn: it is derived, or a date."
         )
+    if classes and known.places is not None and known.keys is not None:
+        raise InvalidQuery(
+            f"`{target}` has decimals as keys, which are no classes that a regression can learn."
+        )
     if len({*features, target}) <= len(features):
         raise InvalidQuery("A regression needs every feature and the target once, and no column twice.")
 

@@ -64,11 +64,13 @@ def check_column(table: OwnerTable, name: str, known: Column, place: str) -> Ite
         number = as_read(name, "number") if known.places is None else decimal_column(name, known.places)
         yield from _outside(table, number, known, place, there)
         yield from _broken(table, as_read(name, "number"), known, place, there)
-        yield from _rounded(table, name, known, place, there)
+    if known.places is not None and there:
+        yield from _rounded(table, name, known.places, place, there)
     if known.moments is not None and there:
         yield from _outside(table, value, known, place, there)
     if known.keys is not None and there:
-        yield from _unlisted(table, value, known.keys, known.kind, place, there)
+        read = value if known.places is None else decimal_column(name, known.places)
+        yield from _unlisted(table, read, known, place, there)
 
 
 def _unreadable(name: str, kind: str) -> exp.Expression:
@@ -141,14 +143,12 @@ def _broken(
         )
 
 
-def _rounded(table: OwnerTable, name: str, known: Column, place: str, there: int) -> Iterator[DataFault]:
+def _rounded(table: OwnerTable, name: str, places: int, place: str, there: int) -> Iterator[DataFault]:
     """Values of a column of decimals that have more places than it has."""
-    if known.places is None:
-        return
-    read, value = as_read(name, "number"), decimal_column(name, known.places)
+    read, value = as_read(name, "number"), decimal_column(name, places)
     (bad,) = table.row(rows_that(exp.NEQ(this=read, expression=value)))
     if bad:
-        more = f"more than {counted(known.places, 'decimal place')}"
+        more = f"more than {counted(places, 'decimal place')}"
         told = f"has {more} and is" if bad == 1 else f"have {more} and are"
         text = f"of {counted(there, 'value')} {bad:,} {told} rounded, halves away from zero."
         yield DataFault(place, "note", text)
@@ -160,15 +160,17 @@ def _as_on_the_clock(end: float | datetime.date) -> float | datetime.date:
 
 
 def _unlisted(
-    table: OwnerTable, value: exp.Expression, keys: tuple[Key, ...], kind: str, place: str, there: int
+    table: OwnerTable, value: exp.Expression, known: Column, place: str, there: int
 ) -> Iterator[DataFault]:
-    among = OneOf(this=value, keys=keys, kind=kind)
+    keys = known.keys or ()
+    among = OneOf(this=value, keys=keys, kind=known.kind)
     unknown = exp.And(this=not_null(value.copy()), expression=exp.Not(this=among))
     (outside,) = table.row(rows_that(unknown))
-    found = {one for one, _ in table.values(value.copy(), among.copy(), len(keys))}
+    found = {_as_key(one, known) for one, _ in table.values(value.copy(), among.copy(), len(keys))}
     # A dict keeps their order, and finds one of very many at once.
     never = dict.fromkeys(key for key in keys if key not in found)
-    others = table.values(value.copy(), unknown.copy(), _LISTED) if outside else []
+    strange = table.values(value.copy(), unknown.copy(), _LISTED) if outside else []
+    others = [(_as_key(one, known), many) for one, many in strange]
     likely = _alike([str(one) for one, _ in others], keys, never) if others else {}
     if others:
         told = [
@@ -190,6 +192,11 @@ def _unlisted(
         named = ", ".join(f"`{_word(key)}`" for key in silent[:_LISTED])
         more = f" and {len(silent) - _LISTED:,} more" if len(silent) > _LISTED else ""
         yield DataFault(place, "note", f"no row has the key {named}{more}. Is each spelt as in the data?")
+
+
+def _as_key(value: Key | float, known: Column) -> Key | float:
+    """A value as the policy writes a key: of decimals the text with all places, no zero below zero."""
+    return value if known.places is None else f"{float(value) + 0.0:.{known.places}f}"
 
 
 def _alike(texts: Sequence[str], keys: Sequence[Key], never: Iterable[Key]) -> dict[str, Key | None]:

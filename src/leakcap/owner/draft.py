@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from leakcap.errors import DataError, InvalidParameter
 from leakcap.owner.answers import PublicAnswers
-from leakcap.policy.decimals import MOST_PLACES, check_decimals
+from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_number
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import meant
 from leakcap.release.engine.schema import require_column
@@ -113,7 +113,10 @@ def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
         kind += [] if places is None else ['type = "decimal"', f"places = {places}"]
         return [head, f"bounds = [{_end(low)}, {_end(high)}]", *kind]
     if name in answers.keys:
-        return [head, f"keys = [{', '.join(_typed(answers.keys[name], type_))}]"]
+        given = list(answers.keys[name])
+        places = _places_of_keys(type_, given)
+        kind = [] if places is None else ['type = "decimal"', f"places = {places}"]
+        return [head, f"keys = [{', '.join(_typed(given, type_))}]", *kind]
     if type_ == "BOOLEAN":
         return [head, "keys = [true, false]"]
     if type_ != "VARCHAR" and _can_be(name, type_, "number"):
@@ -163,21 +166,34 @@ def _end(value: float | date) -> str:
     return value.isoformat() if isinstance(value, date) else _number(value)
 
 
-def _places(type_: str, bounds: tuple[float | date, float | date]) -> int | None:
-    """The places of a column of decimals, where the bounds are some of these.
+def _places(type_: str, given: Sequence[float | date]) -> int | None:
+    """The places of a column of decimals, where the numbers that are given are some of these.
 
     >>> _places("DECIMAL(18,2)", (0.0, 99.99)), _places("DECIMAL(18,2)", (0.0, 0.005))
     (2, None)
     """
     found = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", type_)
-    places, (low, high) = int(found[1]) if found else 0, bounds
-    if not 1 <= places <= MOST_PLACES or isinstance(low, date) or isinstance(high, date):
+    places, numbers = int(found[1]) if found else 0, [one for one in given if not isinstance(one, date)]
+    if not 1 <= places <= MOST_PLACES or len(numbers) < len(given):
         return None
     try:
-        check_decimals("bounds", places, low, high)
+        check_decimals("what is given", places, *numbers)
     except ValueError:
         return None
     return places
+
+
+def _places_of_keys(type_: str, keys: Iterable[str]) -> int | None:
+    """The places of a column of decimals, where the keys are some of these.
+
+    >>> _places_of_keys("DECIMAL(18,2)", ["0.10", "9"]), _places_of_keys("DECIMAL(18,2)", ["dear"])
+    (2, None)
+    """
+    try:
+        numbers = [decimal_number(key) for key in keys]
+    except ValueError:
+        return None
+    return _places(type_, [one for one in numbers if isinstance(one, float)])
 
 
 def _number(value: float) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "MOST_PLACES",
     "MOST_STEPS",
     "check_decimals",
+    "decimal_key",
     "decimal_number",
     "decimal_steps",
     "places_of",
@@ -63,6 +64,22 @@ def decimal_steps(value: float, places: int) -> int | None:
     """
     steps = printed(value) * 10**places
     return int(steps) if steps.denominator == 1 else None
+
+
+def decimal_key(value: object, places: int) -> str:
+    """A key of a column of decimals as it is written, with all of its places: 0.5 and "0.50" are one key.
+
+    Raises `ValueError` for what is no decimal of so many places.
+
+    >>> decimal_key(0.5, 2), decimal_key("-1.2", 2), decimal_key(-0.0, 1)
+    ('0.50', '-1.20', '0.0')
+    """
+    number = decimal_number(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+        raise ValueError("`keys` of decimals must be numbers, or texts of them like 10.10")
+    check_decimals("`keys`", places, number)
+    whole, rest = divmod(abs(decimal_steps(number, places) or 0), 10**places)
+    return f"{'-' if number < 0 else ''}{whole}.{rest:0{places}d}"
 
 
 def rounded_half_away(value: Fraction, places: int) -> Fraction:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import Field, field_validator, model_validator
 
 from leakcap.policy.column_rules import LARGEST_WHOLE, check_bounds, check_keys, check_moments, check_whole
-from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_number
+from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_key, decimal_number
 from leakcap.policy.derived import Derived, Given, Key, as_dates
 from leakcap.policy.zones import Offsets, offsets_of
 
@@ -25,12 +25,13 @@ _DAY = 86_400
 class Column(Derived):
     """What is publicly known of one column: `bounds` of a number or a date, or the `keys` of a category.
 
-    Integers may have both: they are grouped by their `keys`, and summed within their `bounds`. With dates as
-    bounds it is a column of dates (`dates`), with dates and times one of moments (`times`). Without an offset
-    a moment is what a clock on the wall showed, as it is stored; with one (`2024-01-01T00:00:00+01:00`) the
-    column holds instants, and their day is the one at that offset. With `zone = "Europe/Berlin"` beside
-    bounds without an offset it holds instants too, and their day is the one on the clocks there, summer time
-    included; `offsets` are then those of the zone, which the policy keeps.
+    Integers and decimals may have both: they are grouped by their `keys`, and summed within their
+    `bounds`. With dates as bounds it is a column of dates (`dates`), with dates and times one of moments
+    (`times`). Without an offset a moment is what a clock on the wall showed, as it is stored; with one
+    (`2024-01-01T00:00:00+01:00`) the column holds instants, and their day is the one at that offset. With
+    `zone = "Europe/Berlin"` beside bounds without an offset it holds instants too, and their day is the
+    one on the clocks there, summer time included; `offsets` are then those of the zone, which the policy
+    keeps.
 
     A column `from` another is not stored: it is derived from it, see `Derived`. What is computed has the
     bounds that follow from those of its columns, or narrower `bounds`, to which it is clamped as stored
@@ -40,8 +41,8 @@ class Column(Derived):
     and a δ (`type = "integer"` where they are not text).
     `type = "integer"` beside `bounds` says that the column holds whole numbers: so is a median of them.
     `type = "decimal"` with `places = 2` says that it holds decimals of two places: they are compared and
-    added up exactly, and what has more places is rounded to them, halves away from zero. Their `bounds` and
-    `fill` may be texts, like "0.10".
+    added up exactly, and what has more places is rounded to them, halves away from zero. Their `bounds`,
+    `fill` and `keys` may be texts, like "0.10"; as a key each is the text with all its places.
     `fill` is the public value that stands in for a missing one; without it missing values are left out of
     sums, means and histograms, so that whether a value is missing is protected like the value itself.
     `bounds = "unknown"` says that no range is publicly known: the query `bounds` looks for one, at a price.
@@ -75,7 +76,7 @@ class Column(Derived):
     @model_validator(mode="before")
     @classmethod
     def _decimals(cls, content: object) -> object:
-        """`type = "decimal"` beside `places`; `bounds` and `fill` of decimals may be texts."""
+        """`type = "decimal"` beside `places`; `bounds`, `fill` and `keys` of decimals may be texts."""
         if not isinstance(content, Mapping):
             return content
         given = dict(content)
@@ -83,11 +84,18 @@ class Column(Derived):
             del given["type"]
             if given.get("places") is None:
                 raise ValueError('`type = "decimal"` goes with `places`, how many decimal places there are')
-        if given.get("places") is not None:
+        places = given.get("places")
+        if places is not None:
             if isinstance(given.get("bounds"), list | tuple):
                 given["bounds"] = tuple(map(decimal_number, given["bounds"]))
             if "fill" in given:
                 given["fill"] = decimal_number(given["fill"])
+            if (
+                isinstance(given.get("keys"), list | tuple)
+                and type(places) is int
+                and 0 < places <= MOST_PLACES
+            ):
+                given["keys"] = tuple(decimal_key(one, places) for one in given["keys"])
         return given
 
     @model_validator(mode="before")
@@ -155,8 +163,8 @@ class Column(Derived):
             check_keys(self.keys)
         if self.integers and self.bounds is None:
             raise ValueError('`type = "integer"` goes with `bounds` of a number')
-        if self.places is not None and self.bounds is None:
-            raise ValueError('`type = "decimal"` goes with `bounds` of a number')
+        if self.places is not None and self.bounds is None and self.keys is None:
+            raise ValueError('`type = "decimal"` goes with `bounds` of a number, or with `keys`')
         if self.bounds is not None:
             check_bounds(self.bounds, self.fill)
             if self.integers:
@@ -165,8 +173,11 @@ class Column(Derived):
                 _check_decimal(self)
         elif self.fill is not None:
             raise ValueError("`fill` goes with `bounds` of a number only")
-        if ranges and self.keys is not None and (self.bounds is None or self.kind != "integer"):
-            raise ValueError("only integers may have `bounds` and `keys`; other columns have either of them")
+        both = self.bounds is not None and (self.kind == "integer" or self.places is not None)
+        if ranges and self.keys is not None and not both:
+            raise ValueError(
+                "only integers and decimals may have `bounds` and `keys`; other columns have either of them"
+            )
         for first, last in (one for one in (self.dates, self.times) if one is not None):
             check_moments(first, last)
         self._find_offsets()
@@ -258,7 +269,7 @@ class Column(Derived):
             return "date"
         if self.times is not None:
             return "timestamp" if self.ahead is None and self.zone is None else "instant"
-        if self.keys is None:
+        if self.keys is None or self.places is not None:
             return "number"
         first = self.keys[0]
         if isinstance(first, bool):
@@ -267,8 +278,6 @@ class Column(Derived):
 
 
 def _check_decimal(column: Column) -> None:
-    if column.keys is not None:
-        raise ValueError('a column with `type = "decimal"` has `bounds` and no `keys`')
     if column.integers:
         raise ValueError("whole numbers have no decimal places: leave `places` out")
     ends = (*(column.bounds or ()), *(() if column.fill is None else (column.fill,)))

@@ -78,6 +78,8 @@ def _stored(
 
 
 def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray[np.generic]:
+    if known.places is not None and known.keys is not None:
+        return np.array(known.keys, dtype=np.float64)[generator.integers(len(known.keys), size=size)]
     if known.bounds is not None:
         low, high = known.bounds
         share = generator.random(size)

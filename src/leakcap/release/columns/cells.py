@@ -20,7 +20,7 @@ from leakcap.numeric import up
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
-from leakcap.release.columns.derived import codes, typed_column
+from leakcap.release.columns.derived import code_column, codes, typed_column
 from leakcap.release.columns.typed import Bin, OneOf, literal
 from leakcap.release.columns.typed import column as raw
 from leakcap.release.numbers.answers import Labels, nested
@@ -217,7 +217,7 @@ def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
         )
     labels = dict(codes(column, policy))
     kind = "integer" if all(type(code) is int for code in labels) else known.kind
-    return Axis(column, typed_column(column, policy), labels, kind)
+    return Axis(column, code_column(column, policy), labels, kind)
 
 
 def _short(column: str, policy: Policy) -> exp.Expression:

@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field
 from sqlglot import exp
 
 from leakcap.policy.arithmetic import days_of
+from leakcap.policy.decimals import decimal_steps
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.derived import periods
 from leakcap.policy.document import Policy
@@ -24,6 +25,7 @@ from leakcap.release.columns.typed import (
     COMPARISONS,
     Bin,
     DatePart,
+    Quantize,
     cast,
     column,
     literal,
@@ -36,6 +38,7 @@ __all__ = [
     "CaseColumn",
     "NumberColumn",
     "WrittenColumn",
+    "code_column",
     "code_literal",
     "codes",
     "day_of_column",
@@ -139,8 +142,24 @@ def _kind_of(member: Key) -> str:
     return "text" if isinstance(member, str) else "integer"
 
 
+def code_column(name: str, policy: Policy) -> exp.Expression:
+    """A column as what stands for its keys: `typed_column`, and of decimals with keys the number of steps,
+    NULL beyond the least and the largest of these.
+    """
+    known = policy.columns[name]
+    if known.places is None or known.keys is None:
+        return typed_column(name, policy)
+    steps = [int(code) for code in codes(name, policy)]
+    least, most = min(steps), max(steps)
+    low, high = least / 10**known.places, most / 10**known.places
+    within = exp.Between(this=number_column(name), low=literal(low, "number"), high=literal(high, "number"))
+    ends = {"low": low, "high": high, "least": least, "most": most}
+    whole = Quantize(this=column(name), scale=10.0**known.places, centre=0, **ends)
+    return exp.Case(ifs=[exp.If(this=within, true=whole)])
+
+
 def codes(name: str, policy: Policy) -> Mapping[Key, Key]:
-    """From what `typed_column` is to the public key that it stands for.
+    """From what `code_column` is to the public key that it stands for.
 
     >>> from leakcap.policy.document import load_policy
     >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
@@ -155,6 +174,8 @@ def codes(name: str, policy: Policy) -> Mapping[Key, Key]:
     keys = known.keys or ()
     if _placed(known):
         return dict(enumerate(keys))
+    if known.places is not None:
+        return {decimal_steps(float(key), known.places) or 0: key for key in keys}
     return {key: key for key in keys}
 
 

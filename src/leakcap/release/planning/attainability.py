@@ -165,7 +165,7 @@ def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | Non
     column = policy.columns[name]
     if column.private is not None or column.moments is not None or not column.stored:  # not decided
         return []
-    if column.keys is not None:
+    if column.keys is not None and column.places is None:
         return [None, *column.keys, *_another(column.kind, column.keys), *_bits(name, condition)]
     marks = sorted({float(v) for v in _literals(name, condition) if isinstance(v, int | float)})
     scale = _scale(column)

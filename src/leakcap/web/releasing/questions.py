@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from leakcap.policy.declared import Column
 from leakcap.release import Policy
 from leakcap.release.conditions.condition import named
 from leakcap.release.statistics import statistics
@@ -85,10 +86,16 @@ def condition(policy: Policy) -> str:
     "Stay (days)" > 30 AND ward = 'A'
     """
     ranges = [(name, one.bounds) for name, one in policy.columns.items() if one.bounds is not None]
-    keys = [(name, one.keys[0]) for name, one in policy.columns.items() if one.keys and not one.private]
+    keys = [(name, _first(one)) for name, one in policy.columns.items() if one.keys and not one.private]
     parts = [f"{named(name)} > {(low + high) / 2:g}" for name, (low, high) in ranges[:1]]
     parts += [f"{named(name)} = {_literal(key)}" for name, key in keys[:1]]
     return " AND ".join(parts)
+
+
+def _first(column: Column) -> object:
+    """The first key, of decimals as a number."""
+    key = (column.keys or (0,))[0]
+    return key if column.places is None else float(key)
 
 
 def _literal(key: object) -> str:
