@@ -104,6 +104,18 @@ def test_the_counts_are_those_of_the_rows_under_each_node(size: int) -> None:
         assert np.array_equal(one - noise, exact)
 
 
+def test_each_node_gets_its_own_count() -> None:
+    """From the table to the answer: counts so far apart that no noise of deviation 20 could mix them up."""
+    sizes = {"a": 1000, "b": 3000, "c": 5000, "d": 7000, "e": 9000}
+    rows = [{"id": 0, "town": town, "age": 5.0} for town, size in sizes.items() for _ in range(size)]
+    with PrivateTable(table_of(rows), policy=policy_of(), ledger="sqlite://") as private:
+        found = release_hierarchy(private, ASKED)
+    assert max(float(one.standard_deviation.max()) for one in found.levels) < 20
+    for one, exact in zip(found.levels, exact_of(rows, found.planned.hierarchy), strict=True):
+        assert abs(one.values - exact).max() < 500
+    assert abs(found.node("region", "north").value - 4000) < 500
+
+
 def test_a_tree_from_columns_from_csv_and_from_parquet_is_one_question(tmp_path: Path) -> None:
     rows = list(zip(*(LAND.paths(3)[i][1:] for i in range(5)), strict=True))
     frame = pyarrow.table(dict(zip(LEVELS, map(list, rows), strict=True)))
