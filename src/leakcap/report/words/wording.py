@@ -6,6 +6,7 @@ Source for the choice of words: Nanayakkara et al. 2023, *What Are the Chances?*
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,6 +22,7 @@ __all__ = [
     "in_odds",
     "in_short",
     "is_sure",
+    "most_digits",
     "number",
     "on_average",
     "outward_text",
@@ -44,6 +46,8 @@ _MILLION = 1e6
 _SURE = 0.9999
 """Beyond this a percentage with two decimals may show as 100."""
 _TICK = Fraction(1, 10**12)
+# After the point: a double that is no short decimal has more.
+_MOST_DIGITS = 12
 _PLACES = 15
 _GUESS = Note("(A+δ)/(1+A), A = e^ε", "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015")
 _FANO = Note("the largest s with ln 2 − h(s) ≤ I", "Fano's inequality; Cuff & Yu 2016 for I")
@@ -258,6 +262,18 @@ def to_its_noise(value: float, low: float, high: float, places: int | None = Non
     step = Fraction(10) ** place
     nearest, ends = round(Fraction(value) / step), [Fraction(repr(end)) / step for end in (low, high)]
     return _stepped(nearest, place), _stepped(math.floor(ends[0]), place), _stepped(math.ceil(ends[1]), place)
+
+
+def most_digits(numbers: Iterable[float]) -> int | None:
+    """The most digits after the point that any of these recorded numbers has, so that no page makes up more:
+    a sum of amounts in cents has two. None where some are as long as doubles get.
+
+    >>> most_digits([12.3, 12.25, 7]), most_digits([0.1 + 0.2]), most_digits([])
+    (2, None, 0)
+    """
+    ends = (Decimal(str(one)) for one in numbers if math.isfinite(one))
+    most = max([0, *(-int(one.as_tuple().exponent) for one in ends)])
+    return most if most <= _MOST_DIGITS else None
 
 
 def _stepped(count: int, place: int) -> str:

@@ -17,7 +17,7 @@ from leakcap.release.results.exposure import delta_said
 from leakcap.release.results.recorded import parsed_answer
 from leakcap.report.words.promises import assumptions, not_counted, protects
 from leakcap.report.words.publication import cap_name, may_come
-from leakcap.report.words.wording import at_least, sum_text
+from leakcap.report.words.wording import at_least, most_digits, sum_text
 from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
 from leakcap.web.serving.settings import Settings
@@ -126,16 +126,20 @@ def _rows(answer: Answer) -> RememberedAnswer:
     keys = list(zip(*known.keys, strict=True)) if known.keys else [()] * size
     numbers = zip(known.values, known.lower, known.upper, strict=True)
     places = enumerate(islice(zip(keys, numbers, strict=True), _MOST_NUMBERS), start=1)
-    rows = (ShownRow(", ".join(map(str, key)) or f"{place}", *three) for place, (key, three) in places)
-    return RememberedAnswer(size, tuple(rows))
+    rows = tuple(ShownRow(", ".join(map(str, key)) or f"{place}", *three) for place, (key, three) in places)
+    return RememberedAnswer(
+        size, rows, most_digits([n for row in rows for n in (row.value, row.low, row.high)])
+    )
 
 
 @dataclass(frozen=True)
 class RememberedAnswer:
-    """What the ledger remembers of an entry: how many numbers, and those that a page shows."""
+    """What the ledger remembers of an entry: how many numbers, those that a page shows, and to how many
+    digits after the point at most."""
 
     count: int = 0
     rows: tuple[ShownRow, ...] = ()
+    places: int | None = None
 
     @property
     def alone(self) -> ShownRow | None:
