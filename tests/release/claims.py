@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 from leakcap.release import PrivateTable, Release, query_from
+from leakcap.release import table as asked
+from leakcap.release.plan import Plan
 from release.world import COLUMNS, policy_of, table
 from seeded import ALARM, SeededSource
 
@@ -33,6 +36,21 @@ def released(
     data = copies.append_column("run", pyarrow.array(np.repeat(np.arange(runs), len(rows))))
     private = PrivateTable(data, policy=policy, ledger="sqlite://", source=SeededSource(seed))
     return private.release([query_from({"name": "q", "by": "run", **query})])[0]
+
+
+def noisy_numbers(rows: list[dict[str, Any]], *, runs: int, seed: int, **query: Any) -> NDArray[np.float64]:
+    """The noisy integers of such answers, before they become values, as (run, number)."""
+    seen: list[Any] = []
+    original = asked.release_of  # type: ignore[attr-defined]
+
+    def noted(plan: Plan, price: Any, totals: Any, codes: Any) -> Any:
+        seen.append(totals)
+        return original(plan, price, totals, codes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asked, "release_of", noted)
+        released(rows, runs=runs, seed=seed, **query)
+    return np.array(seen[0], dtype=np.float64).T
 
 
 def beaten(left: Sequence[Bits], right: Sequence[Bits], epsilon: float) -> list[int]:

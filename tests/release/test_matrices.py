@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, dry_run, preview, query_from, table
+from leakcap.release import PrivateTable, dry_run, preview, query_from
 from leakcap.release.numbers.products import joint_diameter, joint_norm
 from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
 from leakcap.sampling import discrete_laplace
-from release.claims import beaten, covers, released
+from release.claims import beaten, covers, noisy_numbers, released
 from release.test_sensitivity import ROWS, vectors
 from release.world import COLUMNS, answers, planned, policy_of
 from release.world import table as arrow
@@ -130,28 +130,13 @@ SOME: list[dict[str, Any]] = [{"x": x, "y": y, "id": i} for i, (x, y) in enumera
 POLICY = policy_of(caps={"epsilon": 1e5})
 
 
-def noisy(rows: list[dict[str, Any]], seed: int, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The noisy integers of many releases, before they become matrices."""
-    seen: list[Any] = []
-    original = table.release_of  # type: ignore[attr-defined]
-
-    def noted(plan: Plan, price: Any, totals: Any, codes: Any) -> Any:
-        seen.append(totals)
-        return original(plan, price, totals, codes)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(table, "release_of", noted)
-        released(rows, runs=RUNS, seed=seed, epsilon=EPSILON, **QUERY)
-    return np.array(seen[0], dtype=np.float64).T
-
-
-def proofs(monkeypatch: pytest.MonkeyPatch, seed: int) -> list[int]:
+def proofs(seed: int) -> list[int]:
     plan = planned(POLICY, **QUERY, epsilon=EPSILON)
     centre = np.array([part[0] for part in answers(plan, arrow(SOME))], dtype=float)
     scales = np.array([float(part.scale) for part in plan.parts])
     events = []
     for i, rows in enumerate((SOME, [*SOME, {"x": 99.0, "y": 99.0, "id": 77}])):
-        array = (noisy(rows, seed + i, monkeypatch) - centre) / scales
+        array = (noisy_numbers(rows, runs=RUNS, seed=seed + i, epsilon=EPSILON, **QUERY) - centre) / scales
         score = array.sum(axis=1)
         events.append(
             [*(score >= t for t in range(-4, 6)), *((array[:, :3] >= t).all(axis=1) for t in (0, 1))]
@@ -159,8 +144,8 @@ def proofs(monkeypatch: pytest.MonkeyPatch, seed: int) -> list[int]:
     return beaten(*events, EPSILON)
 
 
-def test_neighbours_stay_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert proofs(monkeypatch, 10) == []
+def test_neighbours_stay_within_epsilon() -> None:
+    assert proofs(10) == []
 
 
 def test_a_third_of_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +153,7 @@ def test_a_third_of_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None
         "leakcap.mechanism.geometric.discrete_laplace",
         lambda b, n, source: discrete_laplace(b / 3, n, source),
     )
-    assert proofs(monkeypatch, 20)
+    assert proofs(20)
 
 
 HITS = 400

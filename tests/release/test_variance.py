@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, Query, dry_run, preview, query_from, table
+from leakcap.release import PrivateTable, Query, dry_run, preview, query_from
 from leakcap.release.columns.variance import SPREADS, square_reach, variance_grid, variance_value
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.plan import Plan
@@ -23,7 +23,7 @@ from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
 from leakcap.release.statistics import statistic_of
 from leakcap.sampling import discrete_laplace
-from release.claims import Bits, beaten, covers, released
+from release.claims import Bits, beaten, covers, noisy_numbers, released
 from release.test_sensitivity import ROWS, distance, vectors, widest
 from release.world import answers, planned, policy_of
 from release.world import table as arrow
@@ -201,38 +201,25 @@ SOME: list[dict[str, Any]] = [{"x": x, "id": i} for i, x in enumerate((0.0, 3.0,
 POLICY = policy_of(caps={"epsilon": 1e5})
 
 
-def noisy(rows: list[dict[str, Any]], seed: int, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The noisy integers of many releases, before they become one number each."""
-    seen: list[Any] = []
-    original = table.release_of  # type: ignore[attr-defined]
-
-    def noted(plan: Plan, price: Any, totals: Any, codes: Any) -> Any:
-        seen.append(totals)
-        return original(plan, price, totals, codes)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(table, "release_of", noted)
-        released(rows, runs=RUNS, seed=seed, statistic="variance", column="x", epsilon=EPSILON)
-    return np.array(seen[0], dtype=np.float64).T
-
-
 def events(array: Any, centre: list[int], scales: list[float]) -> list[Bits]:
     """Orthants: all three integers at most, or at least, so many scales from where they belong."""
     shifts = [np.array(centre) + t * np.array(scales) for t in (-0.5, 0.0, 0.5, 1.0)]
     return [(array <= s).all(axis=1) for s in shifts] + [(array >= s).all(axis=1) for s in shifts]
 
 
-def proofs(monkeypatch: pytest.MonkeyPatch, seed: int) -> list[int]:
+def proofs(seed: int) -> list[int]:
     plan = planned(POLICY, statistic="variance", column="x", epsilon=EPSILON)
     centre = [part[0] for part in answers(plan, arrow(SOME))]
     scales = [float(part.scale) for part in plan.parts]
-    both = [noisy(SOME, seed, monkeypatch), noisy([*SOME, {"x": 99.0, "id": 77}], seed + 1, monkeypatch)]
+    asked: dict[str, Any] = {"runs": RUNS, "epsilon": EPSILON, "statistic": "variance", "column": "x"}
+    more = [*SOME, {"x": 99.0, "id": 77}]
+    both = [noisy_numbers(rows, seed=seed + i, **asked) for i, rows in enumerate((SOME, more))]
     left, right = (events(seen, centre, scales) for seen in both)
     return beaten(left, right, EPSILON)
 
 
-def test_neighbours_stay_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert proofs(monkeypatch, 10) == []
+def test_neighbours_stay_within_epsilon() -> None:
+    assert proofs(10) == []
 
 
 def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +227,7 @@ def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         "leakcap.mechanism.geometric.discrete_laplace",
         lambda scale, size, source: discrete_laplace(scale / 2, size, source),
     )
-    assert proofs(monkeypatch, 20)
+    assert proofs(20)
 
 
 HITS = 1_000

@@ -23,7 +23,7 @@ from leakcap.release.sql.words import Spelled, Words
 
 __all__ = ["Argument", "chosen_column", "is_computed", "known_rows", "numbers", "spelled_number"]
 
-_SIGNS: Mapping[type[exp.Expression], str] = {
+_SIGN_TOKENS: Mapping[type[exp.Expression], str] = {
     exp.Add: "PLUS",
     exp.Sub: "DASH",
     exp.Mul: "STAR",
@@ -132,7 +132,7 @@ def spelled_number(words: Words, scope: Scope, node: exp.Expression) -> list[Spe
         return [frozenset({"ABS"}), "L_PAREN", *spelled_number(words, scope, node.this), "R_PAREN"]
     if isinstance(node, exp.Extract):
         return scope.key(node)[1]
-    sign = _SIGNS.get(type(node))
+    sign = _SIGN_TOKENS.get(type(node))
     if sign is None:
         raise words.unsupported(node.key, node)
     left, right = (spelled_number(words, scope, one) for one in (node.this, node.expression))
