@@ -126,10 +126,7 @@ def test_whoever_names_no_period_is_refused_in_one_line(who: str, period: str | 
     assert "Nothing was spent." in done.stderr
     assert done.stderr.count("\n") == 1
     assert "`sqlite://`" not in done.stderr
-    assert (place / "l.db").exists() == (who == "fit")
-    if who == "fit":
-        with Ledger.read(f"sqlite:///{place / 'l.db'}") as ledger:
-            assert ledger.totals().entries == 0
+    assert not (place / "l.db").exists()
 
 
 def test_twelve_months_are_published_in_one_and_the_plan_says_so(tmp_path: Path) -> None:
