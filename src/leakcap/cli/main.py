@@ -70,6 +70,11 @@ class _Commands(LazyGroup):
             "synthesize",
             "Write a file of rows that agrees with released tables and tells no more than they do.",
         ),
+        "running": Home(
+            "leakcap.cli.running",
+            "running",
+            "Release counts by period and their running totals, one period after the other, for one charge.",
+        ),
         "fit": Home(
             "leakcap.cli.fit",
             "fit",

@@ -20,7 +20,7 @@ from leakcap.running.question import PlannedRunningCount, RunningQuestion
 from leakcap.running.reading import check_running_columns, running_counts, running_statement
 from leakcap.sampling import ByteSource, system_bytes
 
-__all__ = ["charge_of_running", "release_running", "spend_of_running"]
+__all__ = ["charge_of_running", "release_running", "require_through", "spend_of_running"]
 
 _DECIMALS = 10**18
 
@@ -59,11 +59,8 @@ def release_running(
     wanted = 0 if through is None else planned.steps_until(through)
     charge = charge_of_running(planned, analyst=table.analyst, edition=table.edition, source=table.named)
     known = ledger.stream(charge)
-    if through is None and known is None:
-        raise InvalidQuery(
-            f"Nothing of stream `{question.name}` was answered yet. Name the last period that is complete: "
-            "`--through`, in Python `through`."
-        )
+    if known is None:
+        require_through(planned, through)
 
     def prepare() -> Callable[[Entry], Callable[[int], list[int]]]:
         check_running_columns(planned, engine)
@@ -89,6 +86,16 @@ def release_running(
 def _paid_plan(planned: PlannedRunningCount, entry: Entry) -> RunningPlan:
     """The noise that was paid for: another processor may compute another last digit of an ε's ρ."""
     return replace(planned.plan, variance=Fraction(str(entry.details["variance"])))
+
+
+def require_through(planned: PlannedRunningCount, through: str | None) -> None:
+    """Raise `InvalidQuery` unless a stream that is new is asked until a period of its horizon."""
+    if through is None:
+        raise InvalidQuery(
+            f"Nothing of stream `{planned.question.name}` was answered yet. Name the last period that is "
+            "complete: `--through`, in Python `through`."
+        )
+    planned.steps_until(through)
 
 
 def charge_of_running(

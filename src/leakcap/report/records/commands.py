@@ -22,6 +22,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     registry_entry,
     releases,
     revisions,
+    running,
     synthesis,
     tables,
 )

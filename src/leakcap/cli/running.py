@@ -1,0 +1,74 @@
+"""The command `running`: counts by period and their totals, one charge for a whole horizon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.release import LedgerUrl
+from leakcap.cli.targets import require_durable
+
+__all__ = ["running"]
+
+
+def running(
+    file: Annotated[
+        Path, typer.Argument(help="The file that asks for a running count (TOML).", show_default=False)
+    ],
+    through: Annotated[
+        str | None,
+        typer.Option(
+            help="The last period that is complete, such as 2026-03; it and all before it are answered. Left "
+            "out, what was answered is told again.",
+            show_default=False,
+        ),
+    ] = None,
+    ledger: LedgerUrl = None,
+    analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    json_: Json = False,
+) -> None:
+    """Release counts by period and their running totals, one period after the other, for one charge.
+
+    The whole horizon is paid for before the first period; each period is answered once, and repeated for
+    free. Totals have the least noise: over 365 days the worst errs by 2.944 times what one count would.
+
+    Example: leakcap running examples/running/visits.toml --through 2026-03
+    """
+    from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
+    from leakcap.release.opening import begun_by, unbegun
+    from leakcap.report.records.running import RunningRecord
+    from leakcap.running import release_running
+    from leakcap.running.files import load_running
+    from leakcap.running.reading import check_running_columns
+    from leakcap.running.release import charge_of_running, require_through
+    from leakcap.statement import statement_of
+
+    asked = load_running(file)
+    policy = load_policy(asked.policy)
+    url = require_durable(asked.ledger if ledger is None else ledger)
+    planned = asked.question.planned(policy)
+    if begun_by(url):
+        # What is refused leaves no empty ledger behind.
+        require_through(planned, through)
+        unbegun(url, policy).check([charge_of_running(planned, analyst=analyst, edition=asked.edition)])
+        check_running_columns(planned, attach(asked.data, table=asked.table))
+    with PrivateTable(
+        asked.data, policy=policy, ledger=url, table=asked.table, analyst=analyst, edition=asked.edition
+    ) as table:
+        unused = not table.ledger.totals().entries
+        found = release_running(table, asked.question, through=through)
+        total = statement_of(exposure_so_far(table.ledger.entries(), policy))
+        record = RunningRecord.of(found, total, table.budget(), asked.publication, source=table.named)
+    if json_:
+        print_record(record)
+        return
+    from leakcap.report.terminal.running import print_running
+    from leakcap.report.terminal.tables import print_new_ledger
+
+    out = console()
+    if unused:
+        print_new_ledger(out, table.ledger.url)
+    print_running(out, record)
