@@ -67,6 +67,15 @@ ledger = "spent.db"
 rho = 0.1
 tree = "tree.csv"
 """
+RUNNING = """policy = "policy.toml"
+data = "visits.csv"
+ledger = "spent.db"
+rho = 0.1
+name = "visits"
+period = "month"
+first = "2026-01"
+steps = 3
+"""
 KEPT = ["policy.toml", "visits.csv", "spent.db", "spent.db-wal", "spent.db-shm"]
 WAYS = {
     "release --report": (["release", "q.toml", "--report"], ".html"),
@@ -86,6 +95,8 @@ WAYS = {
     "annex --output": (["annex", "q.toml", "--output"], ".md"),
     "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
     "hierarchy --csv": (["hierarchy", "h.toml", "--csv"], ".csv"),
+    "hierarchy --report": (["hierarchy", "h.toml", "--report"], ".html"),
+    "running --report": (["running", "r.toml", "--report"], ".html"),
     "tables --csv": (["tables", "t.toml", "--csv"], ".csv"),
     "tables --excel": (["tables", "t.toml", "--excel"], ".xlsx"),
     "tables --report": (["tables", "t.toml", "--report"], ".html"),
@@ -115,6 +126,8 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     guarded |= {
         ("init", "output"),
         ("hierarchy", "csv"),
+        ("hierarchy", "report"),
+        ("running", "report"),
         ("synthesize", "output"),
         ("tables", "csv"),
         ("tables", "excel"),
@@ -139,6 +152,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "m.toml").write_text(MODEL)
     (folder / "t.toml").write_text(TABLES)
     (folder / "h.toml").write_text(HIERARCHY)
+    (folder / "r.toml").write_text(RUNNING)
     (folder / "tree.csv").write_text("part,d\np,a\np,b\n")
     (folder / "visits.csv").write_text("person,x,d\n1,2.0,a\n2,3.0,b\n")
     (folder / "people.csv").write_text("person,age\n1,40\n2,50\n")
@@ -173,6 +187,7 @@ def spelled(kept: Path, ending: str) -> Iterator[Path]:
 ALONE = {
     "fit": ["m.toml"],
     "hierarchy": ["h.toml", "tree.csv"],
+    "running": ["r.toml"],
     "synthesize": ["t.toml"],
     "tables": ["t.toml"],
 }

@@ -24,6 +24,9 @@ def hierarchy(
     fresh: Fresh = False,
     yes: Yes = False,
     same_as: SameAs = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
+    ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(help="Where the counts go as CSV, a line for each node.", show_default=False),
@@ -41,6 +44,8 @@ def hierarchy(
     from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
     from leakcap.release.opening import begun_by, unbegun
     from leakcap.report.records.hierarchies import HierarchyRecord
+    from leakcap.report.render.html import write_html
+    from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
     from leakcap.tables import release_hierarchy
     from leakcap.tables.hierarchies.files import load_hierarchy
@@ -50,8 +55,10 @@ def hierarchy(
     asked = load_hierarchy(file)
     policy = load_policy(asked.policy)
     url = require_durable(asked.ledger if ledger is None else ledger)
+    kept = [file, asked.policy, asked.data, asked.ledger, url, *([asked.tree] if asked.tree else [])]
+    if report is not None:
+        require_target(report, "`--report`", (".html", ".htm"), kept)
     if csv is not None:
-        kept = [file, asked.policy, asked.data, asked.ledger, url, *([asked.tree] if asked.tree else [])]
         require_target(csv, "`--csv`", (".csv",), kept)
     planned = asked.question.planned(policy)
     if first := begun_by(url):
@@ -78,6 +85,8 @@ def hierarchy(
         record = HierarchyRecord.of(
             found, total, table.budget(), asked.publication, source=table.named, same_as=table.same_as
         )
+    if report is not None:
+        write_html(page_of(record, "reviewer"), report)
     if csv is not None:
         from leakcap.report.render.hierarchies import write_nodes
 
@@ -92,5 +101,6 @@ def hierarchy(
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_hierarchy(out, record)
-    if csv is not None:
-        out.print(f"\nThe values are in {csv}", markup=False, soft_wrap=True)
+    for what, path in (("report is", report), ("values are", csv)):
+        if path is not None:
+            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

@@ -9,7 +9,7 @@ import typer
 
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
-from leakcap.cli.targets import require_durable
+from leakcap.cli.targets import require_durable, require_target
 
 __all__ = ["running"]
 
@@ -28,6 +28,9 @@ def running(
     ] = None,
     ledger: LedgerUrl = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
+    report: Annotated[
+        Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Release counts by period and their running totals, one period after the other, for one charge.
@@ -40,6 +43,8 @@ def running(
     from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
     from leakcap.release.opening import begun_by, unbegun
     from leakcap.report.records.running import RunningRecord
+    from leakcap.report.render.html import write_html
+    from leakcap.report.sources import page_of
     from leakcap.running import release_running
     from leakcap.running.files import load_running
     from leakcap.running.reading import check_running_columns
@@ -49,6 +54,9 @@ def running(
     asked = load_running(file)
     policy = load_policy(asked.policy)
     url = require_durable(asked.ledger if ledger is None else ledger)
+    if report is not None:
+        kept = [file, asked.policy, asked.data, asked.ledger, url]
+        require_target(report, "`--report`", (".html", ".htm"), kept)
     planned = asked.question.planned(policy)
     if begun_by(url):
         # What is refused leaves no empty ledger behind.
@@ -62,6 +70,8 @@ def running(
         found = release_running(table, asked.question, through=through)
         total = statement_of(exposure_so_far(table.ledger.entries(), policy))
         record = RunningRecord.of(found, total, table.budget(), asked.publication, source=table.named)
+    if report is not None:
+        write_html(page_of(record, "reviewer"), report)
     if json_:
         print_record(record)
         return
@@ -72,3 +82,5 @@ def running(
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_running(out, record)
+    if report is not None:
+        out.print(f"\nThe report is in {report}", markup=False, soft_wrap=True)

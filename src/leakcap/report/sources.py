@@ -24,6 +24,8 @@ from leakcap.report.records import (
     Record,
     ReleaseRecord,
 )
+from leakcap.report.records.hierarchies import HierarchyRecord
+from leakcap.report.records.running import RunningRecord
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.render.document import Audience, Document
 
@@ -41,6 +43,8 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     FitRecord: pages.fit_page,
     AnnexRecord: pages.annex_page,
     TablesRecord: pages.tables_page,
+    HierarchyRecord: pages.hierarchy_page,
+    RunningRecord: pages.running_page,
 }
 
 

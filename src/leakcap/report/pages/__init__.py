@@ -8,8 +8,10 @@ from leakcap.report.pages.channel import channel_page
 from leakcap.report.pages.convert import convert_page
 from leakcap.report.pages.dalenius import dalenius_page
 from leakcap.report.pages.fit import fit_page
+from leakcap.report.pages.hierarchy import hierarchy_page
 from leakcap.report.pages.preview import preview_page
 from leakcap.report.pages.release import release_page
+from leakcap.report.pages.running import running_page
 from leakcap.report.pages.tables import tables_page
 
 __all__ = [
@@ -21,7 +23,9 @@ __all__ = [
     "convert_page",
     "dalenius_page",
     "fit_page",
+    "hierarchy_page",
     "preview_page",
     "release_page",
+    "running_page",
     "tables_page",
 ]

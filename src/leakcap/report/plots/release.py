@@ -16,7 +16,7 @@ from leakcap.statement import Statement
 from leakcap.statement.guessing import success
 from leakcap.statement.wording import at_most
 
-__all__ = ["Spec", "future", "guess", "information_bars", "label", "short", "statistic"]
+__all__ = ["Spec", "future", "guess", "information_bars", "label", "report_chart", "short", "statistic"]
 
 Spec = dict[str, Any]
 
@@ -42,7 +42,8 @@ def label(keys: Mapping[str, object]) -> str:
     return ", ".join(str(value) for value in keys.values())
 
 
-def _chart(title: str, subtitle: str, height: int, **parts: Any) -> Spec:
+def report_chart(title: str, subtitle: str, height: int, **parts: Any) -> Spec:
+    """A chart as wide as its place, in the colours and letters of a report, with these marks and data."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
@@ -90,7 +91,7 @@ def guess(statement: Statement) -> Spec:
         for i in range(101)
     ]
     names = [who for who, _ in curves]
-    return _chart(
+    return report_chart(
         "How sure a guess can become",
         note,
         260,
@@ -140,7 +141,7 @@ def information_bars(statement: Statement) -> Spec:
     colours = [
         ACCENT if "used" in what or "any" in what or "yes" in what else PALE for what in labels[:-1]
     ] + [WARM]
-    return _chart(
+    return report_chart(
         "Information about one person",
         "at most, in bits, on a logarithmic scale",
         260,
@@ -181,7 +182,7 @@ def future(statement: Statement) -> Spec:
     shown, most = statement.exposure, int(statement["more"].detail["more"])
     totals = [shown.repeated(m + 1) for m in range(most + 1)]
     data = [{"more": m, "after": success(e.epsilon_contents, e.delta_contents)} for m, e in enumerate(totals)]
-    return _chart(
+    return report_chart(
         "If this were repeated",
         "how sure a fifty-fifty guess could become, at most",
         200,
@@ -223,7 +224,7 @@ def statistic(name: str, rows: Sequence[RowRecord]) -> Spec:
         *({"field": f, "type": "quantitative", "format": ",.6~g"} for f in ("value", "low", "high")),
     ]
     value = {"field": "value", "type": "quantitative", "title": None}
-    return _chart(
+    return report_chart(
         name,
         "bars: the private values; lines: 95 % intervals",
         220,

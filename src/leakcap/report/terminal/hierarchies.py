@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +14,7 @@ from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.words.promises import protects
+from leakcap.report.words.trees import levels_that_fit, nodes_in_order
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
 
@@ -40,7 +39,7 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
             promised = between + promised.removeprefix("Protected: ")
         console.print(Text(plain(promised), style=_SOFT))
     console.print()
-    shown = _levels_shown(record)
+    shown = levels_that_fit(record, _MOST)
     console.print(_tree(record, shown))
     hidden = sum(len(level.keys) for level in record.levels[shown:])
     if hidden:
@@ -75,22 +74,12 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
 
 
-def _levels_shown(record: HierarchyRecord) -> int:
-    """How many levels, from the top, have so few nodes together that they fit; one at least."""
-    total = 0
-    for number, level in enumerate(record.levels):
-        total += len(level.keys)
-        if total > _MOST:
-            return max(1, number)
-    return len(record.levels)
-
-
 def _tree(record: HierarchyRecord, shown: int) -> Table:
     drawn = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     drawn.add_column(Text(plain(", ".join(level.level for level in record.levels[:shown]))))
     drawn.add_column("count", justify="right")
     drawn.add_column("interval", justify="right")
-    for depth, place, guide in list(_walked(record, shown))[:_MOST]:
+    for depth, place, guide in list(nodes_in_order(record, shown))[:_MOST]:
         level = record.levels[depth]
         name = Text(guide, style=_SOFT).append(plain(str(level.keys[place])), style="default")
         value = f"{level.values[place]:,}"
@@ -101,23 +90,3 @@ def _tree(record: HierarchyRecord, shown: int) -> Table:
         count = Text(f"{value} {FLAG}", style=_SOFT) if drowned else Text(value, style="bold " + _ACCENT)
         drawn.add_row(name, count, f"{level.lower[place]:,} to {level.upper[place]:,}")
     return drawn
-
-
-def _walked(record: HierarchyRecord, shown: int) -> Iterator[tuple[int, int, str]]:
-    """Each node's level and place, a node before those below it, and the lines that lead to it."""
-    children: list[dict[int, list[int]]] = [{} for _ in record.levels]
-    for depth, level in enumerate(record.levels[1:shown], 1):
-        for place, parent in enumerate(level.parents):
-            children[depth].setdefault(parent, []).append(place)
-
-    def below(depth: int, place: int, lead: str) -> Iterator[tuple[int, int, str]]:
-        if depth + 1 < shown:
-            own = children[depth + 1][place]
-            for child in own:
-                last = child == own[-1]
-                yield depth + 1, child, lead + ("└ " if last else "├ ")
-                yield from below(depth + 1, child, lead + ("  " if last else "│ "))
-
-    for place in range(len(record.levels[0].keys)):
-        yield 0, place, ""
-        yield from below(0, place, "")
