@@ -334,7 +334,7 @@ def test_what_was_not_asked_for_is_no_table() -> None:
         found.table("sex", "smokes")
     with pytest.raises(InvalidParameter, match=r"one of its public keys\. Got 'z'"):
         found.sum_of([({"sex": "z"}, 1.0)])
-    for weight in (math.nan, math.inf, True, "1"):
+    for weight in (math.nan, math.inf, 1e308, 10**400, True, "1"):
         with pytest.raises(InvalidParameter, match="`weight` of `sum_of` must be a finite number"):
             found.sum_of([({"sex": "f"}, weight)])  # type: ignore[list-item]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from leakcap.errors import InvalidParameter
+from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Spend
 from leakcap.numeric.rounding import float_down, float_up
 from leakcap.policy.declared import Key
 from leakcap.running.question import PlannedRunningCount
-from leakcap.tables.answer import Estimate
+from leakcap.tables.answer import LARGEST_WEIGHT, WEIGHT_RULE, Estimate
 from leakcap.tables.plan import root_up
 
 __all__ = ["ReleasedRunningCount"]
@@ -55,7 +55,7 @@ class ReleasedRunningCount:
         start, end = self._place(first), self._place(last)
         if start > end:
             raise InvalidParameter(f"`last` must not be before `first`, {first}. Got {last}.")
-        return self._estimate(self._of_window(start, end), self._series(keys))
+        return self._window(start, end, self._series(keys))
 
     def sum_of(self, wanted: Sequence[tuple[str, float]], *keys: Key) -> Estimate:
         """Σ weight·count over periods: how much more there is in one than in another, say.
@@ -65,33 +65,48 @@ class ReleasedRunningCount:
         weights = [Fraction(0)] * len(self.integers)
         for period, weight in wanted:
             number = isinstance(weight, int | float | Fraction) and not isinstance(weight, bool)
-            if not number or weight != weight or abs(weight) == float("inf"):
-                raise InvalidParameter(f"A weight of `sum_of` must be a finite number. Got {weight!r}.")
+            require(number and abs(weight) <= LARGEST_WEIGHT, "weight", "sum_of", WEIGHT_RULE, weight)
             weights[self._place(period)] += Fraction(weight)
         return self._estimate(self.planned.plan.factor.spread(weights), self._series(keys))
 
-    def _of_window(self, start: int, end: int) -> list[Fraction]:
-        """The weight of each step's integer: a total less an earlier one."""
-        totals = self.planned.plan.factor.total_weights
-        return [
-            totals[end - step] - (totals[start - 1 - step] if step < start else 0) for step in range(end + 1)
-        ]
-
-    def _estimate(self, weights: Sequence[Fraction], series: int) -> Estimate:
-        """Σ weight·integer; its error is Σ weight·z, each z within 1 of a normal variable."""
-        pairs = zip(weights, self.integers, strict=False)
-        value = sum((weight * step[series] for weight, step in pairs), Fraction(0))
-        half = sum(map(abs, weights), Fraction(0)) + _NORMAL * Fraction(self._deviation(weights))
+    def _window(self, start: int, end: int, series: int) -> Estimate:
+        """A total less an earlier one, of one series."""
+        tops, bits, half = self._law_of_window(start, end)
+        value = Fraction(
+            sum(top * step[series] for top, step in zip(tops, self.integers, strict=False)), 1 << bits
+        )
         return Estimate(float(value), float_down(value - half), float_up(value + half))
 
-    def _deviation(self, weights: Sequence[Fraction]) -> float:
-        """At least the standard deviation: a discrete Gaussian's variance is at most its parameter."""
-        return root_up(self.planned.plan.variance * sum((one**2 for one in weights), Fraction(0)))
+    def _law_of_window(self, start: int, end: int) -> tuple[list[int], int, Fraction]:
+        """The weights of the steps' integers as whole numbers over a power of two, its exponent, and how far
+        the sum may be off: all series have these in common."""
+        if (start, end) not in self._laws:
+            tops, bits = self.planned.plan.factor.window_tops(start, end)
+            self._laws[start, end] = tops, bits, self._half(tops, 1 << bits)
+        return self._laws[start, end]
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, int], tuple[list[int], int, Fraction]]:
+        return {}
+
+    def _half(self, weights: Sequence[int] | Sequence[Fraction], unit: int = 1) -> Fraction:
+        """The most that Σ weight·z/unit is off, but for 5 %: each z lies within 1 of a normal variable."""
+        squares = Fraction(sum(weight**2 for weight in weights), unit**2)
+        spread = root_up(self.planned.plan.variance * squares)
+        return Fraction(sum(map(abs, weights)), unit) + _NORMAL * Fraction(spread)
+
+    def _estimate(self, weights: Sequence[Fraction], series: int) -> Estimate:
+        """Σ weight·integer, of one series."""
+        pairs, half = zip(weights, self.integers, strict=False), self._half(weights)
+        value = sum((weight * step[series] for weight, step in pairs), Fraction(0))
+        return Estimate(float(value), float_down(value - half), float_up(value + half))
 
     @cached_property
     def worst_deviation(self) -> float:
-        """The standard deviation of the horizon's last running total, the largest, rounded up."""
-        return self._deviation(self.planned.plan.factor.total_weights)
+        """The standard deviation of the horizon's last running total, the largest, rounded up. (A discrete
+        Gaussian's variance is at most its parameter.)"""
+        squares = sum((one**2 for one in self.planned.plan.factor.total_weights), Fraction(0))
+        return root_up(self.planned.plan.variance * squares)
 
     def _place(self, period: str) -> int:
         if period not in self.answered:

@@ -76,13 +76,32 @@ class SquareRootFactor:
         return tuple(Fraction(top, 1 << _BITS * (k + 1)) for k, top in enumerate(self._inverse))
 
     @cached_property
+    def _total_tops(self) -> tuple[int, ...]:
+        """h_0 + … + h_k in units of 1/2^{12(k+1)}."""
+        found, top = [], 0
+        for own in self._inverse:
+            top = (top << _BITS) + own
+            found.append(top)
+        return tuple(found)
+
+    @cached_property
     def total_weights(self) -> tuple[Fraction, ...]:
         """r_k = h_0 + … + h_k: the running total at step t is Σ_k r_k·(C·x)_{t−k}."""
-        found, top = [], 0
-        for k, own in enumerate(self._inverse):
-            top = (top << _BITS) + own
-            found.append(Fraction(top, 1 << _BITS * (k + 1)))
-        return tuple(found)
+        return tuple(Fraction(top, 1 << _BITS * (k + 1)) for k, top in enumerate(self._total_tops))
+
+    def window_tops(self, start: int, end: int) -> tuple[list[int], int]:
+        """v and b with Σ_{start ≤ t ≤ end} x_t = Σ_s v_s·(C·x)_s/2^b: a total less an earlier one.
+
+        >>> SquareRootFactor(3).window_tops(0, 0), SquareRootFactor(3).window_tops(1, 1)
+        (([1], 12), ([-2048, 4096], 24))
+        """
+        tops = []
+        for step in range(end + 1):
+            top = self._total_tops[end - step] << _BITS * step
+            if step < start:
+                top -= self._total_tops[start - 1 - step] << _BITS * (end - start + 1 + step)
+            tops.append(top)
+        return tops, _BITS * (end + 1)
 
     def spread(self, wanted: Sequence[int | Fraction]) -> list[Fraction]:
         """v with Σ_t wanted_t·x_t = Σ_t v_t·(C·x)_t, for weights of the first so many steps.

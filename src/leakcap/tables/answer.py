@@ -22,10 +22,23 @@ from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, covariance, margin_of
 from leakcap.tables.workload import Places, margins_of_places
 
-__all__ = ["Estimate", "ReleasedTable", "ReleasedTables", "error_of_cells", "half_width"]
+__all__ = [
+    "LARGEST_WEIGHT",
+    "WEIGHT_RULE",
+    "Estimate",
+    "ReleasedTable",
+    "ReleasedTables",
+    "error_of_cells",
+    "half_width",
+]
 
 _NORMAL = Fraction(195996398455, 10**11)
 """More than the 97.5 % point of the normal law: what is left over is far more than 10⁻¹³⁰ for each number."""
+
+LARGEST_WEIGHT = 1e100
+"""Of `sum_of`: with it every sum and its square are far from where doubles end."""
+
+WEIGHT_RULE = "be a finite number of at most 1e100 in size"
 
 
 @dataclass(frozen=True)
@@ -150,7 +163,7 @@ class ReleasedTables:
         tables: dict[Places, tuple[Any, int]] = {}
         for keys, weight in cells:
             number = isinstance(weight, int | float | Fraction) and not isinstance(weight, bool)
-            require(number and math.isfinite(weight), "weight", "sum_of", "be a finite number", weight)
+            require(number and abs(weight) <= LARGEST_WEIGHT, "weight", "sum_of", WEIGHT_RULE, weight)
             place = workload.place(tuple(keys))
             if place not in tables:
                 tables[place] = margin_of(workload, self.integers, place)

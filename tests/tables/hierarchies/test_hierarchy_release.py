@@ -446,7 +446,7 @@ def test_nodes_that_are_not_in_the_tree_are_refused() -> None:
         found.level("village")
     with pytest.raises(InvalidInput, match="has no node 'x'"):
         found.sum_of([("town", "x", 1.0)])
-    for weight in (math.nan, math.inf, True, "1"):
+    for weight in (math.nan, math.inf, 1e308, 10**400, True, "1"):
         with pytest.raises(InvalidParameter, match="`weight` of `sum_of` must be a finite number"):
             found.sum_of([("town", "a", weight)])  # type: ignore[list-item]
 

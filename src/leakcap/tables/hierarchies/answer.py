@@ -18,7 +18,7 @@ from leakcap.numeric.rounding import float_down, float_up
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Row, Rows
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
-from leakcap.tables.answer import Estimate
+from leakcap.tables.answer import LARGEST_WEIGHT, WEIGHT_RULE, Estimate
 from leakcap.tables.hierarchies.fit import SLACK, TreeFit, half_widths
 from leakcap.tables.hierarchies.question import PlannedHierarchy
 from leakcap.tables.hierarchies.whole import whole_counts
@@ -127,7 +127,7 @@ class ReleasedHierarchy:
         found = Fraction(0)
         for level, label, weight in nodes:
             number = isinstance(weight, int | float) and not isinstance(weight, bool)
-            require(number and math.isfinite(weight), "weight", "sum_of", "be a finite number", weight)
+            require(number and abs(weight) <= LARGEST_WEIGHT, "weight", "sum_of", WEIGHT_RULE, weight)
             node = self.planned.hierarchy.place(level, label)
             placed.append((node, float(weight)))
             base, shift = int(self.fit.base[node[0]][node[1]]), float(self.fit.shift[node[0]][node[1]])
