@@ -23,7 +23,7 @@ COLUMNS: dict[str, Any] = {
     "age": {"bounds": [0.0, 100.0]},
 }
 SCHEMA = pyarrow.schema([("id", "int64"), ("day", "date32"), ("ward", "string"), ("age", "double")])
-DAYS = RunningQuestion(name="visits", period="date", first="2026-01-01", steps=6, rho=0.5)
+DAYS = RunningQuestion(name="visits", period="date", first="2026-01-01", steps=6, rho=0.5, rows_stay=True)
 
 
 def policy_of(**changes: Any) -> Policy:

@@ -20,11 +20,13 @@ from leakcap.errors import (
     LedgerError,
 )
 from leakcap.ledger import Ledger, Proposed, backup, move, restore
-from leakcap.release import PrivateTable, attach
+from leakcap.release import PrivateTable, attach, exposure_so_far
+from leakcap.report.records.running import RunningRecord
 from leakcap.running import ReleasedRunningCount, RunningQuestion, release_running
 from leakcap.running.plan import noisy_step
 from leakcap.running.reading import running_counts, running_statement
 from leakcap.running.release import spend_of_running
+from leakcap.statement import statement_of
 from leakcap.tables.plan import root_up
 from ledger.killed import EVERY, killed
 from running.streams import CAPS, COLUMNS, DAYS, day, policy_of, table_of, visits
@@ -243,6 +245,11 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"name": "a\nb"}, {}, "`name` of a stream must be printable text"),
     ({"rho": 600.0}, {}, "cap"),
     ({"where": "nothing = 1"}, {}, "nothing"),
+    (
+        {"rows_stay": False},
+        {"unit": {"id": "id", "max_rows": 1}},
+        "protects each id only while rows that were counted stay in the table",
+    ),
 ]
 
 
@@ -255,6 +262,22 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_paid(
             release_running(table, DAYS.model_copy(update=question), through=day(0))
         assert "\n" not in str(error.value)
         assert table.ledger.entries() == []
+
+
+def test_who_asks_about_people_says_that_rows_stay(tmp_path: Path) -> None:
+    """Tables of one period each would tell more of somebody with rows in all than is paid: said on record."""
+    unit = {"unit": {"id": "id", "max_rows": 1}}
+    for place, policy, says in (("a", unit, True), ("b", {}, False)):
+        with opened(tmp_path / place, **policy) as table:
+            found = release_running(
+                table, DAYS if says else DAYS.model_copy(update={"rows_stay": False}), through=day(0)
+            )
+            (entry,) = table.ledger.entries()
+            told = statement_of(exposure_so_far([entry], table.policy))
+            record = RunningRecord.of(found, told, table.budget())
+        assert entry.details.get("rows_stay", False) is says
+        assert ("each id holds while rows that were counted stay in the table" in record.of_time) is says
+        assert ("protected as two rows" in record.of_time) is not says
 
 
 def test_periods_out_of_the_horizon_and_none_at_all_are_refused(tmp_path: Path) -> None:

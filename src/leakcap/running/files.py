@@ -10,6 +10,7 @@
     by = ["ward"]                    left out, one series
     rho = 0.02                       or epsilon, at the δ of the policy, for all steps together
     where = "age >= 18"
+    rows_stay = true                 needed where the policy hides people: see RunningQuestion
     table = "visits"                 which table, where data is a database
     publication = { title = "Visits", period = "2026", version = "1.0" }
 

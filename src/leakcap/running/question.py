@@ -37,6 +37,10 @@ class RunningQuestion(BaseModel):
     combination of keys is a series. The price, ρ of zero-concentrated privacy or the ρ that an `epsilon` buys
     at the policy's δ, is that of the whole horizon. `name` is what the ledger knows the stream by.
 
+    Where the policy hides people and not rows, `rows_stay` has to be true: whoever asks makes sure that rows
+    which were counted stay in the table as they are until the horizon ends. In the place of one that went
+    another row of the same person would count, and nothing was paid for that.
+
     >>> RunningQuestion(name="visits", period="month", first="2026-01", steps=12, rho=0.02).steps
     12
     """
@@ -51,6 +55,7 @@ class RunningQuestion(BaseModel):
     rho: Number | None = None
     epsilon: Number | None = None
     where: str | None = None
+    rows_stay: Annotated[bool, Field(strict=True)] = False
 
     def planned(self, policy: Policy) -> PlannedRunningCount:
         """What is counted and which noise it gets. Raises `InvalidQuery`; touches no data."""
@@ -122,6 +127,12 @@ class RunningQuestion(BaseModel):
         for column in self.by:
             if self.by.count(column) > 1:
                 raise InvalidQuery(f"`by` of {owner} must name each column once. Got `{column}` twice.")
+        if policy.id_column is not None and not self.rows_stay:
+            raise InvalidQuery(
+                f"{owner[0].upper()}{owner[1:]} protects each {policy.id_column} only while rows that were "
+                "counted stay in the table as they are until the horizon ends: a table of each period alone "
+                "will not do. If you make sure of it, say so: `rows_stay = true`."
+            )
         if not policy.caps.has_room_for_gaussian:
             raise InvalidQuery(
                 f"The noise of {owner} is Gaussian and needs a δ for all answers together, and the policy's "

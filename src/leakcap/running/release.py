@@ -117,6 +117,7 @@ def charge_of_running(
             "series": len(planned.series),
             "variance": str(planned.plan.variance),
             "asked": planned.question.asked,
+            **({"rows_stay": True} if planned.question.rows_stay else {}),
         },
         planned.question.asked,
         edition=edition,

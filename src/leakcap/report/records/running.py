@@ -21,8 +21,19 @@ __all__ = ["PeriodCountRecord", "RunningRecord", "SeriesRecord"]
 
 _OF_TIME = (
     "A row counts in the period of its date. Intervals are about rows that were in the table when their "
-    "period was answered and stay there; later ones enter the totals step by step."
+    "period was answered and stay there; later ones enter the totals step by step. "
 )
+_OF_ROWS = "A row whose date changes after its period was answered is protected as two rows are."
+
+
+def _of_time(policy: Policy) -> str:
+    """Which rows the intervals are about, and what the promise rests on."""
+    if policy.id_column is None:
+        return _OF_TIME + _OF_ROWS
+    return (
+        f"{_OF_TIME}What is promised to each {policy.id_column} holds while rows that were counted stay in "
+        "the table as they are until the last period; whoever asked has said that they do (`rows_stay`)."
+    )
 
 
 class PeriodCountRecord(Part):
@@ -66,7 +77,9 @@ class RunningRecord(Record):
     worst_deviation: Annotated[float, Field(description="its standard deviation, at most")]
     covers: Annotated[Covers, Field(description="whose figure the intervals hold")]
     about: Annotated[str, Field(description="what a reader has to know of `covers`, in words; often empty")]
-    of_time: Annotated[str, Field(description="which rows the intervals are about, in words")]
+    of_time: Annotated[
+        str, Field(description="which rows the intervals are about; what the promise rests on")
+    ]
     series: tuple[SeriesRecord, ...]
     so_far: StatementRecord
     caps: tuple[CapRecord, ...]
@@ -111,7 +124,7 @@ class RunningRecord(Record):
             worst_deviation=found.worst_deviation,
             covers=coverage.covers,
             about=coverage.about,
-            of_time=_OF_TIME,
+            of_time=_of_time(planned.policy),
             series=tuple(series),
             so_far=total.record(),
             caps=tuple(map(CapRecord.of, balances)),
