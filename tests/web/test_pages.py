@@ -18,7 +18,7 @@ import leakcap.choosing.needs
 import leakcap.release.asking.accuracy
 from leakcap.choosing import Choice, Meaning, Need, choice, meaning_of
 from leakcap.choosing.meaning import count_error
-from leakcap.release import Policy, Query
+from leakcap.release import Policy, Query, load_policy
 from leakcap.release.planning.plan import Plan, plan_query
 from leakcap.web import Settings, create_app
 from leakcap.web.channels.comparing import EXAMPLES, PLAIN, Pasted, compare
@@ -29,6 +29,7 @@ from leakcap.web.serving.guard import Keys
 from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"
+EXAMPLES_FOLDER = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
@@ -462,3 +463,23 @@ def test_a_goal_that_is_none_is_said(goal: str) -> None:
     assert answer.status_code == 422
     assert 'role="alert"' in answer.text
     assert "<b>" not in answer.text
+
+
+EXAMPLE_POLICIES = sorted(EXAMPLES_FOLDER.glob("*/policy*.toml"))
+
+
+@pytest.mark.parametrize("policy", EXAMPLE_POLICIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("allowed", [False, True])
+def test_every_policy_of_the_examples_has_its_page(tmp_path: Path, policy: Path, allowed: bool) -> None:
+    ledger = f"sqlite:///{tmp_path / 'none.db'}"
+    settings = Settings(policy=policy, ledger=ledger, data=policy, allow_release=allowed)
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    page = web.get("/release")
+    assert page.status_code == 200
+    known = page.text.partition('aria-label="The policy"')[2].partition("</table>")[0]
+    for name, column in load_policy(policy).columns.items():
+        (told,) = re.findall(rf'<th scope="row">{re.escape(name)}</th><td>([^<]*)', known)
+        if column.moments is not None:
+            assert told.startswith(f"{column.moments[0]} to {column.moments[1]}")
+        else:
+            assert told
