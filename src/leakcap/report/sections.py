@@ -108,10 +108,10 @@ def _bounded(line: Reading, caption: str, beyond: str) -> Card:
     return Card(NotedNumber(percent(line.upper), note_of(line)), caption)
 
 
-def gains_section(statement: Statement, title: str) -> Section:
-    """What an attacker gains, in odds and in people."""
+def gains_section(statement: Statement, title: str, *, caveat: str = "") -> Section:
+    """What an attacker gains, in odds and in people; after `caveat`."""
     right, of = frequency(statement["coin_flip"].upper)
-    blocks: list[Block] = []
+    blocks: list[Block] = [Paragraph(caveat)] if caveat else []
     drawn = of == 100 and not is_sure(statement["coin_flip"].upper)
     if drawn:
         blocks.append(crowds([("right without it", 50, 0), ("at most, with it", right, right - 50)]))
@@ -132,14 +132,17 @@ def gains_section(statement: Statement, title: str) -> Section:
     return Section(title, (*blocks, Items(tuple(words))), halves=drawn)
 
 
-def statement_section(statement: Statement, title: str, caps: Sequence[CapRecord] = ()) -> Section:
-    """Every line of the statement with its number, and the pictures of it.
+def statement_section(
+    statement: Statement, title: str, caps: Sequence[CapRecord] = (), *, caveat: str = ""
+) -> Section:
+    """Every line of the statement with its number, after `caveat`, and the pictures of it.
 
     What would come after more of the same is told only where the caps allow it.
     """
     ahead = may_come(statement, [(cap.cap, cap.left) for cap in caps])
     lines = [line for line in statement.lines if line.key != "more" or ahead]
     blocks: list[Block] = [
+        *([Paragraph(caveat)] if caveat else []),
         Paragraph(who_guesses(statement)),
         Items(tuple((f"{line.sentence} ", figure_of(line)) for line in lines)),
         Plot("guess", plots.guess(statement), "How sure a guess can become, by how sure it was"),
@@ -192,8 +195,10 @@ def price_cells(price: PriceRecord) -> tuple[Text, ...]:
     )
 
 
-def protection_section(policy: Policy, *, full: bool) -> tuple[Section, ...]:
-    """Who is protected; for the reviewer also what is assumed and what is not protected."""
+def protection_section(policy: Policy, *, full: bool, promise: str = "") -> tuple[Section, ...]:
+    """Who is protected, in `promise` where the policy alone does not say it; for the reviewer also what is
+    assumed and what is not protected."""
+    promise = promise or protects(policy)
     if not full:
         kept = [f"Not protected: {_small(text)}" for text in not_protected(policy)[:2]]
         if policy.neighbours == "add-remove-one":
@@ -202,21 +207,20 @@ def protection_section(policy: Policy, *, full: bool) -> tuple[Section, ...]:
             Section(
                 "Who is protected, and from what not",
                 (
-                    Paragraph(protects(policy)),
+                    Paragraph(promise),
                     Items(tuple(kept), True),
                     Paragraph(elsewhere(policy), soft=True),
                 ),
             ),
         )
     return (
-        Section("Who is protected", tuple(Paragraph(told) for told in _who(policy) if told)),
+        Section(
+            "Who is protected",
+            tuple(Paragraph(told) for told in (promise, used(policy), neighbours(policy)) if told),
+        ),
         Section("What is assumed", (Items(tuple(assumed(policy))),)),
         Section("What is not protected", (Items(tuple(not_protected(policy)), caution=True),)),
     )
-
-
-def _who(policy: Policy) -> tuple[str, ...]:
-    return protects(policy), used(policy), neighbours(policy)
 
 
 def _small(text: str) -> str:

@@ -123,8 +123,11 @@ def test_exact_totals_are_named_priced_and_said_wherever_the_answer_is(place: Pa
         "Protected, between tables that agree in the exact totals: everything the table says",
         first["exact_statement"],
         "Exact in total: the register publishes how many patients it has",
+        "Not hidden: whether one patient_id is counted in an exact total, and in which.",
     ):
         assert words in shown
+    assert "This is said of the noise alone." in shown
+    assert "in the table at all" not in shown
     entries = leakcap("ledger", "export", "examples/tables/tables.db", "--format", "json", cwd=place).stdout
     assert "the register publishes how many patients it has" in entries
 

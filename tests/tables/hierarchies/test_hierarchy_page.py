@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from command_line import ROOT
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.sources import page_of, record_of
-from leakcap.report.words.trees import levels_that_fit, nodes_in_order
+from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order
 
 KEPT = json.loads((ROOT / "tests/report/version_1/hierarchy.json").read_text(encoding="utf-8"))
 
@@ -55,6 +57,32 @@ def test_exact_totals_stand_at_the_top_and_have_no_interval() -> None:
     assert record().exact_statement in top
     assert "| 569 | exact |" in text.replace("**", "")
     assert f"Exact in total: {record().exact[0].reason}" in text
+
+
+@pytest.mark.parametrize("audience", ["board", "reviewer"])
+def test_beside_an_exact_total_nothing_is_promised_of_being_in_the_table(audience: Any) -> None:
+    """Under add-remove-one a table with a person and one without never agree in an exact total."""
+    presence = (
+        "whether it is in the table at all",
+        "is in the table at all becomes right",
+        "Joining changes",
+    )
+    lines = {line["key"] for line in KEPT["so_far"]["lines"]}
+    assert (KEPT["policy"]["neighbours"], {"presence", "joining"} & lines) == (
+        "add-remove-one", {"presence", "joining"},
+    )  # fmt: skip
+    told = render_markdown(page_of(record(), audience)).replace("\\", "")
+    assert not [words for words in presence if words in told]
+    assert "Not hidden: whether one patient_id is counted in an exact total, and in which." in told
+    above, _, rest = told.partition("What everything published so far lets an attacker do")
+    assert rest.strip().startswith(OF_THE_NOISE)
+    assert above.index(record().exact_statement) < above.index("fifty-fifty guess")
+    noisy = render_markdown(page_of(record(exact=[], exact_statement=""), audience))
+    assert presence[0] in noisy
+    assert [words for words in presence if words in noisy] == list(
+        presence[: 1 if audience == "board" else 3]
+    )
+    assert OF_THE_NOISE not in noisy
 
 
 def test_a_large_tree_is_cut_at_a_level_and_the_rest_counted() -> None:

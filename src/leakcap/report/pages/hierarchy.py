@@ -32,9 +32,8 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.trees import levels_that_fit, nodes_in_order
+from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
 from leakcap.report.words.wording import sum_text
-from leakcap.statement.restated import restated
 
 __all__ = ["hierarchy_page"]
 
@@ -49,23 +48,31 @@ _RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for e
 
 def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
     """The report of what `leakcap hierarchy` published."""
-    full, total, known = audience == "reviewer", restated(record.so_far), record.policy
-    # What is exact by law is told beside the headline: no line about the noisy counts speaks of it.
+    full, total, known = audience == "reviewer", stated(record), record.policy
+    of_noise = OF_THE_NOISE if record.exact else ""
+    # What is exact by law is told before the headline: no line about the noisy counts speaks of it.
     exact = tuple(Paragraph(words) for words in (record.exact_statement,) if words)
     sections = [
-        Section("In short", (headline(total), *exact)),
+        Section("In short", (*exact, headline(total))),
         Section("What is published", tuple(_published(record, audience))),
-        *([] if full or known is None else protection_section(known, full=False)),
-        gains_section(total, "What everything published so far lets an attacker do"),
+        *(
+            []
+            if full or known is None
+            else protection_section(known, full=False, promise=promised(record, known))
+        ),
+        gains_section(total, "What everything published so far lets an attacker do", caveat=of_noise),
         caps_section(record.caps, full=full),
     ]
     if full:
         sections += [
-            statement_section(total, "Every line of the statement", record.caps),
+            statement_section(total, "Every line of the statement", record.caps, caveat=of_noise),
             Section("Level by level", (_levels(record),)),
         ]
         if known is not None:
-            sections += [*protection_section(known, full=True), policy_section(known)]
+            sections += [
+                *protection_section(known, full=True, promise=promised(record, known)),
+                policy_section(known),
+            ]
     named = record.publication
     about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
     nodes = sum(len(level.keys) for level in record.levels)

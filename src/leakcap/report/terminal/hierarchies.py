@@ -13,10 +13,8 @@ from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
-from leakcap.report.words.promises import protects
-from leakcap.report.words.trees import levels_that_fit, nodes_in_order
+from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
 from leakcap.report.words.wording import sum_text
-from leakcap.statement.restated import restated
 
 __all__ = ["print_hierarchy"]
 
@@ -33,11 +31,7 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
         told = ". ".join(part for part in (record.dataset, named.line) if part)
         console.print(Text(plain(told), style=_SOFT))
     if record.policy is not None:
-        promised = protects(record.policy)
-        if record.exact:
-            between = "Protected, between tables that agree in the exact totals: "
-            promised = between + promised.removeprefix("Protected: ")
-        console.print(Text(plain(promised), style=_SOFT))
+        console.print(Text(plain(promised(record, record.policy)), style=_SOFT))
     console.print()
     shown = levels_that_fit(record, _MOST)
     console.print(_tree(record, shown))
@@ -67,7 +61,9 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
         for one in record.exact:
             console.print(Text(plain(f"Exact in {one.level}: {one.reason}"), style=_SOFT))
     console.print()
-    print_statement(console, restated(record.so_far), record.caps, every="--json")
+    print_statement(
+        console, stated(record), record.caps, every="--json", caveat=OF_THE_NOISE * bool(record.exact)
+    )
     console.print()
     console.print(caps_table(record.caps))
     if record.same_as is not None:

@@ -116,7 +116,8 @@ class Invariants:
             f"{totals} published exactly, and no ε holds for that. Whoever knows all other records sees from "
             f"the exact totals alone whether a record is counted, and under which of them: {self.cases:,} "
             "cases, absence among them. What the noise promises holds between tables that agree in the exact "
-            "totals, and only between these; chances and odds are said of the noise alone."
+            "totals, and only between these; chances, odds and information are said of the "
+            "noise alone."
         )
 
 
