@@ -24,7 +24,7 @@ from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
 
-__all__ = ["boxed_quotients", "boxed_shares", "crossings", "fieller_ends", "quotients"]
+__all__ = ["all_where", "boxed_quotients", "boxed_shares", "crossings", "fieller_ends", "quotients"]
 
 Three = tuple[Floats, Floats, Floats]
 Flags = NDArray[np.bool_]
@@ -49,8 +49,10 @@ def fieller_ends(
     """The ends of {r: |A(r)·X + B(r)·Y| ≤ reach of its noise} for each pair of numbers; all in steps.
 
     `within` are the least r, the r where the combination is nearest to 0, and the largest r. The ends are
-    those of the set's hull; where even the least or the largest belongs to it, that is the end. Both are
-    looked for at once: `weights` is given both ends of every place, along a first axis.
+    those of the set's hull; where even the least or the largest belongs to it, that is the end. Where the
+    combination is 0 at no r that can be, the set may hold the least or the largest alone, and is looked for
+    from there. A set of none is the one number that is nearest. Both ends are looked for at once: `weights`
+    is given both ends of every place, along a first axis.
 
     >>> low, high = fieller_ends(lambda r: (1.0, -r), ([50.0], [100.0]), (1.0, 1.0), (0.0, [0.5], 9.0))
     >>> 0.4 < float(low[0]) < 0.5 < float(high[0]) < 0.6
@@ -67,6 +69,12 @@ def fieller_ends(
         tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
         return np.asarray(np.log(np.maximum(tail, _LEAST) / likely), dtype=np.float64)
 
+    a, b = _of_size_one(*weights(np.array((middle, middle))))
+    if (np.abs(a * x + b * y) > _ROUNDED * (np.abs(a * x) + np.abs(b * y))).any():
+        away = excess(np.array((middle, middle)))[0] < 0.0
+        below, above = excess(np.array((least, most)))
+        end = np.where(below > above, least, most)
+        middle = np.where(away & (np.maximum(below, above) >= 0.0), end, middle)
     return crossings(excess, middle, (least, most))
 
 
@@ -83,7 +91,7 @@ def quotients(
 
     Both numbers are in steps of their own; `step` is the first's over the second's, to the nearest
     double, and `within` and the result count it. Where the second is not positive the value is as near to 0
-    as the interval goes.
+    as the interval goes, which is all of it where no ratio fits.
 
     >>> from leakcap.release.numbers.exact_integers import exact_integers
     >>> above, below = exact_integers([50]), exact_integers([100])
@@ -95,8 +103,16 @@ def quotients(
     nearest = _nearest(x, y, step, within)
     reach = (float(scales[0]), float(scales[1]))
     around = (within[0], nearest, within[1])
-    low, high = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond, law)
+    ends = fieller_ends(lambda r: (np.full(r.shape, step), -r), (x, y), reach, around, beyond, law)
+    low, high = all_where((y <= 0.0) & (ends[0] == ends[1]), ends, within)
     return np.clip(np.where(y > 0.0, nearest, 0.0), low, high), low, high
+
+
+def all_where(
+    unknown: Flags, ends: tuple[Floats, Floats], within: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """These ends, and where nothing is known all that can be."""
+    return np.where(unknown, within[0], ends[0]), np.where(unknown, within[1], ends[1])
 
 
 def boxed_quotients(
@@ -220,8 +236,9 @@ def _between(inner: Floats, outer: Floats, *, flat: Flags) -> Floats:
     """The middle; of ends far apart that of their logarithms. Near to the inner end where the outer one lies
     so far out that the tail is `flat` there, nothing but what roundings may be.
     """
-    least = np.maximum(1.0, np.abs(inner))
-    by_size = np.copysign(np.sqrt(np.abs(outer)) * np.sqrt(least), outer)
-    middle = np.where(np.abs(outer) > 1e3 * least, by_size, inner / 2 + outer / 2)
+    larger = np.where(np.abs(outer) > np.abs(inner), outer, inner)
+    least = np.maximum(1.0, np.minimum(np.abs(inner), np.abs(outer)))
+    by_size = np.copysign(np.sqrt(np.abs(larger)) * np.sqrt(least), larger)
+    middle = np.where(np.abs(larger) > 1e3 * least, by_size, inner / 2 + outer / 2)
     near = inner + (outer / 64 - inner / 64)
     return np.where(flat & (np.abs(near - inner) < np.abs(middle - inner)), near, middle)

@@ -25,7 +25,7 @@ from leakcap.release.measurements.measurement import measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
-from leakcap.release.numbers.fieller import boxed_shares, fieller_ends
+from leakcap.release.numbers.fieller import all_where, boxed_shares, fieller_ends
 from leakcap.release.numbers.laws import noise_sums
 from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan, QueryContext
@@ -127,7 +127,8 @@ class Ratio(Statistic):
         ends = fieller_ends(
             lambda r: (1.0 - r, -r), (hits, misses), scales, within, sums.beyond, law=sums.law
         )
-        return Answers(share, *ends)
+        low, high = all_where((total <= 0.0) & (ends[0] == ends[1]), ends, (0.0, 1.0))
+        return Answers(np.clip(share, low, high), low, high)
 
     def _range(self, plan: Plan) -> tuple[float, float]:
         """What the bounds allow; as far as doubles go, where the denominator may be 0."""
