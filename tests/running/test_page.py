@@ -87,6 +87,13 @@ def test_the_picture_is_vega_lite_with_every_total() -> None:
     assert "legend" in running_chart([("all", series[0])])["layer"][0]["encoding"]["color"]
 
 
+def test_which_rows_of_a_person_count_is_not_said_as_of_other_answers() -> None:
+    policy = {**KEPT["policy"], "unit": {"id": "person", "max_rows": 3}}
+    text = render_markdown(page_of(record(policy=policy), "reviewer"))
+    assert "Of one person the first 3 rows by period count, the same in every step." in text
+    assert "keyed hash" not in text
+
+
 def test_keys_never_become_markup() -> None:
     evil = record(series=[{"keys": ["<script>alert(1)</script>"], "steps": steps(2)}])
     assert "<script>alert" not in render_html(page_of(evil, "board"))

@@ -277,7 +277,7 @@ def test_who_asks_about_people_says_that_rows_stay(tmp_path: Path) -> None:
             record = RunningRecord.of(found, told, table.budget())
         assert entry.details.get("rows_stay", False) is says
         assert ("each id holds while rows that were counted stay in the table" in record.of_time) is says
-        assert ("protected as two rows" in record.of_time) is not says
+        assert ("counts as two rows" in record.of_time) is not says
 
 
 def test_periods_out_of_the_horizon_and_none_at_all_are_refused(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def running(
     """Release counts by period and their running totals, one period after the other, for one charge.
 
     The whole horizon is paid for before the first period; each period is answered once, and repeated for
-    free. Totals have the least noise: over 365 days the worst errs by 2.944 times what one count would.
+    free. Over 365 days the worst total errs by 2.944 times what one count would.
 
     Example: leakcap running examples/running/visits.toml --through 2026-03
     """

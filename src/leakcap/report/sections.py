@@ -195,10 +195,13 @@ def price_cells(price: PriceRecord) -> tuple[Text, ...]:
     )
 
 
-def protection_section(policy: Policy, *, full: bool, promise: str = "") -> tuple[Section, ...]:
+def protection_section(
+    policy: Policy, *, full: bool, promise: str = "", rows: str = ""
+) -> tuple[Section, ...]:
     """Who is protected, in `promise` where the policy alone does not say it; for the reviewer also what is
-    assumed and what is not protected."""
-    promise = promise or protects(policy)
+    assumed and what is not protected. `rows` are those that count, where they are not those of other answers.
+    """
+    promise, rows = promise or protects(policy), rows or used(policy)
     if not full:
         kept = [f"Not protected: {_small(text)}" for text in not_protected(policy)[:2]]
         if policy.neighbours == "add-remove-one":
@@ -216,7 +219,7 @@ def protection_section(policy: Policy, *, full: bool, promise: str = "") -> tupl
     return (
         Section(
             "Who is protected",
-            tuple(Paragraph(told) for told in (promise, used(policy), neighbours(policy)) if told),
+            tuple(Paragraph(told) for told in (promise, rows, neighbours(policy)) if told),
         ),
         Section("What is assumed", (Items(tuple(assumed(policy))),)),
         Section("What is not protected", (Items(tuple(not_protected(policy)), caution=True),)),

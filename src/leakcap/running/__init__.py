@@ -3,7 +3,7 @@
     RunningQuestion       what is counted by which periods, over which horizon, at what price
     release_running       the steps that are complete: a `ReleasedRunningCount`
     RunningPlan           the noise of all steps together
-    SquareRootFactor      the factor by which the worst total errs least
+    SquareRootFactor      the square root of running totals, on integers
 
 See `docs/how-to/running.md` and, for the proofs, `docs/theory/running.md`.
 """

@@ -71,22 +71,16 @@ class ReleasedRunningCount:
 
     def _window(self, start: int, end: int, series: int) -> Estimate:
         """A total less an earlier one, of one series."""
-        tops, bits, half = self._law_of_window(start, end)
-        value = Fraction(
-            sum(top * step[series] for top, step in zip(tops, self.integers, strict=False)), 1 << bits
-        )
+        tops, bits = self.planned.plan.factor.window_tops(start, end)
+        if (start, end) not in self._halves:  # All series have it in common.
+            self._halves[start, end] = self._half(tops, 1 << bits)
+        half = self._halves[start, end]
+        told = sum(top * step[series] for top, step in zip(tops, self.integers, strict=False))
+        value = Fraction(told, 1 << bits)
         return Estimate(float(value), float_down(value - half), float_up(value + half))
 
-    def _law_of_window(self, start: int, end: int) -> tuple[list[int], int, Fraction]:
-        """The weights of the steps' integers as whole numbers over a power of two, its exponent, and how far
-        the sum may be off: all series have these in common."""
-        if (start, end) not in self._laws:
-            tops, bits = self.planned.plan.factor.window_tops(start, end)
-            self._laws[start, end] = tops, bits, self._half(tops, 1 << bits)
-        return self._laws[start, end]
-
     @cached_property
-    def _laws(self) -> dict[tuple[int, int], tuple[list[int], int, Fraction]]:
+    def _halves(self) -> dict[tuple[int, int], Fraction]:
         return {}
 
     def _half(self, weights: Sequence[int] | Sequence[Fraction], unit: int = 1) -> Fraction:

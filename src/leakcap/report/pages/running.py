@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leakcap.plain import counted
+from leakcap.policy.document import Policy
 from leakcap.release.results.record import figure_held
 from leakcap.report.plots.running import running_chart
 from leakcap.report.records.running import RunningRecord, SeriesRecord
@@ -63,7 +64,7 @@ def running_page(record: RunningRecord, audience: Audience) -> Document:
     if full:
         sections += [
             statement_section(total, "Every line of the statement", record.caps),
-            *protection_section(record.policy, full=True),
+            *protection_section(record.policy, full=True, rows=_rows(record.policy)),
             policy_section(record.policy),
         ]
     named = record.publication
@@ -120,6 +121,14 @@ def _paid(record: RunningRecord) -> Cards:
             Card(NotedNumber(off, _COUNT), "is the error of the last total (standard deviation), at most"),
         )
     )
+
+
+def _rows(policy: Policy) -> str:
+    """Which rows of a person count: as in no other answer the same in every step, and not by a hash."""
+    if policy.id_column is None:
+        return ""
+    first = "first row" if policy.rows_per_unit == 1 else f"first {policy.rows_per_unit:,} rows"
+    return f"Of one {policy.id_column} the {first} by period count, the same in every step."
 
 
 def _named(record: RunningRecord, one: SeriesRecord) -> str:

@@ -23,7 +23,10 @@ _OF_TIME = (
     "A row counts in the period of its date. Intervals are about rows that were in the table when their "
     "period was answered and stay there; later ones enter the totals step by step. "
 )
-_OF_ROWS = "A row whose date changes after its period was answered is protected as two rows are."
+_OF_ROWS = (
+    "A row whose date changes after its period was answered counts as two rows. The promise is to a row: "
+    "whoever has a row in the table of each period has as many rows."
+)
 
 
 def _of_time(policy: Policy) -> str:
