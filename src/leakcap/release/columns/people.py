@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 Covers: TypeAlias = Literal["table", "rows kept"]
-"""Whose figure an interval holds: that of all the rows asked about, or that of the rows kept."""
+"""Whose figure an interval holds: that of all the rows asked about, or that of the rows kept. Of a survey the
+row called `population` is about the population, and its `RowRecord` says so."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ Nothing stands in it but what was released and what is public.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self, TypeAlias
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field
 
@@ -17,7 +18,15 @@ from leakcap.release.results.pivot import FLAG, Layout
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.statement.record import Delta, Epsilon, Nats, Number, Part, Rho, StatementRecord
 
-__all__ = ["KeyValue", "NoiseRecord", "PriceRecord", "ReleasedRecord", "RowRecord", "figure_held"]
+__all__ = [
+    "KeyValue",
+    "NoiseRecord",
+    "PriceRecord",
+    "ReleasedRecord",
+    "RowRecord",
+    "figure_held",
+    "population_held",
+]
 
 KeyValue: TypeAlias = bool | int | float | str
 
@@ -33,8 +42,18 @@ def figure_held(covers: Covers) -> str:
     )
 
 
+def population_held(releases: Sequence[ReleasedRecord]) -> str:
+    """What stands after `figure_held` where rows of a survey are about the population; empty elsewhere.
+
+    >>> population_held([])
+    ''
+    """
+    some = any(row.covers is not None for release in releases for row in release.values)
+    return "; that of a row called population holds the population's, over noise and sampling" if some else ""
+
+
 class RowRecord(Part):
-    """A group's value, and the interval that holds the figure that the release `covers`."""
+    """A group's value, and the interval that holds the figure that the row `covers`, else the release."""
 
     keys: dict[str, KeyValue] | None = None
     value: Number
@@ -46,6 +65,13 @@ class RowRecord(Part):
             "counts and sums only"
         ),
     ] = False
+    covers: Annotated[
+        Literal["population"] | None,
+        Field(
+            description="where the interval holds another figure than what the release `covers`: that of the "
+            "population of a survey, over noise and sampling"
+        ),
+    ] = None
 
 
 class NoiseRecord(Part):

@@ -47,7 +47,8 @@ class Release:
     that the ledger remembered the answer, which cost nothing. `drawn` are the noisy integers that it was made
     of, where they are kept. Where people have caps of their own, only those of `people_from` or more were
     counted. Intervals hold the figure that `coverage.covers` names: the table's, or that of the rows kept,
-    where the policy limits how many rows of a person are used. `arranged` says how SQL ordered and cut the
+    where the policy limits how many rows of a person are used; that of a survey's row `population` holds the
+    population's. `arranged` says how SQL ordered and cut the
     groups, and `left_out` how many of them it left out. `totals` says for each column that rows sum over what
     stands there in place of a key. `layout` says which keys go down and which across, where `pivot` did.
     `columns` says of which column the keys are that SQL shows under another name. `places` is how many digits
@@ -79,11 +80,14 @@ class Release:
         (place,) = places
         kept = self.drawn
         one = kept is not None and all(len(part.numbers) == len(self.rows) for part in kept.parts)
-        return replace(
+        alone = replace(
             self,
             rows=self.rows[place : place + 1],
             drawn=kept.at(place) if kept is not None and one else None,
         )
+        # The flag may follow from a row beside it, which is gone.
+        vars(alone)["_marked"] = self._marked[place : place + 1]
+        return alone
 
     def pivot(self, *, across: str | Sequence[str] = (), down: str | Sequence[str] = ()) -> Release:
         """The release laid out with the keys of these columns `across` and `down`; those that are not named
@@ -139,9 +143,7 @@ class Release:
     @cached_property
     def _marked(self) -> NDArray[np.bool_]:
         """For each row whether its noise is as large as a count or a sum, which may be of nothing."""
-        if not statistic_of(self.query).from_zero:
-            return np.zeros(len(self.rows), dtype=bool)
-        return self.rows.answers.drowned()
+        return statistic_of(self.query).drowned(self.rows)
 
     @cached_property
     def _drowned(self) -> frozenset[int]:
@@ -183,6 +185,8 @@ class Release:
             values = self.rows.told()
             for place in self._drowned:
                 values[place]["drowned"] = True
+            for place in statistic_of(self.query).of_population(self.rows).nonzero()[0].tolist():
+                values[place]["covers"] = "population"
             return ReleasedRecord.model_validate(known | {"values": values})
 
     def to_dict(self) -> dict[str, Any]:

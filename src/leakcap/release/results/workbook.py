@@ -13,7 +13,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.plain import plain
 from leakcap.release.numbers.answers import own_heads
 from leakcap.release.results.pivot import FLAG, PARTS, Pivot, wide_columns
-from leakcap.release.results.record import ReleasedRecord, figure_held
+from leakcap.release.results.record import ReleasedRecord, figure_held, population_held
 
 __all__ = ["MOST_ROWS", "Sheet", "file_names", "new_workbook", "sheet_names", "write_excel", "write_tables"]
 
@@ -143,7 +143,7 @@ def _notes(release: ReleasedRecord) -> Iterator[str]:
     if release.covers is None:
         ends += ". Whose figure they hold is not in this record."
     else:
-        ends += f" for the figure that {figure_held(release.covers)}."
+        ends += f" for the figure that {figure_held(release.covers)}{population_held([release])}."
     if release.drowned:
         ends += (
             f" The flag {FLAG} marks unreliable values, {release.drowned:,} of {len(release.values):,}: the "

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.conditions.condition import named
-from leakcap.release.numbers.answers import Answers, Labels
+from leakcap.release.numbers.answers import Answers, Labels, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
@@ -128,6 +131,14 @@ class Statistic(ABC):
     def labels(self, plan: Plan) -> Labels:
         """The keys of each row of the answer."""
         return self.groups(plan).labels()
+
+    def drowned(self, rows: Rows) -> NDArray[np.bool_]:
+        """For each row whether its noise is as large as a count or a sum, which may be of nothing."""
+        return rows.answers.drowned() if self.from_zero else np.zeros(len(rows), dtype=bool)
+
+    def of_population(self, rows: Rows) -> NDArray[np.bool_]:
+        """For each row whether its interval is about the population, over sampling too, and not the table."""
+        return np.zeros(len(rows), dtype=bool)
 
     def totals(self, plan: Plan) -> dict[str, Key]:
         """For each column that rows of the answer sum over: what stands there in place of a key."""

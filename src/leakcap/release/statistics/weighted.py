@@ -16,10 +16,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.measurement import noisy_of
-from leakcap.release.numbers.answers import Answers, Labels, nested, rows_listed
+from leakcap.release.numbers.answers import Answers, Labels, Rows, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
 from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan, QueryContext
@@ -70,6 +71,16 @@ class _Weighted(Statistic):
         figures = [_SAMPLE, _ERROR, _POPULATION] if len(plan.parts) > self.least else [_SAMPLE]
         inner = rows_listed([{FIGURE: one} for one in figures])
         return nested(super().labels(plan), plan.cells.size, inner, len(figures))
+
+    def drowned(self, rows: Rows) -> NDArray[np.bool_]:
+        """The row of the population has the sample's noise, and its flag: it is wide by the sampling, too."""
+        found, mine = super().drowned(rows), self.of_population(rows).nonzero()[0]
+        found[mine] = found[mine - 2]
+        return found
+
+    def of_population(self, rows: Rows) -> NDArray[np.bool_]:
+        """Where the figure is called so."""
+        return np.array([one == _POPULATION for one in rows.labels[FIGURE].tolist()], dtype=bool)
 
     least: ClassVar[int] = 1
     """How many parts there are without those of the variance."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from leakcap.plain import counted
 from leakcap.release.columns.people import Covers
 from leakcap.release.results.pivot import FLAG
-from leakcap.release.results.record import figure_held
+from leakcap.release.results.record import figure_held, population_held
 from leakcap.report.pages.amended import amended_section
 from leakcap.report.pages.revised import revised_section
 from leakcap.report.pages.workload import table_by_table, workload_blocks
@@ -118,7 +118,7 @@ def _published(record: ReleaseRecord, full: bool) -> Iterator[TextTable | Items 
     # A record of before this was said is of the rows kept, unless the unit is a row.
     unsaid: Covers = "table" if record.policy.id_column is None else "rows kept"
     cut = any((release.covers or unsaid) == "rows kept" for release in record.releases)
-    held = figure_held("rows kept" if cut else "table")
+    held = figure_held("rows kept" if cut else "table") + population_held(record.releases)
     yield Paragraph(
         f"Each interval holds, with probability 95 % over the noise, the figure that {held}. "
         "Counts and sums carry noise, so a small one can come out negative. That is kept, unless answers are "

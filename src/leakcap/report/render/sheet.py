@@ -57,11 +57,11 @@ def write_each(
 
 def _laid_out(release: ReleasedRecord, layout: Layout) -> str:
     heads, lines = wide_columns(release.rows(), layout, release.flags)
-    return csv_text([[*heads, *own_heads(heads, _ABOUT)], *(_filled(release, line) for line in lines)])
-
-
-def _filled(release: ReleasedRecord, line: Sequence[object]) -> list[object]:
-    return [*("" if cell is None else cell for cell in line), release.confidence, release.covers or ""]
+    # A line may have cells of both: about the table, and about the population.
+    mixed = any(row.covers is not None for row in release.values)
+    about = [release.confidence, "" if mixed else release.covers or ""]
+    filled = ([*("" if cell is None else cell for cell in line), *about] for line in lines)
+    return csv_text([[*heads, *own_heads(heads, _ABOUT)], *filled])
 
 
 def values_text(releases: Sequence[ReleasedRecord], workloads: Sequence[WorkloadRecord] = ()) -> str:
@@ -70,7 +70,8 @@ def values_text(releases: Sequence[ReleasedRecord], workloads: Sequence[Workload
     Of a workload every table and margin has its lines; columns that it lacks are empty there.
 
     `flag` is u where the noise drowns a value; `covers` is whose figure the interval holds: that of the
-    table, or that of the rows kept. A name of ours that a column of keys bears gets an underscore.
+    table, that of the rows kept, or the population's. A name of ours that a column of keys bears gets an
+    underscore.
 
     >>> print(values_text([]))
     "statistic","value","lower","upper","confidence","flag","covers"
@@ -85,7 +86,9 @@ def values_text(releases: Sequence[ReleasedRecord], workloads: Sequence[Workload
             keys = row.keys or {}
             cells = (release.name, *(keys.get(name, "") for name in names), row.value)
             flag = FLAG if row.drowned else ""
-            lines.append((*cells, *row.interval, release.confidence, flag, release.covers or ""))
+            lines.append(
+                (*cells, *row.interval, release.confidence, flag, row.covers or release.covers or "")
+            )
     for one in workloads:
         for table in one.tables:
             for cell in table.cells:
