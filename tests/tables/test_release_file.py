@@ -108,7 +108,7 @@ def test_every_rendering_has_the_tables(place: Path) -> None:
     for audience in ("board", "reviewer"):
         page = page_of(read_record(place / "r.json"), audience)  # type: ignore[arg-type]
         text = render_markdown(page)
-        assert "1 private statistics and 3 tables" in text
+        assert "1 private statistic and 3 tables" in text
         assert "## pairs: tables of counts with one budget" in text
         assert "radius by texture, with margins and 95 % intervals" in text
     assert "radius by texture, with margins" in (place / "r.html").read_text()

@@ -104,12 +104,12 @@ class _Seen:
     def meet(self, state: State) -> None:
         """Compare with the state row, which must be the sum of the rows."""
         if self.seq > state.rows:
-            self._refuse(state.rows + 1, "was put in: the running totals do not know it")
+            self._refuse(state.rows + 1, "was put in: the ledger's sums do not know it")
         if self.owner != owner_text(state.dataset, state.policy, state.rules):
             raise LedgerError(f"The data set, policy or caps of ledger `{self.label}` were edited.")
         found = (self.head, self.time, self.sums.spent, self.versions)
         if found != (state.head, state.time, state.spent, state.data_versions):
-            raise LedgerError(f"The running totals of ledger `{self.label}` do not add up: they were edited.")
+            raise LedgerError(f"The sums of ledger `{self.label}` do not add up: they were edited.")
 
     def _require_not_past_the_end(self, row: Mapping[str, Any]) -> None:
         """After what closes a ledger only its successor goes on, which has the key."""

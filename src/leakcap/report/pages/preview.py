@@ -78,7 +78,7 @@ def preview_page(record: PreviewRecord, audience: Audience) -> Document:
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
         ]
-    told = f"{len(record.statistics):,} private statistics"
+    told = counted(len(record.statistics), "private statistic")
     if tables := sum(table.asked for one in record.workloads for table in one.tables):
         told += f" and {counted(tables, 'table')}"
     return Document(

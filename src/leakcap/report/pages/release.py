@@ -74,7 +74,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
         ]
     when, named = datetime.fromisoformat(record.time), record.publication
     about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
-    statistics = f"{len(record.releases):,} private statistics"
+    statistics = counted(len(record.releases), "private statistic")
     if tables := sum(table.asked for one in record.workloads for table in one.tables):
         statistics += f" and {counted(tables, 'table')}"
     told = f"{statistics}, {when:%-d %B %Y %H:%M} UTC"
