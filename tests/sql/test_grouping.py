@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from command_line import leakcap
 from leakcap.errors import InvalidQuery
-from leakcap.release import PrivateTable, sql_queries, with_margins
+from leakcap.release import PrivateTable, preview, sql_queries, with_margins
 from leakcap.release.sql.select import StatementTerms, select_statement
 from release.world import COLUMNS, policy_of, table
 from seeded import SeededSource
@@ -192,6 +193,36 @@ def test_what_is_refused_before_anything_is_paid(text: str) -> None:
     assert REFUSED[text] in str(error.value)
     assert str(error.value).startswith("Line 1, column ")
     assert "`margins`" not in str(error.value)
+
+
+def test_errors_promised_are_those_of_what_is_shown() -> None:
+    """Noise of one cell alone is caught: of (k) each number is a sum of 3·2 cells, of () one of 12."""
+    policy = policy_of()
+    hidden = {"GROUPING SETS ((d, f), k)": ("(k)", 6), "GROUPING SETS ((d, k, f), (k))": ("", 1),
+              "GROUPING SETS ((d), (k, f), ())": ("()", 12)}  # fmt: skip
+    for groups, (kept_there, added) in hidden.items():
+        text = f"SELECT d, k, f, COUNT(*) AS n, AVG(x) AS m FROM tests GROUP BY {groups}"
+        statement = select_statement(text, policy, StatementTerms(1.0))
+        count, mean = statement.previews(policy)
+        # P(|sum of so many noises| > error) ≤ 5 %, and more below it, by the convolution of their law.
+        steps = np.arange(-400, 401)
+        chances = own = np.exp(-np.abs(steps) / 2.0) * np.tanh(0.25)
+        for _ in range(added - 1):
+            chances = np.convolve(chances, own, mode="same")
+        beyond = [float(chances[np.abs(steps) > far].sum()) for far in (count.error, count.error - 1)]
+        assert beyond[0] <= 0.05 < beyond[1]
+        assert (f"in {kept_there}, whose numbers are sums over {added} groups" in count.remark) == (added > 1)
+        assert ("for each group" in count.remark) == (added == 1)
+        assert count.price == preview(statement.queries, policy=policy)[0].price
+        wider = preview(statement.queries, policy=policy)[1].error
+        assert mean.error > wider if added > 1 else mean.error == wider
+        if added > 1:
+            with pytest.raises(
+                InvalidQuery, match=r"column \d+: `error` is that of the groups by .*, which GROU"
+            ):
+                select_statement(text, policy, StatementTerms(error=10.0))
+        else:
+            assert select_statement(text, policy, StatementTerms(error=10.0)).queries
 
 
 def test_queries_do_not_keep_margins() -> None:

@@ -95,10 +95,8 @@ def sql(
     if (csv or excel) and (preview or dry_run):
         raise InvalidQuery("`--csv` and `--excel` go with an answer, not with `--preview` or `--dry-run`.")
     if preview:
-        from leakcap.release import preview as preview_queries
-
-        print_previewed(asked.policy, preview_queries(asked.statement.queries, policy=asked.policy), json_)
-        if asked.statement.margins and not json_:
+        print_previewed(asked.policy, asked.statement.previews(asked.policy), json_)
+        if asked.statement.margins and asked.statement.finest and not json_:
             console().print("Margins are sums of these groups: one over k of them carries k noises.")
         return
     if dry_run:

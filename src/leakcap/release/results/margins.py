@@ -33,7 +33,7 @@ from leakcap.release.results.result import Release
 from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.cross_tables import Margin, margins_of
 
-__all__ = ["MarginRelease", "margins_fit", "with_all_margins", "with_margins"]
+__all__ = ["MarginRelease", "largest_margin", "margins_fit", "with_all_margins", "with_margins"]
 
 _MOST_COLUMNS = 10
 """Of which all margins are made; of more they have to be named."""
@@ -113,6 +113,15 @@ def with_all_margins(
 def margins_fit(query: QueryFields, policy: Policy, kept: Kept | None = None) -> None:
     """Raise `InvalidQuery` where an answer to this query can have no such margins. Touches no data."""
     _wanted(_plan(query, policy, kept), kept)
+
+
+def largest_margin(query: QueryFields, policy: Policy, kept: Kept) -> tuple[Plan, Margin]:
+    """Of these margins the one whose numbers are sums of most cells, and the plan with the noise of such a
+    sum. Raises `InvalidQuery` as `with_margins` does; touches no data."""
+    plan = _plan(query, policy, kept)
+    largest = max(_wanted(plan, kept), key=lambda margin: margin.cells)
+    parts = tuple(replace(part, added=largest.cells) for part in noisy_of(plan.parts))
+    return replace(plan, parts=parts), largest
 
 
 def _plan(query: QueryFields, policy: Policy, kept: Kept | None) -> Plan:

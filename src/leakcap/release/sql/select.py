@@ -31,11 +31,12 @@ the noisy answer is shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
+from leakcap.release.asking.accuracy import Preview, preview
 from leakcap.release.asking.budget import divided
 from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.templates import QueryTemplate
@@ -43,7 +44,7 @@ from leakcap.release.conditions.written import WrittenColumns
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.queries import Query
 from leakcap.release.results.arranging import Arrangement
-from leakcap.release.results.margins import margins_fit, with_margins
+from leakcap.release.results.margins import largest_margin, margins_fit, with_margins
 from leakcap.release.results.result import Release
 from leakcap.release.sql.calls import allowed_aggregates
 from leakcap.release.sql.grouping import SUMMING, read_grouping, summing_word
@@ -129,6 +130,26 @@ class SelectStatement:
             ]
         return self.arrangement.of(releases)
 
+    def previews(self, policy: Policy) -> list[Preview]:
+        """Price and accuracy of what is shown: where the cells are not, that of the largest margin."""
+        found = preview(self.queries, policy=policy)
+        if self.finest:
+            return found
+        return [self._of_margins(one, query, policy) for one, query in zip(found, self.queries, strict=True)]
+
+    def _of_margins(self, cells: Preview, query: Query, policy: Policy) -> Preview:
+        plan, margin = largest_margin(query, policy, self.margins)
+        kept = ", ".join(name for name, keep in zip(query.by, margin.kept, strict=True) if keep)
+        own = cells.remark.removesuffix("for each group").rstrip(" ,")
+        remark = f"in ({kept}), whose numbers are sums over {margin.cells:,} groups that are not shown"
+        return replace(
+            cells,
+            error=statistic_of(query).expected(plan).error,
+            remark=f"{own}, {remark}" if own else remark,
+            useful_epsilon=None,
+            ways=(),
+        )
+
 
 def sql_queries(
     text: str,
@@ -194,6 +215,10 @@ def select_statement(
         raise words.refusal(
             f"{SUMMING} is not followed by HAVING, ORDER BY, LIMIT or OFFSET", place, "Leave one out."
         )
+    if terms.error is not None and not finest:
+        said = f"`error` is that of the groups by {', '.join(by)}, which GROUPING SETS does not show"
+        remedy = f"Name ({', '.join(by)}) among them, or give `epsilon` or `rho`."
+        raise words.refusal(said, summing_word(words, part), remedy)
     asked = [item for item in items if item.call is not None]
     if not asked:
         raise words.refusal("nothing is counted, added up or averaged", items[0].start, allowed_aggregates())
