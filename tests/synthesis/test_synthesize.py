@@ -113,7 +113,7 @@ def test_the_terminal_says_what_it_costs_and_how_to_make_it_again(place: Path) -
         (
             ["--output", "a.csv"],
             ('"benign", radius = "17 and over"', '["benign", "malignant"]'),
-            "leave some",
+            "leave enough",
         ),
         (["--output", "a.csv"], ("[[tables]]", "[[table]]"), "tables"),
         (["--output", "a.csv"], ('"texture"]', '"age"]'), "must be columns of the policy"),

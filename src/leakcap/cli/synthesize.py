@@ -61,9 +61,9 @@ def synthesize(
     require_target(output, "`--output`", ENDINGS, [file, asked.policy, asked.data, asked.ledger, url])
     if output.suffix.lower() == ".parquet":
         require_library("pyarrow", "`--output` to a Parquet file")
-    check_draw(rows, seed)
     planned = asked.question.planned(policy)
     check_fits(planned)
+    check_draw(rows, seed, len(planned.axes))
     Impossible.of(planned, wanted.impossible)
     if first := begun_by(url):
         # What is refused leaves no empty ledger behind.

@@ -24,8 +24,8 @@ def drawn_rows(
 ) -> list[NDArray[np.int32]]:
     """For each column the places of its keys, row by row; the rows stand in no order.
 
-    A row that is impossible is drawn again from its own component; one that stays impossible is taken from
-    all possible rows alike, of which `impossible` knows some.
+    A row that is impossible gets the keys that rules are about drawn again from its own component; one that
+    stays impossible gets them from all possible ones alike, of which `impossible` knows some.
     """
     components = len(weights[0])
     many = np.full(components, rows // components)
@@ -59,16 +59,20 @@ def _possible(
     random: np.random.Generator,
     impossible: Impossible,
 ) -> None:
-    """Replace the rows that are impossible."""
-    wrong = np.nonzero(impossible.holds(found))[0]
+    """Replace the rows that are impossible. Within a component other columns are independent of the rules."""
+    wrong = np.nonzero(impossible.holds({place: found[place] for place in impossible.possible}))[0]
     for _ in range(_TRIES):
         if not len(wrong):
             return
-        for own, shares in zip(found, weights, strict=True):
-            ends = np.cumsum(shares[component[wrong]], axis=1)
-            points = random.random(len(wrong)) * ends[:, -1]
-            own[wrong] = np.minimum((ends <= points[:, None]).sum(axis=1), shares.shape[1] - 1)
-        wrong = wrong[impossible.holds([own[wrong] for own in found])]
-    some = random.integers(0, len(impossible.possible[0]), len(wrong))
-    for own, possible in zip(found, impossible.possible, strict=True):
-        own[wrong] = possible[some]
+        # Rows stand by component here, so that those of each are a part of the wrong ones.
+        own, starts = np.unique(component[wrong], return_index=True)
+        parts = list(zip(own.tolist(), np.split(wrong, starts[1:]), strict=True))
+        for place in impossible.possible:
+            for one, rows in parts:
+                found[place][rows] = _places(weights[place][one], random.random(len(rows)))
+        wrong = wrong[impossible.holds({place: found[place][wrong] for place in impossible.possible})]
+    if not len(wrong):
+        return
+    some = random.integers(0, len(next(iter(impossible.possible.values()))), len(wrong))
+    for place, possible in impossible.possible.items():
+        found[place][wrong] = possible[some]

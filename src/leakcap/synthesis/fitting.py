@@ -7,6 +7,7 @@ side. Tables of three or more columns are multiplied out one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -55,7 +56,7 @@ def fitted(
     blocks = [slice(a, b) for a, b in pairwise(ends.tolist())]
     pairs = _Pairs(sizes, blocks, [one for one in targets if len(one.table) == 2])
     ones = [(blocks[one.table[0]], one) for one in targets if len(one.table) == 1]
-    larger = [one for one in targets if len(one.table) > 2]
+    larger = [largest_last(one) for one in targets if len(one.table) > 2]
     freedom = sum(one.freedom for one in targets)
     scale = 1.0 / max((one.precision for one in targets), default=1.0)
 
@@ -134,6 +135,14 @@ class _Pairs:
         found -= self._wanted
         pull = found * self._precision
         return float(np.vdot(found, pull)) / 2.0, shares @ pull
+
+
+def largest_last(one: Target) -> Target:
+    """The same with its columns from the fewest keys to the most: of each component the products of all
+    columns but the last are kept, of which `check_fits` bounds the cells."""
+    order = np.argsort(one.values.shape, kind="stable").tolist()
+    values = np.ascontiguousarray(one.values.transpose(order))
+    return replace(one, table=tuple(one.table[place] for place in order), values=values)
 
 
 def _larger(one: Target, shares: Doubles, blocks: Sequence[slice], slope: Doubles) -> float:

@@ -18,7 +18,8 @@ from leakcap.tables.question import PlannedTables
 
 __all__ = ["Impossible"]
 
-_TRIED = 100_000
+_TRIED, _AT_ONCE = 100_000, 10_000
+_ENOUGH = 1_000
 _MOST = 1_000
 _SHOWN = 12
 
@@ -26,21 +27,22 @@ _SHOWN = 12
 @dataclass(frozen=True, eq=False)
 class Impossible:
     """`rules`: for each combination its columns' places and which keys it means; `told`: the same by name.
-    `possible` has some rows that no rule forbids, column by column.
+    `possible` has for each column that a rule names its keys in some rows that no rule forbids.
     """
 
     rules: tuple[tuple[tuple[int, NDArray[np.bool_]], ...], ...]
     told: tuple[Mapping[str, tuple[Key, ...]], ...]
-    possible: tuple[NDArray[np.int32], ...]
+    possible: Mapping[int, NDArray[np.int32]]
 
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def holds(self, codes: Sequence[NDArray[np.int32]]) -> NDArray[np.bool_]:
-        """Of each row, given column by column, whether some rule forbids it."""
-        found = np.zeros(len(codes[0]), dtype=bool)
+    def holds(self, codes: Mapping[int, NDArray[np.int32]]) -> NDArray[np.bool_]:
+        """Of each row, given by the columns that rules name, whether some rule forbids it."""
+        rows = len(next(iter(codes.values()), ()))
+        found = np.zeros(rows, dtype=bool)
         for rule in self.rules:
-            here = np.ones(len(found), dtype=bool)
+            here = np.ones(rows, dtype=bool)
             for place, keys in rule:
                 here &= keys[codes[place]]
             found |= here
@@ -62,19 +64,28 @@ class Impossible:
             keys = {column: _listed(given) for column, given in one.items()}
             rules.append(tuple(_rule(planned, column, own) for column, own in keys.items()))
             told.append(keys)
-        found = cls(tuple(rules), tuple(told), ())
-        if not rules:
-            return found
-        random = np.random.default_rng(0)
-        sizes = planned.plan.workload.sizes
-        codes = [random.integers(0, size, _TRIED).astype(np.int32) for size in sizes]
-        free = ~found.holds(codes)
-        if not free.any():
+        found = cls(tuple(rules), tuple(told), {})
+        return cls(found.rules, found.told, found._some(planned.plan.workload.sizes)) if rules else found
+
+    def _some(self, sizes: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+        """Keys of the rules' columns, of which each has so many `sizes`, that no rule forbids."""
+        random, places = np.random.default_rng(0), sorted({place for rule in self.rules for place, _ in rule})
+        kept: dict[int, list[NDArray[np.int32]]] = {place: [] for place in places}
+        many = 0
+        for _ in range(0, _TRIED, _AT_ONCE):
+            codes = {place: random.integers(0, sizes[place], _AT_ONCE, dtype=np.int32) for place in places}
+            free = ~self.holds(codes)
+            for place, own in codes.items():
+                kept[place].append(own[free])
+            many += int(free.sum())
+            if many >= _ENOUGH:
+                break
+        if not many:
             raise InvalidQuery(
-                f"`impossible` must leave some rows possible: of {_TRIED:,} rows drawn from all keys each is "
-                "forbidden. Name fewer combinations."
+                f"`impossible` must leave enough rows possible: each of {_TRIED:,} rows drawn from all keys "
+                "is forbidden. Name fewer combinations."
             )
-        return cls(found.rules, found.told, tuple(own[free] for own in codes))
+        return {place: np.concatenate(own) for place, own in kept.items()}
 
 
 def _listed(given: Key | Sequence[Key]) -> tuple[Key, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -17,12 +18,13 @@ from leakcap.policy.declared import Key
 from leakcap.sampling import system_bytes
 from leakcap.synthesis.drawing import drawn_rows
 from leakcap.synthesis.impossible import Impossible
-from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator
+from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator, require_few_cells
 from leakcap.tables import ReleasedTables
 
 __all__ = ["ENDINGS", "MOST_ROWS", "Microdata", "check_draw", "require_library", "synthesize"]
 
 MOST_ROWS = 10**7
+_MOST_VALUES = 2 * 10**8
 ENDINGS = (".csv", ".parquet")
 _MOST_SEED = 2**48
 _LINES = 10_000
@@ -39,7 +41,7 @@ class Microdata:
     generator: MixtureOfProducts
     codes: Mapping[str, NDArray[np.int32]] = field(repr=False)
     seed: int
-    impossible: tuple[Mapping[str, tuple[Key, ...]], ...] = ()
+    impossible: tuple[Mapping[str, tuple[Key, ...]], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(next(iter(self.codes.values())))
@@ -56,18 +58,18 @@ class Microdata:
     def counts(self, *columns: str) -> NDArray[np.int64]:
         """How many rows of the file have each combination of keys: an axis for each column, as named here.
 
-        Raises `InvalidParameter` for a column that is not there, or is named twice.
+        Raises `InvalidParameter` for a column that is not there, or is named twice, and for too many cells.
         """
         if len(set(columns)) < len(columns) or not set(columns) <= set(self.codes):
             raise InvalidParameter(
                 f"`columns` must be among {', '.join(self.codes)}, each named once. Got {columns}."
             )
         sizes = [len(self.keys(name)) for name in columns]
+        require_few_cells(sizes, "counts", "Microdata")
         place = np.zeros(len(self), dtype=np.int64)
         for name, size in zip(columns, sizes, strict=True):
             place = place * size + self.codes[name]
-        cells = int(np.prod(sizes, dtype=np.int64))
-        return np.bincount(place, minlength=cells).reshape(sizes)
+        return np.bincount(place, minlength=math.prod(sizes)).reshape(sizes)
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table` with a column for each of the tables', of its keys' type: whole numbers, truth
@@ -136,11 +138,12 @@ def synthesize(
     (300, 0, [DataType(string), DataType(int64)])
     """
     released = source if isinstance(source, ReleasedTables) else source.released
-    check_draw(rows, seed)
+    columns = len(released.plan.workload.columns)
+    check_draw(rows, seed, columns)
     excluded = Impossible.of(released.planned, impossible)
     generator = fit_generator(source) if isinstance(source, ReleasedTables) else source
     if rows is None:
-        rows = min(max(round(generator.total), 1), MOST_ROWS)
+        rows = min(max(round(generator.total), 1), _most_rows(columns))
     if seed is None:
         seed = int.from_bytes(system_bytes(6), "big")
     found = drawn_rows(generator.weights, rows, np.random.default_rng(seed), excluded)
@@ -148,13 +151,18 @@ def synthesize(
     return Microdata(generator, codes, seed, excluded.told)
 
 
-def check_draw(rows: int | None, seed: int | None) -> None:
-    """Raise `InvalidParameter` unless so many rows can be drawn with this seed."""
-    owner = "synthesize"
-    whole = rows is None or (isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MOST_ROWS)
-    require(whole, "rows", owner, f"be a whole number from 1 to {MOST_ROWS:,}", rows)
+def check_draw(rows: int | None, seed: int | None, columns: int) -> None:
+    """Raise `InvalidParameter` unless so many rows of so many columns can be drawn with this seed."""
+    owner, most = "synthesize", _most_rows(columns)
+    whole = rows is None or (isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= most)
+    why = "" if most == MOST_ROWS else f" with {columns:,} columns"
+    require(whole, "rows", owner, f"be a whole number from 1 to {most:,}{why}", rows)
     good = seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < _MOST_SEED)
     require(good, "seed", owner, "be a whole number from 0 to 2⁴⁸ − 1", seed)
+
+
+def _most_rows(columns: int) -> int:
+    return min(MOST_ROWS, _MOST_VALUES // max(columns, 1))
 
 
 def require_library(name: str, what: str) -> Any:
@@ -180,8 +188,4 @@ def _alike(keys: Sequence[Key]) -> list[Key]:
 
 
 def _arrow(pyarrow: Any, keys: Sequence[Key], codes: NDArray[np.int32]) -> Any:
-    try:
-        values = pyarrow.array(_alike(keys))
-    except OverflowError:
-        values = pyarrow.array([str(key) for key in keys])
-    return values.take(pyarrow.array(codes))
+    return pyarrow.array(_alike(keys)).take(pyarrow.array(codes))

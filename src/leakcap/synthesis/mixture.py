@@ -13,6 +13,7 @@ Morozov 1966 for when to stop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,8 +23,11 @@ from leakcap.errors import InvalidParameter
 from leakcap.synthesis.fitting import fitted
 from leakcap.synthesis.targets import Doubles, check_fits, released_total, residual_targets
 from leakcap.tables import ReleasedTables
+from leakcap.tables.workload import MOST_CELLS
 
-__all__ = ["MixtureOfProducts", "fit_generator"]
+__all__ = ["MixtureOfProducts", "fit_generator", "require_few_cells"]
+
+_PRODUCTS = 10**6
 
 
 @dataclass(frozen=True)
@@ -52,24 +56,48 @@ class MixtureOfProducts:
 
     def shares(self, *columns: str) -> Doubles:
         """The table of these columns under the law, as shares of 1: an axis for each column, as they are
-        named here. Raises `InvalidParameter` for a column that is not there, or is named twice.
+        named here. Raises `InvalidParameter` for a column that is not there, or is named twice, and for too
+        many cells.
         """
         if len(set(columns)) < len(columns) or not set(columns) <= set(self.columns):
             raise InvalidParameter(
                 f"`columns` must be among {', '.join(self.columns)}, each named once. Got {columns}."
             )
         each = [self.weights[self.columns.index(name)] for name in columns]
+        require_few_cells([own.shape[1] for own in each], "shares", "MixtureOfProducts")
         return mixed(each, len(self.weights[0]))
 
 
 def mixed(each: Sequence[Doubles], components: int) -> Doubles:
-    """The mean over components of the products of their lines: an axis for each factor."""
-    found = np.ones((1, components))
-    for own in each[:-1]:
-        found = (found[:, None, :] * own.T[None, :, :]).reshape(-1, components)
+    """The mean over components of the products of their lines: an axis for each factor.
+
+    The longest lines are multiplied in last, and of so few components at a time that their products without
+    those are never more than the larger of `_PRODUCTS` and the cells.
+    """
     if not each:
         return np.array(1.0)
-    return np.asarray((found @ each[-1] / components).reshape([own.shape[1] for own in each]))
+    sizes = [own.shape[1] for own in each]
+    order = sorted(range(len(each)), key=sizes.__getitem__)
+    rising = [sizes[place] for place in order]
+    at_once = max(_PRODUCTS // math.prod(rising[:-1]), 1)
+    found = np.zeros((math.prod(rising[:-1]), rising[-1]))
+    for start in range(0, components, at_once):
+        part = slice(start, start + at_once)
+        products = np.ones((1, len(range(components)[part])))
+        for place in order[:-1]:
+            products = (products[:, None, :] * each[place][part].T[None, :, :]).reshape(-1, products.shape[1])
+        found += products @ each[order[-1]][part]
+    return np.asarray((found / components).reshape(rising).transpose(np.argsort(order)))
+
+
+def require_few_cells(sizes: Sequence[int], method: str, owner: str) -> None:
+    """Raise `InvalidParameter` where a table of columns with so many keys has too many cells."""
+    cells = math.prod(sizes)
+    if cells > MOST_CELLS:
+        raise InvalidParameter(
+            f"`{method}` of `{owner}` must be of columns with no more than {MOST_CELLS:,} cells together. "
+            f"Got {cells:,}. Name fewer columns."
+        )
 
 
 def fit_generator(released: ReleasedTables) -> MixtureOfProducts:
