@@ -13,7 +13,8 @@ import pytest
 from leakcap.accounting.personal import Filter
 from leakcap.definition import GaussianDP, PureDP
 from leakcap.errors import BudgetExceeded, InvalidQuery, Passed
-from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Slot, SlotPlan, Spend
+from leakcap.ledger.unbegun import UnbegunLedger
 from leakcap.release import PrivateTable
 from release.world import policy_of
 from release.world import table as rows_table
@@ -86,7 +87,8 @@ def test_a_cap_on_epsilon_alone_is_no_leave_for_a_delta() -> None:
             error = refused(ledger, asked)
             assert error.passed == (Passed("delta", 0.0, 0.0, delta),)
             assert "have an `epsilon` and no `delta`" in str(error)
-            assert "Nothing was spent" in str(error)
+            assert "Nothing was spent. Ask without a δ." in str(error)
+            assert "Ask for less" not in str(error)
             with pytest.raises(BudgetExceeded, match="no `delta`"):
                 ledger.check([Charge("q", "count", asked)])
             assert ledger.totals().entries == 0
@@ -96,6 +98,37 @@ def test_a_cap_on_epsilon_alone_is_no_leave_for_a_delta() -> None:
     for caps in (Caps(nats_person=9.0), Caps(9.0, 1e-5), Caps(queries=9)):
         with opened(caps) as ledger:
             ledger.reserve([Charge("q", "count", Spend(0.1, 1e-6, nats_person=0.1))])
+
+
+@pytest.mark.parametrize("caps", [Caps(epsilon=9.0), Caps(epsilon=9.0, delta=0.0)])
+def test_a_cap_on_epsilon_alone_is_no_leave_for_a_plan_with_a_delta(caps: Caps) -> None:
+    plan = SlotPlan("year", [Slot("monthly", 12, 0.2)], delta=0.5)
+    with opened(caps) as ledger:
+        with pytest.raises(BudgetExceeded, match="Plan `year` does not fit") as caught:
+            ledger.plan(plan)
+        assert caught.value.passed == (Passed("delta", 0.0, 0.0, 0.5),)
+        assert (ledger.slots(), ledger.totals().epsilon) == ([], 0.0)
+        ledger.plan(replace(plan, delta=0.0))
+        assert ledger.totals().delta == 0.0
+    with pytest.raises(BudgetExceeded, match="Plan `year` does not fit"):
+        UnbegunLedger("sqlite://", dataset="d", policy="ab12cd34", caps=caps, plans=[plan])
+
+
+def test_an_account_with_a_cap_on_epsilon_alone_takes_a_delta_only_where_everything_holds_it() -> None:
+    asked = Spend(epsilon=0.2, delta=1.0, nats_table=0.2, nats_person=0.2)
+    own: list[tuple[Caps, dict[str, str]]] = [
+        (Caps(nats_table=100.0, each_analyst=Limits(epsilon=1.0)), {"analyst": "li"}),
+        (Caps(analysts={"li": Limits(epsilon=1.0)}), {"analyst": "li"}),
+        (Caps(nats_person=9.0, period="month", each_period=Limits(epsilon=1.0)), {"period": "2026-11"}),
+    ]
+    for caps, whose in own:
+        with opened(caps) as ledger:
+            error = refused(ledger, asked, "li")
+            assert error.passed == (Passed("delta", 0.0, 0.0, 1.0, **whose),)
+            ledger.reserve([Charge("q", "count", replace(asked, delta=0.0), "li")])
+    with opened(Caps(9.0, delta=1e-6, each_analyst=Limits(epsilon=1.0))) as ledger:
+        assert refused(ledger, asked, "li").passed[0].cap == "delta"
+        ledger.reserve([Charge("q", "count", replace(asked, delta=4e-7), "li")])
 
 
 def test_what_has_no_bound_is_none() -> None:

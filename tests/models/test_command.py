@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,19 @@ def test_a_descent_without_a_ledger_is_not_resumed(place: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "Nothing to resume" in done.stderr
     assert not [file for file in place.iterdir() if ".db" in file.name]
+
+
+@pytest.mark.parametrize(("epsilon", "plans_charged"), [("30.0", 0), ("0.5", 1)])
+def test_a_first_fit_logs_a_plan_as_charged_when_it_is_paid_for(
+    place: Path, caplog: pytest.LogCaptureFixture, epsilon: str, plans_charged: int
+) -> None:
+    with (place / "wide.toml").open("a") as policy:
+        policy.write('\n[[plan]]\nname = "monthly"\ncount = 12\nepsilon = 0.05\nnats_table = 9.0\n')
+    file = written(place, **PLAIN | {"epsilon": epsilon})
+    with caplog.at_level(logging.INFO, logger="leakcap"):
+        done = leakcap("fit", file)
+    assert (done.returncode == 0) == (plans_charged == 1), done.stderr
+    assert (place / "own.db").exists() == (plans_charged == 1)
+    told = [one.getMessage() for one in caplog.records]
+    assert sum("charged: plan" in one for one in told) == plans_charged
+    assert any("refused" in one for one in told) == (plans_charged == 0)

@@ -87,6 +87,9 @@ def booked(
         assert caps is not None
         whose = {"analyst" if scope == "analyst" else "period": name}
         passed += excess(spent, mine, caps, f"{scope} `{name}`", **whose)
+        if state.rules.whole.epsilon is None and state.rules.whole.delta is None:
+            # Elsewhere the cap on everything holds the δ of every account.
+            passed += unallowed_delta(mine, caps, f"{scope} `{name}`", **whose)
         mine_after.append(Booked(scope, name, total([spent, mine]), stands))
     floors, levels, more = _people(load, state, charges, asked, label)
     refuse(passed, more)

@@ -29,7 +29,8 @@ class Limits:
     about the whole table; `nats_level`, the level-α capacity about one person; `rho` of zero-concentrated
     privacy (zCDP), the least with D_α ≤ αρ at every order α > 1; `queries`, how many may be answered.
     ρ says nothing of an answer's δ: beside `rho` a `delta` that is left out is held as 0. So it is beside the
-    `epsilon` on everything: without a `delta` no answer may have one.
+    `epsilon` on everything: without a `delta` no answer may have one. The δ of an analyst or a period is held
+    by the caps on everything; where these have neither, an account with an `epsilon` alone takes none.
 
     With both `epsilon` and a `delta` above 0 all answers together are (ε, δ)-DP, however they were chosen:
     their Rényi curves are added up, which allows many more small answers than ε added up does. Answers that

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from leakcap.errors import require
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.ticks import TICKS_PER_UNIT
 
@@ -21,6 +22,7 @@ __all__ = [
     "dataset_told",
     "floor_read",
     "people_from",
+    "steps_paid",
 ]
 
 FROM = "people_with_a_cap_from"
@@ -69,3 +71,16 @@ def as_asked(details: Mapping[str, Any]) -> dict[str, Any]:
     {'scale': 10.0}
     """
     return {name: value for name, value in details.items() if name not in KEPT}
+
+
+def steps_paid(details: Mapping[str, Any]) -> int:
+    """How many steps the charge of a stream pays for, a whole number from 1 on.
+
+    >>> steps_paid({"stream_steps": 12})
+    12
+    """
+    steps = details.get(STREAM)
+    whole = isinstance(steps, int) and not isinstance(steps, bool) and steps >= 1
+    require(whole, "details", "Charge", f"say in `{STREAM}` how many steps it pays for, 1 or more", steps)
+    assert isinstance(steps, int)
+    return steps

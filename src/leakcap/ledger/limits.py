@@ -61,20 +61,23 @@ def excess(
     return found
 
 
-def unallowed_delta(asked: Ticks, caps: Ticks, owner: str) -> list[tuple[Passed, str]]:
+def unallowed_delta(
+    asked: Ticks, caps: Ticks, owner: str, *, analyst: str | None = None, period: str | None = None
+) -> list[tuple[Passed, str]]:
     """A δ that is asked under a cap on ε beside which there is none: the cap promises ε alone.
 
-    >>> (_, sentence), = unallowed_delta(Ticks(0, 10**6, 0, 0), Ticks(10**12, None, None, None), "`d`")
+    >>> (_, sentence), = unallowed_delta(Ticks(0, 10**6, 0, 0), Ticks(10**12, None, None, None), "us")
     >>> sentence
-    'The caps of `d` have an `epsilon` and no `delta`, so that no answer may have a δ: 0.000001 asked.'
+    'The caps of us have an `epsilon` and no `delta`, so that no answer may have a δ: one of 0.000001 is ...'
     """
     if caps.epsilon is None or caps.delta is not None or asked.delta == 0:
         return []
-    wish = "one without a bound is" if asked.delta is None else f"{decimal(asked.delta)}"
+    wish = "without a bound" if asked.delta is None else f"of {decimal(asked.delta)}"
     told = (
-        f"The caps of {owner} have an `epsilon` and no `delta`, so that no answer may have a δ: {wish} asked."
+        f"The caps of {owner} have an `epsilon` and no `delta`, so that no answer may have a δ: one {wish} "
+        "is asked."
     )
-    return [(_passed("delta", 0, asked.delta, 0, None, None), told)]
+    return [(_passed("delta", 0, asked.delta, 0, analyst, period), told)]
 
 
 def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:
@@ -86,8 +89,11 @@ def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]
         text = " ".join(sentence for _, sentence in (*found, *own))
         may = " The data's owner may raise a cap: `leakcap ledger amend`." if found else ""
         set_ = " What people set themselves nobody may raise." if own else ""
+        # Where no δ is allowed a smaller one is refused too.
+        none = found and not own and all(one.cap == "delta" and one.limit == 0.0 for one, _ in found)
+        less = "Ask without a δ." if none else "Ask for less."
         raise BudgetExceeded(
-            f"{text} Nothing was spent. Ask for less.{may}{set_}",
+            f"{text} Nothing was spent. {less}{may}{set_}",
             passed=[passed for passed, _ in (*found, *own)],
         )
 

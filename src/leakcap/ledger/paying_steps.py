@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from leakcap.errors import LeakcapError, LedgerError, after_commit
-from leakcap.ledger.details import STREAM
+from leakcap.errors import LeakcapError, LedgerError, after_commit, require
+from leakcap.ledger.details import steps_paid
 from leakcap.ledger.values import Charge, Entry
 
 if TYPE_CHECKING:
@@ -46,12 +46,15 @@ def answer_steps(
 
     `prepare` does whatever may still be refused, before anything is spent; what it returns is given the
     entry, reads the data after the commit, and returns what draws the answer of a step, from 0 on: with the
-    noise that the entry paid for. The charge's detail
-    `stream_steps` says how many steps there are. Raises `LedgerError` or `BudgetExceeded` with nothing spent
-    where the stream is another or does not fit, or was ended; what fails after a commit says so.
+    noise that the entry paid for. The charge's detail `stream_steps` says how many steps there are, and no
+    more are answered. Raises `LedgerError` or `BudgetExceeded` with nothing spent where the stream is another
+    or does not fit, or was ended; what fails after a commit says so.
     """
-    total = int(charge.details[STREAM])
+    total = steps_paid(charge.details)
     entry = ledger.stream(charge)
+    least = 1 if entry is None else 0
+    some = isinstance(wanted, int) and not isinstance(wanted, bool) and least <= wanted <= total
+    require(some, "wanted", "answer_steps", f"be from {least} to {total}, the steps paid for", wanted)
     seen = [] if entry is None else _recorded(ledger, entry)
     if entry is not None and len(seen) >= wanted:
         _finished(ledger, entry, seen, total)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from leakcap.errors import BudgetExceeded, LedgerError, Passed
 from leakcap.ledger.events import plan_row
-from leakcap.ledger.limits import excess, refuse
+from leakcap.ledger.limits import excess, refuse, unallowed_delta
 from leakcap.ledger.plan_price import charge_of
 from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.schema import EVENT
@@ -81,7 +81,9 @@ def paid(state: State, plan: SlotPlan, time: str) -> tuple[dict[str, Any], State
     """The row that pays for a plan, and the state after it. Raises `BudgetExceeded` where it passes a cap."""
     charged = charge_of(plan, state.rules.alpha)
     try:
-        refuse(excess(state.spent, charged, state.rules.whole, f"dataset `{state.dataset}`"))
+        owner = f"dataset `{state.dataset}`"
+        beyond = unallowed_delta(charged, state.rules.whole, owner)
+        refuse(excess(state.spent, charged, state.rules.whole, owner) + beyond)
     except BudgetExceeded as error:
         raise error.saying(f"Plan `{plan.name}` does not fit. {error}") from None
     row = plan_row(state, time, plan, charged)

@@ -15,7 +15,7 @@ from leakcap.ledger.accounts import batch_of, book, refusals_logged, ticks_asked
 from leakcap.ledger.chain import require_text
 from leakcap.ledger.closed import refuse_closed
 from leakcap.ledger.database import Database
-from leakcap.ledger.details import SOURCE
+from leakcap.ledger.details import SOURCE, STREAM
 from leakcap.ledger.opening import unused
 from leakcap.ledger.policies import meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
@@ -76,6 +76,9 @@ class LedgerSpender(LedgerReader):
         `docs/ledger.md`.
         """
         batch = batch_of(charges)
+        for charge in batch:
+            plain = STREAM not in charge.details
+            require(plain, "details", "Charge", f"leave `{STREAM}` to `reserve_stream`", STREAM)
         require_text(data, "data", "reserve")
         self._require_writable()
         with refusals_logged(batch), self._database.writing() as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from leakcap.ledger.accounts import batch_of, refusals_logged
+from leakcap.ledger.details import steps_paid
 from leakcap.ledger.events import entry_of
 from leakcap.ledger.spending import LedgerSpender, log_charged
 from leakcap.ledger.state import State
@@ -25,6 +26,7 @@ class StreamingLedger(LedgerSpender):
         `BudgetExceeded`, and `LedgerError` where the name stands for another question, with nothing spent.
         """
         batch = batch_of([charge])
+        steps_paid(charge.details)
         self._require_writable()
         with refusals_logged(batch), self._database.writing() as connection:
             state = self._governed(connection, lock=True)

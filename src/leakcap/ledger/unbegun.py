@@ -48,6 +48,10 @@ class UnbegunLedger:
             planning.uses_among(self._slots, batch, asked, self._label)
             booked(_nothing, state, batch, asked, self._time, self._label)
 
+    def slots(self) -> list[SlotUse]:
+        """Every slot of the plans, none used."""
+        return list(self._slots.values())
+
     def balances(self) -> list[Balance]:
         """For every currency its cap, and what the plans leave of it."""
         rules = self._state.rules

@@ -7,6 +7,7 @@ from typing import NoReturn, Self
 
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.ledger import Ledger
+from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.unbegun import UnbegunLedger
 from leakcap.ledger.values import Charge
 
@@ -14,7 +15,7 @@ __all__ = ["NothingPaid", "UnpaidLedger"]
 
 
 class NothingPaid(Exception):
-    """What a `UnpaidLedger` raises in place of paying: all that is refused before payment was not."""
+    """What an `UnpaidLedger` raises in place of paying: nothing that is checked before payment refused it."""
 
 
 class UnpaidLedger(Ledger):
@@ -45,4 +46,16 @@ class UnpaidLedger(Ledger):
     def reserve(self, charges: Iterable[Charge], *, data: str = "") -> NoReturn:
         """Raise what a new ledger's `reserve` would, or `NothingPaid`."""
         self._unbegun.check(charges)
+        raise NothingPaid
+
+    def reserve_stream(self, charge: Charge) -> NoReturn:
+        """Raise what a new ledger's `reserve_stream` would, or `NothingPaid`."""
+        self.reserve([charge])
+
+    def slots(self) -> list[SlotUse]:
+        """Those of the new ledger's plans, none used."""
+        return self._unbegun.slots()
+
+    def plan(self, plan: SlotPlan) -> NoReturn:
+        """Raise `NothingPaid`: the plans of the new ledger were checked when it was described."""
         raise NothingPaid
