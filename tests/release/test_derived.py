@@ -132,7 +132,7 @@ BAD: dict[str, str] = {
     "x = { bounds = [2024-01-01T00:00:00, 2024-01-02T00:00:00Z] }": "the same one",
     "x = { bounds = [2024-01-01T00:00:00+01:00, 2024-01-02T00:00:00+02:00] }": "the same one",
     "x = { bounds = [2024-01-01, 2024-01-02], fill = 1.0 }": "`fill` goes with `bounds` of a number",
-    "x = { bounds = [2024-01-01, 2024-01-02], keys = [1] }": "only integers may have",
+    "x = { bounds = [2024-01-01, 2024-01-02], keys = [1] }": "only integers and decimals may have",
     "x = { bounds = [0001-01-01, 9999-01-01] }\ny = { from = 'x', truncate = 'day' }": "100,000 keys",
 }
 

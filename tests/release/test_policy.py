@@ -120,7 +120,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "fill outside": (column(bounds=[0, 1], fill=2), "`fill` must lie within `bounds`"),
     "fill of keys": (column(keys=["a"], fill=2), "`fill` goes with `bounds`"),
     "neither": (column(), "either `bounds = [low, high]` or `keys = [...]`"),
-    "both": (column(bounds=[0, 1], keys=["a"]), "only integers may have `bounds` and `keys`"),
+    "both": (column(bounds=[0, 1], keys=["a"]), "only integers and decimals may have `bounds` and `keys`"),
     "no keys": (column(keys=[]), "at least one key"),
     "twice the same key": (column(keys=["a", "a"]), "must not repeat"),
     "mixed keys": (column(keys=["a", 1]), "all text, all integers"),
