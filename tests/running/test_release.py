@@ -185,6 +185,47 @@ def test_a_restored_ledger_does_not_answer_a_step_again(tmp_path: Path) -> None:
         assert len(ledger.entries()) == 2
 
 
+@pytest.mark.parametrize("ended", ["going on", "restored", "whole"])
+def test_a_stream_is_withdrawn_at_any_time_and_told_no_more(tmp_path: Path, ended: str) -> None:
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    answered(url, 5 if ended == "whole" else 1)
+    if ended == "restored":
+        made = backup(url, f"{tmp_path / 'l.backup'}")
+        (tmp_path / "l.db").unlink()
+        restore(f"sqlite:///{tmp_path / 'l.backup'}", url, anchor=made.anchor)
+    with Ledger.resume(url) as ledger:
+        spent = ledger.totals()
+        assert [(one.answers, one.withdrawn) for one in ledger.versions()] == [(1, 0)]
+        ledger.withdraw([1], reason="A ward came twice")
+        assert [(one.answers, one.withdrawn) for one in ledger.versions()] == [(1, 1)]
+        assert ledger.totals() == spent
+        ledger.verify()
+        with pytest.raises(LedgerError, match="was replaced or withdrawn before"):
+            ledger.withdraw([1], reason="again")
+        with pytest.raises(LedgerError, match=r"Entry 1 .* was (withdrawn on|released before)"):
+            ledger.mark_progress(1, (2, 3), [[7]])
+        assert len(ledger.steps(1)) == (6 if ended == "whole" else 2)
+    for through in (None, 1, 5):
+        with pytest.raises(LedgerError, match=r"Stream `visits`, entry 1, was withdrawn on .*came twice"):
+            answered(url, through)
+    anew = answered(url, 2, DAYS.model_copy(update={"name": "visits, anew"}))
+    assert anew.new == 3
+    with Ledger.read(url) as ledger:
+        ledger.verify()
+
+
+def test_a_stream_that_goes_on_replaces_another(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    answered(url, 1)
+    answered(url, 2, DAYS.model_copy(update={"name": "visits, anew"}))
+    with Ledger.resume(url) as ledger:
+        ledger.revise({1: 2}, reason="A ward came twice")
+        ledger.verify()
+    with pytest.raises(LedgerError, match="was replaced by entry 2"):
+        answered(url, 1)
+    assert answered(url, 3, DAYS.model_copy(update={"name": "visits, anew"})).new == 1
+
+
 def test_a_moved_ledger_goes_on_and_the_old_one_does_not(tmp_path: Path) -> None:
     old, new = (f"sqlite:///{tmp_path / name}.db" for name in ("old", "new"))
     before = answered(old, 1)

@@ -213,7 +213,7 @@ def repair(
         print_record(RepairRecord.made(entries=lost))
         return
     if not lost:
-        say("Nothing to repair: every spend was released or acknowledged.")
+        say("Nothing to repair: every spend was released or acknowledged, or is that of a stream.")
         return
     from leakcap.report.terminal.spending import print_entries
 

@@ -30,6 +30,7 @@ from leakcap.ledger.values import Charge
 
 __all__ = [
     "agree",
+    "became_of",
     "cache_key",
     "find",
     "of_entry",
@@ -99,7 +100,7 @@ def find(
         # The row that says what was asked counts as much as the one that says what left.
         for seen in (asked, row):
             _require_unedited(seen, label)
-        people, said = people_from(json.loads(asked["details"])), _revised(connection, row["entry"], label)
+        people, said = people_from(json.loads(asked["details"])), became_of(connection, row["entry"], label)
         answer = Answer(row["entry"], json.loads(row["answer"]), people, said)
         if not said:
             return answer
@@ -107,7 +108,7 @@ def find(
     return revised
 
 
-def _revised(connection: Connection, entry: int, label: str) -> str:
+def became_of(connection: Connection, entry: int, label: str) -> str:
     """What became of an entry's answer, where it was replaced or withdrawn; empty where it is valid."""
     found = connection.execute(_REVISED, {"entry": entry}).mappings().first()
     if found is None:
@@ -136,7 +137,7 @@ def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
     asked = connection.execute(_RESERVED, {"entry": entry}).mappings().one()
     for seen in (asked, found):
         _require_unedited(dict(seen), label)
-    people, said = people_from(json.loads(asked["details"])), _revised(connection, entry, label)
+    people, said = people_from(json.loads(asked["details"])), became_of(connection, entry, label)
     return Answer(entry, json.loads(found["answer"]), people, said)
 
 

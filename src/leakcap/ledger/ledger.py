@@ -205,7 +205,7 @@ class Ledger(StreamingLedger):
         it. It is no query, costs nothing, and no cap stops it.
 
         From each step a run goes on once. Raises `LedgerError` where it did so before, and for an entry that
-        is not there, was released or was acknowledged as lost.
+        is not there, was released, withdrawn, replaced or acknowledged as lost.
         """
         require_text(analyst, "analyst", "mark_progress")
         (answer,) = answer_cache.texts_of({entry: values}).values()
@@ -213,6 +213,8 @@ class Ledger(StreamingLedger):
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)
             (paid,) = self._entries(connection, (entry,))
+            if became := answer_cache.became_of(connection, entry, self.url):
+                raise LedgerError(f"Entry {entry} of ledger `{self.url}` was {became} It goes on no more.")
             if step[0] in answer_cache.runs_by_step(connection, entry, self.url):
                 raise LedgerError(
                     f"Entry {entry} went on from step {step[0]} in another run. This one may not be seen; "
@@ -255,7 +257,7 @@ class Ledger(StreamingLedger):
         self, ids: Iterable[int], *, reason: str, by: str = "", preview: bool = False
     ) -> list[Revision]:
         """Record that the answers of these released entries were withdrawn, and nothing replaces them; with
-        `preview` only say what would be recorded.
+        `preview` only say what would be recorded. A stream may be withdrawn while it goes on, which ends it.
 
         Nothing is given back, and a withdrawn answer is no longer repeated. Raises `LedgerError` as `revise`
         does.

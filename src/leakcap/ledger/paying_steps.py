@@ -48,7 +48,7 @@ def answer_steps(
     entry, reads the data after the commit, and returns what draws the answer of a step, from 0 on: with the
     noise that the entry paid for. The charge's detail `stream_steps` says how many steps there are, and no
     more are answered. Raises `LedgerError` or `BudgetExceeded` with nothing spent where the stream is another
-    or does not fit, or was ended; what fails after a commit says so.
+    or does not fit, was ended, replaced or withdrawn; what fails after a commit says so.
     """
     total = steps_paid(charge.details)
     entry = ledger.stream(charge)
@@ -89,13 +89,6 @@ def answer_steps(
 
 def _recorded(ledger: Ledger, entry: Entry) -> Answered:
     """The steps that were answered, from the first on."""
-    if entry.state == "released":
-        answer = ledger.answer(entry.id)
-        if answer is not None and answer.revised:
-            raise LedgerError(
-                f"Stream `{entry.query}`, entry {entry.id}, was {answer.revised} Nothing was spent. For new "
-                "answers, which are paid for, give the stream another `name`."
-            )
     known, found = ledger.steps(entry.id), list[list[int]]()
     while (step := known.get(len(found))) is not None:
         found.append([int(value) for value in step.values[0]])

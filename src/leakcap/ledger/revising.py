@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import InvalidQuery, LedgerError
+from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import Edition, Revision
 from leakcap.ledger.events import entries_query, entry_of, note_row
 from leakcap.ledger.schema import EVENT
@@ -53,8 +54,9 @@ def revision_rows(
 ) -> list[dict[str, Any]]:
     """A row for each pair of an answer and the one that replaces it, None where it is withdrawn.
 
-    Raises `LedgerError` for an answer that never left or was revised before, and for a replacement that may
-    be none: withdrawn, older, or about another reference period.
+    A stream may be revised while it goes on, which ends it. Raises `LedgerError` for an answer that never
+    left or was revised before, and for a replacement that may be none: withdrawn, older, or about another
+    reference period.
     """
     wanted = [one.id for pair in pairs for one in pair if one is not None]
     gone = set(connection.execute(_OF, {"wanted": wanted}).scalars())
@@ -71,7 +73,7 @@ def revision_rows(
 
 def _require_pair(old: Entry, new: Entry | None, gone: set[int], label: str) -> None:
     for one in (old, new):
-        if one is not None and one.state != "released":
+        if one is not None and not _leaves(one):
             raise LedgerError(
                 f"Entry {one.id} of ledger `{label}` was never released: there is no answer to revise. "
                 "`leakcap ledger repair` settles what did not leave."
@@ -103,6 +105,11 @@ def _require_pair(old: Entry, new: Entry | None, gone: set[int], label: str) -> 
             f"Entry {new.id} is about {now}, entry {old.id} of ledger `{label}` about {was}. An answer is "
             "replaced by one about the same reference period."
         )
+
+
+def _leaves(entry: Entry) -> bool:
+    """Whether an answer left, or leaves step by step."""
+    return entry.state == "released" or STREAM in entry.details
 
 
 def pairs_of(entries: Sequence[Entry], gone: set[int], old: Edition, version: str) -> dict[int, int]:
@@ -145,7 +152,7 @@ def _matching(entries: Sequence[Entry], gone: set[int], wanted: Edition, version
     return [
         one
         for one in entries
-        if one.state == "released"
+        if _leaves(one)
         and one.id not in gone
         and one.edition is not None
         and (one.edition.period, one.edition.version) == asked

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import LedgerError
+from leakcap.ledger.answer_cache import became_of
 from leakcap.ledger.chain import fingerprint, row_hash
 from leakcap.ledger.details import STREAM, as_asked, dataset_told
 from leakcap.ledger.events import some_entries_query
@@ -43,7 +44,7 @@ def find_stream(
     """The entry of a stream that was paid for; None where its name is new.
 
     Raises `LedgerError` where a stream of this name was begun as another question, at another price or under
-    a policy that meant something else.
+    a policy that meant something else, and where it was replaced or withdrawn.
     """
     for meaning in meanings:
         key = stream_key(charge, state, meaning, dataset)
@@ -56,6 +57,11 @@ def find_stream(
             )
         if row["text"] != charge.text or not _asked_alike(row["details"], charge):
             raise _another(charge, row, f"as `{row['text']}`, for {_asked(row['details'])}")
+        if became := became_of(connection, row["entry"], label):
+            raise LedgerError(
+                f"Stream `{charge.query}`, entry {row['entry']}, was {became} Nothing was spent. For new "
+                "answers, which are paid for, give the stream another `name`."
+            )
         found = connection.execute(some_entries_query(), {"wanted": [row["entry"]]}).mappings().one()
         return dict(found)
     for row in connection.execute(_BY_NAME, {"name": charge.query}).mappings():

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger.chain import START, row_hash, text_hash
 from leakcap.ledger.closed import CLOSING
-from leakcap.ledger.details import dataset_told, floor_read
+from leakcap.ledger.details import STREAM, dataset_told, floor_read
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
 from leakcap.ledger.measured import charge_covers
@@ -76,7 +76,8 @@ class _Seen:
         self.head, self.time, self.sums = START, "", RunningSums()
         self.owner = ""
         self.closed: dict[str, Any] | None = None
-        self.released, self.revised = set[int](), set[int]()
+        # A stream leaves step by step: it may be revised before it is released.
+        self.left, self.revised = set[int](), set[int]()
         self.beside = dict[int, str]()
 
     def add(self, row: Mapping[str, Any]) -> None:
@@ -148,12 +149,12 @@ class _Seen:
         elif row["kind"] == "repeat":
             self.sums.repeat(row["analyst"], row["entry"])
         elif row["kind"] == "release":
-            self.released.add(row["entry"])
+            self.left.add(row["entry"])
         elif row["kind"] in KINDS:
             self._revise(row["entry"], json.loads(row["details"]).get("replaced_by"), row["kind"])
 
     def _revise(self, entry: int, new: int | None, kind: str) -> None:
-        valid = self.released - self.revised if (new is None) == (kind == "withdraw") else set[int]()
+        valid = self.left - self.revised if (new is None) == (kind == "withdraw") else set[int]()
         if entry not in valid or (new is not None and (new not in valid or new <= entry)):
             self._refuse(self.seq + 1, "revises an answer that was not valid, or by one that was not")
         if new is not None and self.beside.get(entry) != self.beside.get(new):
@@ -172,6 +173,8 @@ class _Seen:
             self._refuse(self.seq + 1, "pays for a data set that was not admitted")
         if dataset:
             self.beside[self.entries] = dataset
+        if STREAM in json.loads(row["details"]):
+            self.left.add(self.entries)
         slot = row["slot"]
         if slot:
             self._take(slot, row["slot_use"], ticks, row["event"])

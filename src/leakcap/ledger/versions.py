@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection, bindparam, func, select
 
 from leakcap.errors import LedgerError
-from leakcap.ledger.details import SAME_AS, SOURCE, dataset_told
+from leakcap.ledger.details import SAME_AS, SOURCE, STREAM, dataset_told
 from leakcap.ledger.editions import DataVersion, Edition, PublishedVersion, Revision, SaidSame
 from leakcap.ledger.events import entries_query, entry_of
 from leakcap.ledger.revising import revisions_of
@@ -38,6 +38,7 @@ _REPEATS = (
     .group_by(EVENT.c.entry, EVENT.c.analyst, EVENT.c.details)
     .order_by(func.min(EVENT.c.seq))
 )
+_STEPPED = select(EVENT.c.entry).where(EVENT.c.kind == "progress").distinct()
 _STATES = (
     select(EVENT.c.data, EVENT.c.details)
     .where(EVENT.c.kind == "reserve", EVENT.c.data != "", EVENT.c.data_version == bindparam("version"))
@@ -92,6 +93,7 @@ def versions_of(connection: Connection, own: str, admitted: Collection[str]) -> 
     """All that there are, in the order in which their first answers were asked; `own` is the ledger's own
     data set, `admitted` are those beside it."""
     entries, found = _entries(connection), dict[_Place, _Found]()
+    going_on = set(connection.execute(_STEPPED).scalars())
 
     def place_of(entry: Entry, told: Mapping[str, Any]) -> _Place:
         dataset = _dataset(entry.dataset, admitted) or own
@@ -99,7 +101,8 @@ def versions_of(connection: Connection, own: str, admitted: Collection[str]) -> 
 
     for entry in entries.values():
         seen = found.setdefault(place_of(entry, entry.details), _Found())
-        left = {entry.id} if entry.state == "released" else set()
+        stepped = STREAM in entry.details and entry.id in going_on
+        left = {entry.id} if entry.state == "released" or stepped else set()
         seen.asked(entry.details, entry.analyst, [entry.time], len(left))
         seen.answers |= left
     for row in connection.execute(_REPEATS).mappings():
