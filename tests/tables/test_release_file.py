@@ -102,7 +102,7 @@ def test_every_rendering_has_the_tables(place: Path) -> None:
         ]
     book = openpyxl.load_workbook(place / "x.xlsx")
     assert book.sheetnames[:3] == ["Summary", "all", "total"]
-    assert [row[2] for row in book["radius by texture"].values][1:] == [
+    assert [row[2] for row in book["radius by texture"].values if row[2] is not None][1:] == [
         cell["value"] for cell in by["radius", "texture"]
     ]
     for audience in ("board", "reviewer"):
@@ -123,6 +123,33 @@ def test_every_rendering_has_the_tables(place: Path) -> None:
         "discrete Gaussian": 1,
         "discrete Laplace": 1,
     }
+
+
+def test_which_rows_tables_are_about_stands_wherever_they_are_shown(place: Path) -> None:
+    """A row without a key in one column is in no table of the workload: no margin is about it."""
+    text = FILE + '[[workload]]\nname = "benign"\ncolumns = ["radius"]\nways = 1\nrho = 0.01\n'
+    text += """where = "diagnosis = 'benign'"\n"""
+    (place / "q.toml").write_text(text)
+    about = "All tables and margins are about the rows that have a listed key in"
+    wanted, alone = f"{about} each of diagnosis, radius, texture.", f"{about} radius."
+    planned = json.loads(leakcap("preview", "q.toml", "--json", cwd=place).stdout)
+    found = told(place, "--excel", "x.xlsx", "--report", "r.html")
+    for record in (planned, found):
+        for one, start in zip(record["workloads"], (wanted, alone), strict=True):
+            assert one["about"].startswith(start)
+    shown = " ".join(leakcap("release", "q.toml", cwd=place).stdout.split())
+    before = " ".join(leakcap("preview", "q.toml", cwd=place).stdout.split())
+    page = (place / "r.html").read_text()
+    for said in (shown, before, page):
+        assert wanted in said
+        assert alone in said
+    book = openpyxl.load_workbook(place / "x.xlsx")
+    assert {"pairs, radius", "benign, radius"} <= set(book.sheetnames)
+    notes = [row[0] for row in book["benign, radius"].values]
+    assert notes[0] == "benign"
+    assert "diagnosis = 'benign'" in notes[1]
+    assert "ρ = 0.01" in notes[1]
+    assert notes[3].startswith(alone)
 
 
 def test_all_or_nothing_with_a_ledger_and_without(place: Path) -> None:

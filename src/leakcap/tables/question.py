@@ -199,6 +199,19 @@ class PlannedTables:
         return f"{told} {text_of(self.counted).removeprefix('count').strip()}".strip()
 
     @property
+    def about(self) -> str:
+        """Which rows all of the tables are about, in words.
+
+        A row without a key in one column of the question is in none of its tables, so that they add up.
+        """
+        columns = list(self.plan.workload.columns)
+        where = f"{'each of ' if len(columns) > 1 else ''}{', '.join(columns)}"
+        told = (
+            f"All tables and margins are about the rows that have a listed key in {where}." if columns else ""
+        )
+        return f"{told} {self.counted.coverage.about}".strip()
+
+    @property
     def in_order(self) -> list[tuple[Places, list[str]]]:
         """All tables and their columns by name: the same order for all who ask for the same tables."""
         workload = self.plan.workload

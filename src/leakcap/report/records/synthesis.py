@@ -70,7 +70,9 @@ class SynthesisRecord(Record):
     freedom: Annotated[int, Field(description="what that distance is on average for the exact tables")]
     tables: Annotated[tuple[FileTableRecord, ...], Field(description="those that were asked for")]
     covers: Annotated[Covers, Field(description="whose table the bounds are about")]
-    about: Annotated[str, Field(description="what a reader has to know of `covers`, in words; often empty")]
+    about: Annotated[
+        str, Field(description="which rows the tables are about, and what a reader has to know of `covers`")
+    ]
     statement: Annotated[StatementRecord, Field(description="what the file tells")]
     so_far: Annotated[StatementRecord, Field(description="what everything in the ledger tells")]
     caps: tuple[CapRecord, ...]
@@ -125,7 +127,7 @@ class SynthesisRecord(Record):
                 for one in table_errors(file)
             ),
             covers=planned.counted.coverage.covers,
-            about=planned.counted.coverage.about,
+            about=planned.about,
             statement=own.record(),
             so_far=total.record(),
             caps=tuple(map(CapRecord.of, balances)),

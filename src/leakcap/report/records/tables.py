@@ -64,7 +64,10 @@ class WorkloadRecord(Part):
         Field(description="the squared error over the least of any linear mechanism with Gaussian noise"),
     ]
     covers: Annotated[Covers, Field(description="whose figure the intervals hold")]
-    about: Annotated[str, Field(description="what a reader has to know of `covers`, in words; often empty")]
+    about: Annotated[
+        str, Field(description="which rows the tables are about, and what a reader has to know of `covers`")
+    ]
+    query: Annotated[str, Field(description="the question in words; empty in records of before")] = ""
     tables: tuple[TableRecord, ...]
 
     @classmethod
@@ -110,7 +113,8 @@ def _facts(found: ReleasedTables) -> dict[str, Any]:
         "root_mean_square": plan.root_mean_square,
         "excess": found.excess,
         "covers": found.planned.counted.coverage.covers,
-        "about": found.planned.counted.coverage.about,
+        "about": found.planned.about,
+        "query": found.planned.text,
         "tables": tuple(tables),
     }
 
@@ -147,7 +151,7 @@ class PlannedWorkloadRecord(Part):
             nats_person=spend.nats_person,
             root_mean_square=plan.root_mean_square,
             covers=planned.counted.coverage.covers,
-            about=planned.counted.coverage.about,
+            about=planned.about,
             tables=tuple(
                 PlannedTableRecord(
                     columns=plan.workload.named(table),

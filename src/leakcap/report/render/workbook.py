@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leakcap.errors import InvalidParameter
-from leakcap.release.results.record import ReleasedRecord
+from leakcap.release.results.record import ReleasedRecord, figure_held
 from leakcap.release.results.workbook import MOST_ROWS, Sheet, new_workbook, sheet_names, write_tables
 from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.render.document import Block, Cards, Document, Drawing, Items, Paragraph, Text, TextTable
@@ -18,6 +18,8 @@ __all__ = ["require_room", "write_workbook"]
 
 _WIDTHS = (48, 22, 22, 22, 22, 22)
 _MOST_SHEETS = 250
+# The name, three notes, an empty row and the heads.
+_ABOVE = 6
 
 
 def write_workbook(
@@ -36,11 +38,18 @@ def write_workbook(
     write_tables(book, releases)
     tables = [(one, table) for one in workloads for table in one.tables]
     taken = sheet_names([one.name for one in releases])
-    named = sheet_names([*taken, *(table_name(table.columns) for _, table in tables)])[len(taken) :]
+    several = len(workloads) > 1
+    called = [f"{one.name}, " * several + table_name(table.columns) for one, table in tables]
+    named = sheet_names([*taken, *called])[len(taken) :]
     for (workload, table), name in zip(tables, named, strict=True):
         heads, *lines = table_lines(workload, table)
+        notes = list(_notes(workload))
         sheet = Sheet(book, name, [max(14, len(str(head)) + 2) for head in heads])
-        sheet.freeze(2)
+        sheet.freeze(len(notes) + 4)
+        sheet.add([workload.name], bold=True)
+        for note in notes:
+            sheet.add([note])
+        sheet.add()
         sheet.add(heads, bold=True)
         for line in lines:
             sheet.add(line)
@@ -50,12 +59,26 @@ def write_workbook(
 
 def require_room(cells: Sequence[int]) -> None:
     """Refuse tables with so many `cells` that a workbook has no room for: before anything is paid."""
-    rule = f"tables with fewer than {MOST_ROWS:,} cells, and at most {_MOST_SHEETS} of them, margins included"
-    if len(cells) > _MOST_SHEETS or max(cells, default=0) >= MOST_ROWS:
+    most = MOST_ROWS - _ABOVE
+    rule = f"tables with at most {most:,} cells, and at most {_MOST_SHEETS} of them, margins included"
+    if len(cells) > _MOST_SHEETS or max(cells, default=0) > most:
         raise InvalidParameter(
             f"A workbook has room for {rule}. Got {len(cells):,} tables, the largest with "
             f"{max(cells, default=0):,} cells. Take --csv. Nothing was spent or written."
         )
+
+
+def _notes(workload: WorkloadRecord) -> Iterator[str]:
+    """What stands above the cells of each of its tables."""
+    rho = "no bound" if workload.rho is None else f"{workload.rho:g}"
+    asked = f"{workload.query}. " if workload.query else ""
+    yield f"{asked}Discrete Gaussian noise, ρ = {rho} for all tables of this name."
+    yield (
+        "The columns lower and upper are the ends of 95 % intervals, of each cell by itself, for the figure "
+        f"that {figure_held(workload.covers)}."
+    )
+    if workload.about:
+        yield workload.about
 
 
 def _summarise(book: Any, page: Document) -> None:

@@ -47,8 +47,9 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
             style=_SOFT,
         )
     )
-    if record.covers != "table":
-        told = f"The bounds are about the figure that {figure_held(record.covers)}. {record.about}"
+    held = f"The bounds are about the figure that {figure_held(record.covers)}. "
+    told = f"{'' if record.covers == 'table' else held}{record.about}"
+    if told:
         console.print(Text(plain(told), style=_SOFT))
     paid = (
         "Nothing was paid: the ledger knows the tables." if record.repeated else "The tables were paid for."

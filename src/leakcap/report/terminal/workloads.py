@@ -39,8 +39,9 @@ def print_workload(console: Console, record: WorkloadRecord) -> None:
     if drowned:
         told = f"{FLAG}: unreliable, because the noise is as large as the count: {counted(drowned, 'cell')}."
         console.print(Text(told, style=_SOFT))
-    if record.covers != "table":
-        told = f"The intervals hold the figure that {figure_held(record.covers)}. {record.about}"
+    held = f"The intervals hold the figure that {figure_held(record.covers)}. "
+    told = f"{'' if record.covers == 'table' else held}{record.about}"
+    if told:
         console.print(Text(plain(told), style=_SOFT))
 
 
