@@ -151,8 +151,10 @@ def sampled(design: str, seed: int) -> tuple[pyarrow.Table, Floats]:
     return data, x
 
 
-def estimated(design: str, *, epsilon: float, seed: int, **query: Any) -> tuple[Release, Floats]:
-    columns = {**COLUMNS, "run": {"keys": list(range(RUNS))}}
+def estimated(
+    design: str, *, epsilon: float, seed: int, columns: Any = None, **query: Any
+) -> tuple[Release, Floats]:
+    columns = {**COLUMNS, **(columns or {}), "run": {"keys": list(range(RUNS))}}
     survey = {"survey": {"weight": "y", "design": design}}
     policy = policy_of(columns=columns, caps={"epsilon": 1e6, "delta": 1e-6}, **survey)
     data, x = sampled(design, seed)
@@ -245,6 +247,22 @@ def test_without_a_design_only_the_noise_is_said() -> None:
         assert len(plan.parts) == 1
 
 
+@pytest.mark.parametrize("query", QUERIES, ids=["size", "total", "mean"])
+def test_what_the_population_s_interval_rests_on_is_said(query: dict[str, Any]) -> None:
+    about = planned(policy_of(**POISSON), design_weight="y", **query).coverage.about
+    assert "one over probabilities, all within their bounds." in about
+    assert "it is 0 where the noise hides it, and the upper end says what it may be" in about
+
+
+def test_weights_beyond_their_bounds_are_caught() -> None:
+    """What the page on surveys warns of: weights of 2 and 4, counted as 2 and 3."""
+    asked: dict[str, Any] = {"epsilon": 50.0, "seed": 9, "statistic": "weighted_total"}
+    right, x = estimated("poisson", **asked)
+    wrong, _ = estimated("poisson", columns={"y": {"bounds": [2.0, 3.0]}}, **asked)
+    assert believed(held(right, POPULATION, len(x)))
+    assert not believed(held(wrong, POPULATION, len(x)))
+
+
 def test_an_answer_under_another_design_is_another_answer() -> None:
     from leakcap.release.planning.plan import text_of
 
@@ -262,7 +280,7 @@ def test_an_answer_under_another_design_is_another_answer() -> None:
         ({"survey": {"weight": "nobody"}}, "must name a stored column of `columns`. Got `nobody`"),
         (
             {"survey": {"weight": "d"}},
-            "must name a column of numbers, with `bounds` and no `keys`. `d` is none",
+            "must name a column of numbers, with `bounds` and no `keys`. `d` is not one",
         ),
         ({"survey": {"weight": "x"}}, "a weight must be at least 0. `bounds` of `x` begin at -3"),
         (

@@ -18,7 +18,7 @@ from scipy.stats.contingency import association
 
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.release import Policy, PrivateTable
-from leakcap.synthesis import fit_generator, fitting, mixture, synthesize, table_errors
+from leakcap.synthesis import fit_generator, fitting, microdata, mixture, synthesize, table_errors
 from leakcap.synthesis.drawing import drawn_rows
 from leakcap.synthesis.errors import cramers_v, noise_bound
 from leakcap.synthesis.fitting import fitted, nearest_shares
@@ -60,7 +60,7 @@ def test_nothing_but_released_values_is_read(monkeypatch: pytest.MonkeyPatch) ->
     table = PrivateTable(people(), policy=POLICY, ledger="sqlite://")
     given = release_tables(table, TablesQuestion(columns=COLUMNS, ways=2, rho=0.5), source=SeededSource(1))
     entries = len(table.ledger.entries())
-    monkeypatch.setattr(type(table), "engine", property(lambda self: ClosedEngine()), raising=False)
+    monkeypatch.setattr(type(table), "engine", property(lambda self: ClosedEngine()))
     first = synthesize(given, rows=500, seed=7)
     assert len(table.ledger.entries()) == entries == 1
     table.close()
@@ -71,9 +71,14 @@ def test_nothing_but_released_values_is_read(monkeypatch: pytest.MonkeyPatch) ->
     assert synthesize(given, rows=500, seed=8).to_arrow() != first.to_arrow()
 
 
-def test_a_closed_engine_that_is_asked_is_caught() -> None:
-    with pytest.raises(AssertionError, match="columns"):
-        ClosedEngine().columns()
+def test_a_file_that_reads_the_data_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: rows that are counted in the data once more."""
+    with PrivateTable(people(), policy=POLICY, ledger="sqlite://") as table:
+        given = release_tables(table, TablesQuestion(columns=COLUMNS, ways=2, rho=0.5))
+        monkeypatch.setattr(type(table), "engine", property(lambda self: ClosedEngine()))
+        monkeypatch.setattr(microdata, "drawn_rows", lambda *_: table.engine.columns())
+        with pytest.raises(AssertionError, match="columns"):
+            synthesize(given, rows=5, seed=1)
 
 
 def test_the_file_agrees_with_the_data_where_the_noise_is_small(found: ReleasedTables) -> None:

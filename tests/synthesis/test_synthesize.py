@@ -90,7 +90,9 @@ def test_the_terminal_says_what_it_costs_and_how_to_make_it_again(place: Path) -
         "500 rows about nobody",
         "diagnosis × radius",
         "The tables were paid for. More files are free.",
-        "--rows 500 --seed",
+        "each counts for",
+        "The same command with --rows 500 --seed",
+        "until --fresh buys the tables anew",
         "What this file of `breast cancer patients",
         "The rows are in a.csv",
     ):
@@ -108,6 +110,9 @@ def test_the_terminal_says_what_it_costs_and_how_to_make_it_again(place: Path) -
         (["--output", "a.csv"], ("rows = 500", "rows = 0"), "`rows`"),
         (["--output", "a.csv"], ("rows = 500", "rows = true"), "`rows`"),
         (["--output", "a.csv"], ("17 and over", "18 and over"), "must be one of its public keys"),
+        (["--output", "a.csv"], ('"benign"', "1.5"), "must be one of its public keys, or a list of some"),
+        (["--output", "a.csv"], ('"benign"', '[["benign"]]'), "must be one of its public keys"),
+        (["--output", "a.csv"], ('"benign"', '{ a = "benign" }'), "must be one of its public keys"),
         (["--output", "a.csv"], ('"benign"', '["benign", "malignant"]'), None),
         (["--output", "a.csv"], (', radius = "17 and over"', ""), None),
         (

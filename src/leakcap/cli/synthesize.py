@@ -25,7 +25,8 @@ def synthesize(
         int | None, typer.Option(help="How many; as many as were released.", show_default=False)
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Makes a file again; otherwise each is another.", show_default=False)
+        int | None,
+        typer.Option(help="Makes the same file again; without it each differs.", show_default=False),
     ] = None,
     ledger: LedgerUrl = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",

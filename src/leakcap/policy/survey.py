@@ -49,7 +49,7 @@ def check_survey(survey: SurveyDesign | None, columns: Mapping[str, Column], row
     if known.bounds is None or known.keys is not None:
         raise ValueError(
             f"`survey.weight` must name a column of numbers, with `bounds` and no `keys`. `{survey.weight}` "
-            "is none"
+            "is not one"
         )
     least, why = (0.0, "") if survey.design is None else (1.0, ": it is one over a probability")
     if known.bounds[0] < least:

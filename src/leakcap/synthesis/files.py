@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -32,7 +32,8 @@ __all__ = ["SynthesisFile", "load_synthesis"]
 
 class _Contents(TablesContents):
     rows: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] | None = None
-    impossible: tuple[dict[str, Key | tuple[Key, ...]], ...] = ()
+    # What a key may be is said by `Impossible`, which knows the public ones.
+    impossible: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Totals and means of a survey by its design weights, whose intervals hold noise and sampling apart.
 
 A total is Σ w·x over the sample (Horvitz & Thompson 1952), a mean Σ w·x over Σ w (Hájek 1971). Where the
-policy states how the sample was drawn, its variance is estimated by further noisy sums in the same charge:
-Σ w(w − 1)·x² for a total. That is unbiased for Poisson sampling; for simple random samples within strata it
+policy states how the sample was drawn, its variance is estimated by further noisy sums in the same charge: Σ
+w(w − 1)·x² for a total. That is unbiased for Poisson sampling; for simple random samples within strata it
 errs upward on average, but for one part in the size of a stratum (Särndal, Swensson & Wretman 1992, sections
-2.8 and 3.7). A mean r has the r as its interval at which Σ w(x − r), a total that is 0 at the population's
-mean, is no further from 0 than 95 % of its noise and its sampling go: Fieller's interval, by the sums of
-w(w − 1) times x², x and 1.
+2.8, 3.5 and 3.7). A mean r has the r as its interval at which Σ w(x − r), a total that is 0 at the
+population's mean, is no further from 0 than 95 % of its noise and its sampling go: Fieller's interval, by the
+sums of w(w − 1) times x², x and 1.
 """
 
 from __future__ import annotations
@@ -210,8 +210,9 @@ def _planned(sums: WeightedSums, found: Sequence[WeightedSum], design: str | Non
     if design is not None:
         said = (
             f"{_NOISE_ALONE} Standard error: that of {_DESIGN[design]}, as these rows estimate it, 95 % over "
-            "the noise alone. Population: the figure of the population, not of the table, 95 % over noise "
-            "and sampling, where the estimate is about normal and weights are one over probabilities."
+            "the noise alone; it is 0 where the noise hides it, and the upper end says what it may be. "
+            "Population: the figure of the population, not of the table, 95 % over noise and sampling, where "
+            "the estimate is about normal and weights are one over probabilities, all within their bounds."
         )
     parts, values = [one.part for one in found], [one.value for one in found]
     return sums.asked.plan(parts, values=values, grid=found[0].grid, about=said)

@@ -34,16 +34,17 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     console.print(Text(plain(protects(record.policy)), style=_SOFT))
     console.print()
     columns = ", ".join(f"{one.name} ({one.type}, {counted(one.keys, 'key')})" for one in record.columns)
-    rows = f"{counted(record.rows, 'row')} about nobody, each for {sum_text(record.weight, 4)} of the data"
-    console.print(Text(plain(f"{rows}: {columns}.")))
+    weight = sum_text(record.weight, 4)
+    rows = f"{counted(record.rows, 'row')} about nobody; each counts for {weight} rows of the data"
+    console.print(Text(plain(f"{rows}. Columns: {columns}.")))
     console.print()
     console.print(_errors(record))
     if len(record.tables) > _MOST:
         console.print(Text(f"… and {len(record.tables) - _MOST:,} more tables, in --json.", style=_SOFT))
     console.print(
         Text(
-            "Differences are added up over the cells, in rows of the data; the last holds with probability "
-            "95 %, for each table by itself.",
+            "Differences are added up over the cells, in rows of the data; the last column is a bound that "
+            "holds with probability 95 %, for each table by itself.",
             style=_SOFT,
         )
     )
@@ -55,7 +56,8 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
         "Nothing was paid: the ledger knows the tables." if record.repeated else "The tables were paid for."
     )
     console.print(
-        f"\n{paid} More files are free. --rows {record.rows} --seed {record.seed} makes this one again.",
+        f"\n{paid} More files are free. The same command with --rows {record.rows} --seed {record.seed} "
+        "makes this one again, until --fresh buys the tables anew.",
         markup=False,
         highlight=False,
         soft_wrap=True,
