@@ -249,8 +249,13 @@ def test_tables_of_too_many_cells_are_refused_in_one_line() -> None:
             way(*names)
         assert "\n" not in str(caught.value)
     assert file.counts(*names[:3]).sum() == 5
-    with pytest.raises(InvalidParameter, match="from 1 to 8,333,333 with 24 columns"):
+    with pytest.raises(InvalidParameter, match="from 1 to 8,333,333 with 24 columns and 0 named"):
         synthesize(wide, rows=10**7)
+    rules: list[dict[str, Any]] = [
+        {"c0": a, "c1": b, "c2": c} for a, b, c in itertools.product(range(9), repeat=3)
+    ]
+    with pytest.raises(InvalidParameter, match="from 1 to 457,247 with 24 columns and 2,187 named"):
+        synthesize(wide, rows=500_000, impossible=rules)
 
 
 def test_types_and_keys_are_kept_in_every_form(found: ReleasedTables, tmp_path: Path) -> None:

@@ -64,8 +64,7 @@ def synthesize(
         require_library("pyarrow", "`--output` to a Parquet file")
     planned = asked.question.planned(policy)
     check_fits(planned)
-    check_draw(rows, seed, len(planned.axes))
-    Impossible.of(planned, wanted.impossible)
+    check_draw(rows, seed, len(planned.axes), Impossible.of(planned, wanted.impossible).named)
     if first := begun_by(url):
         # What is refused leaves no empty ledger behind.
         ledger_to_be = unbegun(url, policy)

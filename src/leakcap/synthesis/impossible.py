@@ -37,6 +37,11 @@ class Impossible:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
+    @property
+    def named(self) -> int:
+        """How many columns all rules name together: each is looked up for each row."""
+        return sum(map(len, self.rules))
+
     def holds(self, codes: Mapping[int, NDArray[np.int32]]) -> NDArray[np.bool_]:
         """Of each row, given by the columns that rules name, whether some rule forbids it."""
         rows = len(next(iter(codes.values()), ()))

@@ -25,6 +25,7 @@ __all__ = ["ENDINGS", "MOST_ROWS", "Microdata", "check_draw", "require_library",
 
 MOST_ROWS = 10**7
 _MOST_VALUES = 2 * 10**8
+_MOST_CHECKED = 10**9
 ENDINGS = (".csv", ".parquet")
 _MOST_SEED = 2**48
 _LINES = 10_000
@@ -139,11 +140,11 @@ def synthesize(
     """
     released = source if isinstance(source, ReleasedTables) else source.released
     columns = len(released.plan.workload.columns)
-    check_draw(rows, seed, columns)
     excluded = Impossible.of(released.planned, impossible)
+    check_draw(rows, seed, columns, excluded.named)
     generator = fit_generator(source) if isinstance(source, ReleasedTables) else source
     if rows is None:
-        rows = min(max(round(generator.total), 1), _most_rows(columns))
+        rows = min(max(round(generator.total), 1), _most_rows(columns, excluded.named))
     if seed is None:
         seed = int.from_bytes(system_bytes(6), "big")
     found = drawn_rows(generator.weights, rows, np.random.default_rng(seed), excluded)
@@ -151,18 +152,19 @@ def synthesize(
     return Microdata(generator, codes, seed, excluded.told)
 
 
-def check_draw(rows: int | None, seed: int | None, columns: int) -> None:
-    """Raise `InvalidParameter` unless so many rows of so many columns can be drawn with this seed."""
-    owner, most = "synthesize", _most_rows(columns)
+def check_draw(rows: int | None, seed: int | None, columns: int, named: int) -> None:
+    """Raise `InvalidParameter` unless so many rows of so many columns can be drawn with this seed, where
+    `impossible` names so many columns in all."""
+    owner, most = "synthesize", _most_rows(columns, named)
     whole = rows is None or (isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= most)
-    why = "" if most == MOST_ROWS else f" with {columns:,} columns"
+    why = "" if most == MOST_ROWS else f" with {columns:,} columns and {named:,} named in `impossible`"
     require(whole, "rows", owner, f"be a whole number from 1 to {most:,}{why}", rows)
     good = seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < _MOST_SEED)
     require(good, "seed", owner, "be a whole number from 0 to 2⁴⁸ − 1", seed)
 
 
-def _most_rows(columns: int) -> int:
-    return min(MOST_ROWS, _MOST_VALUES // max(columns, 1))
+def _most_rows(columns: int, named: int) -> int:
+    return max(min(MOST_ROWS, _MOST_VALUES // max(columns, 1), _MOST_CHECKED // max(named, 1)), 1)
 
 
 def require_library(name: str, what: str) -> Any:
