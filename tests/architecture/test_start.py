@@ -16,11 +16,15 @@ import typer.main
 import leakcap
 from leakcap.cli.main import app
 
-HEAVY = {"numpy", "duckdb", "sqlalchemy", "sqlglot", "pydantic", "jinja2", "scipy"} | {
-    # Thirty classes of Pydantic, which are made when they are imported.
-    f"leakcap.report.records.{name}"
-    for name in ("custody", "ledger")
-}
+HEAVY = (
+    {"numpy", "duckdb", "sqlalchemy", "sqlglot", "pydantic", "jinja2", "scipy"}
+    | {
+        # Thirty classes of Pydantic, which are made when they are imported.
+        f"leakcap.report.records.{name}"
+        for name in ("custody", "ledger")
+    }
+    | {f"leakcap.tables.{name}" for name in ("answer", "charge", "files", "plan", "question")}
+)
 
 
 def loaded(program: str) -> set[str]:

@@ -224,14 +224,17 @@ def preview(
     """
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
-    from leakcap.tables.files import workloads_of
 
     queries = load_queries(file)
     policy = load_policy(queries.policy)
     told = [] if known is None else _released(known)
     limits = _limits(queries.queries, policy, max_rows, told, rows)
     planned = preview_queries(queries.queries, policy=policy, rows=rows, known=told)
-    workloads = [one.planned(policy) for one in workloads_of(queries, file)]
+    workloads = []
+    if queries.workloads:
+        from leakcap.tables.files import workloads_of
+
+        workloads = [one.planned(policy) for one in workloads_of(queries, file)]
     print_previewed(policy, planned, json_, limits, workloads)
 
 

@@ -24,7 +24,6 @@ from leakcap.report.records.versions import SameAsRecord
 from leakcap.report.words.promises import assumptions
 from leakcap.statement import Statement, statement_of
 from leakcap.statement.record import Delta, Nats, Number, Part, StatementRecord, Unbounded
-from leakcap.tables.charge import charge_of_tables
 
 if TYPE_CHECKING:
     from leakcap.models.summary import Summary
@@ -170,7 +169,11 @@ class PreviewRecord(Record):
         prices = [preview.price for preview in previews]
         each = [preview.exposure for preview in previews]
         offered = cut_offered(previews, policy)
-        beside = [charge_of_tables(planned) for planned in workloads]
+        beside = []
+        if workloads:
+            from leakcap.tables.charge import charge_of_tables
+
+            beside = [charge_of_tables(planned) for planned in workloads]
         return cls.made(
             **({} if offered is None else {"offered": offered}),
             **({"row_limits": tuple(RowLimitRecord(**asdict(one)) for one in limits)} if limits else {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -16,9 +16,11 @@ from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
-from leakcap.tables.answer import ReleasedTables, error_of_cells
-from leakcap.tables.charge import charge_of_tables
-from leakcap.tables.question import PlannedTables
+
+# Whoever previews no tables does not wait for them.
+if TYPE_CHECKING:
+    from leakcap.tables.answer import ReleasedTables
+    from leakcap.tables.question import PlannedTables
 
 __all__ = [
     "CellRecord",
@@ -143,6 +145,9 @@ class PlannedWorkloadRecord(Part):
     @classmethod
     def of(cls, planned: PlannedTables) -> Self:
         """From the policy alone; touches no data."""
+        from leakcap.tables.answer import error_of_cells
+        from leakcap.tables.charge import charge_of_tables
+
         plan, spend = planned.plan, charge_of_tables(planned).spend
         return cls(
             name=planned.question.name,
