@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 def run() -> None:
     """Load the command line and run it."""
-    # What is loaded stays: to look for garbage among it, 200 times, took a tenth of what a preview takes.
+    # What is loaded stays: to look for garbage among it, 200 times, took a twentieth of what a preview takes.
     gc.set_threshold(200_000, 20, 20)
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:

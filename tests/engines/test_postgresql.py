@@ -314,3 +314,15 @@ def test_what_the_server_says_as_a_reading_is_given_up_is_withheld(
     with pytest.raises(InterruptedError, match="given up") as caught:
         engine.hand(statement, given_up)
     assert caught.value.__context__ is None
+
+
+def test_every_transaction_of_ours_only_reads(engine: PostgreSQL) -> None:
+    """Of a first connection, of another at the same time, and of one that is used again."""
+    with engine._cursor() as first, engine._cursor() as second:
+        for cursor in (first, second):
+            cursor.execute("SHOW transaction_read_only")
+            assert cursor.fetchone()[0] in ("on", b"on")
+            with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                cursor.execute("CREATE TABLE public.written (a int)")
+    with engine._cursor() as again, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        again.execute("CREATE TABLE public.written (a int)")

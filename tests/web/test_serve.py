@@ -60,6 +60,22 @@ def test_releases_ask_for_a_token(tmp_path: Path) -> None:
             refused.value.close()
 
 
+SERVED = """
+import gc, sys
+import leakcap.web
+from leakcap_command import run
+leakcap.web.serve = lambda *_, **__: print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000)
+sys.argv = ["leakcap", "serve"]
+run()
+"""
+
+
+def test_a_server_looks_for_garbage_as_python_does_but_not_among_what_was_loaded() -> None:
+    """A command that ends soon does so less often; a server would keep what it no longer needs."""
+    done = subprocess.run([sys.executable, "-c", SERVED], capture_output=True, text=True, check=False)
+    assert "700 True" in done.stdout, done.stderr
+
+
 def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from pathlib import Path
 from typing import Annotated, Any
@@ -85,6 +86,9 @@ def serve(
             out.print("The token in this address lets in whoever has it. It ends with this run.", style="dim")
         out.print("Ctrl-C stops it.", style="dim")
 
+    # What was loaded is never garbage; what a server makes in weeks is, and is looked for as Python does.
+    gc.freeze()
+    gc.set_threshold(700, 10, 10)
     listen(settings, ready=ready)
 
 

@@ -54,7 +54,8 @@ _TYPES = {
     },
 }
 # Each statement sees what was committed before it: the second look at the table, after the lock, needs that,
-# and the aggregate is one statement, so that it sees one state of the table.
+# and the aggregate is one statement, so that it sees one state of the table. What a session's transactions
+# are holds from the next one on: `read_plainly` ends the one in which this is said.
 _SETTINGS = "; ".join(
     (
         "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
