@@ -245,6 +245,32 @@ def test_fresh_noise_is_asked_for_and_a_small_workbook_refused(
         assert len(ledger.entries()) == 4
 
 
+def year_in(place: Path, text: str) -> dict[str, Any]:
+    (place / "q.toml").write_text(text)
+    done = leakcap("plan", "q.toml", "--start", "2101-01", "--json", cwd=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_year_counts_the_tables_of_each_month(place: Path) -> None:
+    """A release of each month leaves what was said, and the share keeps the year, a thousandth more not."""
+    year = year_in(place, FILE)
+    assert year["breaks"] is not None
+    assert 0.0 < year["share"] < 1.0
+    (asked,), (even,) = year["workloads"], year["even_workloads"]
+    assert [one["error_95"] for one in asked["tables"]] < [one["error_95"] for one in even["tables"]]
+    for thousandths, fits in ((round(1000 * year["share"]), True), (round(1000 * year["share"]) + 1, False)):
+        prices = (f"epsilon = {0.2 * thousandths / 1000:.6f}", f"rho = {0.05 * thousandths / 1000:.8f}")
+        text = FILE.replace("epsilon = 0.2", prices[0]).replace("rho = 0.05", prices[1])
+        assert (year_in(place, text)["breaks"] is None) == fits
+    shown = " ".join(leakcap("plan", "q.toml", "--start", "2101-01", cwd=place).stdout.split())
+    assert "pairs cells 95 % error" in shown
+    assert "and these of the tables." in shown
+    (place / "q.toml").write_text(FILE)
+    assert year["months"][0]["caps"] == told(place)["caps"]
+
+
 def test_two_workloads_of_one_name_are_refused(place: Path) -> None:
     (place / "q.toml").write_text(FILE + FILE[FILE.index("[[workload]]") :])
     with pytest.raises(InvalidQuery, match="Give it another `name`"):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leakcap.cli.ledger import address
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
+
+if TYPE_CHECKING:
+    from leakcap.ledger import Charge
+    from leakcap.tables.question import PlannedTables
 
 __all__ = ["plan"]
 
@@ -35,9 +39,9 @@ def plan(
 ) -> None:
     """The year ahead: accuracy by month under the caps, what is left, and where it breaks.
 
-    The queries of the file are taken to be asked anew each month, from the plan's slots where they name one.
-    It says which month would be refused and by which cap, and at which share of the prices the year is kept.
-    From policy and ledger alone: no data is read, and nothing is recorded.
+    The queries of the file are taken to be asked anew each month, from the plan's slots where they name one,
+    and its workloads beside them. It says which month would be refused and by which cap, and at which share
+    of the prices the year is kept. From policy and ledger alone: no data is read, and nothing is recorded.
 
     Example: leakcap plan examples/hospital/release.toml --start 2027-01
     """
@@ -46,9 +50,19 @@ def plan(
     from leakcap.release import load_policy, load_queries, open_ledger
     from leakcap.release.asking.year import year_of
     from leakcap.report.records import PlanRecord
+    from leakcap.tables.charge import charge_of_tables
+    from leakcap.tables.files import workloads_of
 
     asked = load_queries(file)
     policy = load_policy(asked.policy)
+    questions = workloads_of(asked, file)
+
+    def workloads(share: float) -> list[PlannedTables]:
+        return [one.at_share(share).planned(policy) for one in questions]
+
+    def charges(share: float) -> list[Charge]:
+        return [charge_of_tables(one, analyst=analyst) for one in workloads(share)]
+
     first = _month(start)
     url = address(asked.ledger if ledger is None else ledger, query_file=False)
     new = _missing(url)
@@ -58,8 +72,13 @@ def plan(
                 f"The policy of `{file}` is not the one that governs the ledger `{book.url}`. Name the one "
                 "that does, or let this one govern: `leakcap ledger amend`."
             )
-        year = year_of(book, policy, asked.queries, start=first, months=months, analyst=analyst)
-        record = PlanRecord.of(policy.dataset, year, book.slots(), new_ledger=new)
+        year = year_of(
+            book, policy, asked.queries, start=first, months=months, analyst=analyst, beside=charges
+        )
+        even = () if year.share is None else workloads(year.share)
+        record = PlanRecord.of(
+            policy.dataset, year, book.slots(), new_ledger=new, workloads=(workloads(1.0), even)
+        )
     if json_:
         print_record(record)
         return

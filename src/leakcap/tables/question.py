@@ -13,6 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidParameter, InvalidQuery
+from leakcap.numeric.rounding import short_down
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, key_axis
 from leakcap.release.conditions.condition import named
@@ -164,6 +165,15 @@ class TablesQuestion(BaseModel):
                 found[frozenset(columns)] = columns, before + weight
         wanted = list(found.values())
         return Workload.of(sizes, [columns for columns, _ in wanted], [weight for _, weight in wanted])
+
+    def at_share(self, share: float) -> TablesQuestion:
+        """The question at this share of its price, rounded down."""
+        if share == 1.0:
+            return self
+        prices = {"rho": self.rho, "epsilon": self.epsilon}
+        return self.model_copy(
+            update={name: short_down(price * share) for name, price in prices.items() if price is not None}
+        )
 
     @property
     def asked(self) -> str:

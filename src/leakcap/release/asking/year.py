@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
@@ -52,8 +52,11 @@ def year_of(
     start: date | None = None,
     months: int = 12,
     analyst: str = "",
+    beside: Callable[[float], Sequence[Charge]] = lambda _: (),
 ) -> Year:
     """What would become of these queries, asked once a month from `start` on, each time for new noise.
+
+    `beside` are the charges of what is asked with them each month, at a share of its prices.
 
     Without `start` from the present month on; no month before it can be asked any more. Where the caps of
     periods count by reference the months are those that answers are about, and may be past. From policy and
@@ -83,6 +86,7 @@ def year_of(
 
     def asked(share: int) -> list[Rehearsed]:
         wanted = [query_charge(query, policy, analyst) for query in scaled(queries, share)]
+        wanted += beside(share / _PARTS)
         batches = [
             (moment, [replace(one, edition=Edition(period=f"{moment:%Y-%m}")) for one in wanted])
             for moment in moments

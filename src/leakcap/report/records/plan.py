@@ -13,7 +13,9 @@ from leakcap.release import Preview
 from leakcap.release.asking.year import Year
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import SlotRecord
+from leakcap.report.records.tables import PlannedWorkloadRecord
 from leakcap.statement.record import Delta, Epsilon, Part, Rho, Unbounded
+from leakcap.tables.question import PlannedTables
 
 __all__ = ["AccuracyRecord", "MonthRecord", "PlanRecord"]
 
@@ -96,11 +98,29 @@ class PlanRecord(Record):
         str | None,
         Field(description="where the first release would begin a ledger; null where there is one"),
     ] = None
+    workloads: Annotated[
+        tuple[PlannedWorkloadRecord, ...], Field(description="tables that share one budget, asked each month")
+    ] = ()
+    even_workloads: Annotated[
+        tuple[PlannedWorkloadRecord, ...], Field(description="the same at that share")
+    ] = ()
 
     @classmethod
-    def of(cls, dataset: str, year: Year, slots: Sequence[SlotUse], *, new_ledger: str | None = None) -> Self:
-        """A year, and the slots of plans as they are before it."""
+    def of(
+        cls,
+        dataset: str,
+        year: Year,
+        slots: Sequence[SlotUse],
+        *,
+        new_ledger: str | None = None,
+        workloads: tuple[Sequence[PlannedTables], Sequence[PlannedTables]] = ((), ()),
+    ) -> Self:
+        """A year, and the slots of plans as they are before it; `workloads` as asked, and at the year's
+        share."""
+        tables, even = (tuple(map(PlannedWorkloadRecord.of, one)) for one in workloads)
         return cls.made(
+            **({"workloads": tables} if tables else {}),
+            **({"even_workloads": even} if even else {}),
             dataset=dataset,
             statistics=tuple(map(AccuracyRecord.of, year.previews, year.slots)),
             months=tuple(map(MonthRecord.of, year.months)),

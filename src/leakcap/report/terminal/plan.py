@@ -11,6 +11,7 @@ from rich.text import Text
 from leakcap.plain import plain
 from leakcap.report.records import CapRecord, MonthRecord, PlanRecord
 from leakcap.report.terminal.spending import print_slots
+from leakcap.report.terminal.workloads import print_planned_workload
 from leakcap.report.words.publication import cap_name
 from leakcap.report.words.wording import at_least, sum_text
 
@@ -21,6 +22,8 @@ def print_plan(console: Console, record: PlanRecord) -> None:
     """Accuracy, months with what is left, the month where it breaks, and the prices that keep the year."""
     console.print(Text(plain(f"\n{record.dataset}"), style="bold"))
     _print_accuracy(console, record)
+    for planned in record.workloads:
+        print_planned_workload(console, planned)
     _print_months(console, record.months)
     if record.slots:
         print_slots(console, record.slots)
@@ -41,6 +44,8 @@ def print_plan(console: Console, record: PlanRecord) -> None:
 
 def _print_accuracy(console: Console, record: PlanRecord) -> None:
     even = record.breaks is not None and bool(record.even)
+    if not record.statistics:
+        return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("each month")
     for head in ("± at 95 %", "price", *(("± that keeps the year",) if even else ())):
@@ -90,5 +95,8 @@ def _print_even(console: Console, record: PlanRecord) -> None:
         return
     which = "it fits" if count == 1 else f"all {count:,} fit"
     console.print(
-        f"At {record.share * 100:.1f} % of these prices {which}: with the errors of the last column above."
+        f"At {record.share * 100:.1f} % of these prices {which}: with the errors of the last column above"
+        f"{', and these of the tables' if record.even_workloads else ''}."
     )
+    for planned in record.even_workloads:
+        print_planned_workload(console, planned)
