@@ -166,7 +166,8 @@ REFUSED = {
     "SELECT d, COUNT(*) AS n FROM tests GROUP BY CUBE (d) HAVING n > 1": "is not followed by HAVING",
     "SELECT d, COUNT(*) AS n FROM tests GROUP BY ROLLUP (d) LIMIT 1": "is not followed by HAVING",
     "SELECT d, MEDIAN(x) FROM tests GROUP BY CUBE (d)": (
-        "Line 1, column 11: MEDIAN has no margins. CUBE, ROLLUP or GROUPING SETS goes with COUNT, "
+        "Line 1, column 11: MEDIAN has no margins. CUBE, ROLLUP or GROUPING SETS goes with COUNT, SUM, "
+        "AVG, VAR_POP and STDDEV_POP."
     ),
     "SELECT d, COUNT(*), median(x) AS m FROM tests GROUP BY CUBE (d)": (
         "Line 1, column 21: MEDIAN has no margins."

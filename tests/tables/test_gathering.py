@@ -41,5 +41,11 @@ def test_hundreds_of_columns_are_gathered_in_seconds(monkeypatch: pytest.MonkeyP
     start = time.process_time()
     assert len(gathered(pairs, [10] * 100)) < len(pairs) / 4
     assert time.process_time() - start < 30
+    asked: list[object] = []
+    monkeypatch.setattr(gathering, "_brought", lambda *given: asked.append(given) or 0)
+    chain = [(place, place + 1) for place in range(2_999)]  # nearly a minute, if each were asked of each
+    assert gathered(chain, [2] * 3_000) == chain
+    assert not asked
+    monkeypatch.undo()
     monkeypatch.setattr(gathering, "_MOST_TABLES", 10)
     assert gathered(pairs, [10] * 100) == pairs

@@ -17,7 +17,9 @@ __all__ = ["gathered"]
 _FEW_CELLS = 10_000
 _FEW_COLUMNS = 6
 _MOST_TABLES = 5_000
-"""More tables than these are counted as they are: to gather them would take longer than it saves."""
+_MOST_ASKED = 1_000_000
+"""More tables than these, or so many times their columns, are counted as they are: to gather them would take
+longer than it saves."""
 
 
 def gathered(tables: Sequence[Places], sizes: Sequence[int]) -> list[Places]:
@@ -28,7 +30,8 @@ def gathered(tables: Sequence[Places], sizes: Sequence[int]) -> list[Places]:
     >>> gathered([(0, 1), (0, 2), (1, 2), (2, 3)], [2, 5, 3, 9000])
     [(2, 3), (0, 1, 2)]
     """
-    if len(tables) > _MOST_TABLES:
+    columns = {place for table in tables for place in table}
+    if len(tables) > _MOST_TABLES or len(tables) * len(columns) > _MOST_ASKED:
         return list(tables)
     left = dict.fromkeys(sorted(tables, key=lambda table: (-_cells(table, sizes), table)))
     found = []

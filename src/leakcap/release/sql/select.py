@@ -255,7 +255,7 @@ def _check_margins(
         called = words.word(item.start).strip('"').upper()
         if not statistic_of(query).adds_up:
             called += "(DISTINCT)" if query.statistic == "distinct" else ""
-            remedy = f"{SUMMING} goes with COUNT, SUM and AVG, whose groups add up."
+            remedy = f"{SUMMING} goes with COUNT, SUM, AVG, VAR_POP and STDDEV_POP."
             raise words.refusal(f"{called} has no margins", item.start, remedy)
         place = summing_word(words, part)
         if plan_query(query, policy).cells.open:
