@@ -391,3 +391,45 @@ def test_what_series_have_in_common_is_worked_out_once(monkeypatch: pytest.Monke
     for keys, one in windows.items():
         summed = found.sum_of([(day(t), 1) for t in (2, 3, 4)], *keys)
         assert (one.value, one.low, one.high) == (summed.value, summed.low, summed.high)
+
+
+WITH_ACCOUNTS: dict[str, Any] = {"caps": {**CAPS, "each_analyst": {"epsilon": 20.0, "delta": 1e-7}}}
+
+
+def by_analyst(url: str, analyst: str, through: int | None, **policy: Any) -> ReleasedRunningCount:
+    with PrivateTable(table_of(ROWS), policy=policy_of(**policy), ledger=url, analyst=analyst) as table:
+        return release_running(table, DAYS, through=None if through is None else day(through))
+
+
+@pytest.mark.parametrize("through", [None, 1, 4])
+def test_whoever_was_told_a_stream_has_it_on_an_account_that_begins_later(
+    tmp_path: Path, through: int | None
+) -> None:
+    """What another paid for was told, or even drawn, on nobody's account but the payer's."""
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    by_analyst(url, "li", 1)
+    by_analyst(url, "ng", through)
+    by_analyst(url, "ng", None)
+    amend(url, **WITH_ACCOUNTS)
+    with Ledger.read(url) as ledger:
+        ledger.verify()
+        (entry,) = ledger.entries()
+        spent = {
+            one.name: {balance.name: balance.spent for balance in one.balances}["nats_person"]
+            for one in ledger.accounts()
+            if one.scope == "analyst"
+        }
+    assert spent["li"] == spent["ng"] == pytest.approx(entry.spend.nats_person, rel=1e-9)
+
+
+def test_accounts_of_analysts_that_begin_strand_no_stream(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    before = by_analyst(url, "li", 1)
+    amend(url, **WITH_ACCOUNTS)
+    after = by_analyst(url, "li", 3, **WITH_ACCOUNTS)
+    assert (after.entry, after.integers[:2], after.new) == (before.entry, before.integers, 2)
+    with pytest.raises(InvalidQuery, match="Nothing of stream `visits` was answered yet"):
+        # Another analyst has an account of their own, and is not told what li paid for.
+        by_analyst(url, "ng", None, **WITH_ACCOUNTS)
+    with Ledger.read(url) as ledger:
+        assert len(ledger.entries()) == 1

@@ -57,6 +57,7 @@ def answer_steps(
     require(some, "wanted", "answer_steps", f"be from {least} to {total}, the steps paid for", wanted)
     seen = [] if entry is None else _recorded(ledger, entry)
     if entry is not None and len(seen) >= wanted:
+        _told(ledger, entry, analyst)
         _finished(ledger, entry, seen, total)
         return PaidSteps(entry, seen, 0)
     if entry is not None:
@@ -64,6 +65,7 @@ def answer_steps(
     read = prepare()
     entry, begun = ledger.reserve_stream(charge)
     try:
+        _told(ledger, entry, analyst)
         draw, new = read(entry), 0
         seen = _recorded(ledger, entry)
         while len(seen) < wanted:
@@ -93,6 +95,13 @@ def _recorded(ledger: Ledger, entry: Entry) -> Answered:
     while (step := known.get(len(found))) is not None:
         found.append([int(value) for value in step.values[0]])
     return found
+
+
+def _told(ledger: Ledger, entry: Entry, analyst: str) -> None:
+    """Before anybody is told a stream that another paid for, it is recorded: accounts of analysts may begin
+    later, and count what each was told."""
+    if entry.analyst != analyst:
+        ledger.mark_repeated([entry.id], analyst=analyst)
 
 
 def _require_open(entry: Entry, answered: int) -> None:

@@ -183,7 +183,8 @@ class LedgerSpender(LedgerReader):
         require_text(analyst, "analyst", "mark_repeated")
 
         def note(entry: Entry, place: tuple[int, str], time: str) -> dict[str, Any]:
-            if entry.state != "released":
+            # Of a stream the steps left one by one, before the whole of it.
+            if entry.state != "released" and STREAM not in entry.details:
                 raise LedgerError(
                     f"Entry {entry.id} of ledger `{self.url}` was never released, so that it has no answer "
                     "to repeat. Repeat what `recall` returned."

@@ -7,6 +7,7 @@ was published after the backup was made is not in it, and other noise for the sa
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +35,10 @@ _BY_NAME = _RESERVED.where(EVENT.c.query == bindparam("name"), EVENT.c.details.c
 def stream_key(charge: Charge, state: State, meaning: str, dataset: str) -> str:
     """What a stream is found by: its name, of which analyst where they have accounts of their own, and of
     which data set; `meaning` tells policies apart under which its text means something else."""
-    analyst = charge.analyst if state.rules.by_analyst else None
+    return _key(charge, charge.analyst if state.rules.by_analyst else None, meaning, dataset)
+
+
+def _key(charge: Charge, analyst: str | None, meaning: str, dataset: str) -> str:
     return fingerprint({STREAM: charge.query, "analyst": analyst, "meaning": meaning, "dataset": dataset})
 
 
@@ -46,10 +50,13 @@ def find_stream(
     Raises `LedgerError` where a stream of this name was begun as another question, at another price or under
     a policy that meant something else, and where it was replaced or withdrawn.
     """
-    for meaning in meanings:
-        key = stream_key(charge, state, meaning, dataset)
+    # An amendment may have begun or ended the accounts of analysts since the stream was begun.
+    now = charge.analyst if state.rules.by_analyst else None
+    before = None if state.rules.by_analyst else charge.analyst
+    for meaning, analyst in itertools.product(meanings, (now, before)):
+        key = _key(charge, analyst, meaning, dataset)
         row = connection.execute(_BY_KEY, {"key": key}).mappings().first()
-        if row is None:
+        if row is None or (state.rules.by_analyst and row["analyst"] != charge.analyst):
             continue
         if row_hash(dict(row)) != row["hash"]:
             raise LedgerError(
