@@ -16,6 +16,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from leakcap.web import Settings, create_app
+from leakcap.web.releasing.asking import FIELDS
 from leakcap.web.serving.guard import Keys
 from leakcap.web.serving.timeouts import PatientProtocol
 
@@ -33,10 +34,15 @@ def hospital(folder: Path, **more: object) -> Settings:
 
 
 def promised(web: TestClient, keys: Keys, ask: Mapping[str, str]) -> dict[str, str]:
-    """The form that releases a query, as its preview offers it."""
+    """The form that releases a query, as its preview offers it and a browser sends it: with every field."""
     page = web.get("/release", params=dict(ask)).text
     found = re.search(r'name="promise" value="([^"]+)"', page)
-    return {**ask, "form_key": keys.form, "promise": "" if found is None else found[1]}
+    return {
+        **dict.fromkeys(FIELDS, ""),
+        **ask,
+        "form_key": keys.form,
+        "promise": "" if found is None else found[1],
+    }
 
 
 @contextlib.contextmanager

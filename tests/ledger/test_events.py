@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 
 from leakcap.errors import InvalidParameter, LedgerError
-from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, export
+from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, events, export
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.measured import charge_covers, event_text, guarantee, laplace_distance, pure_event, rho_of
 from leakcap.ledger.plan_price import charge_of
@@ -271,11 +271,17 @@ def test_what_a_slot_of_laplace_noise_admits(tmp_path: Path) -> None:
 def test_a_charge_without_a_curve_does_not_verify(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
     """Sums take a curve that is left out for nothing told, however much ε is charged."""
     ticks = Spend.ticks
+    with Ledger.open("sqlite://", dataset="e", policy="ab12cd34", caps=Caps(3.0)) as other:
+        (sound,) = other.reserve([Charge("n", "count", Spend(0.1))])
     with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(3.0, delta=1e-6)) as ledger:
         with monkeypatch.context() as patch:
             patch.setattr(Spend, "ticks", lambda spend, alpha: ticks(spend, alpha)._replace(curve=()))
+            charge = Charge("n", "count", Spend(0.1, event=kept))
             with pytest.raises(LedgerError, match="was edited"):  # nor is such a row read as an entry
-                ledger.reserve([Charge("n", "count", Spend(0.1, event=kept))])
+                ledger.reserve([charge])
+            assert ledger.head().rows == 1  # It is refused before it is committed.
+            patch.setattr(events, "entry_of", lambda row: sound)
+            ledger.reserve([charge])
         assert ledger.head().rows == 2
         with pytest.raises(LedgerError, match=r"Row 2 of ledger .* was charged less than its event"):
             ledger.verify()

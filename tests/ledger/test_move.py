@@ -90,9 +90,12 @@ def test_whoever_has_the_source_open_does_nothing_more_there(rooms: Any) -> None
     (entry,) = ledger.reserve([Charge("sick", "sick", Spend(0.1), analyst="ann")], data="t")
     move(source, target)
     charge = Charge("well", "well", Spend(0.1), analyst="ann")
+    stream = Charge("months", "months", Spend(0.1), "ann", {"stream_steps": 3})
     doings: dict[str, Callable[[], object]] = {
         "check": lambda: ledger.check([charge]),
         "reserve": lambda: ledger.reserve([charge]),
+        "reserve_stream": lambda: ledger.reserve_stream(stream),
+        "stream": lambda: ledger.stream(stream),
         "recall": lambda: ledger.recall([charge], data="t"),
         "version_asked": lambda: ledger.version_asked([charge], data="t"),
         "mark_released": lambda: ledger.mark_released([entry.id]),

@@ -37,6 +37,7 @@ __all__ = ["create_app"]
 
 _BUSY = threading.BoundedSemaphore(2)
 _PATIENCE = 10.0
+_MOST_FIELDS = 64
 
 
 @contextmanager
@@ -178,7 +179,7 @@ async def _form(request: Request) -> tuple[dict[str, str], dict[str, bytes]]:
     """The fields of a form, and its files; the guard has seen to its size."""
     fields: dict[str, str] = {}
     uploads: dict[str, bytes] = {}
-    async with request.form(max_files=2, max_fields=24, max_part_size=512 * 1024) as form:
+    async with request.form(max_files=2, max_fields=_MOST_FIELDS, max_part_size=512 * 1024) as form:
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
                 uploads[name] = await value.read()
