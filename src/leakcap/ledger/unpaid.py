@@ -50,7 +50,8 @@ class UnpaidLedger(Ledger):
 
     def reserve_stream(self, charge: Charge) -> NoReturn:
         """Raise what a new ledger's `reserve_stream` would, or `NothingPaid`."""
-        self.reserve([charge])
+        self._unbegun.check([charge])
+        raise NothingPaid
 
     def slots(self) -> list[SlotUse]:
         """Those of the new ledger's plans, none used."""
