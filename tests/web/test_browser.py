@@ -107,7 +107,6 @@ def test_a_slider_by_keyboard(page: Page, home: str) -> None:
     page.wait_for_function("before => document.querySelector('.hero b').textContent !== before", arg=before)
     page.wait_for_url(re.compile(r"eps=0\.[23]"))
     assert page.inner_html(".plot[data-key=tests]") != drawn
-    shown = page.inner_text(".hero")
     page.focus("input[type=range][data-for=queries]")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#queries")).to_have_value("2")
@@ -115,9 +114,10 @@ def test_a_slider_by_keyboard(page: Page, home: str) -> None:
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#queries")).to_have_value("1")
     page.wait_for_url(re.compile(r"queries=1&"))
-    # The address alone shows the same again.
-    visit(page, page.url)
-    assert page.inner_text(".hero") == shown
+    # The address alone shows the same: a page that was moved comes to it, however slow the machine is.
+    alone = page.context.new_page()
+    visit(alone, page.url)
+    expect(page.locator(".hero")).to_have_text(alone.text_content(".hero") or "nothing")
 
 
 def test_the_whole_page_can_be_walked_by_keyboard(page: Page, home: str) -> None:
