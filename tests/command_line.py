@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import typer.main
 
 from leakcap.cli.main import app, run
 
-__all__ = ["COMMANDS", "ROOT", "WHOLE", "Done", "example", "leakcap"]
+__all__ = ["COMMANDS", "ROOT", "WHOLE", "Done", "example", "leakcap", "record_told", "tables_example"]
 
 ROOT = Path(__file__).parents[1]
 ENDLESS = {"serve"}
@@ -75,3 +78,20 @@ def leakcap(*args: str | Path, cwd: Path | None = None) -> Done:
     finally:
         os.chdir(before)
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def record_told(*words: str, place: Path) -> dict[str, Any]:
+    """What a command prints with --json, which succeeds and says nothing else."""
+    done = leakcap(*words, "--json", cwd=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def tables_example(place: Path) -> Path:
+    """`place` with a copy of the example of tables and of the data that it is about."""
+    unused = shutil.ignore_patterns("*.db*")
+    shutil.copytree(ROOT / "examples/tables", place / "examples/tables", ignore=unused)
+    (place / "examples/hospital").mkdir()
+    shutil.copy(ROOT / "examples/hospital/patients.parquet", place / "examples/hospital")
+    return place

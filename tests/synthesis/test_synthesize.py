@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
 
-from command_line import ROOT, leakcap
+from command_line import leakcap, record_told, tables_example
 from leakcap.ledger import Ledger
 from leakcap.release import PrivateTable, load_policy
 from leakcap.synthesis import synthesize
@@ -23,19 +22,11 @@ FILE = "examples/tables/microdata.toml"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    shutil.copytree(
-        ROOT / "examples/tables", tmp_path / "examples/tables", ignore=shutil.ignore_patterns("*.db*")
-    )
-    (tmp_path / "examples/hospital").mkdir()
-    shutil.copy(ROOT / "examples/hospital/patients.parquet", tmp_path / "examples/hospital")
-    return tmp_path
+    return tables_example(tmp_path)
 
 
 def made(place: Path, *words: str) -> dict[str, Any]:
-    done = leakcap("synthesize", FILE, *words, "--json", cwd=place)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return record_told("synthesize", FILE, *words, place=place)
 
 
 def test_any_number_of_files_is_one_charge_and_python_makes_the_same(place: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from command_line import ROOT, leakcap
+from command_line import leakcap, record_told, tables_example
 from leakcap.errors import InvalidQuery
 from leakcap.ledger import Ledger
 from leakcap.release import PrivateTable, load_policy
@@ -24,19 +24,11 @@ FILE = "examples/tables/tables.toml"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    shutil.copytree(
-        ROOT / "examples/tables", tmp_path / "examples/tables", ignore=shutil.ignore_patterns("*.db*")
-    )
-    (tmp_path / "examples/hospital").mkdir()
-    shutil.copy(ROOT / "examples/hospital/patients.parquet", tmp_path / "examples/hospital")
-    return tmp_path
+    return tables_example(tmp_path)
 
 
 def told(place: Path, *words: str) -> dict[str, Any]:
-    done = leakcap("tables", FILE, *words, "--json", cwd=place)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return record_told("tables", FILE, *words, place=place)
 
 
 def test_file_command_and_python_give_the_same_numbers_for_one_charge(place: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from leakcap.cli.consent import Fresh, Yes, ask_to_pay
+from leakcap.cli.asking import table_to_ask
+from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
@@ -42,8 +43,7 @@ def synthesize(
 
     Example: leakcap synthesize examples/tables/microdata.toml --output patients.csv
     """
-    from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
-    from leakcap.release.opening import begun_by, unbegun
+    from leakcap.release import exposure_so_far, load_policy
     from leakcap.report.records.synthesis import SynthesisRecord
     from leakcap.statement import statement_of
     from leakcap.synthesis import synthesize as drawn
@@ -53,7 +53,6 @@ def synthesize(
     from leakcap.synthesis.targets import check_fits
     from leakcap.tables import release_tables
     from leakcap.tables.charge import charge_of_tables
-    from leakcap.tables.reading import check_columns
 
     wanted = load_synthesis(file)
     asked, rows = wanted.tables, wanted.rows if rows is None else rows
@@ -65,25 +64,10 @@ def synthesize(
     planned = asked.question.planned(policy)
     check_fits(planned)
     check_draw(rows, seed, len(planned.axes), Impossible.of(planned, wanted.impossible).named)
-    if first := begun_by(url):
-        # What is refused leaves no empty ledger behind.
-        ledger_to_be = unbegun(url, policy)
-        ledger_to_be.check([charge_of_tables(planned, analyst=analyst, edition=asked.edition)])
-        check_columns(planned, attach(asked.data, table=asked.table))
-        if fresh:
-            ask_to_pay(None, ledger_to_be.balances(), yes=yes, json_=json_)
-    with PrivateTable(
-        asked.data,
-        policy=policy,
-        ledger=url,
-        table=asked.table,
-        analyst=analyst,
-        same_as=same_as,
-        edition=asked.edition,
-    ) as table:
-        unused = not table.ledger.totals().entries
-        if fresh and not first:
-            ask_to_pay(None, table.budget(), yes=yes, json_=json_)
+    charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
+    with table_to_ask(
+        asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
+    ) as (table, unused):
         found = release_tables(table, asked.question, fresh=fresh)
         entries, balances = table.ledger.entries(), table.budget()
     made = drawn(found, rows=rows, seed=seed, impossible=wanted.impossible)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from leakcap.cli.consent import Fresh, Yes, ask_to_pay
+from leakcap.cli.asking import table_to_ask
+from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
@@ -37,8 +38,7 @@ def tables(
 
     Example: leakcap tables examples/tables/tables.toml
     """
-    from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
-    from leakcap.release.opening import begun_by, unbegun
+    from leakcap.release import exposure_so_far, load_policy
     from leakcap.report.records.tables import TablesRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.sources import page_of
@@ -46,7 +46,6 @@ def tables(
     from leakcap.tables import release_tables
     from leakcap.tables.charge import charge_of_tables
     from leakcap.tables.files import load_tables
-    from leakcap.tables.reading import check_columns
 
     asked = load_tables(file)
     policy = load_policy(asked.policy)
@@ -58,25 +57,10 @@ def tables(
     planned = asked.question.planned(policy)
     if excel is not None:
         require_sheets(planned)
-    if first := begun_by(url):
-        # What is refused leaves no empty ledger behind.
-        ledger_to_be = unbegun(url, policy)
-        ledger_to_be.check([charge_of_tables(planned, analyst=analyst, edition=asked.edition)])
-        check_columns(planned, attach(asked.data, table=asked.table))
-        if fresh:
-            ask_to_pay(None, ledger_to_be.balances(), yes=yes, json_=json_)
-    with PrivateTable(
-        asked.data,
-        policy=policy,
-        ledger=url,
-        table=asked.table,
-        analyst=analyst,
-        same_as=same_as,
-        edition=asked.edition,
-    ) as table:
-        unused = not table.ledger.totals().entries
-        if fresh and not first:
-            ask_to_pay(None, table.budget(), yes=yes, json_=json_)
+    charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
+    with table_to_ask(
+        asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
+    ) as (table, unused):
         found = release_tables(table, asked.question, fresh=fresh)
         total = statement_of(exposure_so_far(table.ledger.entries(), policy))
         record = TablesRecord.of(

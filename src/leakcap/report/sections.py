@@ -58,6 +58,7 @@ __all__ = [
 
 EPSILON = Note("P(E) ≤ e^ε P'(E) + δ for every event E, added up over queries", "Dwork et al. 2006")
 PERSON = Note("sup over beliefs of I(X_i; Y | X^{-i}), of the noise used", "Cuff & Yu 2016, Definition 2")
+RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for every α > 1", "Bun & Steinke 2016")
 TABLE = Note("sup over beliefs of I(X^n; Y)", "the broken-wifi article, 2022")
 LEDGER = Note("the sum of all spends in the ledger, each rounded up to 10⁻¹²", "docs/ledger.md")
 BITS = math.log2(math.e)

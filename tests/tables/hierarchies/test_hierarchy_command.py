@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from command_line import ROOT, leakcap
+from command_line import leakcap, record_told, tables_example
 from leakcap.release import PrivateTable, load_policy
 from leakcap.tables import release_hierarchy
 from leakcap.tables.hierarchies.files import load_hierarchy
@@ -26,19 +26,11 @@ reason = "the register publishes how many patients it has"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    shutil.copytree(
-        ROOT / "examples/tables", tmp_path / "examples/tables", ignore=shutil.ignore_patterns("*.db*")
-    )
-    (tmp_path / "examples/hospital").mkdir()
-    shutil.copy(ROOT / "examples/hospital/patients.parquet", tmp_path / "examples/hospital")
-    return tmp_path
+    return tables_example(tmp_path)
 
 
 def told(place: Path, *words: str) -> dict[str, Any]:
-    done = leakcap("hierarchy", FILE, *words, "--json", cwd=place)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return record_told("hierarchy", FILE, *words, place=place)
 
 
 def test_file_command_and_python_give_the_same_numbers_for_one_charge(place: Path) -> None:

@@ -24,6 +24,7 @@ from leakcap.report.render.document import (
 )
 from leakcap.report.sections import (
     PERSON,
+    RHO,
     caps_section,
     gains_section,
     headline,
@@ -32,6 +33,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
+from leakcap.report.words.publication import headings
 from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
 from leakcap.report.words.wording import sum_text
 
@@ -43,7 +45,6 @@ _COUNT = Note(
     "docs/theory/hierarchies.md",
 )
 _BY_LAW = Note("published exactly, by law; named in the question, and never read from the data", "")
-_RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for every α > 1", "Bun & Steinke 2016")
 
 
 def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
@@ -73,12 +74,11 @@ def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
                 *protection_section(known, full=True, promise=promised(record, known)),
                 policy_section(known),
             ]
-    named = record.publication
-    about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
+    title, about = headings(record.dataset, record.publication)
     nodes = sum(len(level.keys) for level in record.levels)
     told = f"{record.name}: {counted(nodes, 'private count')} in {counted(len(record.levels), 'level')}"
     return Document(
-        title=record.dataset if named is None else named.title,
+        title=title,
         subtitle=". ".join(part for part in (about, told) if part),
         kind="hierarchy",
         audience=audience,
@@ -119,7 +119,7 @@ def _paid(record: HierarchyRecord) -> Cards:
     again = ", some time ago: it was repeated from the ledger for free" if record.repeated else ""
     return Cards(
         (
-            Card(NotedNumber(rho, _RHO), f"was paid for the whole tree, entry {record.entry}{again}"),
+            Card(NotedNumber(rho, RHO), f"was paid for the whole tree, entry {record.entry}{again}"),
             Card(NotedNumber(nats, PERSON), "are told about one person on average by it, at most"),
         )
     )

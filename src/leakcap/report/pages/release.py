@@ -39,7 +39,7 @@ from leakcap.report.sections import (
 )
 from leakcap.report.words.crossed import crossed_table
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import ROUNDED, none_shown, shared, unreliable
+from leakcap.report.words.publication import ROUNDED, headings, none_shown, shared, unreliable
 from leakcap.report.words.wording import sum_text, to_its_noise
 from leakcap.statement.restated import restated
 
@@ -72,14 +72,14 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
             *protection_section(record.policy, full=True),
             policy_section(record.policy),
         ]
-    when, named = datetime.fromisoformat(record.time), record.publication
-    about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
+    when = datetime.fromisoformat(record.time)
+    title, about = headings(record.dataset, record.publication)
     statistics = counted(len(record.releases), "private statistic")
     if tables := sum(table.asked for one in record.workloads for table in one.tables):
         statistics += f" and {counted(tables, 'table')}"
     told = f"{statistics}, {when:%-d %B %Y %H:%M} UTC"
     return Document(
-        title=record.dataset if named is None else named.title,
+        title=title,
         subtitle=". ".join(part for part in (about, told) if part),
         kind="release",
         audience=audience,

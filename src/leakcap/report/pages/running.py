@@ -25,6 +25,7 @@ from leakcap.report.render.document import (
 )
 from leakcap.report.sections import (
     PERSON,
+    RHO,
     caps_section,
     gains_section,
     headline,
@@ -33,7 +34,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import estimated
+from leakcap.report.words.publication import estimated, headings
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
 
@@ -48,7 +49,6 @@ _COUNT = Note(
     "factorisation",
     "Fichtenberger, Henzinger & Upadhyay 2023; docs/theory/running.md",
 )
-_RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for every α > 1", "Bun & Steinke 2016")
 
 
 def running_page(record: RunningRecord, audience: Audience) -> Document:
@@ -67,12 +67,11 @@ def running_page(record: RunningRecord, audience: Audience) -> Document:
             *protection_section(record.policy, full=True, rows=_rows(record.policy)),
             policy_section(record.policy),
         ]
-    named = record.publication
-    about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
+    title, about = headings(record.dataset, record.publication)
     answered = len(record.series[0].steps)
     told = f"{record.name}: {counted(answered, 'period')} of {record.horizon} by {record.period}"
     return Document(
-        title=record.dataset if named is None else named.title,
+        title=title,
         subtitle=". ".join(part for part in (about, told) if part),
         kind="running count",
         audience=audience,
@@ -116,7 +115,7 @@ def _paid(record: RunningRecord) -> Cards:
     off = f"± {sum_text(record.worst_deviation, 3)}"
     return Cards(
         (
-            Card(NotedNumber(rho, _RHO), paid),
+            Card(NotedNumber(rho, RHO), paid),
             Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
             Card(NotedNumber(off, _COUNT), "is the error of the last total (standard deviation), at most"),
         )

@@ -18,6 +18,7 @@ from leakcap.report.sections import (
     statement_section,
 )
 from leakcap.report.words.promises import not_counted
+from leakcap.report.words.publication import headings
 from leakcap.statement.restated import restated
 
 __all__ = ["tables_page"]
@@ -40,11 +41,11 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
         ]
         if known is not None:
             sections += [*protection_section(known, full=True), policy_section(known)]
-    named, asked = record.publication, [table for table in record.tables if table.asked]
-    about = "" if named is None else ". ".join(part for part in (record.dataset, named.line) if part)
+    asked = [table for table in record.tables if table.asked]
+    title, about = headings(record.dataset, record.publication)
     told = f"{record.name}: {counted(len(asked), 'private table')} of counts, with one budget"
     return Document(
-        title=record.dataset if named is None else named.title,
+        title=title,
         subtitle=". ".join(part for part in (about, told) if part),
         kind="tables",
         audience=audience,

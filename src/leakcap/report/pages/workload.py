@@ -20,7 +20,7 @@ from leakcap.report.render.document import (
     Text,
     TextTable,
 )
-from leakcap.report.sections import PERSON
+from leakcap.report.sections import PERSON, RHO
 from leakcap.report.words.margined import MarginedTable, margined_tables, table_name
 from leakcap.report.words.publication import ROUNDED, off_by
 from leakcap.report.words.wording import sum_text, to_its_noise
@@ -35,7 +35,6 @@ _NAMED, _LISTED = 6, 500
 _CELL = Note(
     "best linear unbiased estimate from all residuals, with discrete Gaussian noise", "docs/theory/tables.md"
 )
-_RHO = Note("Rényi divergence of order α between neighbours is ≤ αρ, for every α > 1", "Bun & Steinke 2016")
 
 
 def workload_blocks(record: WorkloadRecord, audience: Audience) -> Iterator[Block]:
@@ -69,7 +68,7 @@ def _paid(record: WorkloadRecord) -> Cards:
     again = ", some time ago: they were repeated from the ledger for free" if record.repeated else ""
     return Cards(
         (
-            Card(NotedNumber(rho, _RHO), f"was paid for all of them, entry {record.entry}{again}"),
+            Card(NotedNumber(rho, RHO), f"was paid for all of them, entry {record.entry}{again}"),
             Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
             Card(
                 NotedNumber(f"± {sum_text(record.root_mean_square, 3)}", _CELL),
@@ -133,6 +132,6 @@ def planned_workload_section(planned: PlannedWorkloadRecord, *, full: bool) -> S
     told = f" is paid for all of them and their margins, which add up.{more} {planned.about}".rstrip()
     blocks = (
         TextTable(("table", "cells", "95 % error of each cell"), rows, (1, 2)),
-        Paragraph((NotedNumber(rho, _RHO), told), soft=True),
+        Paragraph((NotedNumber(rho, RHO), told), soft=True),
     )
     return Section(f"{planned.name}: tables of counts with one budget", blocks)

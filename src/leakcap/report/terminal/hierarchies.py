@@ -13,6 +13,7 @@ from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
+from leakcap.report.terminal.titles import print_title
 from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
 from leakcap.report.words.wording import sum_text
 
@@ -24,12 +25,7 @@ _ACCENT, _SOFT, _MOST = "cyan", "dim", 60
 def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
     """The tree from the top, as many levels as fit, what it cost and tells, and what is left."""
     console.print()
-    named = record.publication
-    title = record.name if named is None else f"{named.title}: {record.name}"
-    console.print(Text(plain(title), style="bold"))
-    if named is not None:
-        told = ". ".join(part for part in (record.dataset, named.line) if part)
-        console.print(Text(plain(told), style=_SOFT))
+    print_title(console, record.dataset, record.publication, record.name)
     if record.policy is not None:
         console.print(Text(plain(promised(record, record.policy)), style=_SOFT))
     console.print()

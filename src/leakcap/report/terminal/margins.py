@@ -10,6 +10,7 @@ from leakcap.report.records.tables import TablesRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
+from leakcap.report.terminal.titles import print_title
 from leakcap.report.terminal.workloads import print_workload
 from leakcap.report.words.promises import protects
 from leakcap.statement.restated import restated
@@ -22,13 +23,7 @@ _SOFT = "dim"
 def print_tables(console: Console, record: TablesRecord) -> None:
     """The tables that were asked for, what they cost and tell, and what is left."""
     console.print()
-    named = record.publication
-    console.print(
-        Text(plain(record.name if named is None else f"{named.title}: {record.name}"), style="bold")
-    )
-    if named is not None:
-        told = ". ".join(part for part in (record.dataset, named.line) if part)
-        console.print(Text(plain(told), style=_SOFT))
+    print_title(console, record.dataset, record.publication, record.name)
     if record.policy is not None:
         console.print(Text(plain(protects(record.policy)), style=_SOFT))
     print_workload(console, record)

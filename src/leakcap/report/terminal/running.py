@@ -11,6 +11,7 @@ from leakcap.release.results.record import figure_held
 from leakcap.report.records.running import RunningRecord, SeriesRecord
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
+from leakcap.report.terminal.titles import print_title
 from leakcap.report.words.promises import protects
 from leakcap.report.words.publication import estimated
 from leakcap.report.words.wording import sum_text
@@ -23,13 +24,8 @@ _ACCENT, _SOFT, _MOST = "cyan", "dim", 31
 
 def print_running(console: Console, record: RunningRecord) -> None:
     """Counts and totals of the periods so far, what the stream costs and tells, and what is left."""
-    named = record.publication
-    title = record.name if named is None else f"{named.title}: {record.name}"
     console.print()
-    console.print(Text(plain(title), style="bold"))
-    if named is not None:
-        told = ". ".join(part for part in (record.dataset, named.line) if part)
-        console.print(Text(plain(told), style=_SOFT))
+    print_title(console, record.dataset, record.publication, record.name)
     console.print(Text(plain(protects(record.policy)), style=_SOFT))
     for series in record.series:
         _print_series(console, record, series)

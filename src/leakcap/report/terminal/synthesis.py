@@ -12,6 +12,7 @@ from leakcap.report.records.synthesis import SynthesisRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
+from leakcap.report.terminal.titles import print_title
 from leakcap.report.words.promises import protects
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
@@ -24,13 +25,7 @@ _SOFT, _MOST = "dim", 30
 def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     """The file, the errors of its tables, what it tells, and what is left."""
     console.print()
-    named = record.publication
-    console.print(
-        Text(plain(record.name if named is None else f"{named.title}: {record.name}"), style="bold")
-    )
-    if named is not None:
-        told = ". ".join(part for part in (record.dataset, named.line) if part)
-        console.print(Text(plain(told), style=_SOFT))
+    print_title(console, record.dataset, record.publication, record.name)
     console.print(Text(plain(protects(record.policy)), style=_SOFT))
     console.print()
     columns = ", ".join(f"{one.name} ({one.type}, {counted(one.keys, 'key')})" for one in record.columns)

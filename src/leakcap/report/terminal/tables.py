@@ -18,6 +18,7 @@ from leakcap.report.records.revisions import revision_lines
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.crossed import ACCENT, MOST_ROWS, SOFT, crossed_in, plain_table, value_cells
 from leakcap.report.terminal.spending import caps_table
+from leakcap.report.terminal.titles import print_title
 from leakcap.report.terminal.workloads import print_planned_workload, print_workload
 from leakcap.report.words.promises import not_counted, protects
 from leakcap.report.words.publication import (
@@ -62,11 +63,7 @@ def print_release(
 ) -> None:
     """The released values and what everything so far leaks; `every` is what shows all lines of it."""
     console.print()
-    named = record.publication
-    console.print(Text(plain(record.dataset if named is None else named.title), style="bold"))
-    if named is not None:
-        told = ". ".join(part for part in (record.dataset, named.line) if part)
-        console.print(Text(plain(told), style=SOFT))
+    print_title(console, record.dataset, record.publication)
     console.print(Text(plain(protects(record.policy)), style=SOFT))
     console.print()
     print_values(console, record.releases, scale=explain)

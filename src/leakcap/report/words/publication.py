@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from leakcap.release.results.pivot import FLAG
+from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import ReleasedRecord
 from leakcap.report.words.wording import number, sum_text, to_its_noise
 from leakcap.statement import Statement
@@ -15,6 +16,7 @@ __all__ = [
     "ROUNDED",
     "cap_name",
     "estimated",
+    "headings",
     "may_come",
     "none_shown",
     "off_by",
@@ -75,6 +77,18 @@ def estimated(value: float, interval: tuple[float | None, float | None] | None) 
         return number(value), "anything: the noise hides it"
     shown, low_text, high_text = to_its_noise(value, low, high)
     return shown, f"{low_text} to {high_text}"
+
+
+def headings(dataset: str, named: Publication | None) -> tuple[str, str]:
+    """A title, and what stands below it: of which data set, period and version. Where nothing is named the
+    data set is the title.
+
+    >>> headings("stays", Publication(title="Hospital stays", period="2024-03"))
+    ('Hospital stays', 'stays. Reference period: 2024-03')
+    """
+    if named is None:
+        return dataset, ""
+    return named.title, ". ".join(part for part in (dataset, named.line) if part)
 
 
 def off_by(error: float) -> str:
