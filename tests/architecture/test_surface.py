@@ -99,7 +99,7 @@ ROOMS: dict[str, str] = {
         query_from ratio_of row_limits sql_queries with_all_margins with_layouts with_margins
     """,
     "leakcap.report": """
-        ReleaseRecord page_of read_record write_report
+        ReleaseRecord page_of read_record released_of write_report
     """,
     "leakcap.running": """
         ReleasedRunningCount RunningPlan RunningQuestion SquareRootFactor release_running

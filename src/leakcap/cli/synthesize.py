@@ -1,10 +1,11 @@
-"""The command `synthesize`: a file of rows from tables that are released for one charge."""
+"""The command `synthesize`: a file of rows from tables that are released for one charge, or were."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,14 +15,33 @@ from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
 
+if TYPE_CHECKING:
+    from leakcap.report.records.synthesis import SynthesisRecord
+    from leakcap.synthesis.files import SynthesisFile
+    from leakcap.tables.question import PlannedTables
+
 __all__ = ["synthesize"]
 
 
 def synthesize(
-    file: Annotated[
-        Path, typer.Argument(help="The file that asks for tables and rows (TOML).", show_default=False)
-    ],
     output: Annotated[Path, typer.Option(help="Where the rows go: .csv or .parquet.", show_default=False)],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The file that asks for tables and rows (TOML). With --from it may be left out: only its "
+            "`rows` and `impossible` are read.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="A record that `leakcap tables --json` printed: the file is made from it alone, without "
+            "data and ledger.",
+            show_default=False,
+        ),
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(help="How many; as many as were released.", show_default=False)
     ] = None,
@@ -39,50 +59,49 @@ def synthesize(
     """Write a file of rows that agrees with released tables and tells no more than they do.
 
     The tables are paid by one charge, or known to the ledger; the file is computed from them alone, and any
-    number of further files is free. A file for `leakcap tables` will do.
+    number of further files is free. A file for `leakcap tables` will do. With --from the tables come from a
+    record of `leakcap tables`: whoever has it needs neither data nor ledger, and its word is taken that the
+    tables were paid for.
 
     Example: leakcap synthesize examples/tables/microdata.toml --output patients.csv
     """
-    from leakcap.release import exposure_so_far, load_policy
-    from leakcap.report.records.synthesis import SynthesisRecord
-    from leakcap.statement import statement_of
-    from leakcap.synthesis import synthesize as drawn
+    from leakcap.errors import InvalidQuery
     from leakcap.synthesis.files import load_synthesis
-    from leakcap.synthesis.impossible import Impossible
-    from leakcap.synthesis.microdata import ENDINGS, check_draw, require_library
-    from leakcap.synthesis.targets import check_fits
-    from leakcap.tables import release_tables
-    from leakcap.tables.charge import charge_of_tables
+    from leakcap.synthesis.microdata import ENDINGS, require_library
 
-    wanted = load_synthesis(file)
-    asked, rows = wanted.tables, wanted.rows if rows is None else rows
-    policy = load_policy(asked.policy)
-    url = require_durable(asked.ledger if ledger is None else ledger)
-    require_target(output, "`--output`", ENDINGS, [file, asked.policy, asked.data, asked.ledger, url])
+    if file is None and source is None:
+        raise InvalidQuery(
+            "`leakcap synthesize` needs a file that asks for tables, or `--from` with a record of "
+            "`leakcap tables --json`. Nothing was spent or written."
+        )
+    if source is not None and (ledger is not None or fresh or same_as is not None or analyst):
+        raise InvalidQuery(
+            "With `--from` nothing is asked of a ledger: leave out `--ledger`, `--analyst`, `--fresh` and "
+            "`--same-as`. Nothing was spent or written."
+        )
+    wanted = None if file is None else load_synthesis(file)
+    asked = None if wanted is None else wanted.tables
+    url = None if asked is None else asked.ledger if ledger is None else ledger
+    if url is not None and source is None:
+        url = require_durable(url)
+    kept = [one for one in (file, source, url) if one is not None]
+    if asked is not None:
+        kept += [asked.policy, asked.data, asked.ledger]
+    require_target(output, "`--output`", ENDINGS, kept)
     if output.suffix.lower() == ".parquet":
         require_library("pyarrow", "`--output` to a Parquet file")
-    planned = asked.question.planned(policy)
-    check_fits(planned)
-    check_draw(rows, seed, len(planned.axes), Impossible.of(planned, wanted.impossible).named)
-    charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
-    with table_to_ask(
-        asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
-    ) as (table, unused):
-        found = release_tables(table, asked.question, fresh=fresh)
-        entries, balances = table.ledger.entries(), table.budget()
-    made = drawn(found, rows=rows, seed=seed, impossible=wanted.impossible)
-    made.write(output)
-    of_file = exposure_so_far([entry for entry in entries if entry.id == found.entry], policy)
-    record = SynthesisRecord.of(
-        made,
-        output.name,
-        statement_of(replace(of_file, title=f"this file of `{policy.dataset}`")),
-        statement_of(exposure_so_far(entries, policy)),
-        balances,
-        asked.publication,
-        source=table.named,
-        same_as=table.same_as,
-    )
+    if wanted is not None and rows is None:
+        rows = wanted.rows
+    impossible = () if wanted is None else wanted.impossible
+    drawn = {"rows": rows, "seed": seed, "impossible": impossible}
+    if source is not None:
+        record, unused = _from_record(source, output, drawn), None
+    else:
+        assert wanted is not None
+        assert url is not None
+        record, unused = _from_ledger(
+            wanted, url, output, drawn, analyst=analyst, fresh=fresh, yes=yes, same_as=same_as, json_=json_
+        )
     if json_:
         print_record(record)
         return
@@ -90,7 +109,104 @@ def synthesize(
     from leakcap.report.terminal.tables import print_new_ledger
 
     out = console()
-    if unused:
-        print_new_ledger(out, table.ledger.url)
+    if unused is not None:
+        print_new_ledger(out, unused)
     print_synthesis(out, record)
     out.print(f"\nThe rows are in {output}", markup=False, soft_wrap=True)
+
+
+def _from_record(source: Path, output: Path, drawn: Mapping[str, Any]) -> SynthesisRecord:
+    """The file of a record's tables, and what it is made of; nothing else is read."""
+    from leakcap.errors import InvalidParameter
+    from leakcap.release.results.exposure import exposure_of_plan
+    from leakcap.report.records.recovered import released_of
+    from leakcap.report.records.synthesis import SynthesisRecord
+    from leakcap.report.records.tables import TablesRecord
+    from leakcap.report.sources import read_record
+    from leakcap.statement import statement_of
+    from leakcap.statement.restated import restated
+    from leakcap.synthesis import synthesize as drawn_from
+    from leakcap.tables.charge import charge_of_tables
+
+    told = read_record(source)
+    if not isinstance(told, TablesRecord):
+        raise InvalidParameter(
+            "`--from` must be a record of `leakcap tables --json`, leakcap/tables/1. "
+            f"Got {told.schema_name()}."
+        )
+    found = released_of(told)
+    policy = found.planned.policy
+    _check(found.planned, drawn)
+    made = drawn_from(found, **drawn)
+    made.write(output)
+    own = exposure_of_plan((), (), policy, [charge_of_tables(found.planned)])
+    return SynthesisRecord.of(
+        made,
+        output.name,
+        statement_of(replace(own, title=f"this file of `{policy.dataset}`")),
+        restated(told.so_far),
+        told.caps,
+        told.publication,
+        source=told.source,
+        same_as=told.same_as,
+        from_record=source.name,
+    )
+
+
+def _from_ledger(
+    wanted: SynthesisFile,
+    url: str,
+    output: Path,
+    drawn: Mapping[str, Any],
+    *,
+    analyst: str,
+    fresh: bool,
+    yes: bool,
+    same_as: int | None,
+    json_: bool,
+) -> tuple[SynthesisRecord, str | None]:
+    """The file of tables that are paid for now or known to the ledger, and a ledger's address that is new."""
+    from leakcap.release import exposure_so_far, load_policy
+    from leakcap.report.records.base import CapRecord
+    from leakcap.report.records.synthesis import SynthesisRecord
+    from leakcap.report.records.versions import SameAsRecord
+    from leakcap.statement import statement_of
+    from leakcap.synthesis import synthesize as drawn_from
+    from leakcap.tables import release_tables
+    from leakcap.tables.charge import charge_of_tables
+
+    asked = wanted.tables
+    policy = load_policy(asked.policy)
+    planned = asked.question.planned(policy)
+    _check(planned, drawn)
+    charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
+    with table_to_ask(
+        asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
+    ) as (table, unused):
+        found = release_tables(table, asked.question, fresh=fresh)
+        entries, balances = table.ledger.entries(), table.budget()
+    made = drawn_from(found, **drawn)
+    made.write(output)
+    of_file = exposure_so_far([entry for entry in entries if entry.id == found.entry], policy)
+    record = SynthesisRecord.of(
+        made,
+        output.name,
+        statement_of(replace(of_file, title=f"this file of `{policy.dataset}`")),
+        statement_of(exposure_so_far(entries, policy)),
+        tuple(map(CapRecord.of, balances)),
+        asked.publication,
+        source=table.named,
+        same_as=None if table.same_as is None else SameAsRecord.of(table.same_as),
+    )
+    return record, table.ledger.url if unused else None
+
+
+def _check(planned: PlannedTables, drawn: Mapping[str, Any]) -> None:
+    """Refuse what cannot be fitted or drawn, before anything is paid."""
+    from leakcap.synthesis.impossible import Impossible
+    from leakcap.synthesis.microdata import check_draw
+    from leakcap.synthesis.targets import check_fits
+
+    check_fits(planned)
+    named = Impossible.of(planned, drawn["impossible"]).named
+    check_draw(drawn["rows"], drawn["seed"], len(planned.axes), named)

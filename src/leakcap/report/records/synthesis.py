@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.ledger import Balance, DataVersion
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import Covers
 from leakcap.release.results.publication import Publication
@@ -80,6 +79,13 @@ class SynthesisRecord(Record):
     publication: Publication | None = None
     source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
     same_as: SameAsRecord | None = None
+    from_record: Annotated[
+        str,
+        Field(
+            description="the record that the tables were taken from, without its folder: its numbers agree "
+            "with each other, and its word is taken for the rest; empty where a ledger knows the tables"
+        ),
+    ] = ""
 
     @classmethod
     def of(
@@ -88,11 +94,12 @@ class SynthesisRecord(Record):
         named: str,
         own: Statement,
         total: Statement,
-        balances: Sequence[Balance],
+        caps: Sequence[CapRecord],
         publication: Publication | None = None,
         *,
         source: str = "",
-        same_as: DataVersion | None = None,
+        same_as: SameAsRecord | None = None,
+        from_record: str = "",
     ) -> Self:
         """What was made; `own` is about the file, `total` about everything in the ledger."""
         generator, found = file.generator, file.generator.released
@@ -130,11 +137,12 @@ class SynthesisRecord(Record):
             about=planned.about,
             statement=own.record(),
             so_far=total.record(),
-            caps=tuple(map(CapRecord.of, balances)),
+            caps=tuple(caps),
             policy=planned.policy.model_dump(mode="json"),
             **({} if publication is None else {"publication": publication}),
             **({"source": source} if source else {}),
-            **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
+            **({} if same_as is None else {"same_as": same_as}),
+            **({"from_record": from_record} if from_record else {}),
         )
 
 

@@ -70,6 +70,10 @@ class WorkloadRecord(Part):
         str, Field(description="which rows the tables are about, and what a reader has to know of `covers`")
     ]
     query: Annotated[str, Field(description="the question in words; empty in records of before")] = ""
+    question: Annotated[
+        dict[str, Any] | None,
+        Field(description="the question as `TablesQuestion` reads it; null in records of before"),
+    ] = None
     tables: tuple[TableRecord, ...]
 
     @classmethod
@@ -117,6 +121,7 @@ def _facts(found: ReleasedTables) -> dict[str, Any]:
         "covers": found.planned.counted.coverage.covers,
         "about": found.planned.about,
         "query": found.planned.text,
+        "question": found.planned.question.model_dump(mode="json", exclude_none=True),
         "tables": tuple(tables),
     }
 

@@ -47,22 +47,28 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     told = f"{'' if record.covers == 'table' else held}{record.about}"
     if told:
         console.print(Text(plain(told), style=_SOFT))
-    paid = (
-        "Nothing was paid: the ledger knows the tables." if record.repeated else "The tables were paid for."
-    )
-    console.print(
-        f"\n{paid} More files are free. The same command with --rows {record.rows} --seed {record.seed} "
-        "makes this one again, until --fresh buys the tables anew.",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    console.print(f"\n{_paid(record)}", markup=False, highlight=False, soft_wrap=True)
     console.print()
     print_statement(console, restated(record.statement), record.caps, every="--json")
     console.print()
     console.print(caps_table(record.caps))
     if record.same_as is not None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
+
+
+def _paid(record: SynthesisRecord) -> str:
+    """What was paid, and how to make the file again."""
+    again = f"The same command with --rows {record.rows} --seed {record.seed} makes this one again"
+    if record.from_record:
+        return (
+            f"Nothing was paid: the tables are those of {plain(record.from_record)}, whose numbers agree "
+            "with each other. That a ledger paid for them, and what it has told and has left, is taken on "
+            f"the record's word, as of when it was written. More files are free. {again}."
+        )
+    paid = (
+        "Nothing was paid: the ledger knows the tables." if record.repeated else "The tables were paid for."
+    )
+    return f"{paid} More files are free. {again}, until --fresh buys the tables anew."
 
 
 def _errors(record: SynthesisRecord) -> Table:

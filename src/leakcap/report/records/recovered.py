@@ -1,0 +1,64 @@
+"""From a record of tables back to what was released, with nothing but the record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from leakcap.errors import InvalidParameter, LeakcapError
+from leakcap.report.records.tables import TablesRecord, WorkloadRecord
+from leakcap.statement.restated import restated
+
+if TYPE_CHECKING:
+    from leakcap.tables.answer import ReleasedTables
+
+__all__ = ["released_of"]
+
+
+def released_of(record: TablesRecord) -> ReleasedTables:
+    """The tables that a record is of: no data, no ledger is read, and nothing is paid.
+
+    The noise and its price are planned anew from the record's policy and question, the noisy integers found
+    from its estimates, and everything that the record says of the tables made from these: one that says
+    something else anywhere is refused with `InvalidParameter`. So its numbers agree with each other. That a
+    ledger paid for them is the word of whoever hands the record over.
+    """
+    from leakcap.tables.question import TablesQuestion
+    from leakcap.tables.recovery import recovered_tables
+
+    if record.policy is None or record.question is None:
+        raise InvalidParameter(
+            "A record that tables are taken from must have its `policy` and its `question`, which records of "
+            "earlier versions lack. Make it anew: `leakcap tables FILE --json` repeats it for free."
+        )
+    try:
+        planned = TablesQuestion.model_validate(record.question).planned(record.policy)
+    except ValidationError:
+        raise _edited(record, "its `question` is none") from None
+    except LeakcapError as error:
+        raise _edited(record, str(error).removesuffix(".")) from None
+    workload = planned.plan.workload
+    if [(one.columns, len(one.cells)) for one in record.tables] != [
+        (workload.named(table), workload.cells_of(table)) for table in workload.closure
+    ]:
+        raise _edited(record, "its tables are not those of its `question`")
+    values = {
+        table: [cell.value for cell in one.cells]
+        for table, one in zip(workload.closure, record.tables, strict=True)
+    }
+    found = recovered_tables(planned, values, record.entry)
+    made = WorkloadRecord.of_released(found)
+    for name in WorkloadRecord.model_fields:
+        if name != "repeated" and getattr(made, name) != getattr(record, name):
+            raise _edited(record, f"`{name}` does not follow from the rest")
+    if restated(record.so_far).exposure.nats.upper < found.spend.nats_person * (1.0 - 1e-9):
+        raise _edited(record, "`so_far` says less than the tables alone tell")
+    return found
+
+
+def _edited(record: TablesRecord, why: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"The record of tables `{record.name}` does not agree with itself: {why}. It was edited, or another "
+        "version of leakcap wrote it. Make it anew: `leakcap tables FILE --json` repeats it for free."
+    )

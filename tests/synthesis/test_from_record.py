@@ -1,0 +1,234 @@
+"""`leakcap synthesize --from`: a record of tables stands in for data and ledger; edited ones are refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from command_line import leakcap, tables_example
+from leakcap.errors import InvalidParameter
+from leakcap.release import PrivateTable
+from leakcap.report.records.recovered import released_of
+from leakcap.report.records.tables import TablesRecord
+from leakcap.report.sources import record_of
+from leakcap.statement import statement_of
+from leakcap.synthesis import synthesize
+from leakcap.tables import ReleasedTables, TablesQuestion, release_tables
+from leakcap.tables.recovery import recovered_tables
+from leakcap.tables.residuals import residual_integers
+from seeded import SeededSource
+from synthesis.worlds import POLICY, people, released
+
+FILE = "examples/tables/microdata.toml"
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], bytes, dict[str, Any]]:
+    """A record, a file that was made beside its ledger, and that file's record."""
+    place = tables_example(tmp_path_factory.mktemp("office"))
+    record = json.loads(leakcap("tables", FILE.replace("microdata", "tables"), "--json", cwd=place).stdout)
+    words = ("--rows", "300", "--seed", "5", "--json")
+    made = leakcap("synthesize", "examples/tables/tables.toml", "--output", "a.csv", *words, cwd=place)
+    return record, (place / "a.csv").read_bytes(), json.loads(made.stdout)
+
+
+def written(record: Any, place: Path) -> Path:
+    (place / "t.json").write_text(json.dumps(record))
+    return place
+
+
+def test_the_record_alone_makes_the_same_file(
+    told: tuple[dict[str, Any], bytes, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Nothing else is in the folder: no data, no policy, no ledger, and none is made."""
+    record, rows, beside = told
+    place = written(record, tmp_path)
+    words = ("--from", "t.json", "--output", "b.csv", "--rows", "300", "--seed", "5")
+    alone = json.loads(leakcap("synthesize", *words, "--json", cwd=place).stdout)
+    assert (place / "b.csv").read_bytes() == rows
+    assert sorted(one.name for one in place.iterdir()) == ["b.csv", "t.json"]
+    assert (alone["from_record"], alone["repeated"], beside.get("from_record")) == ("t.json", True, None)
+    same = (
+        "columns",
+        "weight",
+        "rho",
+        "nats_person",
+        "entry",
+        "misfit",
+        "tables",
+        "caps",
+        "so_far",
+        "policy",
+    )
+    assert {name: alone[name] for name in same} == {name: beside[name] for name in same}
+    own, other = (one["statement"]["exposure"] for one in (alone, beside))
+    # The ledger's charge is rounded up to 10⁻¹².
+    assert own["epsilon"] == pytest.approx(other["epsilon"], rel=1e-9)
+    assert own["nats_person"]["upper"] == pytest.approx(other["nats_person"]["upper"], abs=1e-11)
+    text = " ".join(leakcap("synthesize", *words, cwd=place).stdout.split())
+    assert "Nothing was paid: the tables are those of t.json" in text
+    assert (
+        "That a ledger paid for them, and what it has told and has left, is taken on the record's word"
+        in text
+    )
+
+
+def test_rows_and_impossible_come_from_the_file_that_is_named_beside_it(
+    told: tuple[dict[str, Any], bytes, dict[str, Any]], tmp_path: Path
+) -> None:
+    place = written(told[0], tables_example(tmp_path))
+    done = leakcap("synthesize", FILE, "--from", "t.json", "--output", "b.csv", "--json", cwd=place)
+    record = json.loads(done.stdout)
+    assert (record["rows"], record["name"]) == (500, "cells")
+    assert record["impossible"] == [{"diagnosis": ["benign"], "radius": ["17 and over"]}]
+    assert not list(place.rglob("*.db"))
+
+
+@pytest.mark.parametrize(
+    ("ways", "policy"),
+    [
+        (3, {}),
+        (2, {"neighbours": "replace-one", "rows": 4_000}),
+        (2, {"columns": {**POLICY["columns"], "old": {"keys": [False]}}}),
+        (1, {}),
+    ],
+)
+def test_what_is_recovered_tells_what_was_released(ways: int, policy: dict[str, Any]) -> None:
+    """Every residual, hence every table, interval and sum; through JSON and back."""
+    asked = {"columns": ("sex", "ward", "old", "rooms"), "ways": ways}
+    found = released(0.01, asked=asked, policy={**POLICY, **policy})
+    record = recorded(found)
+    again = released_of(record)
+    for table, noisy in found.integers.items():
+        assert np.array_equal(
+            residual_integers(noisy.astype(object)), residual_integers(again.integers[table].astype(object))
+        )
+    some: list[tuple[dict[str, Any], float]] = [({"sex": "f"}, 1.0), ({"sex": "m"}, -2.5), ({}, 1 / 3)]
+    assert again.sum_of(some) == found.sum_of(some)
+    assert synthesize(again, rows=50, seed=1).to_arrow() == synthesize(found, rows=50, seed=1).to_arrow()
+
+
+def recorded(found: ReleasedTables) -> TablesRecord:
+    """The record of tables, as it is read from a file."""
+    from leakcap.release.results.exposure import exposure_of_plan
+    from leakcap.tables.charge import charge_of_tables
+
+    own = exposure_of_plan((), (), found.planned.policy, [charge_of_tables(found.planned)])
+    record = TablesRecord.of(found, statement_of(own), [])
+    again = record_of(json.loads(json.dumps(record.to_dict())))
+    assert isinstance(again, TablesRecord)
+    return again
+
+
+def cell(record: dict[str, Any], table: int = 4, place: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = record["tables"][table]["cells"][place]
+    return found
+
+
+def moved(record: dict[str, Any], name: str, by: float) -> None:
+    cell(record)[name] += by
+
+
+EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a cell": lambda one: moved(one, "value", 1.0),
+    "a cell's last digit": lambda one: cell(one).update(value=math.nextafter(cell(one)["value"], math.inf)),
+    "an end": lambda one: moved(one, "lower", 0.25),
+    "all of a table": lambda one: [c.update(value=c["value"] + 1) for c in one["tables"][1]["cells"]],
+    "the total": lambda one: cell(one, 0).update(value=1e9),
+    "a huge total": lambda one: cell(one, 0).update(value=1e308),
+    "a key": lambda one: cell(one).update(keys=["benign", "under 11"]),
+    "a key's type": lambda one: cell(one, 1).update(keys=[1]),
+    "cells that change places": lambda one: one["tables"][1]["cells"].reverse(),
+    "a cell less": lambda one: one["tables"][4]["cells"].pop(),
+    "a table less": lambda one: one["tables"].pop(),
+    "the price": lambda one: one.update(rho=one["rho"] / 2),
+    "the nats": lambda one: one.update(nats_person=one["nats_person"] / 2),
+    "no bound on nats": lambda one: one.update(nats_person=None),
+    "the question's price": lambda one: one["question"].update(epsilon=0.5),
+    "a weight": lambda one: one["question"]["tables"][1].update(weight=1.0),
+    "a where": lambda one: one["question"].update(where="diagnosis = 'benign'"),
+    "a where that is none": lambda one: one["question"].update(where="1; drop"),
+    "another question": lambda one: one.update(question={"a": 1}),
+    "no question": lambda one: one.pop("question"),
+    "no policy": lambda one: one.pop("policy"),
+    "the policy's rows": lambda one: one["policy"]["unit"].update(max_rows=2),
+    "the relation": lambda one: one["policy"].update(neighbours="replace-one"),
+    "the keys": lambda one: one["policy"]["columns"]["diagnosis"]["keys"].append("other"),
+    "the words": lambda one: one.update(about="About everybody."),
+    "the statement's figure": lambda one: one["so_far"]["exposure"]["nats_person"].update(upper=1e-9),
+    "the statement's sentence": lambda one: one["so_far"]["lines"][0].update(sentence="Nothing."),
+    "the name": lambda one: one.update(name="others"),
+    "the schema": lambda one: one.update(schema="leakcap/running/1"),
+    "a field": lambda one: one.update(more=1),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_record_is_refused_in_one_line(
+    told: tuple[dict[str, Any], bytes, dict[str, Any]], tmp_path: Path, edit: str
+) -> None:
+    record = copy.deepcopy(told[0])
+    EDITS[edit](record)
+    done = leakcap("synthesize", "--from", "t.json", "--output", "b.csv", cwd=written(record, tmp_path))
+    assert done.returncode == 2, done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_a_statement_that_was_made_smaller_is_refused(
+    told: tuple[dict[str, Any], bytes, dict[str, Any]],
+) -> None:
+    """Its sentences made anew for other numbers: they agree with each other, but not with the tables."""
+    question = TablesQuestion(columns=("sex", "ward"), ways=2, rho=1e-6)
+    with PrivateTable(people(50), policy=POLICY, ledger="sqlite://") as table:
+        other = release_tables(table, question, source=SeededSource(1))
+    record = record_of({**told[0], "so_far": recorded(other).to_dict()["so_far"]})
+    assert isinstance(record, TablesRecord)
+    with pytest.raises(InvalidParameter, match="says less than the tables alone"):
+        released_of(record)
+
+
+def test_estimates_without_the_digits_are_refused() -> None:
+    """Of counts beyond 2⁵⁰ doubles do not tell whole numbers apart, so that nothing is guessed."""
+    found = released(0.01)
+    workload = found.plan.workload
+    values = {table: found.table(*workload.named(table)).values.ravel() for table in workload.closure}
+    with pytest.raises(InvalidParameter, match="2⁵⁰"):
+        recovered_tables(found.planned, {**values, (): [2.0**51]}, 1)
+    with pytest.raises(InvalidParameter, match="whole noisy numbers"):
+        recovered_tables(found.planned, {**values, (): [0.5]}, 1)
+    with pytest.raises(InvalidParameter, match="whole noisy numbers"):
+        recovered_tables(found.planned, {**values, (): [math.nan]}, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--output", "b.csv"], "needs a file that asks for tables, or `--from`"),
+        (["--from", "t.json", "--output", "b.csv", "--ledger", "x.db"], "nothing is asked of a ledger"),
+        (["--from", "t.json", "--output", "b.csv", "--fresh", "--yes"], "nothing is asked of a ledger"),
+        (["--from", "t.json", "--output", "b.csv", "--same-as", "1"], "nothing is asked of a ledger"),
+        (["--from", "t.json", "--output", "b.csv", "--rows", "0"], "whole number from 1"),
+        (["--from", "t.csv", "--output", "t.csv"], "may not replace"),
+        (["--from", "none.json", "--output", "b.csv"], "none.json"),
+        (["--from", "empty.json", "--output", "b.csv"], "is not JSON"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    told: tuple[dict[str, Any], bytes, dict[str, Any]], tmp_path: Path, words: list[str], message: str
+) -> None:
+    place = written(told[0], tmp_path)
+    (place / "t.csv").write_text(json.dumps(told[0]))
+    (place / "empty.json").write_text("")
+    done = leakcap("synthesize", *words, cwd=place)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (place / "b.csv").exists()
