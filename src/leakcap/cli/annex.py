@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.ledger import address, is_query_file, kept_of
+from leakcap.cli.asked import address, is_query_file, kept_of, load_asked
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.targets import require_target
 
@@ -109,12 +109,11 @@ def _enter(
 def _record_of(source: str) -> tuple[OwnerAnswers, AnnexRecord]:
     from leakcap import __version__
     from leakcap.ledger import Ledger
-    from leakcap.release import load_queries
     from leakcap.release.asking.owner import OwnerAnswers
     from leakcap.report.records import AnnexRecord
 
-    asked = load_queries(source) if is_query_file(source) else None
-    said = OwnerAnswers() if asked is None else asked.annex
+    asked = load_asked(source) if is_query_file(source) else None
+    said = (asked and asked.annex) or OwnerAnswers()
     with Ledger.read(address(source)) as book:
         head = book.verify()
         policy = _policy_of(book, None if asked is None else asked.policy)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.ledger import Url, address, is_query_file, kept_of, ledger, query_file_of
+from leakcap.cli.asked import address, asking_file_of, is_query_file, kept_of
+from leakcap.cli.ledger import Url, ledger
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidQuery
@@ -192,7 +193,7 @@ def admit(
 
     url = address(ledger)
     why = reason or ("a preview" if preview else "")
-    asked = query_file_of(policy)
+    asked = asking_file_of(policy)
     other = policy if asked is None else asked.policy
     name = admitted(other, url, reason=why, by=getpass.getuser(), preview=preview)
     with Ledger.read(url) as book:

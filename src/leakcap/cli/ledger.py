@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.asked import address, asking_file_of, kept_of, load_asked
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl
-from leakcap.cli.targets import files_of, require_target
+from leakcap.cli.targets import require_target
 from leakcap.plain import counted
 
 if TYPE_CHECKING:
     from leakcap.ledger import Ledger
-    from leakcap.release import Policy, QueryFile
+    from leakcap.release import Policy
     from leakcap.report.records import BudgetRecord
 
-__all__ = ["Url", "address", "budget", "is_query_file", "kept_of", "ledger", "query_file_of"]
+__all__ = ["Url", "budget", "budget_record", "ledger"]
 
 ledger = typer.Typer(
     name="ledger",
@@ -43,7 +44,8 @@ class ExportFormat(StrEnum):
 
 def budget(
     file: Annotated[
-        Path | None, typer.Argument(help="A query file, for its ledger.", show_default=False)
+        Path | None,
+        typer.Argument(help="A file of any command that asks, for its ledger.", show_default=False),
     ] = None,
     ledger: LedgerUrl = None,
     all_: Annotated[
@@ -101,10 +103,10 @@ def budget(
 
 
 def _fingerprint(file: Path) -> str:
-    """That of a query file's policy."""
-    from leakcap.release import load_policy, load_queries
+    """That of the policy that a file names."""
+    from leakcap.release import load_policy
 
-    return load_policy(load_queries(file).policy).fingerprint()
+    return load_policy(load_asked(file).policy).fingerprint()
 
 
 def _other_policy(file: Path, *, used: bool) -> str:
@@ -118,9 +120,9 @@ def _other_policy(file: Path, *, used: bool) -> str:
 def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()) -> BudgetRecord:
     """All accounts and spends; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
-    from leakcap.release import load_policy, load_queries
+    from leakcap.release import load_policy
 
-    policy = load_policy(load_queries(source).policy) if query_file else None
+    policy = load_policy(load_asked(source).policy) if query_file else None
     with Ledger.read(address(source, query_file=query_file)) as book:
         return _record_of(book, deltas, policy)
 
@@ -314,40 +316,9 @@ def _amended(file: Path, ledger: str | None) -> tuple[Path, str]:
     """The new policy and the ledger's URL; a query file names both."""
     from leakcap.errors import InvalidQuery
 
-    asked = query_file_of(file)
+    asked = asking_file_of(file)
     if asked is not None:
         return asked.policy, address(ledger or asked.ledger, query_file=False)
     if ledger is None:
         raise InvalidQuery("`leakcap ledger amend` needs --ledger beside a policy.")
     return file, address(ledger, query_file=False)
-
-
-def query_file_of(file: Path) -> QueryFile | None:
-    """What stands in a query file; None for a policy."""
-    from leakcap.errors import InvalidPolicy
-    from leakcap.policy.validation import read_toml
-    from leakcap.release import load_queries
-
-    is_policy = not isinstance(read_toml(file, InvalidPolicy).get("policy"), str)
-    return None if is_policy else load_queries(file)
-
-
-def address(text: str, *, query_file: bool | None = None) -> str:
-    """A URL, a path, or the ledger that a query file names."""
-    from leakcap.release import load_queries
-
-    if query_file or (query_file is None and is_query_file(text)):
-        text = load_queries(text).ledger
-    return text if "://" in text else f"sqlite:///{text}"
-
-
-def kept_of(source: str) -> list[Path | str]:
-    """The files behind a ledger's URL, a path, or a query file."""
-    from leakcap.release import load_queries
-
-    return [source, *files_of(load_queries(source))] if is_query_file(source) else [address(source)]
-
-
-def is_query_file(text: str) -> bool:
-    """Whether the words of a command name a query file, and not a ledger."""
-    return text.endswith(".toml") and "://" not in text

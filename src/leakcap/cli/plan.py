@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.ledger import address
+from leakcap.cli.asked import address
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.asked import load_asked
 from leakcap.cli.printing import Json, print_record, say
-from leakcap.cli.targets import files_of, require_target
+from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -98,9 +99,7 @@ def _kept(source: Path) -> list[Path | str]:
     """The files behind the source, which no page may replace."""
     if source.suffix.lower() != ".toml":
         return [source]
-    from leakcap.release import load_queries
-
-    return [source, *files_of(load_queries(source))]
+    return [source, *load_asked(source).files]
 
 
 def _is_sheet(target: Path) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.asked import address
 from leakcap.cli.custody import ledger
-from leakcap.cli.ledger import Url, address
+from leakcap.cli.ledger import Url
 from leakcap.cli.printing import Json, print_record, say
 
 if TYPE_CHECKING:
