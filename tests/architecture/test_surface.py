@@ -108,7 +108,7 @@ ROOMS: dict[str, str] = {
         Exposure Reading Statement compose statement_of
     """,
     "leakcap.synthesis": """
-        Microdata MixtureOfProducts TableError fit_generator synthesize table_errors
+        FileTable Microdata MixtureOfProducts TableError ask_file fit_generator synthesize table_errors
     """,
     "leakcap.tables": """
         Estimate ExactTotals Hierarchy HierarchyPlan HierarchyQuestion LevelCounts ReleasedHierarchy

@@ -48,8 +48,11 @@ def released(
     seed: int = 1,
     asked: dict[str, Any] | None = None,
     policy: dict[str, Any] | None = None,
+    data: pyarrow.Table | None = None,
 ) -> ReleasedTables:
     """All pairs of the four columns, or what is asked; the table is closed before they are handed over."""
     question = asked or {"columns": ("sex", "ward", "old", "rooms"), "ways": 2}
-    with PrivateTable(people(rows), policy=policy or POLICY, ledger="sqlite://") as table:
+    with PrivateTable(
+        people(rows) if data is None else data, policy=policy or POLICY, ledger="sqlite://"
+    ) as table:
         return release_tables(table, TablesQuestion(**question, rho=rho), source=SeededSource(seed))

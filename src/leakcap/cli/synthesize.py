@@ -29,7 +29,7 @@ def synthesize(
         Path | None,
         typer.Argument(
             help="The file that asks for tables and rows (TOML). With --from it may be left out: only its "
-            "`rows` and `impossible` are read.",
+            "`rows`, `weights` and `impossible` are read.",
             show_default=False,
         ),
     ] = None,
@@ -49,6 +49,13 @@ def synthesize(
         int | None,
         typer.Option(help="Makes the same file again; without it each differs.", show_default=False),
     ] = None,
+    weights: Annotated[
+        bool,
+        typer.Option(
+            "--weights",
+            help="A column `weight`: for how many rows of the data a row of the file counts.",
+        ),
+    ] = False,
     ledger: LedgerUrl = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
     fresh: Fresh = False,
@@ -93,14 +100,24 @@ def synthesize(
     if wanted is not None and rows is None:
         rows = wanted.rows
     impossible = () if wanted is None else wanted.impossible
+    weights = weights or (wanted is not None and wanted.weights)
     drawn = {"rows": rows, "seed": seed, "impossible": impossible}
     if source is not None:
-        record, unused = _from_record(source, output, drawn), None
+        record, unused = _from_record(source, output, drawn, weights), None
     else:
         assert wanted is not None
         assert url is not None
         record, unused = _from_ledger(
-            wanted, url, output, drawn, analyst=analyst, fresh=fresh, yes=yes, same_as=same_as, json_=json_
+            wanted,
+            url,
+            output,
+            drawn,
+            weights,
+            analyst=analyst,
+            fresh=fresh,
+            yes=yes,
+            same_as=same_as,
+            json_=json_,
         )
     if json_:
         print_record(record)
@@ -115,7 +132,7 @@ def synthesize(
     out.print(f"\nThe rows are in {output}", markup=False, soft_wrap=True)
 
 
-def _from_record(source: Path, output: Path, drawn: Mapping[str, Any]) -> SynthesisRecord:
+def _from_record(source: Path, output: Path, drawn: Mapping[str, Any], weights: bool) -> SynthesisRecord:
     """The file of a record's tables, and what it is made of; nothing else is read."""
     from leakcap.errors import InvalidParameter
     from leakcap.release.results.exposure import exposure_of_plan
@@ -136,9 +153,9 @@ def _from_record(source: Path, output: Path, drawn: Mapping[str, Any]) -> Synthe
         )
     found = released_of(told)
     policy = found.planned.policy
-    _check(found.planned, drawn)
+    _check(found.planned, drawn, weights)
     made = drawn_from(found, **drawn)
-    made.write(output)
+    made.write(output, weights=weights)
     own = exposure_of_plan((), (), policy, [charge_of_tables(found.planned)])
     return SynthesisRecord.of(
         made,
@@ -150,6 +167,7 @@ def _from_record(source: Path, output: Path, drawn: Mapping[str, Any]) -> Synthe
         source=told.source,
         same_as=told.same_as,
         from_record=source.name,
+        weights=weights,
     )
 
 
@@ -158,6 +176,7 @@ def _from_ledger(
     url: str,
     output: Path,
     drawn: Mapping[str, Any],
+    weights: bool,
     *,
     analyst: str,
     fresh: bool,
@@ -178,7 +197,7 @@ def _from_ledger(
     asked = wanted.tables
     policy = load_policy(asked.policy)
     planned = asked.question.planned(policy)
-    _check(planned, drawn)
+    _check(planned, drawn, weights)
     charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
     with table_to_ask(
         asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
@@ -186,7 +205,7 @@ def _from_ledger(
         found = release_tables(table, asked.question, fresh=fresh)
         entries, balances = table.ledger.entries(), table.budget()
     made = drawn_from(found, **drawn)
-    made.write(output)
+    made.write(output, weights=weights)
     of_file = exposure_so_far([entry for entry in entries if entry.id == found.entry], policy)
     record = SynthesisRecord.of(
         made,
@@ -197,16 +216,19 @@ def _from_ledger(
         asked.publication,
         source=table.named,
         same_as=None if table.same_as is None else SameAsRecord.of(table.same_as),
+        weights=weights,
     )
     return record, table.ledger.url if unused else None
 
 
-def _check(planned: PlannedTables, drawn: Mapping[str, Any]) -> None:
+def _check(planned: PlannedTables, drawn: Mapping[str, Any], weights: bool) -> None:
     """Refuse what cannot be fitted or drawn, before anything is paid."""
     from leakcap.synthesis.impossible import Impossible
-    from leakcap.synthesis.microdata import check_draw
+    from leakcap.synthesis.microdata import check_draw, check_weights
     from leakcap.synthesis.targets import check_fits
 
     check_fits(planned)
+    if weights:
+        check_weights(planned)
     named = Impossible.of(planned, drawn["impossible"]).named
     check_draw(drawn["rows"], drawn["seed"], len(planned.axes), named)

@@ -2,6 +2,7 @@
 
     synthesize          a file of rows, fitted to released tables: `Microdata`
     fit_generator       the law that the rows are drawn from: a `MixtureOfProducts`, for any number of files
+    ask_file            a table of the file, with the interval of what was released, or that it is modelled
     table_errors        how far each table of the file is from the released and from the exact one
 
 All of it is post-processing of `leakcap.tables`: it costs nothing, however many files are made. See
@@ -10,14 +11,17 @@ All of it is post-processing of `leakcap.tables`: it costs nothing, however many
 
 from __future__ import annotations
 
+from leakcap.synthesis.asking import FileTable, ask_file
 from leakcap.synthesis.errors import TableError, table_errors
 from leakcap.synthesis.microdata import Microdata, synthesize
 from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator
 
 __all__ = [
+    "FileTable",
     "Microdata",
     "MixtureOfProducts",
     "TableError",
+    "ask_file",
     "fit_generator",
     "synthesize",
     "table_errors",

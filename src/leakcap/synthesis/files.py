@@ -5,6 +5,7 @@ data = "stays.parquet"
 ledger = "stays.db"
 rho = 0.02
 rows = 10_000                    left out, as many as were released
+weights = true                   a column `weight`: how many rows of the data a row of the file counts for
 impossible = [{ sex = "m", ward = ["maternity"] }]
 
 [[tables]]
@@ -32,6 +33,7 @@ __all__ = ["SynthesisFile", "load_synthesis"]
 
 class _Contents(TablesContents):
     rows: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] | None = None
+    weights: Annotated[bool, Field(strict=True)] = False
     # What a key may be is said by `Impossible`, which knows the public ones.
     impossible: tuple[dict[str, Any], ...] = ()
 
@@ -42,6 +44,7 @@ class SynthesisFile:
 
     tables: TablesFile
     rows: int | None
+    weights: bool
     impossible: tuple[Mapping[str, Key | tuple[Key, ...]], ...]
 
 
@@ -49,4 +52,6 @@ def load_synthesis(path: str | Path) -> SynthesisFile:
     """Read a file that asks for microdata; one that asks for tables is one. Raises `InvalidQuery`."""
     path = Path(path)
     contents = read_checked(_Contents, path, InvalidQuery)
-    return SynthesisFile(file_of_contents(contents, path), contents.rows, contents.impossible)
+    return SynthesisFile(
+        file_of_contents(contents, path), contents.rows, contents.weights, contents.impossible
+    )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.errors import InvalidParameter, require
+from leakcap.errors import InvalidParameter, InvalidQuery, require
 from leakcap.plain import csv_text
 from leakcap.policy.declared import Key
 from leakcap.sampling import system_bytes
@@ -20,12 +20,23 @@ from leakcap.synthesis.drawing import drawn_rows
 from leakcap.synthesis.impossible import Impossible
 from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator, require_few_cells
 from leakcap.tables import ReleasedTables
+from leakcap.tables.question import PlannedTables
 
-__all__ = ["ENDINGS", "MOST_ROWS", "Microdata", "check_draw", "require_library", "synthesize"]
+__all__ = [
+    "ENDINGS",
+    "MOST_ROWS",
+    "WEIGHT",
+    "Microdata",
+    "check_draw",
+    "check_weights",
+    "require_library",
+    "synthesize",
+]
 
 MOST_ROWS = 10**7
 _MOST_VALUES = 2 * 10**8
 _MOST_CHECKED = 10**9
+WEIGHT = "weight"
 ENDINGS = (".csv", ".parquet")
 _MOST_SEED = 2**48
 _LINES = 10_000
@@ -72,45 +83,56 @@ class Microdata:
             place = place * size + self.codes[name]
         return np.bincount(place, minlength=math.prod(sizes)).reshape(sizes)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self, *, weights: bool = False) -> Any:
         """A `pyarrow.Table` with a column for each of the tables', of its keys' type: whole numbers, truth
-        values or text; keys of several types are text. Raises `InvalidParameter` without PyArrow."""
+        values or text; keys of several types are text. With `weights` its last column, `weight`, has
+        `Microdata.weight` in each row (`check_weights`). Raises `InvalidParameter` without PyArrow."""
         pyarrow = require_library("pyarrow", "`to_arrow` of `Microdata`")
-        return pyarrow.table(
-            {name: _arrow(pyarrow, self.keys(name), own) for name, own in self.codes.items()}
-        )
+        found = {name: _arrow(pyarrow, self.keys(name), own) for name, own in self.codes.items()}
+        if self._weighted(weights):
+            found[WEIGHT] = pyarrow.array(np.full(len(self), self.weight))
+        return pyarrow.table(found)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self, *, weights: bool = False) -> Any:
         """A `pandas.DataFrame` of the columns of `to_arrow`. Raises `InvalidParameter` without pandas."""
         pandas = require_library("pandas", "`to_pandas` of `Microdata`")
-        return pandas.DataFrame(
-            {name: np.array(_alike(self.keys(name)))[own] for name, own in self.codes.items()}
-        )
+        found = {name: np.array(_alike(self.keys(name)))[own] for name, own in self.codes.items()}
+        if self._weighted(weights):
+            found[WEIGHT] = np.full(len(self), self.weight)
+        return pandas.DataFrame(found)
 
-    def write(self, path: str | Path) -> None:
+    def _weighted(self, weights: bool) -> bool:
+        if weights:
+            check_weights(self.generator.released.planned)
+        return weights
+
+    def write(self, path: str | Path, *, weights: bool = False) -> None:
         """Write the rows as CSV or Parquet, by the ending; the folder is made. What stands there is replaced.
 
-        Text that a spreadsheet would run as a formula gets an apostrophe in CSV. Raises `InvalidParameter`
-        for another ending, and for Parquet without PyArrow.
+        With `weights` there is a column `weight`, as in `to_arrow`. Text that a spreadsheet would run as a
+        formula gets an apostrophe in CSV. Raises `InvalidParameter` for another ending, and for Parquet
+        without PyArrow.
         """
         path = Path(path)
         ending = path.suffix.lower()
         require(ending in ENDINGS, "path", "Microdata", "end in .csv or .parquet", str(path))
+        weighted = self._weighted(weights)
         path.parent.mkdir(parents=True, exist_ok=True)
         if ending == ".parquet":
             require_library("pyarrow", "Parquet")
-            import_module("pyarrow.parquet").write_table(self.to_arrow(), path)
+            import_module("pyarrow.parquet").write_table(self.to_arrow(weights=weights), path)
             return
         shown = [
             np.array([csv_text([[key]]).rstrip("\n") for key in self.keys(name)], dtype=object)
             for name in self.codes
         ]
         with path.open("w", encoding="utf-8", newline="") as file:
-            file.write(csv_text([list(self.codes)]))
+            file.write(csv_text([[*self.codes, *([WEIGHT] if weighted else [])]]))
+            end = f",{self.weight!r}\n" if weighted else "\n"
             for start in range(0, len(self), _LINES):
                 part = slice(start, start + _LINES)
                 texts = [own[code[part]] for own, code in zip(shown, self.codes.values(), strict=True)]
-                file.writelines(f"{','.join(line)}\n" for line in zip(*texts, strict=True))
+                file.writelines(f"{','.join(line)}{end}" for line in zip(*texts, strict=True))
 
 
 def synthesize(
@@ -161,6 +183,27 @@ def check_draw(rows: int | None, seed: int | None, columns: int, named: int) -> 
     require(whole, "rows", owner, f"be a whole number from 1 to {most:,}{why}", rows)
     good = seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < _MOST_SEED)
     require(good, "seed", owner, "be a whole number from 0 to 2⁴⁸ − 1", seed)
+
+
+def check_weights(planned: PlannedTables) -> None:
+    """Raise `InvalidQuery` where a file of these tables can have no column `weight`: where a column of the
+    tables is called so, or where the policy is of a survey, whose rows stand for a population by weights of
+    their own that no table of counts knows.
+    """
+    policy = planned.policy
+    taken = [axis.column for axis in planned.axes if axis.column.casefold() == WEIGHT]
+    if taken:
+        raise InvalidQuery(
+            f"`weights` adds a column `{WEIGHT}`, and the tables have `{taken[0]}`. Give that another name "
+            "in the policy, or leave `weights` out."
+        )
+    if policy.survey is not None:
+        raise InvalidQuery(
+            "`weights` would have each row of the file count for rows of the sample, and the policy's "
+            f"[survey] says that these stand for a population by `{policy.survey.weight}`, which tables of "
+            "counts do not know. Leave `weights` out, and ask for the population by `weighted_total`; or ask "
+            "for tables by bands of the design weight."
+        )
 
 
 def _most_rows(columns: int, named: int) -> int:

@@ -24,6 +24,7 @@ from leakcap.tables.workload import Places, margins_of_places
 
 __all__ = [
     "LARGEST_WEIGHT",
+    "NORMAL",
     "WEIGHT_RULE",
     "Estimate",
     "ReleasedTable",
@@ -32,7 +33,7 @@ __all__ = [
     "half_width",
 ]
 
-_NORMAL = Fraction(195996398455, 10**11)
+NORMAL = Fraction(195996398455, 10**11)
 """More than the 97.5 % point of the normal law: what is left over is far more than 10⁻¹³⁰ for each number."""
 
 LARGEST_WEIGHT = 1e100
@@ -202,7 +203,7 @@ def half_width(plan: ResidualPlan, cells: Sequence[tuple[Places, Fraction]], var
     Σ|w| adds up over the noises: each lies within 1 of a normal variable. See `docs/theory/tables.md`.
     """
     apart = sum((abs(weight) * _steps(plan, table) for table, weight in cells), Fraction(0))
-    return apart + _NORMAL * Fraction(root_up(variance))
+    return apart + NORMAL * Fraction(root_up(variance))
 
 
 def _steps(plan: ResidualPlan, table: Places) -> Fraction:

@@ -79,6 +79,9 @@ class SynthesisRecord(Record):
     publication: Publication | None = None
     source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
     same_as: SameAsRecord | None = None
+    weights: Annotated[
+        bool, Field(description="whether the file has a column `weight`, with that number in each row")
+    ] = False
     from_record: Annotated[
         str,
         Field(
@@ -100,6 +103,7 @@ class SynthesisRecord(Record):
         source: str = "",
         same_as: SameAsRecord | None = None,
         from_record: str = "",
+        weights: bool = False,
     ) -> Self:
         """What was made; `own` is about the file, `total` about everything in the ledger."""
         generator, found = file.generator, file.generator.released
@@ -142,6 +146,7 @@ class SynthesisRecord(Record):
             **({} if publication is None else {"publication": publication}),
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": same_as}),
+            **({"weights": True} if weights else {}),
             **({"from_record": from_record} if from_record else {}),
         )
 

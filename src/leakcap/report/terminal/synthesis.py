@@ -31,7 +31,8 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     columns = ", ".join(f"{one.name} ({one.type}, {counted(one.keys, 'key')})" for one in record.columns)
     weight = sum_text(record.weight, 4)
     rows = f"{counted(record.rows, 'row')} about nobody; each counts for {weight} rows of the data"
-    console.print(Text(plain(f"{rows}. Columns: {columns}.")))
+    weighted = ", weight" if record.weights else ""
+    console.print(Text(plain(f"{rows}. Columns: {columns}{weighted}.")))
     console.print()
     console.print(_errors(record))
     if len(record.tables) > _MOST:
