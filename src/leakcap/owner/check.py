@@ -14,6 +14,7 @@ from leakcap.owner.people import check_keys_of, check_people, check_row_key
 from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.engine import attach, is_database, is_server
 
 __all__ = ["check"]
@@ -33,7 +34,7 @@ def check(
     **Not private**: findings are exact, and quote values. They are for the owner of the data alone. No ledger
     is opened, nothing is spent, logged or written. Where the lines of a file cannot be told apart its columns
     are not looked at. Raises `DataError` where there is no such table, or the policy does
-    not declare it.
+    not declare it, and `InvalidPolicy` for a `case` that may not be read.
 
     >>> import pyarrow
     >>> from leakcap.policy import load_policy
@@ -45,6 +46,7 @@ def check(
     problem: `age`: 1 of 2 rows cannot be read as a number and counts as missing: "72,5" (1 row). ...
     problem: `sex`: 1 of 2 rows has a key that the policy does not list, and no group counts it: "f" ...
     """
+    with_cases(policy)
     others = dict(tables or {})
     for name in others:
         if name not in policy.tables:

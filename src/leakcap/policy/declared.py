@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
+from leakcap.policy.cases import case_text
 from leakcap.policy.column_rules import LARGEST_WHOLE, check_bounds, check_keys, check_moments, check_whole
 from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_key, decimal_number
 from leakcap.policy.derived import Derived, Given, Key, as_dates
@@ -199,14 +200,15 @@ class Column(Derived):
             raise ValueError("`offsets` follow from `zone`: leave them out")
 
     def _check_derived(self) -> None:
-        if self.source is None:
+        if self.source is None and self.case is None:
             raise ValueError(f"`{self.operations[0]}` needs `from`, the column that it is about")
         as_it_is = not self.operations and (self.keys is not None or self.private is not None)
         if not as_it_is or len(self.operands) == 2:
             self.check_operation()
         own = (self.bounds, self.fill) if self.compute is None else ()
         if any(one is not None for one in (*own, self.dates, self.times, self.zone)) or self.unknown:
-            raise ValueError("a column `from` another has no `bounds` and no `fill` of its own")
+            what = "that is a `case`" if self.case is not None else "`from` another"
+            raise ValueError(f"a column {what} has no `bounds` and no `fill` of its own")
         if self.integers and self.compute is None:
             raise ValueError('`type = "integer"` goes with `bounds` of a number')
         if self.places is not None and self.compute is None:
@@ -223,8 +225,10 @@ class Column(Derived):
             raise ValueError('a `prefix` needs `keys`, or `keys = "private"`, or `groups`')
         if self.keys is not None:
             check_keys(self.keys)
-            if self.is_prefix and not isinstance(self.keys[0], str):
-                raise ValueError("its `keys` must be text")
+        if self.case is not None:
+            check_keys(case_text(self.case).keys)
+        if self.keys is not None and self.is_prefix and not isinstance(self.keys[0], str):
+            raise ValueError("its `keys` must be text")
 
     @cached_property
     def moments(self) -> tuple[datetime.date, datetime.date] | None:
@@ -253,7 +257,7 @@ class Column(Derived):
     @cached_property
     def stored(self) -> bool:
         """Whether the table has the column; a derived one follows from others."""
-        return self.source is None
+        return self.source is None and self.case is None
 
     @cached_property
     def calculated(self) -> bool:

@@ -7,6 +7,7 @@
     planned  = { from = ["decided", "admitted"], compare = "<" }
     wards    = { from = "ward", keys = ["north", "south"] }
     nights   = { from = ["left", "admitted"], compute = "-" }
+    who      = { case = "CASE WHEN age < 18 THEN 'child' WHEN ward = 'north' THEN 'old' END" }
     gross    = { from = ["price", 1.19], compute = "*" }
 
 A derived column is a function of its own row that no row can make fail, so a row is in one group as before
@@ -25,6 +26,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import ConfigDict, Field, field_validator
 
 from leakcap.ledger.chain import storable
+from leakcap.policy.cases import case_text, qualified_case
 from leakcap.policy.validation import Strict
 
 __all__ = [
@@ -49,7 +51,7 @@ LARGEST = 1e90
 SMALLEST = 1.0 / LARGEST
 """A factor, or a dividend, closer to zero counts as zero: no product is then too small for a double."""
 
-OPERATIONS = ("cuts", "truncate", "part", "prefix", "groups", "compare", "compute")
+OPERATIONS = ("cuts", "truncate", "part", "prefix", "groups", "compare", "compute", "case")
 
 
 def Given(**known: Any) -> Any:  # noqa: N802 - a kind of `Field`
@@ -69,6 +71,10 @@ class Derived(Strict):
     dates `-` is the number of days between them. With `keys` alone it is the
     column itself under other keys: public ones beside private ones, or the other way round. What is missing
     stays missing.
+
+    `case` stands without `from`: it is the text of an SQL CASE, whose conditions are those that `where` may
+    have, and whose constants are the keys. The first condition that is true counts; a row without one has the
+    constant after ELSE, and none where there is no ELSE.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -81,6 +87,7 @@ class Derived(Strict):
     groups: dict[str, tuple[str | int, ...]] | None = Given()
     compare: Literal["=", "<>", "<", "<=", ">", ">="] | None = Given()
     compute: Literal["+", "-", "*", "/"] | None = Given()
+    case: str | None = Given()
 
     @field_validator("source", mode="before")
     @classmethod
@@ -125,6 +132,8 @@ class Derived(Strict):
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns that it follows from; none where it is stored."""
+        if self.case is not None:
+            return case_text(self.case).sources
         return tuple(one for one in self.operands if isinstance(one, str))
 
     @property
@@ -144,6 +153,8 @@ class Derived(Strict):
 
     def qualified(self, table: str) -> Self:
         """The same of a joined table, whose columns are called `people.sex`."""
+        if self.case is not None:
+            return self.model_copy(update={"case": qualified_case(self.case, table)})
         if self.source is None:
             return self
         named = [f"{table}.{one}" if isinstance(one, str) else one for one in self.operands]
@@ -152,6 +163,10 @@ class Derived(Strict):
     def check_operation(self) -> None:
         """Raise `ValueError` unless it is one operation on as many columns as that takes."""
         given = self.operations
+        if self.case is not None:
+            if len(given) > 1 or self.source is not None:
+                raise ValueError("a `case` names its columns itself: leave `from` and other operations out")
+            return
         if len(given) != 1 and given != ("prefix", "groups"):
             raise ValueError(f"a column `from` another takes one of `{'`, `'.join(OPERATIONS)}`")
         if (len(self.operands) == 2) != (self.compare is not None or self.compute is not None):

@@ -227,6 +227,12 @@ class Policy(Strict):
         """The public number of units, or the public upper bound on it; None when there is neither."""
         return self.rows if self.rows is not None else self.max_rows
 
+    @property
+    def has_cases(self) -> bool:
+        """Whether a column of it, or of its tables, is a `case`, whose text is still to be read."""
+        columns = (self.columns, *(table.columns for table in self.tables.values()))
+        return any(one.case is not None for each in columns for one in each.values())
+
     def followed(self, names: Iterable[str]) -> set[str]:
         """These columns, and all that they are derived from."""
         found, left = set[str](), list(names)
@@ -290,7 +296,7 @@ class Policy(Strict):
 def _without_keys(column: dict[str, Any]) -> dict[str, Any]:
     """A column's content; keys are left out where the rest of it implies them."""
     # Of groups they say the order, in which answers are recorded: a text has its names sorted.
-    follow = "from" in column and set(column) & {"truncate", "part", "compare"}
+    follow = ("from" in column and set(column) & {"truncate", "part", "compare"}) or "case" in column
     return {name: value for name, value in column.items() if name != "keys" or not follow}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from leakcap.policy.arithmetic import computed_bounds, computed_places, days_of, is_dated, is_whole
+from leakcap.policy.cases import case_text
 from leakcap.policy.declared import Column
 from leakcap.policy.derived import DatePart, Key, periods
 from leakcap.policy.validation import meant
@@ -86,6 +87,8 @@ def _copied(one: Column, known: Mapping[str, object]) -> Column:
 
 
 def _keys(name: str, column: Column, columns: Mapping[str, Column]) -> tuple[Key, ...] | None:
+    if column.case is not None:
+        return case_text(column.case).keys
     first = columns[column.sources[0]]
     if column.compare is not None:
         _check_compared(name, column, columns)
@@ -156,15 +159,16 @@ def _check_compared(name: str, column: Column, columns: Mapping[str, Column]) ->
         or _order(one) != _order(other)
     ):
         raise ValueError(f"`columns.{name}` compares columns of two kinds")
-    if one.groups is not None and column.compare not in ("=", "<>"):
-        raise ValueError(f"`columns.{name}` compares groups, which have no order, by order. Use = or <>")
+    what = "groups" if one.groups is not None else "keys of a `case`"
+    if (one.groups is not None or one.case is not None) and column.compare not in ("=", "<>"):
+        raise ValueError(f"`columns.{name}` compares {what}, which have no order, by order. Use = or <>")
     if one.kind == "boolean" and column.compare not in ("=", "<>"):
         raise ValueError(f"`columns.{name}` compares true and false by order. Use = or <>")
 
 
 def _order(column: Column) -> tuple[object, ...]:
     """What the codes of two columns must have in common, so that they mean the same keys."""
-    coded = column.cuts is not None or column.groups is not None
+    coded = column.cuts is not None or column.groups is not None or column.case is not None
     return column.truncate, coded and column.keys
 
 

@@ -23,6 +23,7 @@ from leakcap.release.asking.accuracy import Preview, preview
 from leakcap.release.asking.beside import Beside
 from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.table import Asking
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
 from leakcap.release.engine.identity import Identity, called_together, together
@@ -95,7 +96,8 @@ class PrivateTable(Asking):
         beside: Sequence[Charge] = (),
         fresh: bool = False,
     ) -> None:
-        self._policy = load_policy(policy)
+        known = load_policy(policy)
+        self._policy = with_cases(known) if known.has_cases else known
         self._fingerprint = self._policy.fingerprint()
         others = dict(tables or {})
         if not others.keys() <= self._policy.tables.keys():

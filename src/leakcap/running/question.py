@@ -15,6 +15,7 @@ from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, key_axis
 from leakcap.release.conditions.condition import named
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.measurements.offer import largest_rho
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of
@@ -59,6 +60,7 @@ class RunningQuestion(BaseModel):
 
     def planned(self, policy: Policy) -> PlannedRunningCount:
         """What is counted and which noise it gets. Raises `InvalidQuery`; touches no data."""
+        policy = with_cases(policy)
         self._check(policy)
         rows = Query(name=self.name, statistic="count", where=self.where, epsilon=1.0)
         counted = plan_query(rows, policy)

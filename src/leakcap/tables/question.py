@@ -17,6 +17,7 @@ from leakcap.numeric.rounding import short_down
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, key_axis
 from leakcap.release.conditions.condition import named
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.measurements.offer import largest_rho
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of
@@ -77,6 +78,7 @@ class TablesQuestion(BaseModel):
 
     def planned(self, policy: Policy) -> PlannedTables:
         """What is counted and which noise it gets. Raises `InvalidQuery`; touches no data."""
+        policy = with_cases(policy)
         self._check(policy)
         rows = Query(name=self.name, statistic="count", where=self.where, epsilon=1.0)
         counted, axes = plan_query(rows, policy), []

@@ -15,6 +15,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.release.asking.budget import within_error
 from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.written import read_condition
 from leakcap.release.planning.queries import Query, query_from
 
@@ -56,7 +57,7 @@ class Selection:
 
     def where(self, condition: str) -> Selection:
         """Only rows of which this is true as well. Raises `InvalidQuery`."""
-        read_condition(condition, joined_policy(self.table.policy, self.joined))
+        read_condition(condition, with_cases(joined_policy(self.table.policy, self.joined)))
         return replace(self, conditions=(*self.conditions, condition))
 
     def by(self, *columns: str) -> Selection:

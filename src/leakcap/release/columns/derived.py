@@ -66,8 +66,10 @@ class WrittenColumn(Column):
 
 class CaseColumn(WrittenColumn):
     """CASE WHEN … THEN … END with keys: `tree` is the place among `keys` of that of the first condition that
-    is true.
+    is true, `text` the one way to write it.
     """
+
+    text: str = Field(default="", exclude=True, repr=False)
 
 
 class NumberColumn(WrittenColumn):
@@ -88,6 +90,7 @@ def typed_column(name: str, policy: Policy) -> exp.Expression:
         return number_column(name)
     if isinstance(known, CaseColumn):
         return known.tree.copy()
+    assert known.case is None, "a CASE of the policy has to be read: conditions/declared.py"
     first = policy.columns[known.sources[0]]
     if known.compare is not None:
         # Clocks that are put back show an hour twice: instants are compared, not what clocks show.

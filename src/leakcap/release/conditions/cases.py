@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
 from leakcap.ledger.chain import storable
-from leakcap.policy.declared import Column, Key
+from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.derived import CaseColumn
 from leakcap.release.conditions.condition import Condition, constant_text, to_text, to_tree
@@ -51,7 +51,7 @@ def _is_key(node: exp.Expression) -> bool:
     return isinstance(inner, exp.Boolean | exp.Null)
 
 
-def case_column(node: exp.Expression, written: Written) -> tuple[str, Column]:
+def case_column(node: exp.Expression, written: Written) -> tuple[str, CaseColumn]:
     """The canonical name of a CASE, and its column. Raises `InvalidQuery`."""
     for one in unread_within(node):
         raise InvalidQuery(f"A CASE may not have {one}. {_RULE}")
@@ -64,7 +64,9 @@ def case_column(node: exp.Expression, written: Written) -> tuple[str, Column]:
     given = [key for key in (*(key for _, key in arms), other) if key is not None]
     _check_keys(given)  # all of them: to Python 1 and True are equal
     keys = list(dict.fromkeys(given))
-    return _text(arms, other), _column(arms, other, keys, written.policy)
+    text, tree = _text(arms, other), _tree(arms, other, keys, written.policy)
+    # Not declared: its keys were checked above, and it has no other words of a policy.
+    return text, CaseColumn.model_construct(source="", keys=tuple(keys), tree=tree, text=text)
 
 
 def _key(node: exp.Expression | None) -> Key | None:
@@ -97,15 +99,13 @@ def _text(arms: Sequence[tuple[Condition, Key | None]], other: Key | None) -> st
     return " ".join(["CASE", *words, *([] if other is None else [f"ELSE {constant_text(other)}"]), "END"])
 
 
-def _column(
+def _tree(
     arms: Sequence[tuple[Condition, Key | None]], other: Key | None, keys: Sequence[Key], policy: Policy
-) -> Column:
+) -> exp.Case:
     places: Mapping[Key, int] = {key: place for place, key in enumerate(keys)}
 
     def code(key: Key | None) -> exp.Expression:
         return exp.Null() if key is None else exp.Literal.number(places[key])
 
     ifs = [exp.If(this=to_tree(one, policy), true=code(key)) for one, key in arms]
-    tree = exp.Case(ifs=ifs, default=None if other is None else code(other))
-    # Not declared: its keys were checked above, and it has no other words of a policy.
-    return CaseColumn.model_construct(source="", keys=tuple(keys), tree=tree)
+    return exp.Case(ifs=ifs, default=None if other is None else code(other))

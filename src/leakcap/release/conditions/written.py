@@ -16,6 +16,7 @@ from sqlglot import exp
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
+from leakcap.release.columns.derived import CaseColumn
 from leakcap.release.conditions.cases import case_column, gives_numbers
 from leakcap.release.conditions.condition import Condition, to_text
 from leakcap.release.conditions.number_columns import Operand
@@ -147,8 +148,21 @@ class WrittenColumns:
         return self.name_of(derived_name(part, known, self.policy, part=True))
 
     def case(self, node: exp.Expression) -> str:
-        """The canonical name of a CASE with keys, whose column is added. Raises `InvalidQuery`."""
-        return self.added(*case_column(node, self))
+        """The canonical name of a CASE with keys, whose column is added; the name of the policy's own column
+        where that is the same CASE. Raises `InvalidQuery`.
+        """
+        text, column = case_column(node, self)
+        for name, known in self.policy.columns.items():
+            if isinstance(known, CaseColumn) and known.text == text:
+                return name
+        return self.added(text, column)
+
+    def declared_case(self, text: str) -> CaseColumn:
+        """The column of a CASE with keys that the policy declares. Raises `InvalidQuery`."""
+        node, tokens = parsed(text)
+        found = case_column(node, self)[1]
+        check_words(node, tokens)
+        return found
 
     def number(self, node: exp.Expression) -> Operand:
         """The column that a number of a row is, which is added, or a constant. Raises `InvalidQuery`."""

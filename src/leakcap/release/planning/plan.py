@@ -22,6 +22,7 @@ from leakcap.release.columns.joins import joined_policy
 from leakcap.release.columns.people import require_no_delta
 from leakcap.release.columns.typed import stored_column
 from leakcap.release.conditions.condition import named, to_text, to_tree
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.conditions.written import is_written, with_written
 from leakcap.release.engine.base import Columns
@@ -159,6 +160,8 @@ def with_columns(query: QueryFields, policy: Policy) -> tuple[QueryFields, Polic
     """The query, and the policy with the columns that it joins and those that it derives."""
     if query.join:
         policy = joined_policy(policy, query.join, owner=f"query `{query.name}`")
+    if policy.has_cases:
+        policy = with_cases(policy)
     return with_written(query, policy) if _writes(query) else (query, policy)
 
 

@@ -40,6 +40,7 @@ from leakcap.release.asking.accuracy import Preview, preview
 from leakcap.release.asking.budget import divided
 from leakcap.release.asking.currency import Objective
 from leakcap.release.asking.templates import QueryTemplate
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.written import WrittenColumns
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.queries import Query
@@ -199,7 +200,7 @@ def select_statement(
 ) -> SelectStatement:
     """As `sql_queries`, with HAVING, ORDER BY, LIMIT and OFFSET beside the queries."""
     words = Words(text)
-    sources = Tables(words, policy, {policy.dataset, *tables}, WrittenColumns(policy))
+    sources = Tables(words, policy, {policy.dataset, *tables}, WrittenColumns(with_cases(policy)))
     part, leading = sources.outermost()
     scope = sources.scope(part)
     items = selected_items(words, part, scope)

@@ -18,6 +18,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.condition import Condition
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.whitelist import check_words
 from leakcap.release.conditions.written import WrittenColumns
 from leakcap.release.sql.joins import (
@@ -227,7 +228,7 @@ class Tables:
                 *on_words(words, join, policy, data, alias, first.name),
             ]
         tables = tuple(joined.values())
-        self.written.policy = joined_policy(self.written.policy, tables)
+        self.written.policy = with_cases(joined_policy(self.written.policy, tables))
         return Scope(words, data, self.written, joined, tuple(spelled), tables)
 
     def _check_unnamed(self, table: exp.Identifier) -> None:

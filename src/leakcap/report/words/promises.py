@@ -199,6 +199,8 @@ def derived(column: Column) -> str:
         left, right = (one if isinstance(one, str) else f"{one:.17g}" for one in column.operands)
         low, high = column.bounds or (0.0, 0.0)
         return f"{left} {column.compute} {right}, from {low:g} to {high:g}{_filled(column)}"
+    if column.case is not None:
+        return f"{column.case}: {_keys(column)}"
     named = " and ".join(column.sources)
     if column.compare is not None:
         left, right = column.sources
