@@ -78,6 +78,16 @@ class OwnerTable:
         tree = tree.order_by(*ordered, copy=False).limit(most, copy=False)
         return [(value_, int(many)) for value_, many in self._run(tree)]
 
+    def together(self, values: Sequence[exp.Expression], *tests: exp.Expression) -> list[tuple[Row, int]]:
+        """The values that occur together in rows that the tests are true of, with how many rows have them."""
+        inner = self._select(values).from_(source_table(), copy=False).where(*tests, copy=False)
+        names = [f"c{place}" for place in range(len(values))]
+        told = [aliased(column(name), f"value{name}") for name in names]
+        tree = exp.Select(expressions=[*told, aliased(exp.Count(this=exp.Star()), "rows")])
+        tree = tree.from_(inner.subquery("given", copy=False), copy=False)
+        tree = tree.group_by(*map(column, names), copy=False)
+        return [(tuple(own), int(many)) for *own, many in self._run(tree)]
+
     def _select(self, trees: Sequence[exp.Expression]) -> exp.Select:
         """The trees under the names c0, c1, …"""
         return exp.Select(expressions=[aliased(tree, f"c{place}") for place, tree in enumerate(trees)])

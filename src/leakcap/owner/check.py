@@ -10,6 +10,7 @@ from leakcap.owner.asking import OwnerTable
 from leakcap.owner.columns import check_column
 from leakcap.owner.csvfile import form_of
 from leakcap.owner.finding import DataFault
+from leakcap.owner.nested import check_paths
 from leakcap.owner.people import check_keys_of, check_people, check_row_key
 from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
@@ -61,7 +62,8 @@ def check(
             key, kind = declared.key_column, "id"
             if declared.on is not None:
                 kind = policy.columns[declared.on].kind
-            found += _of_table(place, stored, f"{name}.", declared.stored, (key, kind))
+            own = policy.model_copy(update={"columns": declared.columns})
+            found += _of_table(place, stored, f"{name}.", own, (key, kind))
     return tuple(found)
 
 
@@ -76,13 +78,14 @@ def _of(data: object, policy: Policy, table: str | None) -> Iterator[DataFault]:
     for name, declared in policy.columns.items():
         if declared.stored:
             yield from check_column(known, name, declared, name)
+    yield from check_paths(known, policy)
     caps = policy.caps_column
     if caps is not None and caps not in policy.columns:
         yield from check_column(known, caps, Column(unknown=True), caps)
 
 
 def _of_table(
-    data: object, table: str | None, prefix: str, columns: Mapping[str, Column], key: tuple[str, str]
+    data: object, table: str | None, prefix: str, policy: Policy, key: tuple[str, str]
 ) -> Iterator[DataFault]:
     """Another table of the policy, whose columns are called as in a query: `people.sex`."""
     form = _form(data)
@@ -91,8 +94,10 @@ def _of_table(
         return
     known = OwnerTable(attach(data, table=table))
     yield from check_keys_of(known, *key, prefix + key[0])
-    for name, declared in columns.items():
-        yield from check_column(known, name, declared, prefix + name)
+    for name, declared in policy.columns.items():
+        if declared.stored:
+            yield from check_column(known, name, declared, prefix + name)
+    yield from check_paths(known, policy, prefix)
 
 
 def _place(data: object, other: object) -> tuple[object, str | None]:

@@ -14,6 +14,7 @@ from leakcap.policy.cases import case_text
 from leakcap.policy.column_rules import LARGEST_WHOLE, check_bounds, check_keys, check_moments, check_whole
 from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_key, decimal_number
 from leakcap.policy.derived import Derived, Given, Key, as_dates
+from leakcap.policy.nested import KeyPath, with_paths
 from leakcap.policy.zones import Offsets, offsets_of
 
 __all__ = ["Column", "Key", "Kind"]
@@ -47,6 +48,8 @@ class Column(Derived):
     `fill` is the public value that stands in for a missing one; without it missing values are left out of
     sums, means and histograms, so that whether a value is missing is protected like the value itself.
     `bounds = "unknown"` says that no range is publicly known: the query `bounds` looks for one, at a price.
+    `within = "region"` says that its keys lie within those of another column: `keys` are then a table, of
+    which `paths` are the lines, see `nested.py`.
 
     >>> Column(bounds=(0.0, 50.0)).kind
     'number'
@@ -65,6 +68,14 @@ class Column(Derived):
     unknown: bool = False
     integers: bool = False
     places: Annotated[int, Field(ge=1, le=MOST_PLACES)] | None = Given()
+    within: Annotated[str, Field(min_length=1)] | None = Given()
+    paths: tuple[KeyPath, ...] | None = Given()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nested(cls, content: object) -> object:
+        """`keys` as a table, within another column's."""
+        return with_paths(content) if isinstance(content, Mapping) else content
 
     @model_validator(mode="before")
     @classmethod
@@ -128,7 +139,7 @@ class Column(Derived):
             raise ValueError("`bounds` must be [first, last], both dates, or both dates with a time")
         return given | {"dates" if kinds == {datetime.date} else "times": given.pop("bounds")}
 
-    @field_validator("offsets", mode="before")
+    @field_validator("offsets", "paths", mode="before")
     @classmethod
     def _as_pairs(cls, value: object) -> object:
         return tuple(map(tuple, value)) if isinstance(value, list) else value
@@ -140,6 +151,12 @@ class Column(Derived):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
+        if (self.within is None) != (self.paths is None):
+            raise ValueError("`paths` follow from `within` and `keys`: leave them out")
+        if self.within is not None and (self.places is not None or self.bounds is not None):
+            raise ValueError("`within` goes with `keys` of text, integers or true/false alone")
+        if self.within is not None and self.operations not in ((), ("prefix",)):
+            raise ValueError("`within` goes with a column that is stored, or a `prefix` of one")
         if self.source is not None or self.operations:
             self._check_derived()
             return self
@@ -229,6 +246,11 @@ class Column(Derived):
             check_keys(case_text(self.case).keys)
         if self.keys is not None and self.is_prefix and not isinstance(self.keys[0], str):
             raise ValueError("its `keys` must be text")
+
+    def qualified(self, table: str) -> Self:
+        """The same of a joined table, whose columns are called `people.sex`."""
+        found = super().qualified(table)
+        return found if self.within is None else found.model_copy(update={"within": f"{table}.{self.within}"})
 
     @cached_property
     def moments(self) -> tuple[datetime.date, datetime.date] | None:

@@ -10,6 +10,7 @@ from leakcap.policy.arithmetic import computed_bounds, computed_places, days_of,
 from leakcap.policy.cases import case_text
 from leakcap.policy.declared import Column
 from leakcap.policy.derived import DatePart, Key, periods
+from leakcap.policy.nesting import paths_of_keys
 from leakcap.policy.validation import meant
 
 __all__ = ["check_not_derived", "resolved"]
@@ -25,7 +26,17 @@ def resolved(columns: Mapping[str, Column]) -> dict[str, Column]:
     steps: dict[str, int] = {}
     for name in columns:
         _resolve(name, columns, found, steps, ())
-    return {name: found[name] for name in columns}
+    found = {name: found[name] for name in columns}
+    return {name: _nested(name, found) for name in columns}
+
+
+def _nested(name: str, columns: Mapping[str, Column]) -> Column:
+    """A column within another with the whole paths of its keys, in their order; any other as it is."""
+    one = columns[name]
+    if one.within is None:
+        return one
+    _, paths = paths_of_keys(name, columns)
+    return _copied(one, {"paths": paths, "keys": tuple(dict.fromkeys(path[-1] for path in paths))})
 
 
 def _resolve(

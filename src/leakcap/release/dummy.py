@@ -13,8 +13,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.policy.declared import Column
+from leakcap.policy.declared import Column, Key
 from leakcap.policy.document import Policy
+from leakcap.policy.nesting import outer_columns
 from leakcap.policy.tables import JoinedTable
 from leakcap.release.columns.typed import SOURCE, joined_source
 from leakcap.release.engine import DuckDB, Origin
@@ -41,6 +42,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     columns = {
         name: _values(known, size, generator) for name, known in policy.columns.items() if known.stored
     }
+    _nest(columns, policy.columns, generator)
     if policy.id_column is not None:
         known = policy.columns.get(policy.id_column)
         ids = np.arange(size) % units
@@ -57,6 +59,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     for name, table in policy.tables.items():
         keys = _keys(table, policy, columns)
         others = {one: _values(known, len(keys), generator) for one, known in table.stored.items()}
+        _nest(others, table.columns, generator)
         _stored(connection, joined_source(name), {**others, table.key_column: keys})
     return DuckDB(connection, origins=dict.fromkeys(policy.tables, Origin()))
 
@@ -95,6 +98,23 @@ def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray
     keys = known.keys or ([f"key {i}" for i in range(5)] if known.private == "text" else list(range(5)))
     types = {"text": object, "integer": np.int64, "boolean": np.bool_}
     return np.array(keys, dtype=types[known.kind])[generator.integers(len(keys), size=size)]
+
+
+def _nest(
+    values: dict[str, NDArray[np.generic]], columns: Mapping[str, Column], generator: np.random.Generator
+) -> None:
+    """Give columns within stored others keys that lie within theirs."""
+    for name in sorted(values, key=lambda one: len((columns[one].paths or ((),))[0])):
+        outer = outer_columns(name, columns)
+        if not outer or not all(one in values for one in outer):
+            continue
+        within: dict[tuple[object, ...], list[Key]] = {}
+        for path in columns[name].paths or ():
+            within.setdefault(path[:-1], []).append(path[-1])
+        lists = [within[head] for head in zip(*(values[one].tolist() for one in outer), strict=True)]
+        picked = generator.random(len(lists))
+        drawn = [keys[int(one * len(keys))] for keys, one in zip(lists, picked.tolist(), strict=True)]
+        values[name] = np.array(drawn, dtype=values[name].dtype)
 
 
 def _offset(known: Column) -> str:

@@ -14,6 +14,7 @@ from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, key_axis
+from leakcap.release.columns.within import require_apart_from, require_told_apart
 from leakcap.release.conditions.condition import named
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.measurements.offer import largest_rho
@@ -74,6 +75,8 @@ class RunningQuestion(BaseModel):
                     f"Got `{column}`."
                 )
             axes.append(key_axis(column, policy, rows))
+        require_told_apart(axes, f"`by` of stream `{self.name}`")
+        require_apart_from([key_axis(self.period, policy, rows)], axes, f"Stream `{self.name}`")
         if Cells(tuple(axes)).size * self.steps > _MOST_NUMBERS:
             raise InvalidQuery(
                 f"Stream `{self.name}` has {Cells(tuple(axes)).size * self.steps:,} counts; at most "
@@ -195,10 +198,9 @@ class PlannedRunningCount:
     @cached_property
     def series(self) -> tuple[tuple[Key, ...], ...]:
         """The keys of each series, the first column slowest; without `by` one series that has none."""
-        found: list[tuple[Key, ...]] = [()]
-        for axis in self.axes:
-            found = [(*keys, key) for keys in found for key in axis.labels.values()]
-        return tuple(found)
+        if not self.axes:
+            return ((),)
+        return tuple(zip(*(words.tolist() for words in Cells(self.axes).labels().values()), strict=True))
 
     def steps_until(self, period: str) -> int:
         """How many steps end with this period. Raises `InvalidQuery` for one that is not in the horizon."""

@@ -16,6 +16,7 @@ from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.numeric.rounding import short_down
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, key_axis
+from leakcap.release.columns.within import require_apart_from, require_told_apart
 from leakcap.release.conditions.condition import named
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.measurements.offer import largest_rho
@@ -90,6 +91,8 @@ class TablesQuestion(BaseModel):
                     f"Got `{column}`. Of numbers and dates ask by a column that is derived from them."
                 )
             axes.append(key_axis(column, policy, rows))
+        require_told_apart(axes, f"`columns` of tables `{self.name}`", alone=True)
+        require_apart_from(axes, (), f"Tables `{self.name}`")
         sizes = {axis.column: len(axis.labels) for axis in axes}
         try:
             workload = self._workload(sizes)

@@ -1,10 +1,9 @@
-"""The cells of an answer: the cross product of public keys and bins. An empty cell is a cell."""
+"""The cells of an answer: the product of public keys and bins, or listed pairs. An empty cell is a cell."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import operator
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +18,18 @@ from leakcap.errors import InvalidQuery
 from leakcap.numeric import up
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
+from leakcap.policy.nesting import outer_columns
 from leakcap.policy.validation import meant
+from leakcap.release.columns.axis import LONGEST_KEY, Axis
 from leakcap.release.columns.derived import code_column, codes, typed_column
-from leakcap.release.columns.typed import Bin, OneOf, literal
+from leakcap.release.columns.typed import Bin
 from leakcap.release.columns.typed import column as raw
+from leakcap.release.columns.within import (
+    nested_indices,
+    nested_size,
+    places_among,
+    tied_axes,
+)
 from leakcap.release.numbers.answers import Labels, nested
 from leakcap.release.numbers.exact_integers import objects
 from leakcap.release.query import QueryFields
@@ -42,95 +49,50 @@ __all__ = [
 MOST_CELLS = 10**6
 # More cells than any unit is in: in their place where it is not public which ones there are.
 MANY_CELLS = 2**40
-_LONGEST_KEY = 200
-_WORD = 2**63
-_LARGEST_CHARACTER = 4  # bytes of UTF-8
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One way in which the table is split: what the engine groups by, and the label of each of its values."""
-
-    column: str
-    tree: exp.Expression
-    labels: dict[Key, Key]
-    kind: str
-    open: bool = False
-    """Whether the keys are not public: there are no labels, and any key may occur."""
-
-    def places(self, column: NDArray[Any]) -> NDArray[np.int64]:
-        """The place of each code among the labels; −1 where it is none of them."""
-        if self._first is not None and column.dtype.kind == "i":
-            place = column.astype(np.int64) - self._first
-            return np.where((place >= 0) & (place < len(self.labels)), place, -1)
-        known = {code: place for place, code in enumerate(self.labels)}
-        return np.fromiter((known.get(code, -1) for code in column.tolist()), np.int64, len(column))
-
-    @cached_property
-    def _run(self) -> tuple[int, int] | None:
-        """The least and the largest code, where they are integers without a gap; as all bins are."""
-        if self.kind != "integer" or not self.labels:
-            return None
-        codes = [int(code) for code in self.labels]
-        first, last = min(codes), max(codes)
-        return (first, last) if last - first + 1 == len(codes) else None
-
-    @cached_property
-    def _first(self) -> int | None:
-        """The least code, where they rise by one from it."""
-        if self._run is None or abs(self._run[0]) >= _WORD // 2:
-            return None
-        first, last = self._run
-        rises = all(map(operator.eq, self.labels, range(first, last + 1)))
-        return first if rises else None
-
-    @property
-    def log_keys(self) -> float:
-        """At least the logarithm of how many keys are possible: integers of 64 bits, texts up to a length."""
-        if not self.open:
-            return up(math.log(len(self.labels)))
-        bits = 64 if self.kind == "integer" else 8 * _LARGEST_CHARACTER * _LONGEST_KEY
-        return (bits + 0.01) * math.log(2.0)  # a text may be shorter: 256/255 times as many
-
-    def listed(self, name: exp.Expression) -> exp.Expression:
-        """The condition that keeps rows whose key is public; all others are dropped.
-
-        Of private keys all but NULL are kept.
-        Integers without a gap are a range, which costs a row two comparisons however many they are.
-        """
-        if self.open:
-            return exp.Not(this=exp.Is(this=name, expression=exp.Null()))
-        if self._run is not None:
-            first, last = (literal(code, "integer") for code in self._run)
-            return exp.Between(this=name, low=first, high=last)
-        return OneOf(this=name, keys=tuple(self.labels), kind=self.kind)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """All cells, in the order of the policy's keys, first axis slowest."""
+    """All cells, in the order of the policy's keys, first axis slowest.
+
+    They are the product of the axes, but where the keys of one lie within those of others (`Axis.within`):
+    then only the pairs that the policy lists are cells.
+    """
 
     axes: tuple[Axis, ...]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many cells there are; 1 without axes."""
         if self.open:
             return MANY_CELLS
-        size = 1
-        for axis in self.axes:
-            size *= len(axis.labels)
-        return size
+        if not self.nested:
+            return math.prod(self.sizes)
+        tied = tied_axes(self.axes)
+        free = (size for size, own in zip(self.sizes, tied, strict=True) if not own)
+        return nested_size(self.axes) * math.prod(free)
 
     @property
     def open(self) -> bool:
         """Whether which cells there are is not public."""
         return any(axis.open for axis in self.axes)
 
+    @cached_property
+    def nested(self) -> bool:
+        """Whether they are not the whole product of the axes."""
+        return any(axis.within for axis in self.axes) and any(tied_axes(self.axes))
+
     @property
     def log_keys(self) -> float:
         """At least the logarithm of how many cells are possible, in the table or not."""
         return up(sum(axis.log_keys for axis in self.axes), len(self.axes))
+
+    @cached_property
+    def indices(self) -> NDArray[np.int64]:
+        """For each cell the place of its label on every axis (axes, cells), the first axis slowest."""
+        if self.nested:
+            return nested_indices(self.axes)
+        return np.indices(self.sizes).reshape(len(self.axes), self.size).astype(np.int64)
 
     def places(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         """Which cell each row of the engine is of, from its codes; −1 for a key that is not listed.
@@ -139,12 +101,20 @@ class Cells:
         >>> Cells(tuple(axes)).places([np.array(["b", "?"]), np.array(["a", "a"])]).tolist()
         [2, -1]
         """
+        if self.nested:
+            own = [axis.places(column) for axis, column in zip(self.axes, codes, strict=True)]
+            return places_among(self.indices, np.array(own), self.sizes)
         found = np.zeros(len(codes[0]) if codes else 1, dtype=np.int64)
         for axis, column in zip(self.axes, codes, strict=True):
-            own = axis.places(column)
-            listed = (found >= 0) & (own >= 0)
-            found = np.where(listed, found * len(axis.labels) + own, -1)
+            place = axis.places(column)
+            listed = (found >= 0) & (place >= 0)
+            found = np.where(listed, found * len(axis.labels) + place, -1)
         return found
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many labels each axis has."""
+        return tuple(len(axis.labels) for axis in self.axes)
 
     def read(self, codes: Sequence[NDArray[Any]]) -> Labels:
         """What a person reads for these cells; private keys are read as they are."""
@@ -157,6 +127,11 @@ class Cells:
 
     def labels(self) -> Labels:
         """What a person reads for each cell."""
+        if self.nested:
+            words = (objects(list(axis.labels.values())) for axis in self.axes)
+            return {
+                axis.column: one[own] for axis, one, own in zip(self.axes, words, self.indices, strict=True)
+            }
         found: Labels = {}
         size = 1
         for axis in self.axes:
@@ -217,7 +192,11 @@ def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
         )
     labels = dict(codes(column, policy))
     kind = "integer" if all(type(code) is int for code in labels) else known.kind
-    return Axis(column, code_column(column, policy), labels, kind)
+    tree = code_column(column, policy)
+    if known.within is None:
+        return Axis(column, tree, labels, kind)
+    within = outer_columns(column, policy.columns)
+    return Axis(column, tree, labels, kind, within=within, paths=known.paths or ())
 
 
 def _short(column: str, policy: Policy) -> exp.Expression:
@@ -225,7 +204,7 @@ def _short(column: str, policy: Policy) -> exp.Expression:
     value = typed_column(column, policy)
     if policy.columns[column].kind != "text":
         return value
-    few = exp.LTE(this=exp.Length(this=value.copy()), expression=exp.Literal.number(_LONGEST_KEY))
+    few = exp.LTE(this=exp.Length(this=value.copy()), expression=exp.Literal.number(LONGEST_KEY))
     return exp.Case(ifs=[exp.If(this=few, true=value)], default=exp.Null())
 
 

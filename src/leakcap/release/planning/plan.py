@@ -21,6 +21,7 @@ from leakcap.release.columns.cells import Cells, require_few, split_axis
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.columns.people import require_no_delta
 from leakcap.release.columns.typed import stored_column
+from leakcap.release.columns.within import require_apart_from, require_told_apart
 from leakcap.release.conditions.condition import named, to_text, to_tree
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.where import parse_where
@@ -109,9 +110,25 @@ def cells_of(query: QueryFields, policy: Policy) -> Cells:
     if len({axis.column for axis in axes}) < len(axes):
         raise InvalidQuery(f"`by` of query `{query.name}` repeats the column of the {query.statistic}.")
     cells = Cells(tuple(axes))
+    if any(axis.within for axis in axes):
+        _check_nested(query, cells)
     if not cells.open:
         require_few(cells.size, query)
     return cells
+
+
+def _check_nested(query: QueryFields, cells: Cells) -> None:
+    """Raise `InvalidQuery` where keys within others are asked for in a way that is not one cell for each."""
+    by, own = cells.axes[: len(query.by)], cells.axes[len(query.by) :]
+    owner, whole = f"`by` of query `{query.name}`", f"The {statistic_of(query).label} of query `{query.name}`"
+    require_told_apart(by, owner)
+    require_apart_from(own, by, whole)
+    require_told_apart(cells.axes, whole)
+    if cells.open and cells.nested:
+        raise InvalidQuery(
+            f"{owner} must not have private keys beside a column within another: groups of pairs that the "
+            "policy does not list could appear. Leave the outer column out."
+        )
 
 
 def plan_query(query: QueryFields, policy: Policy) -> Plan:

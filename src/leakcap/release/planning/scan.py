@@ -142,6 +142,9 @@ def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engi
 def _sort(plan: Plan) -> object:
     """What plans must have in common to share a statement."""
     condition = None if plan.condition is None else to_text(plan.condition)
-    axes = tuple((axis.column, axis.kind, tuple(axis.labels.items()), axis.tree) for axis in plan.cells.axes)
+    axes = tuple(
+        (axis.column, axis.kind, tuple(axis.labels.items()), axis.tree, axis.within, axis.paths)
+        for axis in plan.cells.axes
+    )
     by = len(plan.query.by) if plan.policy.groups_per_unit < plan.policy.rows_per_unit else 0
     return condition, axes, plan.bounded, plan.beyond, plan.each_person, by, plan.query.join, plan.people_from

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
@@ -30,6 +31,7 @@ from leakcap.release.query import QueryFields
 from leakcap.release.results.consistent import ConsistentRelease
 from leakcap.release.results.covering import CoveringRelease
 from leakcap.release.results.result import Release
+from leakcap.release.results.summing import SummedCells, lone_axis, summed_size
 from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.cross_tables import Margin, margins_of
 
@@ -80,18 +82,15 @@ def with_margins(
     """
     plan = _plan(release.query, policy, kept)
     noisy = _noisy(release, plan)
-    axes, wanted = statistic_of(plan.query).groups(plan).axes, _wanted(plan, kept)
+    groups, wanted = statistic_of(plan.query).groups(plan), _wanted(plan, kept)
+    axes = groups.axes
     if not (cells or wanted):
         raise InvalidQuery("`cells` of `with_margins` must be true where `kept` names no margin.")
-    sizes = [len(axis.labels) for axis in axes]
     answers, labels = ([release.rows.answers], [release.rows.labels]) if cells else ([], [])
     for margin in wanted:
-        gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
-        sums = [_summed(numbers, sizes, gone) for numbers in noisy]
-        parts = tuple(replace(part, added=margin.cells) for part in noisy_of(plan.parts))
-        own = statistic_of(plan.query).answers(replace(plan, parts=parts), sums).steady()
-        answers.append(own)
-        labels.append(_labels(axes, margin))
+        summed = SummedCells.of(groups, margin.kept)
+        answers.append(_answered(plan, summed, [summed.sums(numbers) for numbers in noisy]))
+        labels.append(_labels(axes, margin.kept, summed))
     rows = Rows({name: np.concatenate([one[name] for one in labels]) for name in labels[0]}, _joined(answers))
     known = {one.name: getattr(release, one.name) for one in fields(Release)}
     known |= {"rows": rows, "totals": {axis.column: total_word(axis) for axis in axes}}
@@ -146,8 +145,8 @@ def _plan(query: QueryFields, policy: Policy, kept: Kept | None) -> Plan:
 
 def _wanted(plan: Plan, kept: Kept | None) -> list[Margin]:
     """The margins that are made, in an order of their own."""
-    axes = statistic_of(plan.query).groups(plan).axes
-    sizes, names = [len(axis.labels) for axis in axes], [axis.column for axis in axes]
+    groups = statistic_of(plan.query).groups(plan)
+    sizes, names = groups.sizes, [axis.column for axis in groups.axes]
     owner = f"`margins` of query `{plan.query.name}`"
     if kept is None:
         if len(names) > _MOST_COLUMNS:
@@ -155,7 +154,7 @@ def _wanted(plan: Plan, kept: Kept | None) -> list[Margin]:
                 f"{owner} must be named: of {len(names)} columns there are {2 ** len(names) - 1:,}. List the "
                 "columns that each keeps."
             )
-        found = margins_of(sizes)[1:]
+        found = [one for one in margins_of(sizes)[1:] if lone_axis(groups, one.kept) is None]
     else:
         if isinstance(kept, str) or any(isinstance(one, str) for one in kept):
             raise InvalidQuery(
@@ -170,8 +169,17 @@ def _wanted(plan: Plan, kept: Kept | None) -> list[Margin]:
                     f"not all of them. Got {list(one)}."
                 )
         chosen = dict.fromkeys(tuple(name in one for name in names) for one in kept)
+        for own in chosen:
+            lone = lone_axis(groups, own)
+            if lone is not None:
+                raise InvalidQuery(
+                    f"{owner} must not keep `{lone[0]}` without `{lone[1]}`, within whose keys its own lie: "
+                    f"such sums are the groups themselves. In SQL write ROLLUP, `{lone[1]}` first."
+                )
         found = [Margin(own, _cells(sizes, own, keep=False)) for own in sorted(chosen, reverse=True)]
-    rows = sum(_cells(sizes, margin.kept, keep=True) for margin in found)
+    if groups.nested:
+        found = [Margin(one.kept, SummedCells.of(groups, one.kept).most) for one in found]
+    rows = sum(summed_size(groups, margin.kept) for margin in found)
     if rows > MOST_CELLS:
         raise InvalidQuery(
             f"{owner} have {rows:,} rows; at most {MOST_CELLS:,} are allowed. Name those that you need."
@@ -196,20 +204,36 @@ def _noisy(release: Release, plan: Plan) -> list[ExactIntegers]:
     return [exact_integers(part.numbers) for part in drawn.parts]
 
 
-def _summed(numbers: ExactIntegers, sizes: Sequence[int], gone: tuple[int, ...]) -> ExactIntegers:
-    """The sums over these axes; what a group has beside its key stays apart."""
-    sums = np.asarray(numbers.astype(object).reshape(*sizes, -1).sum(axis=gone), dtype=object)
-    return exact_integers(sums.ravel().tolist())
+def _answered(plan: Plan, summed: SummedCells, sums: Sequence[ExactIntegers]) -> Answers:
+    """What the statistic makes of the sums: each has the law of as many noises as cells were added up."""
+    statistic, parts = statistic_of(plan.query), noisy_of(plan.parts)
+
+    def answers(added: int, numbers: Sequence[ExactIntegers]) -> Answers:
+        own = tuple(replace(part, added=added) for part in parts)
+        return statistic.answers(replace(plan, parts=own), numbers).steady()
+
+    if summed.uniform:
+        return answers(summed.most, sums)
+    found: list[Answers] = []
+    order: list[NDArray[np.int64]] = []
+    for added in np.unique(summed.added).tolist():
+        mine = np.flatnonzero(summed.added == added)
+        own = answers(added, [one.reshape(len(summed.added), -1)[mine].ravel() for one in sums])
+        found.append(own)
+        each = len(own.values) // len(mine)
+        rows = np.arange(each) + mine[:, None] * each
+        order.append(rows.ravel())
+    joined, places = _joined(found), np.argsort(np.concatenate(order))
+    return Answers(joined.values[places], joined.lower[places], joined.upper[places])
 
 
-def _labels(axes: Sequence[Axis], margin: Margin) -> Labels:
+def _labels(axes: Sequence[Axis], kept: Sequence[bool], summed: SummedCells) -> Labels:
     """The keys of a margin's rows, first axis slowest."""
-    words = [
-        objects(list(axis.labels.values()) if keep else [total_word(axis)])
-        for axis, keep in zip(axes, margin.kept, strict=True)
-    ]
-    places = np.indices([len(one) for one in words]).reshape(len(words), -1)
-    return {axis.column: one[own] for axis, one, own in zip(axes, words, places, strict=True)}
+    own = summed.cells.labels()
+    return {
+        axis.column: own[axis.column] if keep else objects([total_word(axis)] * summed.cells.size)
+        for axis, keep in zip(axes, kept, strict=True)
+    }
 
 
 def _joined(answers: Sequence[Answers]) -> Answers:

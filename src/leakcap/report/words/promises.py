@@ -75,6 +75,8 @@ def not_counted(policy: Policy) -> str:
         left.append("where dates are cut down to periods or parts, those outside the policy's bounds")
     if any(column.keys for column in columns):
         left.append("in groups, rows whose key is not letter for letter one of the policy's")
+    if any(column.within for column in columns):
+        left.append("in groups by a column and one within it, rows whose keys are not listed together")
     if any(column.bounds is not None and column.fill is None for column in columns):
         left.append("where values of a column are used, missing ones")
     return f"Not counted, without a word of how many: {'; '.join(left)}." if left else ""
@@ -182,7 +184,8 @@ def _keys(column: Column) -> str:
         return "keys that are not public: a group appears where enough people are in it"
     keys = [str(key) for key in column.keys]
     more = "" if len(keys) <= 12 else f" and {len(keys) - 12:,} more"
-    return f"one of {', '.join(keys[:12])}{more}"
+    within = "" if column.within is None else f"within {column.within}, "
+    return f"{within}one of {', '.join(keys[:12])}{more}"
 
 
 def _filled(column: Column) -> str:
