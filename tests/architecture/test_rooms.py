@@ -12,7 +12,7 @@ import leakcap
 SOURCE = Path(leakcap.__file__).parent
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("credentials", "lazily"),
+    ("credentials", "lazily", "valued"),
     ("errors",),
     ("apart", "cards", "numeric", "plain", "progress", "uncollected"),
     ("sampling",),

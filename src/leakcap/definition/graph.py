@@ -6,10 +6,11 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from leakcap.definition.base import Definition
+from leakcap.valued import dataclass
 
 __all__ = ["FACTS", "Implication", "enrolled", "implies"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Self
 
 from leakcap.adversary import AllPriors, AllPriorsJoint, Centre, Neighbours
@@ -12,6 +12,7 @@ from leakcap.capacities import HasExact, capacity
 from leakcap.channel import Channel
 from leakcap.definition.base import Definition
 from leakcap.divergence import Renyi
+from leakcap.valued import dataclass
 
 __all__ = ["KLDP", "MIDP", "Centre", "LevelCapacity", "MaximalLeakage"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from leakcap.adversary import Neighbours
@@ -13,6 +12,7 @@ from leakcap.channel import Channel
 from leakcap.definition.base import Definition
 from leakcap.definition.slope import largest_slope
 from leakcap.divergence import Renyi
+from leakcap.valued import dataclass
 
 __all__ = ["RenyiDP", "ZeroConcentratedDP"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from leakcap.statement.record import Ends, LineRecord
+from leakcap.valued import dataclass
 
 __all__ = ["Reading"]
 

@@ -7,7 +7,7 @@ replaced by a `DataError` without the engine's words.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from functools import cached_property
 from operator import itemgetter
@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.uncollected import uncollected
+from leakcap.valued import dataclass
 
 __all__ = [
     "READING",

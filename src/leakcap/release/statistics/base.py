@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from leakcap.release.numbers.answers import Answers, Labels, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
+from leakcap.valued import dataclass
 
 __all__ = [
     "REFERENCE_ROWS",
