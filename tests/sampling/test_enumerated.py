@@ -29,8 +29,7 @@ from leakcap.sampling import (
 from leakcap.sampling import (
     source as sources,
 )
-from leakcap.sampling.bernoulli import whole_nats
-from leakcap.sampling.exponentials import HEAD, MARGIN, exp_minus_digits, exp_minus_heads
+from leakcap.sampling.bernoulli import HEAD, MARGIN, exp_minus_digits, exp_minus_heads, whole_nats
 from leakcap.sampling.source import ByteSource, uniform_below
 from seeded import SeededSource
 

@@ -18,10 +18,9 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from leakcap.errors import LedgerError, require
-from leakcap.ledger.chain import fingerprint, row_hash
+from leakcap.errors import LedgerError
+from leakcap.ledger.chain import row_hash
 from leakcap.ledger.details import as_asked, people_from
-from leakcap.ledger.rules import CapsInTicks
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.ticks import AMOUNTS, Ticks
@@ -31,12 +30,9 @@ from leakcap.ledger.values import Charge
 __all__ = [
     "agree",
     "became_of",
-    "cache_key",
     "find",
     "of_entry",
     "runs_by_step",
-    "texts_of",
-    "version_of",
     "versions",
 ]
 
@@ -55,26 +51,9 @@ _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
 _RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
 _REVISED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind.in_(("revise", "withdraw")))
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
-_LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
-_VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _NAMED = select(EVENT.c.data, EVENT.c.data_version).where(EVENT.c.kind == "reserve", EVENT.c.data != "")
 # A refusal looks back so far, and no further.
 _VERSIONS = _NAMED.distinct().order_by(EVENT.c.data_version.desc()).limit(100)
-
-
-def texts_of(answers: Mapping[int, Sequence[Sequence[float | str]]]) -> dict[int, str]:
-    """The answers as they are stored: JSON lists of finite numbers.
-
-    >>> texts_of({1: [[212, 182, 242]]})
-    {1: '[[212,182,242]]'}
-    """
-    texts = {}
-    for id_, rows in answers.items():
-        try:
-            texts[id_] = json.dumps(rows, separators=(",", ":"), allow_nan=False, default=list)
-        except ValueError:
-            require(False, "answers", "mark_released", "be finite numbers", "a number that is not")
-    return texts
 
 
 def find(
@@ -124,7 +103,7 @@ def _candidates(
 ) -> Iterator[dict[str, Any]]:
     """What was asked in the same words and answered, latest first."""
     for meaning in meanings:
-        key = cache_key(charge, data, state.rules, meaning)
+        key = charge.cache_key(data, meaning, own=state.rules.by_analyst)
         yield from map(dict, connection.execute(_BY_KEY, {"key": key}).mappings().all())
 
 
@@ -161,38 +140,6 @@ def _require_unedited(row: Mapping[str, Any], label: str) -> None:
 def versions(connection: Connection) -> list[tuple[int, str]]:
     """The latest versions of the table by number and name, the last one first."""
     return [(row.data_version, row.data) for row in connection.execute(_VERSIONS)]
-
-
-def version_of(connection: Connection, state: State, data: str) -> int:
-    """The number of the table's version: the one it had before, or the next."""
-    known = connection.execute(_VERSION, {"table": data}).scalar() if data else None
-    if known is not None:
-        return int(known)
-    # A table without a name is taken to be the latest version.
-    return state.data_versions + 1 if data else max(state.data_versions, 1)
-
-
-def cache_key(charge: Charge, data: str, rules: CapsInTicks, meaning: str = "") -> str:
-    """What two queries share when the answer to one answers the other; empty where the table is not known.
-
-    `meaning` tells policies apart under which the same text means something else: see `policies`. Where
-    analysts have their own accounts an answer is remembered for its own analyst only: what another one
-    learns from it would not be on that one's account.
-    """
-    if not data:
-        return ""
-    same = {
-        "text": charge.text,
-        "asked": charge.asked or _given(charge),
-        "analyst": charge.analyst if rules.by_analyst else None,
-        "data": data,
-    }
-    return fingerprint(same | ({"meaning": meaning} if meaning else {}))
-
-
-def _given(charge: Charge) -> list[int | None]:
-    """ε and δ in whole ticks, read from the decimals that they print as."""
-    return list(charge.spend.ticks(None)[:2])
 
 
 def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:

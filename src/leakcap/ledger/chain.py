@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakcap.errors import require
@@ -30,6 +30,7 @@ __all__ = [
     "row_hash",
     "storable",
     "text_hash",
+    "texts_of",
 ]
 
 FORMAT = 5
@@ -133,3 +134,18 @@ def require_detail(key: str, value: object) -> None:
         return
     finite = isinstance(value, int | float) and math.isfinite(value)
     require(finite, f"details[{key!r}]", "Charge", "be text or a finite number", value)
+
+
+def texts_of(answers: Mapping[int, Sequence[Sequence[float | str]]]) -> dict[int, str]:
+    """The answers as they are stored: JSON lists of finite numbers.
+
+    >>> texts_of({1: [[212, 182, 242]]})
+    {1: '[[212,182,242]]'}
+    """
+    texts = {}
+    for id_, rows in answers.items():
+        try:
+            texts[id_] = json.dumps(rows, separators=(",", ":"), allow_nan=False, default=list)
+        except ValueError:
+            require(False, "answers", "mark_released", "be finite numbers", "a number that is not")
+    return texts

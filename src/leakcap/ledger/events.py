@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
-from leakcap.ledger.answer_cache import cache_key
 from leakcap.ledger.chain import START, link
 from leakcap.ledger.curve import ORDERS, curve_read, curve_text
 from leakcap.ledger.details import DATASET, FROM
@@ -139,7 +138,7 @@ def reserve_rows(
             "details": _details(charge, floors[step - 1] if floors else None, dataset),
             "data": data[0],
             "data_version": data[1],
-            "memo": memo or cache_key(charge, data[0], state.rules, meaning),
+            "memo": memo or charge.cache_key(data[0], meaning, own=state.rules.by_analyst),
             "slot": charge.slot,
             "event": charge.spend.event_text,
             "slot_use": uses[step - 1] if uses else 0,

@@ -15,7 +15,7 @@ from leakcap.errors import LedgerError, require
 from leakcap.ledger import amending, answer_cache, events, planning, revising
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.caps import Caps
-from leakcap.ledger.chain import require_reason, require_text
+from leakcap.ledger.chain import require_reason, require_text, texts_of
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import connect
 from leakcap.ledger.editions import Revision
@@ -208,7 +208,7 @@ class Ledger(StreamingLedger):
         is not there, was released, withdrawn, replaced or acknowledged as lost.
         """
         require_text(analyst, "analyst", "mark_progress")
-        (answer,) = answer_cache.texts_of({entry: values}).values()
+        (answer,) = texts_of({entry: values}).values()
         self._require_writable()
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)

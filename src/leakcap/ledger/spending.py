@@ -12,14 +12,14 @@ from sqlalchemy import Connection
 from leakcap.errors import LedgerError, require
 from leakcap.ledger import answer_cache, events, planning, revising
 from leakcap.ledger.accounts import batch_of, book, refusals_logged, ticks_asked
-from leakcap.ledger.chain import require_text
+from leakcap.ledger.chain import require_text, texts_of
 from leakcap.ledger.closed import refuse_closed
 from leakcap.ledger.database import Database
 from leakcap.ledger.details import SOURCE, STREAM
 from leakcap.ledger.opening import unused
 from leakcap.ledger.policies import meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
-from leakcap.ledger.state import State, append, load_state
+from leakcap.ledger.state import State, append, load_state, version_of
 from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
@@ -96,7 +96,7 @@ class LedgerSpender(LedgerReader):
         asked = ticks_asked(batch, state)
         uses = self._uses(connection, batch, asked)
         booked = book(connection, state, batch, asked, time, self.url)
-        version = answer_cache.version_of(connection, state, data)
+        version = version_of(connection, state, data)
         tags = self._tags(connection, state)
         rows = events.reserve_rows(
             batch,
@@ -127,7 +127,7 @@ class LedgerSpender(LedgerReader):
         for an entry that is not there, was released before or was acknowledged as lost, and
         `InvalidParameter` for an answer to none of them.
         """
-        wanted, texts = tuple(ids), answer_cache.texts_of(answers or {})
+        wanted, texts = tuple(ids), texts_of(answers or {})
         for id_ in wanted:
             require(wanted.count(id_) == 1, "ids", "mark_released", "name each entry once", id_)
         for id_ in texts:

@@ -29,6 +29,7 @@ __all__ = [
     "replace_state",
     "save_account",
     "sums_of",
+    "version_of",
 ]
 
 # Built once: to put a statement together costs more than to run it.
@@ -37,6 +38,8 @@ _LAST = [
     for column in (EVENT.c.hash, EVENT.c.kind)
 ]
 _STATE = select(STATE, *_LAST)
+_LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
+_VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _LOCKED = _STATE.with_for_update(of=STATE)
 _MOVED = update(STATE).where(STATE.c.rows == bindparam("old_rows"), STATE.c.head == bindparam("old_head"))
 
@@ -183,3 +186,12 @@ def sums_of(row: Mapping[str, Any]) -> Ticks:
 
 def _columns(spent: Ticks) -> dict[str, Any]:
     return {**spent._asdict(), "curve": curve_text(spent.curve)}
+
+
+def version_of(connection: Connection, state: State, data: str) -> int:
+    """The number of the table's version: the one it had before, or the next."""
+    known = connection.execute(_VERSION, {"table": data}).scalar() if data else None
+    if known is not None:
+        return int(known)
+    # A table without a name is taken to be the latest version.
+    return state.data_versions + 1 if data else max(state.data_versions, 1)

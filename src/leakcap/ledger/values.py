@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Literal
 
 from leakcap.errors import require
-from leakcap.ledger.chain import require_detail, require_line, require_text
+from leakcap.ledger.chain import fingerprint, require_detail, require_line, require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
 from leakcap.ledger.details import DATASET, FROM, KEPT, SAME_AS, SOURCE, people_from
 from leakcap.ledger.editions import Edition
@@ -216,6 +216,24 @@ class Charge:
         told: dict[str, str | int] = {} if self.edition is None else dict(self.edition.details)
         told |= {SOURCE: self.source} if self.source else {}
         return told if self.same_as is None else told | {SAME_AS: self.same_as}
+
+    def cache_key(self, data: str, meaning: str = "", *, own: bool) -> str:
+        """What two queries share when the answer to one answers the other; empty where no table is known.
+
+        `meaning` tells policies apart under which the same text means something else: see `policies`. With
+        `own`, where analysts have their own accounts, an answer is remembered for its own analyst only: what
+        another one learns from it would not be on that one's account.
+        """
+        if not data:
+            return ""
+        same = {
+            "text": self.text,
+            # ε and δ in whole ticks, read from the decimals that they print as.
+            "asked": self.asked or list(self.spend.ticks(None)[:2]),
+            "analyst": self.analyst if own else None,
+            "data": data,
+        }
+        return fingerprint(same | ({"meaning": meaning} if meaning else {}))
 
 
 @dataclass(frozen=True)
