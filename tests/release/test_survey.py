@@ -123,6 +123,20 @@ def test_noise_and_sampling_together_go_no_further_than_is_said(law: Any, scale:
     assert quad(norm.pdf, -1, 1)[0] == pytest.approx(1 - 2 * norm.sf(1))
 
 
+@pytest.mark.parametrize("places", [1, 7, 300])
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
+def test_many_places_are_looked_at_as_each_alone(law: Any, places: int) -> None:
+    """However many bins one look takes, and whichever of weight, deviation and distance vary."""
+    draw = np.random.default_rng(11)
+    weights, at = draw.uniform(0.1, 1.0, (2, places)), draw.uniform(-5.0, 900.0, (2, places))
+    deviation = draw.uniform(0.0, 300.0, places)
+    found = sampled_tail(law, [(weights, 3.0), (-0.7, 50.0)], deviation, at)
+    assert found.shape == at.shape
+    for one in list(np.ndindex(at.shape))[:: max(1, places // 10)]:
+        alone = sampled_tail(law, [(weights[one], 3.0), (-0.7, 50.0)], deviation[one[1]], at[one])
+        assert float(alone) == pytest.approx(float(found[one]), rel=1e-12)
+
+
 RUNS, PEOPLE = 500, 600
 SAMPLE, ERROR, POPULATION = range(3)
 

@@ -38,8 +38,8 @@ _STEP = 2.0**-10
 # A chord lies above the tail by h²/8·max|Q''| at most, and below it nowhere but where it bends down.
 _CHORD = 3.1e-8
 _HAIR = 1e-9
-# Times the steps of a coarse noise: what a processor keeps near.
-_AT_ONCE = 1 << 10
+# Places times the steps of a coarse noise: what a processor keeps near.
+_AT_ONCE = 1 << 13
 
 
 @cache
@@ -83,8 +83,10 @@ def gaussian_tail(
     beyond, tail = far.ravel() * (1.0 - _HAIR), np.empty(far.size)
     both = least is None and len(scales) == 2 and max(scales) < _COARSE
     law = _of_two if both else _of_all
-    for start in range(0, far.size, _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
+    coarse = min((scale for scale in scales if scale < _COARSE), default=0.0)
+    size = max(1, _AT_ONCE // math.ceil(_FAR * coarse + 2.0))
+    for start in range(0, far.size, size):
+        some = slice(start, start + size)
         tail[some] = law(flat[:, :, some], scales, beyond[some])
     return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0).reshape(far.shape))
 
