@@ -102,6 +102,7 @@ WAYS = {
     "tables --report": (["tables", "t.toml", "--report"], ".html"),
     "synthesize --output csv": (["synthesize", "t.toml", "--output"], ".csv"),
     "synthesize --output parquet": (["synthesize", "t.toml", "--output"], ".parquet"),
+    "synthesize --report": (["synthesize", "t.toml", "--output", "rows.csv", "--report"], ".html"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
@@ -129,6 +130,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
         ("hierarchy", "report"),
         ("running", "report"),
         ("synthesize", "output"),
+        ("synthesize", "report"),
         ("tables", "csv"),
         ("tables", "excel"),
         ("tables", "report"),

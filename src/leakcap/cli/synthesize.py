@@ -61,6 +61,9 @@ def synthesize(
     fresh: Fresh = False,
     yes: Yes = False,
     same_as: SameAs = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write a file of rows that agrees with released tables and tells no more than they do.
@@ -73,6 +76,8 @@ def synthesize(
     Example: leakcap synthesize examples/tables/microdata.toml --output patients.csv
     """
     from leakcap.errors import InvalidQuery
+    from leakcap.report.render.html import write_html
+    from leakcap.report.sources import page_of
     from leakcap.synthesis.files import load_synthesis
     from leakcap.synthesis.microdata import ENDINGS, require_library
 
@@ -95,6 +100,8 @@ def synthesize(
     if asked is not None:
         kept += [asked.policy, asked.data, asked.ledger]
     require_target(output, "`--output`", ENDINGS, kept)
+    if report is not None:
+        require_target(report, "`--report`", (".html", ".htm"), [*kept, output])
     if output.suffix.lower() == ".parquet":
         require_library("pyarrow", "`--output` to a Parquet file")
     if wanted is not None and rows is None:
@@ -119,6 +126,8 @@ def synthesize(
             same_as=same_as,
             json_=json_,
         )
+    if report is not None:
+        write_html(page_of(record, "reviewer"), report)
     if json_:
         print_record(record)
         return
@@ -129,7 +138,8 @@ def synthesize(
     if unused is not None:
         print_new_ledger(out, unused)
     print_synthesis(out, record)
-    out.print(f"\nThe rows are in {output}", markup=False, soft_wrap=True)
+    for what, path in [("rows are", output), *([("report is", report)] if report is not None else [])]:
+        out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
 
 
 def _from_record(source: Path, output: Path, drawn: Mapping[str, Any], weights: bool) -> SynthesisRecord:

@@ -26,6 +26,7 @@ from leakcap.report.records import (
 )
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.running import RunningRecord
+from leakcap.report.records.synthesis import SynthesisRecord
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.render.document import Audience, Document
 
@@ -44,6 +45,7 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     AnnexRecord: pages.annex_page,
     TablesRecord: pages.tables_page,
     HierarchyRecord: pages.hierarchy_page,
+    SynthesisRecord: pages.synthesis_page,
     RunningRecord: pages.running_page,
 }
 

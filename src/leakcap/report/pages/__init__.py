@@ -12,6 +12,7 @@ from leakcap.report.pages.hierarchy import hierarchy_page
 from leakcap.report.pages.preview import preview_page
 from leakcap.report.pages.release import release_page
 from leakcap.report.pages.running import running_page
+from leakcap.report.pages.synthesis import synthesis_page
 from leakcap.report.pages.tables import tables_page
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "preview_page",
     "release_page",
     "running_page",
+    "synthesis_page",
     "tables_page",
 ]

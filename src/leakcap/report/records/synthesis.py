@@ -15,9 +15,21 @@ from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
-from leakcap.synthesis import Microdata, table_errors
+from leakcap.synthesis import Microdata, ask_file, table_errors
 
-__all__ = ["FileColumnRecord", "FileTableRecord", "SynthesisRecord"]
+__all__ = ["FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
+
+
+class FileCountRecord(Part):
+    """A key of a column: the file's count, times its weight, and what was released of the exact one."""
+
+    key: KeyValue
+    file: float
+    released: float
+    lower: Annotated[
+        float, Field(description="the exact count lies from here to `upper`, with probability 95 % or more")
+    ]
+    upper: float
 
 
 class FileColumnRecord(Part):
@@ -26,6 +38,9 @@ class FileColumnRecord(Part):
     name: str
     type: Annotated[str, Field(description="of its values: bool, int or str")]
     keys: Annotated[int, Field(description="how many public keys it has")]
+    margin: Annotated[
+        tuple[FileCountRecord, ...], Field(description="its counts by key; empty in records of before")
+    ] = ()
 
 
 class FileTableRecord(Part):
@@ -116,7 +131,9 @@ class SynthesisRecord(Record):
             weight=file.weight,
             seed=file.seed,
             columns=tuple(
-                FileColumnRecord(name=name, type=_type(file, name), keys=len(file.keys(name)))
+                FileColumnRecord(
+                    name=name, type=_type(file, name), keys=len(file.keys(name)), margin=_margin(file, name)
+                )
                 for name in file.codes
             ),
             impossible=file.impossible,
@@ -149,6 +166,14 @@ class SynthesisRecord(Record):
             **({"weights": True} if weights else {}),
             **({"from_record": from_record} if from_record else {}),
         )
+
+
+def _margin(file: Microdata, column: str) -> tuple[FileCountRecord, ...]:
+    return tuple(
+        FileCountRecord(key=keys[0], file=count, released=told.value, lower=told.low, upper=told.high)
+        for keys, count, told in ask_file(file, column).cells
+        if told is not None
+    )
 
 
 def _type(file: Microdata, column: str) -> str:

@@ -13,6 +13,7 @@ from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
+from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
 from leakcap.report.words.promises import protects
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
@@ -29,21 +30,13 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     console.print(Text(plain(protects(record.policy)), style=_SOFT))
     console.print()
     columns = ", ".join(f"{one.name} ({one.type}, {counted(one.keys, 'key')})" for one in record.columns)
-    weight = sum_text(record.weight, 4)
-    rows = f"{counted(record.rows, 'row')} about nobody; each counts for {weight} rows of the data"
     weighted = ", weight" if record.weights else ""
-    console.print(Text(plain(f"{rows}. Columns: {columns}{weighted}.")))
+    console.print(Text(plain(f"{file_rows(record)}. Columns: {columns}{weighted}.")))
     console.print()
     console.print(_errors(record))
     if len(record.tables) > _MOST:
         console.print(Text(f"… and {len(record.tables) - _MOST:,} more tables, in --json.", style=_SOFT))
-    console.print(
-        Text(
-            "Differences are added up over the cells, in rows of the data; the last column is a bound that "
-            "holds with probability 95 %, for each table by itself.",
-            style=_SOFT,
-        )
-    )
+    console.print(Text(ERRORS, style=_SOFT))
     held = f"The bounds are about the figure that {figure_held(record.covers)}. "
     told = f"{'' if record.covers == 'table' else held}{record.about}"
     if told:
@@ -60,16 +53,8 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
 def _paid(record: SynthesisRecord) -> str:
     """What was paid, and how to make the file again."""
     again = f"The same command with --rows {record.rows} --seed {record.seed} makes this one again"
-    if record.from_record:
-        return (
-            f"Nothing was paid: the tables are those of {plain(record.from_record)}, whose numbers agree "
-            "with each other. That a ledger paid for them, and what it has told and has left, is taken on "
-            f"the record's word, as of when it was written. More files are free. {again}."
-        )
-    paid = (
-        "Nothing was paid: the ledger knows the tables." if record.repeated else "The tables were paid for."
-    )
-    return f"{paid} More files are free. {again}, until --fresh buys the tables anew."
+    until = "" if record.from_record else ", until --fresh buys the tables anew"
+    return f"{plain(paid_for_file(record))} {again}{until}."
 
 
 def _errors(record: SynthesisRecord) -> Table:
