@@ -116,6 +116,7 @@ CASES: dict[str, Case] = {
     "rows_cut": Case({"up_to": 20_000}, _CUT, bare=1.5, grouped=1.5, people=True),
     "rows_per_person": Case({"up_to": 500}, _ROWS_OF_ONE, people=True),
     "weighted_mean": Case(_WEIGHTED, "SUM(x * y) / SUM(y)", bare=1.8, grouped=1.8),
+    "weighted_ratio": Case({**_WEIGHTED, "over": "y"}, "SUM(x * y) / SUM(y * y)", bare=1.8, grouped=1.8),
     "weighted_total": Case(_WEIGHTED, "SUM(x * y)", bare=1.8, grouped=1.8),
     "distinct": Case({}, "COUNT(DISTINCT id)", people=True),
 }

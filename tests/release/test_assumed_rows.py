@@ -29,7 +29,7 @@ OLD = Query(name="old", statistic="mean", column="x", where="x > 2", epsilon=0.5
 COUNT = Query(name="n", statistic="count", epsilon=0.5)
 # Those whose error depends on how many rows there are.
 DEPEND = {"mean", "share", "ratio", "variance", "standard_deviation", "covariance", "correlation"}
-DEPEND |= {"weighted_mean"}
+DEPEND |= {"weighted_mean", "weighted_ratio"}
 
 
 def policy_of(**more: Any) -> Any:

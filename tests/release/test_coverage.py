@@ -88,6 +88,13 @@ def weighted(c: Columns) -> list[float]:
     return [mean, error, mean]
 
 
+def weighted_ratios(c: Columns) -> list[float]:
+    """The ratio of both, weighted by the second; its standard error under Poisson sampling; and again."""
+    ratio = (c["x"] * c["y"]).sum() / (c["y"] ** 2).sum()
+    spread = c["y"] * (c["y"] - 1.0) * (c["x"] - ratio * c["y"]) ** 2
+    return [ratio, math.sqrt(spread.sum()) / (c["y"] ** 2).sum(), ratio]
+
+
 def weighted_totals(c: Columns) -> list[float]:
     total = (c["x"] * c["y"]).sum()
     return [total, math.sqrt((c["y"] * (c["y"] - 1.0) * c["x"] ** 2).sum()), total]
@@ -163,6 +170,10 @@ CASES: dict[str, list[Case]] = {
         Case({"column": "x", "design_weight": "y"}, lambda c: [weighted(c)[0]]),
         Case({"column": "x", "design_weight": "y"}, weighted, SURVEY),
     ],
+    "weighted_ratio": [
+        Case({"column": "x", "over": "y", "design_weight": "y"}, lambda c: [weighted_ratios(c)[0]]),
+        Case({"column": "x", "over": "y", "design_weight": "y"}, weighted_ratios, SURVEY),
+    ],
     "weighted_total": [
         Case({"column": "x", "design_weight": "y"}, lambda c: [(c["x"] * c["y"]).sum()]),
         Case({"design_weight": "y"}, lambda c: [c["y"].sum()]),
@@ -205,6 +216,7 @@ WIDER: dict[tuple[str, int, str | None], Wider] = {
     ("rows_per_person", 0, None): Wider(1.0, math.inf, "the value is always two: no width is the least"),
     ("rows_per_person", 1, None): Wider(1.0, math.inf, "the value is nearly always one, for the same reason"),
     ("weighted_mean", 1, None): Wider(1.0, math.inf, SAMPLED),
+    ("weighted_ratio", 1, None): Wider(1.0, math.inf, SAMPLED),
     ("weighted_total", 2, None): Wider(1.0, math.inf, SAMPLED),
     ("bounds", 0, None): Wider(1.0, math.inf, "one-sided: from an end to the end of the grid, by design"),
 }

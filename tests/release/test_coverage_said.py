@@ -70,7 +70,7 @@ def test_what_says_the_table_uses_all_rows_and_what_may_be_cut_says_so() -> None
 
 def said_beside(fields: dict[str, Any]) -> str:
     """What is said of the intervals of surveys, whatever is cut."""
-    weighted = fields["statistic"] in ("weighted_mean", "weighted_total")
+    weighted = fields["statistic"] in ("weighted_mean", "weighted_ratio", "weighted_total")
     return "Sample: the figure of these rows with their weights, 95 % over the noise alone." * weighted
 
 

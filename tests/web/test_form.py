@@ -66,6 +66,7 @@ ASKED = {
     "standard_deviation": {"column": "stay", "noise": "best"},
     "distinct": {"rho": "0.5", "noise": "gaussian"},
     "weighted_mean": {"column": "stay", "design_weight": "age"},
+    "weighted_ratio": {"column": "stay", "over": "age", "design_weight": "age"},
     "weighted_total": {"column": "stay", "design_weight": "age"},
     "sum": {"column": "stay", "by": "street", "delta": "1e-7"},
 }

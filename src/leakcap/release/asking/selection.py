@@ -167,6 +167,10 @@ class Selection:
         """The mean of a column over the population that the design weights of a sample stand for."""
         return self.ask("weighted_mean", column, design_weight=design_weight)
 
+    def weighted_ratio(self, column: str, *, over: str, design_weight: str) -> Question:
+        """A sum `over` another over the population, by the design weights of a sample."""
+        return self.ask("weighted_ratio", column, over=over, design_weight=design_weight)
+
     def weighted_total(self, column: str | None = None, *, design_weight: str) -> Question:
         """The sum of a column over the population, or its size, by the design weights of a sample."""
         return self.ask("weighted_total", column, design_weight=design_weight)

@@ -210,6 +210,14 @@ class Asking(Answering):
         """The mean of a column over the population that the design weights of a sample stand for."""
         return self._ask(lambda rows: rows.weighted_mean(column, design_weight=design_weight), **terms)
 
+    def weighted_ratio(
+        self, column: str, *, over: str, design_weight: str, **terms: Unpack[Terms]
+    ) -> Release:
+        """A sum `over` another over the population, by the design weights of a sample."""
+        return self._ask(
+            lambda rows: rows.weighted_ratio(column, over=over, design_weight=design_weight), **terms
+        )
+
     def weighted_total(
         self, column: str | None = None, *, design_weight: str, **terms: Unpack[Terms]
     ) -> Release:

@@ -1,4 +1,4 @@
-"""Intervals of weighted totals and means: over the noise, over the sampling, and over both."""
+"""Intervals of weighted totals, means and ratios: over the noise, over the sampling, and over both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from leakcap.release.numbers.laws import law_of
 from leakcap.release.numbers.sampled_tails import sampled_tail
 from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan
-from leakcap.release.statistics.base import column_bounds
 
 __all__ = ["ROUNDED", "VARIANCE_BEYOND", "WeightedQuotient", "column_centre", "noise_around", "sampled_reach"]
 
@@ -31,17 +30,19 @@ Ends = tuple[Floats, Floats]
 
 
 class WeightedQuotient:
-    """Noisy sums of weighted numbers and of weights, and those of which their variance is made."""
+    """Noisy sums of weighted numbers above and below the line, and those of which their variance is made.
 
-    def __init__(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> None:
+    `within` is what the quotient can be.
+    """
+
+    def __init__(self, plan: Plan, noisy: Sequence[ExactIntegers], within: tuple[float, float]) -> None:
         self.noisy, self.parts = noisy, noisy_of(plan.parts)
         self.units = [float(part.unit) for part in self.parts]
         # Of the first two sums, which count in steps of the second.
         self.step = float(self.parts[0].unit / self.parts[1].unit)
         self.scales = self.parts[0].noise.width, self.parts[1].noise.width
         self.law = law_of(self.parts[0].noise)
-        low, high = column_bounds(plan)
-        self.within = low - column_centre((low, high)), high - column_centre((low, high))
+        self.within = within
 
     def sample(self, beyond: float) -> tuple[Floats, Floats, Floats]:
         """The sample's figure, and between what it lies but with this probability."""
@@ -49,9 +50,9 @@ class WeightedQuotient:
         return quotients(both, self.scales, self.within, beyond, step=self.step, law=self.law)
 
     def error(self) -> tuple[Floats, Floats, Floats]:
-        """√V over Σ w, at most the width of the bounds.
+        """√V over Σ w·z, at most the width of what the quotient can be.
 
-        V is that at all r of an interval that misses with 2 %; its sums miss with 1 %, and so does Σ w.
+        V is that at all r of an interval that misses with 2 %; its sums miss with 1 %, and so does Σ w·z.
         """
         value, low, high = self.sample(0.02)
         weights, off = doubles(self.noisy[1]), self.parts[1].error(0.01)
@@ -73,7 +74,7 @@ class WeightedQuotient:
         return np.clip(middle, *ends), *ends
 
     def population(self) -> tuple[Floats, Floats, Floats]:
-        """The sample's figure, and the r at which Σ w(x − r) may be 0 but for its noise and its sampling."""
+        """The sample's figure, and the r at which Σ w(x − r·z) may be 0 but for noise and sampling."""
         value, least, most = self.sample(0.05)
         x, y = doubles(self.noisy[0]), doubles(self.noisy[1])
 
@@ -91,7 +92,7 @@ class WeightedQuotient:
         return value, np.minimum(low, least), np.maximum(high, most)
 
     def variance(self, r: Floats, beyond: float) -> Ends:
-        """Between what the variance of Σ w(x − r) lies; each end is passed with half of this probability."""
+        """Between what the variance of Σ w(x − r·z) lies; each end is passed with half this probability."""
         given, off, _ = self._sums(beyond)
         middle = given[0] - 2.0 * r * given[1]
         far = off[0] + 2.0 * np.abs(r) * off[1]

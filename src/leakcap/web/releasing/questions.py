@@ -29,6 +29,7 @@ QUESTIONS: Mapping[str, Mapping[str, str]] = {
         "ratio": "a share, or one sum over another",
         "weighted_total": "a survey's total, by design weights",
         "weighted_mean": "a survey's average, by design weights",
+        "weighted_ratio": "a survey's sum over another, by design weights",
     },
     "How they are spread": {
         "median": "half are below it",
