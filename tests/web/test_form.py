@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 
-from leakcap.cli.serve import _from_file
+from leakcap.cli.serve import _from_files
 from leakcap.release import Query, load_policy, preview
 from leakcap.release.statistics import statistics
 from leakcap.web import Settings, create_app
@@ -88,7 +88,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("statistic", sorted(statistics()))
 def test_each_statistic_is_previewed_and_released(folder: Path, statistic: str) -> None:
     keys = Keys(None, "c")
-    settings = Settings(**_from_file(folder / "release.toml"), allow_release=True)
+    settings = Settings(**_from_files([folder / "release.toml"]), allow_release=True)
     web = TestClient(create_app(settings, keys=keys), base_url=HOME)
     own = ASKED.get(statistic, {"column": "stay"} if "column" in statistics()[statistic].fields else {})
     ask = {"statistic": statistic, "epsilon": "2.0", **own}
@@ -107,13 +107,13 @@ def test_each_statistic_is_previewed_and_released(folder: Path, statistic: str) 
 
 
 def test_the_page_shows_columns_whose_range_or_keys_are_not_public(folder: Path) -> None:
-    settings = Settings(**_from_file(folder / "release.toml"))
+    settings = Settings(**_from_files([folder / "release.toml"]))
     page = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME).get("/release")
     assert page.status_code == 200
     assert page.text.count("not public: ") == 2
     for name in FIELDS:
         assert f'name="{name}"' not in page.text  # who may not release is not asked
-    settings = Settings(**_from_file(folder / "release.toml"), allow_release=True)
+    settings = Settings(**_from_files([folder / "release.toml"]), allow_release=True)
     page = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME).get("/release")
     for name in FIELDS:
         assert f'name="{name}"' in page.text
@@ -121,7 +121,7 @@ def test_the_page_shows_columns_whose_range_or_keys_are_not_public(folder: Path)
 
 @pytest.mark.parametrize("statistic", sorted(statistics()))
 def test_the_form_shows_the_fields_of_the_statistic_alone(folder: Path, statistic: str) -> None:
-    settings = Settings(**_from_file(folder / "release.toml"), allow_release=True)
+    settings = Settings(**_from_files([folder / "release.toml"]), allow_release=True)
     web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
     page = web.get("/release", params={"statistic": statistic, "epsilon": "1"}).text
     fields = re.findall(r'<div data-of="([^"]*)"( hidden)?>.*? name="([a-z_]+)"', page)

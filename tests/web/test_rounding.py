@@ -13,7 +13,7 @@ import pyarrow
 from starlette.testclient import TestClient
 
 from command_line import leakcap
-from leakcap.cli.serve import _from_file
+from leakcap.cli.serve import _from_files
 from leakcap.ledger import Ledger
 from leakcap.release import PrivateTable
 from leakcap.release.results.recorded import parsed_answer
@@ -34,7 +34,7 @@ def test_intervals_and_spends_are_those_of_the_terminal_and_of_the_report(tmp_pa
     report = " ".join(
         html.unescape(re.sub(r"<[^>]+>", " ", (tmp_path / "hospital.html").read_text())).split()
     )
-    settings = Settings(**_from_file(tmp_path / "release.toml"))
+    settings = Settings(**_from_files([tmp_path / "release.toml"]))
     web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
     seen = 0
     with Ledger.read(str(settings.ledger)) as book:

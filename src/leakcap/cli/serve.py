@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +19,13 @@ __all__ = ["serve"]
 
 
 def serve(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="A query file, for its policy, data and ledger.", show_default=False),
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="A query file, for its policy, data and ledger; it, and others of the same ledger, for the "
+            "tables, trees and running counts that are drawn.",
+            show_default=False,
+        ),
     ] = None,
     policy: Annotated[
         Path | None, typer.Option(help="The policy, in place of the query file's.", show_default=False)
@@ -61,7 +66,7 @@ def serve(
     from leakcap.web import Settings
     from leakcap.web import serve as listen
 
-    found: dict[str, Any] = _from_file(file)
+    found: dict[str, Any] = _from_files(files or [])
     given = {"policy": policy, "data": data, "table": table}
     found |= {key: value for key, value in given.items() if value is not None}
     if ledger is not None:
@@ -92,17 +97,24 @@ def serve(
     listen(settings, ready=ready)
 
 
-def _from_file(file: Path | None) -> dict[str, Any]:
-    if file is None:
+def _from_files(files: Sequence[Path]) -> dict[str, Any]:
+    """What the first file says of policy, data and ledger, and what all of them ask beside queries."""
+    if not files:
         return {}
-    from leakcap.release import load_queries
+    from leakcap.cli.asked import load_asked
+    from leakcap.errors import InvalidQuery
 
-    queries = load_queries(file)
+    first, *others = asked = [load_asked(file) for file in files]
+    for file, other in zip(files[1:], others, strict=True):
+        for name in ("policy", "ledger"):
+            if getattr(other, name) != getattr(first, name):
+                raise InvalidQuery(f"`{name}` of `{file}` must be that of `{files[0]}`: a page shows one.")
     return {
-        "policy": queries.policy,
-        "data": queries.data,
-        "table": queries.table,
-        "tables": queries.tables,
-        "ledger": require_durable(queries.ledger),
-        "edition": queries.edition,
+        "policy": first.policy,
+        "data": first.data,
+        "table": first.table,
+        "tables": first.tables,
+        "ledger": require_durable(first.ledger),
+        "edition": first.edition,
+        "questions": tuple(question for one in asked for question in one.questions),
     }

@@ -32,6 +32,7 @@ __all__ = [
     "became_of",
     "find",
     "of_entry",
+    "require_unedited",
     "runs_by_step",
     "versions",
 ]
@@ -78,7 +79,7 @@ def find(
         row = dict(connection.execute(_ROW, {"place": asked.pop("left")}).mappings().one())
         # The row that says what was asked counts as much as the one that says what left.
         for seen in (asked, row):
-            _require_unedited(seen, label)
+            require_unedited(seen, label)
         people, said = people_from(json.loads(asked["details"])), became_of(connection, row["entry"], label)
         answer = Answer(row["entry"], json.loads(row["answer"]), people, said)
         if not said:
@@ -92,7 +93,7 @@ def became_of(connection: Connection, entry: int, label: str) -> str:
     found = connection.execute(_REVISED, {"entry": entry}).mappings().first()
     if found is None:
         return ""
-    _require_unedited(dict(found), label)
+    require_unedited(dict(found), label)
     told = json.loads(found["details"])
     what = f"replaced by entry {told['replaced_by']}" if "replaced_by" in told else "withdrawn"
     return f"{what} on {found['time'][:10]}: {str(told['reason']).rstrip('.')}."
@@ -115,7 +116,7 @@ def of_entry(connection: Connection, entry: int, label: str) -> Answer | None:
         return None
     asked = connection.execute(_RESERVED, {"entry": entry}).mappings().one()
     for seen in (asked, found):
-        _require_unedited(dict(seen), label)
+        require_unedited(dict(seen), label)
     people, said = people_from(json.loads(asked["details"])), became_of(connection, entry, label)
     return Answer(entry, json.loads(found["answer"]), people, said)
 
@@ -125,12 +126,13 @@ def runs_by_step(connection: Connection, entry: int, label: str) -> dict[int, Pr
     query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "progress").order_by(EVENT.c.seq)
     steps = {}
     for row in map(dict, connection.execute(query).mappings()):
-        _require_unedited(row, label)
+        require_unedited(row, label)
         steps[row["batch"]] = ProgressStep(int(json.loads(row["details"])["to"]), json.loads(row["answer"]))
     return steps
 
 
-def _require_unedited(row: Mapping[str, Any], label: str) -> None:
+def require_unedited(row: Mapping[str, Any], label: str) -> None:
+    """Raise `LedgerError` for a row that is not what its link in the chain says."""
     if row_hash(dict(row)) != row["hash"]:
         raise LedgerError(
             f"Row {row['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."

@@ -18,7 +18,7 @@ from leakcap.valued import dataclass
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger
 
-__all__ = ["PaidSteps", "answer_steps"]
+__all__ = ["PaidSteps", "answer_steps", "recorded_steps"]
 
 Answered: TypeAlias = list[list[int]]
 """For each step the integers that were released."""
@@ -55,7 +55,7 @@ def answer_steps(
     least = 1 if entry is None else 0
     some = isinstance(wanted, int) and not isinstance(wanted, bool) and least <= wanted <= total
     require(some, "wanted", "answer_steps", f"be from {least} to {total}, the steps paid for", wanted)
-    seen = [] if entry is None else _recorded(ledger, entry)
+    seen = [] if entry is None else recorded_steps(ledger, entry)
     if entry is not None and len(seen) >= wanted:
         _told(ledger, entry, analyst)
         _finished(ledger, entry, seen, total)
@@ -67,7 +67,7 @@ def answer_steps(
     try:
         _told(ledger, entry, analyst)
         draw, new = read(entry), 0
-        seen = _recorded(ledger, entry)
+        seen = recorded_steps(ledger, entry)
         while len(seen) < wanted:
             values = draw(len(seen))
             try:
@@ -75,7 +75,7 @@ def answer_steps(
                 place = len(seen), len(seen) + 1
                 ledger.mark_progress(entry.id, place, [values], analyst=analyst)
             except LedgerError:
-                known, seen = len(seen), _recorded(ledger, entry)
+                known, seen = len(seen), recorded_steps(ledger, entry)
                 if len(seen) <= known:
                     raise
             else:
@@ -89,7 +89,7 @@ def answer_steps(
     return PaidSteps(entry, seen, new)
 
 
-def _recorded(ledger: Ledger, entry: Entry) -> Answered:
+def recorded_steps(ledger: Ledger, entry: Entry) -> Answered:
     """The steps that were answered, from the first on."""
     known, found = ledger.steps(entry.id), list[list[int]]()
     while (step := known.get(len(found))) is not None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from leakcap.cards import card
-from leakcap.ledger import amending, answer_cache, planning
+from leakcap.ledger import amending, answer_cache, answered, planning
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.anchors import Anchor
 from leakcap.ledger.care import custody_of
@@ -164,6 +164,13 @@ class LedgerReader:
         """What was recorded when this entry's answer left; None where it has not, or nothing was recorded."""
         with self._database.reading() as connection:
             return answer_cache.of_entry(connection, entry, self.url)
+
+    def entries_answering(self, charge: Charge, *, dataset: str = "") -> tuple[int, ...]:
+        """The entries that paid for what a charge asks, at its price, oldest first, whatever state the data
+        was in; `dataset` is one beside the ledger's own. For whoever shows answers without the data."""
+        with self._database.reading() as connection:
+            state = load_state(connection, self.url)
+            return answered.entries_answering(connection, state, charge, self.url, dataset)
 
     def steps(self, entry: int) -> dict[int, ProgressStep]:
         """What `mark_progress` recorded of this entry's run, by the step that it went on from."""

@@ -23,13 +23,19 @@ from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
 from leakcap.ledger.values import Charge
 
-__all__ = ["find_stream", "stream_key"]
+__all__ = ["asked_alike", "find_stream", "keys_of_stream", "stream_key"]
 
 _GIVEN = (STREAM, "asked", "neighbours", "unit", "rows", "series")
 
 _RESERVED = select(EVENT).where(EVENT.c.kind == "reserve").order_by(EVENT.c.seq)
 _BY_KEY = _RESERVED.where(EVENT.c.memo == bindparam("key"))
 _BY_NAME = _RESERVED.where(EVENT.c.query == bindparam("name"), EVENT.c.details.contains(f'"{STREAM}":'))
+
+
+def keys_of_stream(charge: Charge, analyst: str, meaning: str, dataset: str) -> tuple[str, str]:
+    """What a stream that this analyst began may be found by: where analysts have no accounts of their own,
+    and where they have."""
+    return _key(charge, None, meaning, dataset), _key(charge, analyst, meaning, dataset)
 
 
 def stream_key(charge: Charge, state: State, meaning: str, dataset: str) -> str:
@@ -62,7 +68,7 @@ def find_stream(
             raise LedgerError(
                 f"Row {row['seq']} of ledger `{label}` was edited. Restore the ledger from a backup."
             )
-        if row["text"] != charge.text or not _asked_alike(row["details"], charge):
+        if row["text"] != charge.text or not asked_alike(row["details"], charge):
             raise _another(charge, row, f"as `{row['text']}`, for {_asked(row['details'])}")
         if became := became_of(connection, row["entry"], label):
             raise LedgerError(
@@ -78,7 +84,7 @@ def find_stream(
     return None
 
 
-def _asked_alike(details: str, charge: Charge) -> bool:
+def asked_alike(details: str, charge: Charge) -> bool:
     """Whether the same was asked at the same price. Numbers that were computed are no part of it: another
     processor may find another last digit, and what was paid for is what the entry says."""
     told = as_asked(json.loads(details))

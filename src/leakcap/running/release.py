@@ -8,9 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from leakcap.errors import InvalidPolicy, InvalidQuery
-from leakcap.ledger import Charge, Edition, Entry, Spend, answer_steps
+from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_steps
 from leakcap.ledger.details import STREAM
 from leakcap.ledger.measured import event_text, guarantee
+from leakcap.ledger.paying_steps import recorded_steps
 from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, up
 from leakcap.release import Policy, PrivateTable
@@ -20,7 +21,13 @@ from leakcap.running.question import PlannedRunningCount, RunningQuestion
 from leakcap.running.reading import check_running_columns, running_counts, running_statement
 from leakcap.sampling import ByteSource, system_bytes
 
-__all__ = ["charge_of_running", "release_running", "require_through", "spend_of_running"]
+__all__ = [
+    "charge_of_running",
+    "release_running",
+    "remembered_running",
+    "require_through",
+    "spend_of_running",
+]
 
 _DECIMALS = 10**18
 
@@ -81,6 +88,17 @@ def release_running(
     paid = answer_steps(ledger, charge, wanted, prepare, analyst=table.analyst)
     own = replace(planned, plan=_paid_plan(planned, paid.entry))
     return ReleasedRunningCount(own, tuple(map(tuple, paid.steps)), paid.entry.spend, paid.entry.id, paid.new)
+
+
+def remembered_running(ledger: Ledger, planned: PlannedRunningCount) -> dict[int, ReleasedRunningCount]:
+    """What a ledger remembers of a running count, by entry, oldest first. Touches no data."""
+    charge, found = charge_of_running(planned), {}
+    known = ledger.entries_answering(charge, dataset=planned.policy.dataset)
+    for entry in (one for one in ledger.entries() if one.id in known):
+        own = replace(planned, plan=_paid_plan(planned, entry))
+        steps = tuple(map(tuple, recorded_steps(ledger, entry)))
+        found[entry.id] = ReleasedRunningCount(own, steps, entry.spend, entry.id, 0)
+    return found
 
 
 def _paid_plan(planned: PlannedRunningCount, entry: Entry) -> RunningPlan:

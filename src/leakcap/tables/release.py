@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.ledger import Paid
+from leakcap.ledger import Ledger, Paid
 from leakcap.release import PrivateTable, Query, Release
 from leakcap.release.asking.beside import Beside
 from leakcap.sampling import ByteSource, system_bytes
@@ -18,7 +18,7 @@ from leakcap.tables.reading import check_columns, counts_of, statements_of_table
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
-__all__ = ["release_tables", "release_workloads"]
+__all__ = ["release_tables", "release_workloads", "remembered_tables"]
 
 
 def release_tables(
@@ -61,6 +61,29 @@ def release_workloads(
     beside = [_Workload(table, question.planned(table.policy), source) for question in questions]
     releases, paid = table.release_with(queries, beside, fresh=fresh)
     return releases, [one.released(own) for one, own in zip(beside, paid, strict=True)]
+
+
+def remembered_tables(ledger: Ledger, planned: PlannedTables) -> dict[int, ReleasedTables]:
+    """What a ledger remembers of the tables of a question, by entry, oldest first. Touches no data.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"sex": ["f", "m"] * 500})
+    >>> policy = {"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0, "delta": 1e-6},
+    ...     "columns": {"sex": {"keys": ["f", "m"]}}}
+    >>> asked = TablesQuestion(tables=({"columns": ["sex"]},), rho=0.01)
+    >>> with PrivateTable(people, policy=policy, ledger="sqlite://") as private:
+    ...     found = release_tables(private, asked).table("sex")
+    ...     ((entry, again),) = remembered_tables(private.ledger, asked.planned(private.policy)).items()
+    >>> entry, bool((again.table("sex").values == found.values).all())
+    (1, True)
+    """
+    charge, found = charge_of_tables(planned), {}
+    for entry in ledger.entries_answering(charge, dataset=planned.policy.dataset):
+        answer = ledger.answer(entry)
+        if answer is not None:
+            noisy = _shaped(planned, answer.values)
+            found[entry] = ReleasedTables(planned, noisy, charge.spend, entry, True)
+    return found
 
 
 class _Workload(Beside[dict[Places, Integers]]):

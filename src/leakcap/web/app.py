@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from leakcap.choosing import Scenario, choice, meaning_of
 from leakcap.errors import InvalidChannel, InvalidQuery, LeakcapError
+from leakcap.ledger import Entry
 from leakcap.release.statistics import statistics
 from leakcap.web.channels.comparing import GAINS, compare, given
 from leakcap.web.channels.matrices import EXAMPLES, as_text
@@ -27,7 +28,8 @@ from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import not_shown
 from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, previewed, released
-from leakcap.web.releasing.ledger_view import answer_of, entry_lines, ledger_view, policy_of
+from leakcap.web.releasing.drawn import DrawnAnswer, drawn_answer
+from leakcap.web.releasing.ledger_view import answer_of, entry_lines, layout_of, ledger_view, policy_of
 from leakcap.web.releasing.questions import columns, condition, offered
 from leakcap.web.serving.bounded import bounded
 from leakcap.web.serving.guard import Guard, Keys
@@ -286,6 +288,15 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
             raise HTTPException(403, "This explorer only shows. Start it with --allow-release to release.")
         return await run_in_threadpool(releasing, request, fields)
 
+    def drawn(entry: Entry) -> DrawnAnswer:
+        if not layout_of(settings, entry):
+            return DrawnAnswer()
+        try:
+            with _turn():
+                return drawn_answer(settings, entry)
+        except LeakcapError as error:
+            return DrawnAnswer(note=f"This answer is not drawn here: {error}")
+
     @app.get("/release/entry/{number}")
     def entry(request: Request, number: int) -> Response:
         try:
@@ -295,6 +306,7 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         if found is None:
             return pages_missing()
         content = {"entry": found[0], "lines": found[1], "answer": answer_of(settings, found[0])}
+        content["drawn"] = drawn(found[0])
         return pages.show(request, "entry", content)
 
     @app.get("/release/policy.json")

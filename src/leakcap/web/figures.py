@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DARK", "LIGHT", "Figure", "Spec", "chart", "lines", "themed"]
+from leakcap.report.plots.release import ACCENT, INK, PALE, WARM
+
+__all__ = ["DARK", "LIGHT", "Figure", "Spec", "chart", "lines", "named_colours", "themed"]
 
 Spec = dict[str, Any]
 
@@ -89,6 +91,29 @@ def themed(value: Any, colours: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [themed(part, colours) for part in value]
     return colours.get(value, value) if isinstance(value, str) else value
+
+
+_OF_REPORTS = {
+    INK: "@ink",
+    ACCENT: "@accent",
+    WARM: "@warm",
+    PALE: "@pale",
+    "#e6eaee": "@grid",
+    "#5b6773": "@soft",
+    "transparent": "@paper",
+}
+
+
+def named_colours(spec: Mapping[str, Any]) -> Spec:
+    """A specification of a report with the explorer's names of colours.
+
+    >>> named_colours({"color": "#1f6f8b", "values": ["a"]})
+    {'color': '@accent', 'values': ['a']}
+    """
+    # What is data stays as it is: a key may be called like a colour.
+    rest = {key: part for key, part in spec.items() if key != "data"}
+    found: Spec = themed(rest, _OF_REPORTS)
+    return found | ({"data": spec["data"]} if "data" in spec else {})
 
 
 def lines(names: list[str], colours: list[str]) -> Spec:

@@ -110,8 +110,10 @@ class Pages:
             "allowed": at_least,
             "plain": plain_number,
             "spec": _spec,
+            "pieces": lambda text: text if isinstance(text, tuple) else (text,),
         }
         environment.filters.update(tools)
+        environment.tests["shaped"] = lambda block, name: type(block).__name__ == name
         object.__setattr__(self, "_environment", environment)
 
     def show(

@@ -15,6 +15,7 @@ from leakcap.report.render.document import (
     Card,
     Cards,
     Document,
+    Drawing,
     Note,
     NotedNumber,
     Paragraph,
@@ -22,6 +23,7 @@ from leakcap.report.render.document import (
     Text,
     TextTable,
 )
+from leakcap.report.render.drawings import Node, icicle
 from leakcap.report.sections import (
     PERSON,
     RHO,
@@ -37,9 +39,13 @@ from leakcap.report.words.publication import headings
 from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
 from leakcap.report.words.wording import sum_text
 
-__all__ = ["hierarchy_page"]
+__all__ = ["hierarchy_blocks", "hierarchy_page"]
 
 _NODES: dict[Audience, int] = {"board": 40, "reviewer": 400}
+_PICTURED = (
+    "From left to right the levels of the tree, each node as high as its count. Grey: the noise is as large "
+    "as the count. Framed: exact by law."
+)
 _COUNT = Note(
     "whole counts nearest to the least squares fit of the tree, with discrete Gaussian noise at each level",
     "docs/theory/hierarchies.md",
@@ -55,7 +61,7 @@ def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
     exact = tuple(Paragraph(words) for words in (record.exact_statement,) if words)
     sections = [
         Section("In short", (*exact, headline(total))),
-        Section("What is published", tuple(_published(record, audience))),
+        Section("What is published", tuple(hierarchy_blocks(record, audience))),
         *(
             []
             if full or known is None
@@ -86,10 +92,14 @@ def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
     )
 
 
-def _published(record: HierarchyRecord, audience: Audience) -> Iterator[Block]:
+def hierarchy_blocks(record: HierarchyRecord, audience: Audience) -> Iterator[Block]:
+    """What was paid, the tree as a picture and as a table, what is exact, what the intervals hold."""
     if audience == "reviewer":
         yield _paid(record)
     shown = levels_that_fit(record, _NODES[audience])
+    if shown > 1:
+        yield _picture(record, shown, _NODES[audience])
+        yield Paragraph(_PICTURED, soft=True)
     yield _tree(record, shown, _NODES[audience])
     if hidden := sum(len(level.keys) for level in record.levels) - _drawn(record, shown, _NODES[audience]):
         yield Paragraph(f"Also published, and not on this page: {counted(hidden, 'node')}.")
@@ -123,6 +133,20 @@ def _paid(record: HierarchyRecord) -> Cards:
             Card(NotedNumber(nats, PERSON), "are told about one person on average by it, at most"),
         )
     )
+
+
+def _picture(record: HierarchyRecord, shown: int, most: int) -> Drawing:
+    """Each node as high as its count, beside the one that it is part of; the same nodes as in the table."""
+    nodes = []
+    for (depth, place, _), _n in zip(nodes_in_order(record, shown), range(most), strict=False):
+        level = record.levels[depth]
+        name, value, exact = str(level.keys[place]), level.values[place], place in level.exact
+        ends = "exact" if exact else f"{level.lower[place]:,} to {level.upper[place]:,}"
+        words = f"{name} ({level.level}): {value:,}, {ends}"
+        kind = "known" if exact else "faint" if place in level.drowned else ""
+        nodes.append(Node(depth, f"{name} {value:,}", value, words, kind))
+    told = " down to ".join(dict.fromkeys((record.levels[0].level, record.levels[shown - 1].level)))
+    return icicle(nodes, f"Counts from {told} as heights: {counted(len(nodes), 'node')}, all in the table.")
 
 
 def _drawn(record: HierarchyRecord, shown: int, most: int) -> int:

@@ -38,7 +38,7 @@ from leakcap.report.words.publication import estimated, headings
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
 
-__all__ = ["running_page"]
+__all__ = ["running_blocks", "running_page"]
 
 _DRAWN = 6
 # So many series are in tables, with so many of their last periods.
@@ -56,7 +56,7 @@ def running_page(record: RunningRecord, audience: Audience) -> Document:
     full, total = audience == "reviewer", restated(record.so_far)
     sections = [
         Section("In short", (headline(total),)),
-        Section("What is published", tuple(_published(record, audience))),
+        Section("What is published", tuple(running_blocks(record, audience))),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
@@ -79,7 +79,8 @@ def running_page(record: RunningRecord, audience: Audience) -> Document:
     )
 
 
-def _published(record: RunningRecord, audience: Audience) -> Iterator[Block]:
+def running_blocks(record: RunningRecord, audience: Audience) -> Iterator[Block]:
+    """What was paid, the totals as lines with bands, every period in a table, what the intervals hold."""
     if audience == "reviewer":
         yield _paid(record)
     if record.series[0].steps:

@@ -82,7 +82,7 @@ def _paid(record: WorkloadRecord) -> Cards:
 def _laid_out(one: MarginedTable) -> TextTable:
     rows = tuple((*keys, *map(_cell, cells)) for keys, cells in one.rows)
     heads = (*one.corner, *one.heads)
-    return TextTable(heads, rows, tuple(range(len(one.corner), len(heads))))
+    return TextTable(heads, rows, tuple(range(len(one.corner), len(heads))), one.shades)
 
 
 def _cell(cell: CellRecord) -> Text:

@@ -93,11 +93,15 @@ class Cards:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table. `numbers` are the columns set to the right."""
+    """A table. `numbers` are the columns set to the right.
+
+    `shades` say of each cell how strongly it is tinted, from 0 (not at all) to 9; empty, none is.
+    """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Text, ...], ...]
     numbers: tuple[int, ...] = ()
+    shades: tuple[tuple[int, ...], ...] = ()
 
     @property
     def words(self) -> int | None:
@@ -120,6 +124,8 @@ class Drawing:
 
     svg: str
     label: str
+    wide: bool = False
+    """Whether it keeps its width, and is scrolled where there is less room."""
 
 
 Block: TypeAlias = Paragraph | Items | Cards | TextTable | Plot | Drawing

@@ -4,13 +4,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 from leakcap.report.render.document import Drawing
 
-__all__ = ["bars", "crowds", "percent_of"]
+__all__ = ["Node", "bars", "crowds", "icicle", "percent_of"]
 
 _CELL, _GAP, _LINE = 16, 40, 30
+_WIDE, _TALL, _LETTER = 880, 420, 7.2
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a tree: its depth from 0, its name, its size, and the words that are shown over it.
+
+    `kind` is "known" where the size is exact, "faint" where noise is as large as it is, else empty.
+    """
+
+    depth: int
+    name: str
+    size: float
+    words: str
+    kind: str = ""
+
+
+def icicle(nodes: Sequence[Node], label: str) -> Drawing:
+    """A tree from left to right, each node as high as it is large, beside the one that it is part of.
+
+    Nodes come in the order of reading, each before its own. Names stand where there is room for them, `words`
+    on hover; what has no size is not drawn.
+
+    >>> tree = icicle([Node(0, "all", 3, ""), Node(1, "a", 2, ""), Node(1, "b", 1, "")], "3 in 2 parts")
+    >>> tree.svg.count("<rect"), tree.label
+    (3, '3 in 2 parts')
+    """
+    depths = max((node.depth for node in nodes), default=0) + 1
+    whole = sum(node.size for node in nodes if node.depth == 0)
+    wide, high = _WIDE / depths, _TALL / whole if whole > 0 else 0.0
+    # Where the next node of each depth begins.
+    tops, parts = [0.0] * (depths + 1), list[str]()
+    for node in nodes:
+        top, tall = tops[node.depth], node.size * high
+        tops[node.depth] = top + tall
+        tops[node.depth + 1] = top
+        if tall <= 0.0:
+            continue
+        x = node.depth * wide
+        kind = f"node {node.kind}".rstrip()
+        parts.append(f"<g><title>{escape(node.words)}</title>")
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top:.2f}" width="{wide:.1f}" height="{tall:.2f}" class="{kind}"/>'
+        )
+        if tall >= 16:
+            parts.append(f'<text x="{x + 6:.1f}" y="{top + min(tall / 2 + 4.5, 22):.1f}">')
+            parts.append(f"{escape(_cut(node.name, wide))}</text>")
+        parts.append("</g>")
+    return _svg(_WIDE, _TALL, "".join(parts), label, wide=True)
+
+
+def _cut(text: str, wide: float) -> str:
+    most = max(1, int((wide - 12) / _LETTER))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def crowds(pictures: Sequence[tuple[str, int, int]]) -> Drawing:
@@ -68,10 +123,13 @@ def percent_of(share: float) -> int:
     return 100 if share >= 1.0 else min(max(math.ceil(share * 100), 1), 99)
 
 
-def _svg(width: int, height: int, body: str, label: str, *, narrow: bool = False) -> Drawing:
-    kind = "drawing narrow" if narrow else "drawing"
+def _svg(
+    width: int, height: int, body: str, label: str, *, narrow: bool = False, wide: bool = False
+) -> Drawing:
+    kind = "drawing narrow" if narrow else "drawing wide" if wide else "drawing"
     return Drawing(
         f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{escape(label)}">{body}</svg>',
         label,
+        wide,
     )

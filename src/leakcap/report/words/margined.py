@@ -27,6 +27,19 @@ class MarginedTable:
     heads: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], tuple[CellRecord, ...]], ...]
 
+    @property
+    def shades(self) -> tuple[tuple[int, ...], ...]:
+        """How strongly each cell is tinted, keys included: counts from 0 to 9 as shares of the largest,
+        margins not at all, since beside them nothing else would be seen."""
+        inner = [cells[: len(cells) - (len(self.heads) > 1)] for _, cells in self.rows[:-1]]
+        most = max((cell.value for cells in inner for cell in cells), default=0.0)
+        found = []
+        for place, (keys, cells) in enumerate(self.rows):
+            own = inner[place] if place < len(inner) else ()
+            tints = [round(9 * max(0.0, cell.value) / most) if most > 0 else 0 for cell in own]
+            found.append((*(0 for _ in keys), *tints, *(0 for _ in cells[len(own) :])))
+        return tuple(found)
+
 
 def table_name(columns: Sequence[str]) -> str:
     """What a table is called.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidPolicy
-from leakcap.ledger import Charge, Edition, Entry, Spend, answer_once
+from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.measured import composed
 from leakcap.release import Policy, PrivateTable
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
@@ -20,7 +20,13 @@ from leakcap.tables.hierarchies.plan import HierarchyPlan
 from leakcap.tables.hierarchies.question import HierarchyQuestion, PlannedHierarchy
 from leakcap.tables.reading import check_columns, counts_of, statements_of_tables
 
-__all__ = ["charge_of_hierarchy", "noisy_levels", "release_hierarchy", "spend_of_hierarchy"]
+__all__ = [
+    "charge_of_hierarchy",
+    "noisy_levels",
+    "release_hierarchy",
+    "remembered_hierarchies",
+    "spend_of_hierarchy",
+]
 
 Integers = NDArray[np.int64]
 Noisy = tuple[Integers | None, ...]
@@ -76,14 +82,28 @@ def release_hierarchy(
         return compute
 
     (paid,) = answer_once(ledger, [charge], prepare, data=table.state(), analyst=table.analyst, fresh=fresh)
-    noisy = paid.computed
-    if noisy is None:
-        stored = iter(paid.answer.values)
-        noisy = tuple(
-            None if variance is None else np.array(next(stored), dtype=np.int64)
-            for variance in planned.plan.variances
-        )
+    noisy = _levels(planned, paid.answer.values) if paid.computed is None else paid.computed
     return ReleasedHierarchy(planned, noisy, charge.spend, paid.answer.entry, paid.computed is None)
+
+
+def _levels(planned: PlannedHierarchy, values: Sequence[Sequence[Any]]) -> Noisy:
+    """The noisy counts as the ledger remembers them."""
+    stored = iter(values)
+    return tuple(
+        None if variance is None else np.array(next(stored), dtype=np.int64)
+        for variance in planned.plan.variances
+    )
+
+
+def remembered_hierarchies(ledger: Ledger, planned: PlannedHierarchy) -> dict[int, ReleasedHierarchy]:
+    """What a ledger remembers of the counts of a tree, by entry, oldest first. Touches no data."""
+    charge, found = charge_of_hierarchy(planned), {}
+    for entry in ledger.entries_answering(charge, dataset=planned.policy.dataset):
+        answer = ledger.answer(entry)
+        if answer is not None:
+            noisy = _levels(planned, answer.values)
+            found[entry] = ReleasedHierarchy(planned, noisy, charge.spend, entry, True)
+    return found
 
 
 def noisy_levels(plan: HierarchyPlan, leaves: Integers, source: ByteSource) -> Noisy:

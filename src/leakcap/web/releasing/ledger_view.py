@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Answer, Entry, Ledger
+from leakcap.ledger.details import STREAM
 from leakcap.ledger.odometer import odometer as odometer_of
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.ticks import NOTHING, total, units
@@ -22,8 +23,18 @@ from leakcap.statement import Reading, statement_of
 from leakcap.web.figures import Figure, chart, lines
 from leakcap.web.serving.settings import Settings
 
-__all__ = ["LedgerView", "ShownRow", "answer_of", "entry_lines", "ledger_view", "policy_of"]
+__all__ = [
+    "LedgerView",
+    "ShownRow",
+    "answer_of",
+    "entry_lines",
+    "layout_of",
+    "ledger_view",
+    "policy_of",
+    "require_this_policy",
+]
 
+_LAYOUTS = {"tables": "tables", "levels": "tree"}
 _MOST_POINTS = 400
 _MOST_ENTRIES = 200
 _MOST_NUMBERS = 200
@@ -41,6 +52,7 @@ class LedgerView:
     accounts: list[dict[str, object]]
     entries: list[Entry]
     answers: dict[int, RememberedAnswer]
+    layouts: dict[int, str]
     earlier: int
     lines: tuple[Reading, ...]
     figures: list[Figure]
@@ -68,6 +80,7 @@ def ledger_view(settings: Settings) -> LedgerView:
         [_account(a) for a in accounts],
         entries[-_MOST_ENTRIES:],
         _answers(settings, policy, entries[-_MOST_ANSWERS:]),
+        {entry.id: layout_of(settings, entry) for entry in entries[-_MOST_ENTRIES:]},
         max(0, len(entries) - _MOST_ENTRIES),
         odometer,
         [_over_time(policy, entries)] if entries else [],
@@ -104,12 +117,14 @@ def answer_of(settings: Settings, entry: Entry) -> RememberedAnswer:
 
 def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, RememberedAnswer]:
     """What is remembered, and may be shown, by entry."""
-    separate = policy.caps.each_analyst is not None or bool(policy.caps.analysts)
+    separate = _separate(policy)
     mine = [
         entry.id
         for entry in entries
         # Fits have no cells: their coefficients may look like a number with its interval.
-        if "cells" in entry.details and (not separate or entry.analyst == settings.analyst)
+        if "cells" in entry.details
+        and not layout_of(settings, entry)
+        and (not separate or entry.analyst == settings.analyst)
     ]
     if settings.ledger is None or not mine:
         return {}
@@ -171,10 +186,29 @@ def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:
             ),
         )
     with Ledger.read(url) as book:
-        policy = policy_of(settings)
-        if book.policy_of(policy.dataset) != policy.fingerprint():
-            raise LedgerError("The ledger was made for another policy than the one shown here.")
+        require_this_policy(book, policy_of(settings))
         return book.accounts(), book.entries(), ""
+
+
+def require_this_policy(book: Ledger, policy: Policy) -> None:
+    """Raise `LedgerError` unless the policy governs the ledger."""
+    if book.policy_of(policy.dataset) != policy.fingerprint():
+        raise LedgerError("The ledger was made for another policy than the one shown here.")
+
+
+def layout_of(settings: Settings, entry: Entry) -> str:
+    """What an entry is to be drawn as: tables, a tree or a running count; empty for all else, and where it is
+    another analyst's and analysts have caps of their own."""
+    if _separate(policy_of(settings)) and entry.analyst != settings.analyst:
+        return ""
+    if STREAM in entry.details:
+        return "running count"
+    return next((words for name, words in _LAYOUTS.items() if {name, "cells"} <= entry.details.keys()), "")
+
+
+def _separate(policy: Policy) -> bool:
+    """Whether analysts have caps of their own."""
+    return policy.caps.each_analyst is not None or bool(policy.caps.analysts)
 
 
 def _account(account: Account) -> dict[str, object]:

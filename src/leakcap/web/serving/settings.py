@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from leakcap.errors import require
 from leakcap.ledger import Edition
@@ -33,6 +34,7 @@ class Settings:
 
     `token` is None where nobody is asked for one. `names` are further host names under which the pages may be
     asked for. `tables` are those that the policy joins with the data; as `edition` answers are published.
+    `questions` are those for tables, trees and running counts, by which the ledger's answers are drawn.
 
     Releases are allowed only with a policy, a ledger and data. A ledger is shown, and releases are
     allowed, only with a token: whoever can reach the port of a shared machine could read and spend otherwise.
@@ -53,6 +55,7 @@ class Settings:
     names: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
     edition: Edition | None = None
+    questions: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         require(0 <= self.port < 65536, "port", "Settings", "lie between 0 and 65535", self.port)

@@ -1,0 +1,165 @@
+"""The explorer draws tables, trees and streams from the ledger, each number as it was released."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+from starlette.testclient import TestClient
+
+from browser import chromium
+from command_line import ROOT, leakcap
+from leakcap.cli.serve import _from_files
+from leakcap.errors import InvalidQuery
+from leakcap.ledger import Ledger
+from leakcap.report.words.wording import to_its_noise
+from leakcap.web import Settings, create_app
+from leakcap.web.releasing import drawn
+from leakcap.web.serving.guard import Keys
+from running_explorer import running
+
+HOME = "http://127.0.0.1:8421"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three answers in two ledgers; and no data, which no page needs."""
+    folder = tmp_path_factory.mktemp("drawn")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("*.db*"))
+    for words in (
+        ["tables", "examples/tables/tables.toml"],
+        ["hierarchy", "examples/tables/hierarchy.toml"],
+        ["running", "examples/running/visits.toml", "--through", "2026-03"],
+    ):
+        done = leakcap(*words, "--json", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        (folder / f"{words[0]}.json").write_text(done.stdout)
+    (folder / "examples/running/visits.csv").unlink()
+    (folder / "examples/hospital/patients.parquet").unlink()
+    return folder
+
+
+def page(folder: Path, files: list[str], number: int, **more: object) -> str:
+    """The page of an entry, as text."""
+    settings = Settings(**_from_files([folder / "examples" / file for file in files]), **more)
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    told = web.get(f"/release/entry/{number}")
+    assert told.status_code == 200
+    body = re.sub(r"<title>[^<]*</title>", "", told.text)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"</t[dh]>", " | ", body))).split())
+
+
+def test_every_cell_and_margin_of_tables_is_shown_with_its_interval(place: Path) -> None:
+    record = json.loads((place / "tables.json").read_text())
+    shown = page(place, ["tables/tables.toml"], 1)
+    for table in record["tables"]:
+        for cell in table["cells"]:
+            value, low, high = to_its_noise(cell["value"], cell["lower"], cell["upper"])
+            assert f"{value}{' u' if cell.get('drowned') else ''} ({low} to {high}) |" in shown
+
+
+def test_every_node_of_a_tree_is_shown_and_drawn(place: Path) -> None:
+    record = json.loads((place / "hierarchy.json").read_text())
+    settings = Settings(**_from_files([place / "examples/tables/hierarchy.toml"]))
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    pictured = html.unescape(web.get("/release/entry/2").text)
+    shown = page(place, ["tables/tables.toml", "tables/hierarchy.toml"], 2)
+    for level in record["levels"]:
+        for key, value, low, high in zip(
+            level["keys"], level["values"], level["lower"], level["upper"], strict=True
+        ):
+            assert f"{key} ({level['level']}): {value:,}, {low:,} to {high:,}" in pictured
+            assert re.search(rf"{key} \| {level['level']} \| {value:,}( u)? \| {low:,} to {high:,} \|", shown)
+
+
+def test_every_period_of_a_running_count_is_shown_and_drawn(place: Path) -> None:
+    record = json.loads((place / "running.json").read_text())
+    settings = Settings(**_from_files([place / "examples/running/visits.toml"]))
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    text = html.unescape(web.get("/release/entry/1").text)
+    spec = json.loads(re.search(r'data-key="running" data-spec="(.*?)" role="img"', text)[1])  # type: ignore[index]
+    rows = {(row["period"], row["series"]): row for row in spec["data"]["values"]}
+    for series in record["series"]:
+        for step in series["steps"]:
+            row = rows[step["period"], f"ward {series['keys'][0]}"]
+            assert (row["total"], row["low"], row["high"]) == (
+                step["total"], step["total_lower"], step["total_upper"],
+            )  # fmt: skip
+    assert "#" not in json.dumps({name: part for name, part in spec.items() if name != "$schema"}["config"])
+
+
+def test_without_the_question_a_line_says_what_is_missing(place: Path) -> None:
+    for files, number in ((["tables/hierarchy.toml"], 1), (["tables/tables.toml"], 2)):
+        shown = page(place, files, number)
+        assert "not which cell each belongs to" in shown
+        assert " to " not in shown.partition("The answer")[2].partition("What it alone")[0]
+    dearer = (place / "examples/tables/tables.toml").read_text().replace("epsilon = 2.0", "epsilon = 2.01")
+    (place / "examples/tables/dearer.toml").write_text(dearer)
+    assert "not which cell each belongs to" in page(place, ["tables/dearer.toml"], 1)
+
+
+def test_the_list_leads_to_each(place: Path) -> None:
+    settings = Settings(**_from_files([place / "examples/tables/tables.toml"]))
+    text = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME).get("/release").text
+    links = re.findall(r'<a href="/release/entry/(\d)">(\w+)<', text)
+    assert links == [("2", "tree"), ("2", "statement"), ("1", "tables"), ("1", "statement")]
+
+
+def test_another_analysts_answer_is_not_drawn(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*"))
+    policy = tmp_path / "examples/tables/policy.toml"
+    policy.write_text(
+        policy.read_text().replace("[caps]", "[caps]\neach_analyst = { epsilon = 3.0, delta = 1e-6 }")
+    )
+    done = leakcap("tables", "examples/tables/tables.toml", "--analyst", "ada", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "diagnosis by radius" in page(tmp_path, ["tables/tables.toml"], 1, analyst="ada")
+    for other in ("", "bob"):
+        assert "diagnosis by radius" not in page(tmp_path, ["tables/tables.toml"], 1, analyst=other)
+
+
+def test_a_withdrawn_answer_is_said_to_be_no_valid_one(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "examples", tmp_path / "examples")
+    with Ledger.resume(f"sqlite:///{tmp_path / 'examples/running/visits.db'}") as book:
+        book.withdraw([1], reason="A ward is missing.", by="ada")
+    assert "no valid answer any more" in page(tmp_path, ["running/visits.toml"], 1)
+    assert "no valid answer any more" not in page(place, ["running/visits.toml"], 1)
+
+
+def test_what_is_too_large_for_a_page_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn, "_MOST_NUMBERS", 5)
+    for files, number in ((["tables/tables.toml"], 1), (["running/visits.toml"], 1)):
+        assert "more numbers than a page waits for" in page(place, files, number)
+
+
+def test_files_of_two_ledgers_are_refused(place: Path) -> None:
+    with pytest.raises(InvalidQuery, match=r"`policy` of .*visits.toml` must be that of"):
+        _from_files([place / "examples/tables/tables.toml", place / "examples/running/visits.toml"])
+
+
+def test_pages_fit_and_are_accessible(place: Path) -> None:
+    """Wide and narrow, light and dark: a silent console, nothing grave for axe, nothing cut off."""
+    faults: list[str] = []
+    files = ["tables.toml", "hierarchy.toml"]
+    settings = Settings(**_from_files([place / "examples/tables" / name for name in files]))
+    with running(settings) as home, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
+        for path, scheme, width in (("1", "light", 390), ("1", "dark", 1280), ("2", "dark", 390)):
+            opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+            opened.on("console", lambda message: faults.append(message.text))
+            opened.goto(f"{home}/release/entry/{path}")
+            opened.wait_for_selector("html[data-ready]")
+            assert opened.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+            found = Axe().run(opened).response["violations"]
+            assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+            tinted = "getComputedStyle(document.querySelector('.heat-9') || document.body).backgroundColor"
+            assert opened.evaluate(tinted) != "rgba(0, 0, 0, 0)"
+            opened.close()
+        browser.close()
+    assert faults == []
