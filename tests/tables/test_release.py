@@ -17,7 +17,7 @@ from leakcap.errors import BudgetExceeded, DataError, InvalidInput, InvalidParam
 from leakcap.release import Policy, PrivateTable, attach, load_policy
 from leakcap.tables import TablesQuestion, reading, release_tables
 from leakcap.tables import release as releasing
-from leakcap.tables.answer import _NORMAL, ReleasedTables, half_width
+from leakcap.tables.answer import NORMAL, ReleasedTables, half_width
 from leakcap.tables.charge import spend_of_tables
 from leakcap.tables.reading import counts_of, statements_of_tables
 from leakcap.tables.residuals import margin_of, noisy_residuals, residual_integers
@@ -266,7 +266,7 @@ def test_the_normal_point_is_beyond_that_of_the_level() -> None:
     from mpmath import mp, ncdf
 
     with mp.workdps(40):
-        left = mp.mpf(1) / 40 - ncdf(-mp.mpf(_NORMAL.numerator) / _NORMAL.denominator)
+        left = mp.mpf(1) / 40 - ncdf(-mp.mpf(NORMAL.numerator) / NORMAL.denominator)
         assert 1e-14 < left < 1e-11
 
 

@@ -26,6 +26,7 @@ from leakcap.release.asking.table import Asking
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
+from leakcap.release.engine.base import in_one_state
 from leakcap.release.engine.identity import Identity, called_together, together
 from leakcap.release.engine.portable import portable, portable_tables
 from leakcap.release.engine.schema import check_schema, wrong_number
@@ -314,10 +315,13 @@ class PrivateTable(Asking):
         def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Any, Any]]]:
             own = [i for i in places if i < len(steps)]
             others = [beside[i - len(steps)].prepare() for i in places[len(own) :]]
-            if not own:
-                return lambda _: [one() for one in others]
-            answered = self._prepare([steps[i] for i in own], [charges[i] for i in own])
-            return lambda entries: [*answered(entries[: len(own)]), *(one() for one in others)]
+            answered = self._prepare([steps[i] for i in own], [charges[i] for i in own]) if own else None
+
+            def compute(entries: Sequence[Entry]) -> list[tuple[Any, Any]]:
+                first = answered(entries[: len(own)]) if answered is not None else []
+                return [*first, *(one() for one in others)]
+
+            return lambda entries: in_one_state(self._engine, lambda: compute(entries))
 
         try:
             paid = answer_once(

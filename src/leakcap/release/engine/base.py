@@ -7,11 +7,12 @@ replaced by a `DataError` without the engine's words.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import field
 from decimal import Decimal
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,10 @@ __all__ = [
     "Cell",
     "Columns",
     "Engine",
+    "OneState",
     "SqlStatement",
     "handed",
+    "in_one_state",
     "plain_cells",
     "redact_errors",
     "redact_library_errors",
@@ -115,6 +118,33 @@ class Engine(Protocol):
         `take` is called once at least. The order of the rows is the engine's own.
         """
         ...
+
+
+@runtime_checkable
+class OneState(Protocol):
+    """An engine whose table others write to: what runs within `one_state()` sees one state of it."""
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """What this thread runs within sees the table as it is now."""
+        ...
+
+
+def in_one_state(engine: Engine, action: Callable[[], T]) -> T:
+    """What `action` returns, all of whose statements see one state of the table, whatever others write.
+
+    It is paid for by then. A server may end a long reading (a standby does so where it falls behind), so one
+    that fails is begun once more, with a state of its own: nothing of the first one has left. Raises what
+    `action` raises the second time.
+    """
+    if not isinstance(engine, OneState):
+        return action()
+    try:
+        with engine.one_state():
+            return action()
+    except DataError:
+        pass
+    with engine.one_state():
+        return action()
 
 
 _PIECE = 2**15

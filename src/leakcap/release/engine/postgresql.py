@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
+from threading import local
 from typing import Any, TypeVar
 
 from sqlalchemy import create_engine
@@ -53,12 +54,13 @@ _TYPES = {
         "uuid": "UUID",
     },
 }
-# Each statement sees what was committed before it: the second look at the table, after the lock, needs that,
-# and the aggregate is one statement, so that it sees one state of the table. What a session's transactions
-# are holds from the next one on: `read_plainly` ends the one in which this is said.
+# A statement alone sees what was committed before it: the second look at the table, after the lock, needs
+# that, and the aggregate is one statement, so that it sees one state of the table. What a session's
+# transactions are holds from the next one on: `read_plainly` ends the one in which this is said.
+_ALONE = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED; "
+_TOGETHER = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL REPEATABLE READ; "
 _SETTINGS = "; ".join(
     (
-        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
         "SET row_security = off",
         "SET search_path = pg_catalog",
         "SET datestyle = 'ISO'",
@@ -81,6 +83,7 @@ SELECT a.attname, CASE WHEN a.attgenerated::text = 'v' THEN 'computed'
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
+_NOW = "SELECT to_regclass($1)::oid"
 _REPLACED = "The table was replaced or altered since it was opened. Open it anew."
 _ARITHMETIC = """
 SELECT x::bigint, abs(x - 'NaN'::float8) > 2
@@ -111,6 +114,7 @@ class PostgreSQL:
             f"`{self._where}` needs the driver psycopg: pip install 'leakcap[postgresql]'.",
         )
         weakref.finalize(self, self._pool.dispose)
+        self._held = local()
         self._codec = "ascii"
         self._found: dict[str, Cell] = {}
         self._sources: dict[str, exp.Expression] = {}
@@ -210,15 +214,57 @@ class PostgreSQL:
         # A raw cursor sends the text as it is, percent signs included; values stand beside it as $1, $2.
         from psycopg import RawCursor
 
+        held = getattr(self._held, "driver", None)
+        if held is not None:
+            cursor = RawCursor(held)
+            yield cursor if self._means_the_same(cursor) else None
+            return
         connection = self._pool.raw_connection()
         try:
             driver: Any = connection.driver_connection
             cursor = RawCursor(driver)
-            cursor.execute(_SETTINGS)
+            cursor.execute(_ALONE + _SETTINGS)
             self._codec = read_plainly(cursor)
             yield cursor if not self._codec or self._is_as_found(cursor) else None
         finally:
             connection.close()
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """What this thread runs within sees the table as it is now, whatever others write meanwhile: one
+        transaction that reads only and repeatably. Raises `DataError` where the server cannot be reached, or
+        the name means another table by now.
+        """
+        if getattr(self._held, "driver", None) is not None:
+            yield
+            return
+        with ExitStack() as opened:
+            connection = _safely(self._pool.raw_connection, READING)
+            opened.callback(_safely, connection.close, READING)
+            if not _safely(lambda: self._begun(connection.driver_connection), READING):
+                raise DataError(_REPLACED)
+            self._held.driver = connection.driver_connection
+            opened.callback(vars(self._held).pop, "driver")
+            yield
+
+    def _begun(self, driver: Any) -> bool:
+        """Whether a transaction began that sees the table that was opened, under a lock that keeps it."""
+        from psycopg import RawCursor
+
+        cursor = RawCursor(driver)
+        cursor.execute(_TOGETHER + _SETTINGS)
+        self._codec = read_plainly(cursor)
+        return bool(self._codec) and self._is_as_found(cursor) and self._means_the_same(cursor)
+
+    def _means_the_same(self, cursor: Any) -> bool:
+        """Whether the name means the table that was opened, by the names of now, by which statements are
+        read: a transaction that reads repeatably sees the catalogue's own rows as they were.
+        """
+        for source, found in zip(self._sources.values(), self._found.values(), strict=True):
+            cursor.execute(_NOW, (source.sql(dialect=self.dialect),))
+            if cursor.fetchall() != [(found[0],)]:
+                return False
+        return True
 
     def _is_as_found(self, cursor: Any) -> bool:
         """Whether the name still means the table that was opened; if so it does until the transaction ends.

@@ -13,6 +13,7 @@ from leakcap.errors import InvalidPolicy
 from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_once
 from leakcap.ledger.measured import composed
 from leakcap.release import Policy, PrivateTable
+from leakcap.release.engine.base import in_one_state
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
 from leakcap.tables.charge import event_between_contents, spend_of_rho
 from leakcap.tables.hierarchies.answer import ReleasedHierarchy
@@ -75,7 +76,7 @@ def release_hierarchy(
             table.check_units()
 
         def compute(_: Sequence[Entry]) -> list[tuple[Noisy, Any]]:
-            counts = counts_of(planned.leaves, statements, engine)[(0,)][order]
+            counts = in_one_state(engine, lambda: counts_of(planned.leaves, statements, engine))[(0,)][order]
             noisy = noisy_levels(planned.plan, counts, source)
             return [(noisy, [one.tolist() for one in noisy if one is not None])]
 
