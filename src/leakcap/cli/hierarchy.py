@@ -12,6 +12,7 @@ from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
+from leakcap.cli.values import ExcelTarget, require_lines, require_values, write_lines
 
 __all__ = ["hierarchy"]
 
@@ -32,6 +33,7 @@ def hierarchy(
         Path | None,
         typer.Option(help="Where the counts go as CSV, a line for each node.", show_default=False),
     ] = None,
+    excel: ExcelTarget = None,
     json_: Json = False,
 ) -> None:
     """Release counts at every level of a public tree for one charge: whole numbers that add up.
@@ -59,7 +61,11 @@ def hierarchy(
         require_target(report, "`--report`", (".html", ".htm"), kept)
     if csv is not None:
         require_target(csv, "`--csv`", (".csv",), kept)
+    if excel is not None:
+        require_values(None, excel, [*kept, *([report] if report else []), *([csv] if csv else [])])
     planned = asked.question.planned(policy)
+    if excel is not None:
+        require_lines(planned.hierarchy.nodes)
     charge = charge_of_hierarchy(planned, analyst=analyst, edition=asked.edition)
     with table_to_ask(
         asked, policy, url, charge, planned.leaves, same_as=same_as, fresh=fresh, yes=yes, json_=json_
@@ -75,6 +81,10 @@ def hierarchy(
         from leakcap.report.render.hierarchies import write_nodes
 
         write_nodes(record, csv)
+    if excel is not None:
+        from leakcap.report.render.hierarchies import node_lines
+
+        write_lines(record, node_lines(record), excel)
     if json_:
         print_record(record)
         return
@@ -85,6 +95,6 @@ def hierarchy(
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_hierarchy(out, record)
-    for what, path in (("report is", report), ("values are", csv)):
+    for what, path in (("report is", report), ("values are", csv), ("values are", excel)):
         if path is not None:
             out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

@@ -10,6 +10,7 @@ import typer
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import require_durable, require_target
+from leakcap.cli.values import ExcelTarget, require_lines, require_values, write_lines
 
 __all__ = ["running"]
 
@@ -31,6 +32,14 @@ def running(
     report: Annotated[
         Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the counts and totals go as CSV, a line for each period of each series.",
+            show_default=False,
+        ),
+    ] = None,
+    excel: ExcelTarget = None,
     json_: Json = False,
 ) -> None:
     """Release counts by period and their running totals, one period after the other, for one charge.
@@ -54,10 +63,16 @@ def running(
     asked = load_running(file)
     policy = load_policy(asked.policy)
     url = require_durable(asked.ledger if ledger is None else ledger)
+    kept = [file, asked.policy, asked.data, asked.ledger, url]
+    if csv is not None:
+        require_target(csv, "`--csv`", (".csv",), kept)
+    if excel is not None:
+        require_values(None, excel, [*kept, *([report] if report else []), *([csv] if csv else [])])
     if report is not None:
-        kept = [file, asked.policy, asked.data, asked.ledger, url]
         require_target(report, "`--report`", (".html", ".htm"), kept)
     planned = asked.question.planned(policy)
+    if excel is not None:
+        require_lines(len(planned.series) * len(planned.periods))
     if begun_by(url):
         # What is refused leaves no empty ledger behind.
         require_through(planned, through)
@@ -72,6 +87,14 @@ def running(
         record = RunningRecord.of(found, total, table.budget(), asked.publication, source=table.named)
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
+    if csv is not None:
+        from leakcap.report.render.running import write_steps
+
+        write_steps(record, csv)
+    if excel is not None:
+        from leakcap.report.render.running import step_lines
+
+        write_lines(record, step_lines(record), excel)
     if json_:
         print_record(record)
         return
@@ -82,5 +105,6 @@ def running(
     if unused:
         print_new_ledger(out, table.ledger.url)
     print_running(out, record)
-    if report is not None:
-        out.print(f"\nThe report is in {report}", markup=False, soft_wrap=True)
+    for what, path in (("report is", report), ("values are", csv), ("values are", excel)):
+        if path is not None:
+            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

@@ -13,18 +13,23 @@ from leakcap.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from leakcap.report.records import ReleaseRecord
+    from leakcap.report.records.hierarchies import HierarchyRecord
+    from leakcap.report.records.running import RunningRecord
     from leakcap.report.records.tables import TablesRecord
     from leakcap.report.render.document import Document
+    from leakcap.report.render.workbook import Lines
     from leakcap.tables.question import PlannedTables
 
 __all__ = [
     "CsvTarget",
     "ExcelTarget",
+    "require_lines",
     "require_sheets",
     "require_values",
     "write_csv",
     "write_excel",
     "write_given",
+    "write_lines",
 ]
 
 CsvTarget = Annotated[
@@ -65,6 +70,24 @@ def require_sheets(planned: PlannedTables) -> None:
 
     workload = planned.plan.workload
     require_room([workload.cells_of(one) for one in workload.closure])
+
+
+def require_lines(lines: int) -> None:
+    """Refuse one sheet of so many lines that a workbook has no room for."""
+    from leakcap.report.render.workbook import require_room
+
+    require_room([lines])
+
+
+def write_lines(record: HierarchyRecord | RunningRecord, lines: Lines, target: Path) -> None:
+    """The record's page and its numbers as a workbook."""
+    from leakcap.release.results.record import figure_held
+    from leakcap.report.render.workbook import write_book_of
+    from leakcap.report.sources import page_of
+
+    held = f"Lower and upper are the ends of 95 % intervals for the figure that {figure_held(record.covers)}."
+    notes = [held, *([record.about] if record.about else [])]
+    write_book_of(page_of(record, "reviewer"), record.name, notes, lines, target)
 
 
 def write_given(record: ReleaseRecord | TablesRecord, csv: Path | None, excel: Path | None) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from leakcap.release.numbers.answers import own_heads
 from leakcap.release.results.pivot import FLAG, PARTS
 from leakcap.report.records.hierarchies import HierarchyRecord
 
-__all__ = ["nodes_text", "write_nodes"]
+__all__ = ["node_lines", "nodes_text", "write_nodes"]
 
 _NUMBERS = ("level", *PARTS, "estimate", "standard_deviation", "exact", "covers")
 
@@ -21,7 +21,12 @@ def write_nodes(record: HierarchyRecord, path: Path) -> None:
 
 
 def nodes_text(record: HierarchyRecord) -> str:
-    """A line for each node, top first: the keys of its path, empty below it, and its numbers.
+    """The lines of `node_lines` as CSV."""
+    return csv_text(node_lines(record))
+
+
+def node_lines(record: HierarchyRecord) -> list[list[object]]:
+    """The heads and a line for each node, top first: the keys of its path, empty below it, and its numbers.
 
     `flag` is u where the noise is as large as the count. A name of ours that a level bears gets an
     underscore.
@@ -41,4 +46,4 @@ def nodes_text(record: HierarchyRecord) -> str:
             rest = [""] * (len(names) - len(path))
             lines.append([*path, *rest, level.level, *numbers, flag, *more, record.covers])
         above = paths
-    return csv_text(lines)
+    return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from leakcap.errors import InvalidParameter
 from leakcap.release.results.record import ReleasedRecord, figure_held
@@ -14,8 +14,9 @@ from leakcap.report.render.document import Block, Cards, Document, Drawing, Item
 from leakcap.report.render.margins import table_lines
 from leakcap.report.words.margined import table_name
 
-__all__ = ["require_room", "write_workbook"]
+__all__ = ["require_room", "write_book_of", "write_workbook"]
 
+Lines: TypeAlias = Sequence[Sequence[object]]
 _WIDTHS = (48, 22, 22, 22, 22, 22)
 _MOST_SHEETS = 250
 # The name, three notes, an empty row and the heads.
@@ -42,19 +43,33 @@ def write_workbook(
     called = [f"{one.name}, " * several + table_name(table.columns) for one, table in tables]
     named = sheet_names([*taken, *called])[len(taken) :]
     for (workload, table), name in zip(tables, named, strict=True):
-        heads, *lines = table_lines(workload, table)
-        notes = list(_notes(workload))
-        sheet = Sheet(book, name, [max(14, len(str(head)) + 2) for head in heads])
-        sheet.freeze(len(notes) + 4)
-        sheet.add([workload.name], bold=True)
-        for note in notes:
-            sheet.add([note])
-        sheet.add()
-        sheet.add(heads, bold=True)
-        for line in lines:
-            sheet.add(line)
+        _add_lines(book, name, workload.name, list(_notes(workload)), table_lines(workload, table))
     path.parent.mkdir(parents=True, exist_ok=True)
     book.save(path)
+
+
+def write_book_of(page: Document, name: str, notes: Sequence[str], lines: Lines, path: Path) -> None:
+    """Write a workbook of the page and one sheet of these lines, the first of which are the heads; its folder
+    is made if it is not there. Raises `InvalidParameter` without openpyxl."""
+    book = new_workbook()
+    _summarise(book, page)
+    _add_lines(book, sheet_names(["Summary", name])[1], name, notes, lines)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book.save(path)
+
+
+def _add_lines(book: Any, name: str, title: str, notes: Sequence[str], lines: Lines) -> None:
+    """A sheet: its title, what holds for all of it, and a table."""
+    heads, *rest = lines
+    sheet = Sheet(book, name, [max(14, len(str(head)) + 2) for head in heads])
+    sheet.freeze(len(notes) + 4)
+    sheet.add([title], bold=True)
+    for note in notes:
+        sheet.add([note])
+    sheet.add()
+    sheet.add(heads, bold=True)
+    for line in rest:
+        sheet.add(line)
 
 
 def require_room(cells: Sequence[int]) -> None:
