@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -398,3 +399,38 @@ def test_recorded_answers_come_back_for_free() -> None:
             table.sql(
                 "SELECT region, district, COUNT(*) FROM stays GROUP BY CUBE (region, district)", epsilon=1
             )
+
+
+def test_keys_in_a_file_are_those_of_a_table(tmp_path: Path) -> None:
+    """A row for each key; whole numbers, three levels, and a column that lies within no other."""
+    head = 'dataset = "d"\nneighbours = "add-remove-one"\ncaps = { epsilon = 1.0 }\n[columns]\n'
+    state, region = "state = { keys = [1, 2] }\n", 'region = { within = "state", keys = "regions.csv" }\n'
+    town = 'town = { within = "region", keys = "towns.csv", type = "integer" }\n'
+    (tmp_path / "p.toml").write_text(f'{head}{state}{region}{town}sex = {{ keys = "sex.csv" }}\n')
+    (tmp_path / "regions.csv").write_text("state,region\n1,north\n1,south\n2,north\n", encoding="utf-8-sig")
+    towns = "state,region,town\n1,north,7\n2,north,7\n\n1,south,-3\n2,north,8\n"
+    (tmp_path / "towns.csv").write_text(towns)
+    (tmp_path / "sex.csv").write_text('sex\nf\n"m, or so"\n')
+    inline: dict[str, Any] = {
+        "state": {"keys": [1, 2]},
+        "region": {"within": "state", "keys": {"1": ["north", "south"], "2": ["north"]}},
+        "town": {"within": "region", "keys": {"1": {"north": [7], "south": [-3]}, "2": {"north": [7, 8]}}},
+        "sex": {"keys": ["f", "m, or so"]},
+    }
+    rest = {"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0}}
+    assert load_policy(tmp_path / "p.toml").text() == load_policy({**rest, "columns": inline}).text()
+    for content, rule in (
+        ("region,state,town\n1,north,7\n", "must have the columns state, region, town, in this order"),
+        ("state,region,town\n1,north\n", "must have 3 cells in each line, none empty. See line 2"),
+        ("state,region,town\n1,north,07\n", "must have whole numbers as keys. See line 2"),
+        ("state,region,town\n", "must have a line of names and one key or more"),
+        (towns + "2,north,8\n", "must not repeat a key within `2 > north`"),
+        ('state,region,town\n1,north,"7\n', "is not valid CSV"),
+        (None, "`towns.csv` cannot be read"),
+    ):
+        (tmp_path / "towns.csv").unlink()
+        if content is not None:
+            (tmp_path / "towns.csv").write_text(content)
+        with pytest.raises(InvalidPolicy) as caught:
+            load_policy(tmp_path / "p.toml")
+        assert rule in str(caught.value)

@@ -18,6 +18,7 @@ from leakcap.ledger.chain import text_hash
 from leakcap.policy.caps import PolicyCaps, coin_flip_epsilon
 from leakcap.policy.column_rules import check_names
 from leakcap.policy.declared import Column
+from leakcap.policy.key_files import with_key_files
 from leakcap.policy.planned import PolicyPlan, check_deltas, check_plans
 from leakcap.policy.resolving import check_not_derived, resolved
 from leakcap.policy.survey import SurveyDesign, check_survey
@@ -315,6 +316,7 @@ def load_policy(source: Policy | str | Path | Mapping[str, Any]) -> Policy:
         owner, content = "policy", dict(source)
     else:
         owner, content = str(source), read_toml(Path(source), InvalidPolicy)
+        content = with_key_files(content, Path(source).resolve().parent)
     try:
         return Policy.model_validate(content)
     except ValidationError as error:
