@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -128,6 +129,12 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return names & KNOWN
 
 
+@cache
+def imported_by(text: str) -> frozenset[str]:
+    """Read once: two tests ask, and to parse all files takes a second."""
+    return frozenset(imported(ast.walk(ast.parse(text))))
+
+
 def loop(graph: Mapping[str, Collection[str]]) -> list[str]:
     """Some files each of which imports the next, and the last the first; none where there are none."""
     try:
@@ -141,7 +148,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     """Not for types either, and not from within a function."""
     graph = {}
     for path in files():
-        graph[name_of(path)] = imported(ast.walk(ast.parse(path.read_text())))
+        graph[name_of(path)] = imported_by(path.read_text())
     assert sum(map(len, graph.values())) > 1000
     assert loop(graph) == []
 
@@ -164,7 +171,7 @@ def climbing(path: Path, text: str) -> list[str]:
     room, *rest = name_of(path).split(".")[1:]
     if room not in SUBROOMS or not rest:
         return []
-    found = (one.split(".") for one in imported(ast.walk(ast.parse(text))))
+    found = (one.split(".") for one in imported_by(text))
     others = sorted({one[2] for one in found if one[1:2] == [room] and len(one) > 2})
     return [f"{name_of(path)} imports {one}" for one in others if height(room, one) > height(room, rest[0])]
 

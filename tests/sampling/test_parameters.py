@@ -160,3 +160,11 @@ def test_a_fork_shares_no_bytes() -> None:
     assert os.read(read_end, 32) != system_bytes(32)
     os.close(read_end)
     os.close(write_end)
+
+
+def test_bytes_that_are_seeded_are_those_of_numpy() -> None:
+    """Whatever was asked for before: a word of 32 bits that is left of one of 64 is the next one."""
+    fast, plain = SeededSource(7), np.random.Generator(np.random.PCG64(7))
+    sizes = np.random.default_rng(1).integers(0, 40, 2_000).tolist()
+    for size in [*sizes, 40_001, 8, 0, 3, 100_000]:
+        assert fast(size) == plain.bytes(size)
