@@ -46,6 +46,11 @@ CASES: dict[str, list[tuple[str, ...]]] = {
     "GROUPING SETS (d, k, (f))": [("d",), ("k",), ("f",)],
     "d, GROUPING SETS (k, f)": [("d", "k"), ("d", "f")],
     "GROUPING SETS ((d, k), (k, f), ())": [("d", "k"), ("k", "f"), ()],
+    # A CUBE or ROLLUP among them stands for its own sets.
+    "GROUPING SETS (ROLLUP (d, k), f)": [("d", "k"), ("d",), (), ("f",)],
+    "GROUPING SETS (CUBE (d, k), f)": [("d", "k"), ("d",), ("k",), (), ("f",)],
+    "d, GROUPING SETS ((k), ROLLUP (3))": [("d", "k"), ("d", "f"), ("d",)],
+    "GROUPING SETS (cube (1, 2, 3))": ALL,
 }
 
 
@@ -148,7 +153,13 @@ REFUSED = {
             "GROUPING SETS ((d), (k)), CUBE (f)": "Line 1, column 66: GROUP BY may have one CUBE, ROLLUP or",
             "CUBE (f), GROUPING SETS (d)": "Line 1, column 50: GROUP BY may have one",
             "GROUPING SETS (d), GROUPING SETS (k)": "Line 1, column 59: GROUP BY may have one",
-            "GROUPING SETS (CUBE (d), k)": "Line 1, column 55: CUBE is not supported",
+            "GROUPING SETS (CUBE (d), ROLLUP (k))": "Line 1, column 73: GROUPING SETS names () twice",
+            "GROUPING SETS (ROLLUP (d), d)": "Line 1, column 67: GROUPING SETS names (d) twice",
+            "GROUPING SETS (ROLLUP (d, d))": "Line 1, column 66: GROUP BY names `d` twice",
+            "d, GROUPING SETS (ROLLUP (d))": "Line 1, column 66: GROUP BY names `d` twice",
+            "GROUPING SETS (ROLLUP ())": "Line 1, column 40: ROLLUP needs columns",
+            "GROUPING SETS (ROLLUP ((d, k)))": "a column is expected here",
+            "ROLLUP (GROUPING SETS (d))": "",
             "GROUPING SETS (d, GROUPING SETS (k))": "Line 1, column 58: GROUPING SETS is not supported",
             "GROUPING SETS (((d, k)), d)": "a column is expected here",
             "GROUPING SETS ((d,), k)": "Line 1, column 57: ',' is not supported",

@@ -305,7 +305,11 @@ SEX_WARD = {"columns": ("sex", "ward"), "ways": 2}
             for number in (-1.0, 0.0, math.nan, math.inf)
         ),
         ({**SEX_WARD, "rho": 1e-300}, {}, "must be large enough that noise can be drawn for it. Got 1e-300."),
-        ({**SEX_WARD, "rho": 1.0, "where": "nobody = 1"}, {}, "nobody"),
+        (
+            {**SEX_WARD, "rho": 1.0, "where": "nobody = 1", "name": "pairs"},
+            {},
+            "`where` of tables `pairs` names `nobody`",
+        ),
         ({**SEX_WARD, "rho": 1.0}, {"caps": {"epsilon": 1.0}}, "needs a δ for all answers together"),
         ({**SEX_WARD, "rho": 0.5}, {"caps": {"epsilon": 0.5, "delta": 1e-6}}, "othing was spent"),
         ({**SEX_WARD, "rho": 0.1}, {"neighbours": "replace-one", "rows": 41}, "Nothing was spent"),

@@ -82,7 +82,7 @@ class TablesQuestion(BaseModel):
         policy = with_cases(policy)
         self._check(policy)
         rows = Query(name=self.name, statistic="count", where=self.where, epsilon=1.0)
-        counted, axes = plan_query(rows, policy), []
+        counted, axes = self._counted(rows, policy), []
         for column in self._columns():
             known = policy.columns.get(column)
             if known is None or known.keys is None or known.private is not None:
@@ -105,6 +105,14 @@ class TablesQuestion(BaseModel):
         except InvalidParameter as error:
             raise InvalidQuery(f"Tables `{self.name}`: {error}") from None
         return PlannedTables(self, policy, tuple(axes), plan, counted)
+
+    def _counted(self, rows: Query, policy: Policy) -> Plan:
+        """The plan of the rows that are counted; what is wrong with them is said of the tables."""
+        try:
+            return plan_query(rows, policy)
+        except InvalidQuery as error:
+            said = str(error).replace(f"query `{self.name}`", f"tables `{self.name}`", 1)
+            raise InvalidQuery(said) from None
 
     def _check(self, policy: Policy) -> None:
         """Raise `InvalidQuery` unless the fields fit each other, and Gaussian noise fits the caps."""

@@ -3,7 +3,7 @@
     groups = group {"," group}
     group  = place | CUBE "(" place {"," place} ")" | ROLLUP "(" place {"," place} ")"
            | GROUPING SETS "(" set {"," set} ")"
-    set    = place | "(" [place {"," place}] ")"
+    set    = place | "(" [place {"," place}] ")" | CUBE "(" … ")" | ROLLUP "(" … ")"
 
 What is asked of the table are the finest groups, by all of the columns; margins are sums of what was released
 (`results/margins.py`). GROUPING SETS need not name the finest groups, which are then paid for and not shown.
@@ -127,25 +127,33 @@ class _Places:
         return _Summed(columns, kept, [called, "L_PAREN", *listed_words(spelled), "R_PAREN"])
 
     def sets(self, node: exp.GroupingSets, others: Sequence[str]) -> _Summed:
-        """GROUPING SETS keep what each of them names; none may stand twice."""
+        """GROUPING SETS keep what each of them names, of a CUBE or ROLLUP all that it keeps; none may stand
+        twice.
+        """
         words, kept, spelled = self.words, list[tuple[str, ...]](), list[list[Spelled]]()
         for one in words.only(node, exp.GroupingSets).expressions:
             columns: list[str] = []
-            if isinstance(one, exp.Tuple | exp.Paren):
+            found = [columns]
+            if isinstance(one, exp.Cube | exp.Rollup):
+                inside = self.parts(one, others)
+                found = [list(each) for each in inside.kept]
+                spelled.append(inside.spelled)
+            elif isinstance(one, exp.Tuple | exp.Paren):
                 words.only(one, type(one))
                 inner = one.expressions if isinstance(one, exp.Tuple) else [one.this]
                 own = [self.put(place, columns, others) for place in inner]
                 spelled.append(["L_PAREN", *listed_words(own), "R_PAREN"])
             else:
                 spelled.append(self.put(one, columns, others))
-            if any(set(columns) == set(before) for before in kept):
-                said = f"GROUPING SETS names ({', '.join(columns)}) twice"
-                raise words.refusal(said, words.start_of(one, summing_word(words, self.part)))
-            kept.append(tuple(columns))
-        found = list(dict.fromkeys(column for columns in kept for column in columns))
-        if not found:
+            for each in found:
+                if any(set(each) == set(before) for before in kept):
+                    said = f"GROUPING SETS names ({', '.join(each)}) twice"
+                    raise words.refusal(said, words.start_of(one, summing_word(words, self.part)))
+                kept.append(tuple(each))
+        named = list(dict.fromkeys(column for columns in kept for column in columns))
+        if not named:
             raise self._empty("GROUPING SETS")
-        return _Summed(found, kept, ["GROUPING_SETS", "L_PAREN", *listed_words(spelled), "R_PAREN"])
+        return _Summed(named, kept, ["GROUPING_SETS", "L_PAREN", *listed_words(spelled), "R_PAREN"])
 
     def _empty(self, called: str) -> InvalidQuery:
         place = summing_word(self.words, self.part)
