@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     )
     from leakcap.report.records.owner import CheckRecord, FindingOfCheck, InitRecord
     from leakcap.report.records.plan import MonthRecord, PlanRecord
+    from leakcap.report.records.previews import PreviewRecord
     from leakcap.report.records.registry_entry import RegistryEntryRecord
     from leakcap.report.records.releases import (
         CoefficientRecord,
         DryRunRecord,
         FitRecord,
         FittedRecord,
-        PreviewRecord,
         ReleaseRecord,
     )
     from leakcap.report.records.revisions import RevisedRecord, RevisionRecord, revision_lines
@@ -158,9 +158,9 @@ __getattr__, __dir__ = lazily(
             "DryRunRecord",
             "FitRecord",
             "FittedRecord",
-            "PreviewRecord",
             "ReleaseRecord",
         ),
+        "leakcap.report.records.previews": ("PreviewRecord",),
         "leakcap.report.records.attacks": ("AttackRecord", "FindingRecord"),
         "leakcap.report.records.audits": ("AuditRecord", "ClaimRecord"),
         "leakcap.report.records.channels": ("ChannelRecord", "DaleniusRecord", "MeasureRecord"),

@@ -18,6 +18,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     ledger,
     owner,
     plan,
+    previews,
     registry,
     registry_entry,
     releases,
@@ -54,6 +55,8 @@ def records(command: str) -> tuple[type[Record], ...]:
     """The records that a command may print: several for one that has several jobs.
 
     >>> [record.__name__ for record in records("sql")]
-    ['ReleaseRecord', 'PreviewRecord', 'DryRunRecord']
+    ['DryRunRecord', 'PreviewRecord', 'ReleaseRecord']
     """
-    return tuple(record for record in Record.__subclasses__() if command in record.commands)
+    # By name: which room was loaded first is nobody's business.
+    found = [record for record in Record.__subclasses__() if command in record.commands]
+    return tuple(sorted(found, key=lambda record: record.__name__))

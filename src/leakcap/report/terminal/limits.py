@@ -14,7 +14,7 @@ from leakcap.statement.wording import percent
 
 if TYPE_CHECKING:
     from leakcap.report.records import PreviewRecord
-    from leakcap.report.records.releases import RowLimitRecord
+    from leakcap.report.records.previews import RowLimitRecord
 
 __all__ = ["cut_words", "print_limits"]
 
@@ -24,7 +24,7 @@ _SOFT = "dim"
 def cut_words(limit: RowLimitRecord) -> str:
     """What released answers say of the cut.
 
-    >>> from leakcap.report.records.releases import RowLimitRecord
+    >>> from leakcap.report.records.previews import RowLimitRecord
     >>> cut_words(RowLimitRecord(max_rows=5, errors={}, rows_cut=1200, share_cut=0.05))
     'at most 1,200 rows; of at most 5.00 % of people'
     >>> cut_words(RowLimitRecord(max_rows=5, errors={}))

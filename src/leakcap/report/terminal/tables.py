@@ -14,8 +14,6 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.report.plots.release import label
-from leakcap.report.records.revisions import revision_lines
-from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.crossed import ACCENT, MOST_ROWS, SOFT, crossed_in, plain_table, value_cells
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.titles import print_title
@@ -62,6 +60,10 @@ def print_release(
     console: Console, record: ReleaseRecord, *, explain: bool = False, every: str = "--explain"
 ) -> None:
     """The released values and what everything so far leaks; `every` is what shows all lines of it."""
+    # A preview prints neither, and does not wait for their records.
+    from leakcap.report.records.revisions import revision_lines
+    from leakcap.report.records.versions import same_as_line
+
     console.print()
     print_title(console, record.dataset, record.publication)
     console.print(Text(plain(protects(record.policy)), style=SOFT))
