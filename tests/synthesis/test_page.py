@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import altair
@@ -129,3 +131,23 @@ def test_keys_never_become_markup(told: dict[str, Any]) -> None:
         from_record=evil,
     )
     assert "<script>alert" not in render_html(page_of(bad, "reviewer"))
+
+
+def test_the_file_s_games_are_those_of_its_own_charge(told: dict[str, Any]) -> None:
+    """No less than the best test between two Gaussians wins; edited games have no page."""
+    games = {one["key"]: one for one in told["games"]}
+    assert {one["risk"] for one in told["games"]} == {"singling out", "linkability", "inference"}
+    inside = told["games"][0]
+    assert inside["blind"] == 0.5
+    # Of a ρ two Gaussians are √(2ρ) deviations apart, and the likelihood ratio is right with Φ of half of
+    # that; whole numbers move it by little at this noise.
+    best = NormalDist().cdf(math.sqrt(2 * told["rho"]) / 2)
+    assert best - 1e-3 <= inside["success"] < 1.0
+    text = " ".join(render_markdown(page_of(sound(told), "reviewer")).split())
+    assert "The file's annex: singling out, linkability, inference" in text
+    for change in ("success", "blind"):
+        edited = [{**told["games"][0], change: 0.501}, *told["games"][1:]]
+        with pytest.raises(InvalidParameter, match="do not follow from its bounds"):
+            page_of(sound(told, games=edited), "board")
+    assert len(games) == len(told["games"]) == 6
+    assert "linking two publications" not in text

@@ -26,6 +26,7 @@ __all__ = [
     "ProvenRecord",
     "believed",
     "games_of",
+    "games_of_one",
     "informed",
     "isolation",
     "linked",
@@ -92,6 +93,18 @@ def games_of(
         _value(proven, nats),
         _rare(proven),
     )
+
+
+def games_of_one(
+    proven: Sequence[ProvenRecord], relation: str, units: int | None = None, nats: float = math.inf
+) -> tuple[GameRecord, ...]:
+    """The games about one publication that is seen as a whole: all but the linking of two of them.
+
+    >>> one = ProvenRecord(epsilon=1.0, delta=0.0, epsilon_contents=1.0, delta_contents=0.0)
+    >>> len(games_of([one], "replace-one")) - len(games_of_one([one], "replace-one"))
+    1
+    """
+    return tuple(game for game in games_of(proven, relation, units, nats) if game.key != "two_parts")
 
 
 def right(epsilon: float, delta: float, values: int = 2) -> float:

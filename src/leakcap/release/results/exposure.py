@@ -26,6 +26,7 @@ __all__ = [
     "exposure_of",
     "exposure_of_plan",
     "exposure_so_far",
+    "proven_of_spend",
     "proven_so_far",
 ]
 
@@ -91,11 +92,22 @@ def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecor
     takes the one that says most.
     """
     each = [_of_entry(entry, policy) for entry in entries]
-    together = compose(each, f"everything from `{policy.dataset}` so far")
-    spent = added([entry.spend for entry in entries])
+    title = f"everything from `{policy.dataset}` so far"
+    return _proven(each, [entry.spend for entry in entries], policy, title)
+
+
+def proven_of_spend(title: str, spend: Spend, policy: Policy) -> tuple[ProvenRecord, ...]:
+    """The same of one publication, whatever else was published."""
+    return _proven([_of_spend(title, spend, {}, policy)], [spend], policy, title)
+
+
+def _proven(
+    each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str
+) -> tuple[ProvenRecord, ...]:
+    together, spent = compose(each, title), added(spends)
     found = [odometer(spent, delta) for delta in _DELTAS]
     readings = (_read_at(one, together, policy) for one in found if math.isfinite(one.epsilon))
-    exposures = (together, exposure_so_far(entries, policy), *readings)
+    exposures = (together, _together(each, spends, policy, title), *readings)
     names = tuple(ProvenRecord.model_fields)
     return tuple(ProvenRecord(**{name: getattr(one, name) for name in names}) for one in exposures)
 

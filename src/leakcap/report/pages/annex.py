@@ -7,15 +7,13 @@ from datetime import datetime
 
 from leakcap.plain import counted
 from leakcap.report.pages.amended import amended_section, amendment_section
+from leakcap.report.pages.games import games_section, require_sound_games
 from leakcap.report.pages.revised import revised_section
 from leakcap.report.records.annex import AnnexRecord
 from leakcap.report.render.document import (
     Audience,
-    Block,
     Document,
     Items,
-    Note,
-    NotedNumber,
     Paragraph,
     Section,
     Text,
@@ -23,8 +21,6 @@ from leakcap.report.render.document import (
 )
 from leakcap.report.sections import caps_section, policy_section
 from leakcap.report.words.layers import NOT_STATED, LayerRecord
-from leakcap.report.words.risks import game_exception, game_success
-from leakcap.statement.risks import GameRecord, games_of
 
 __all__ = ["annex_page"]
 
@@ -57,42 +53,20 @@ def _require_sound(record: AnnexRecord) -> None:
     if record.nats not in (None, told):
         raise ValueError("its nats are not those of its statement")
     nats = math.inf if record.nats is None else record.nats
-    again = games_of(record.proven, policy.neighbours, policy.units, nats) if record.proven else ()
-    if [_numbers(game) for game in again] != [_numbers(game) for game in record.games]:
-        raise ValueError("its games do not follow from its bounds")
-
-
-def _numbers(game: GameRecord) -> tuple[str, float, float, float]:
-    return game.key, game.blind, game.success, game.exception
+    require_sound_games(record.games, record.proven, policy, nats)
 
 
 def _risks(record: AnnexRecord) -> Section:
     title = "What an impact assessment asks: singling out, linkability, inference"
     if not record.games:
         return Section(title, (Paragraph("Nothing was published yet, so nothing can be won."),))
-    rows = tuple(
-        (
-            game.risk,
-            game.title,
-            game_success(game.blind),
-            NotedNumber(game_success(game.success), Note(game.formula, game.source)),
-        )
-        for game in record.games
+    return games_section(
+        record.games,
+        title,
+        "with all that is published, at most",
+        "Each is a game that is defined to the last detail. Its bound holds whatever the attacker computes, "
+        "and for everything in the ledger together; no attack on this data was run.",
     )
-    heads = ("risk", "what the attacker tries", "works without it", "with all that is published, at most")
-    rest = tuple(told for told in map(game_exception, record.games) if told)
-    blocks: list[Block] = [TextTable(heads, rows, (2, 3))]
-    if rest:
-        blocks.append(Items(rest, caution=True))
-    blocks.append(TextTable(("the game", "how it is played"), tuple((g.title, g.game) for g in record.games)))
-    blocks.append(
-        Paragraph(
-            "Each is a game that is defined to the last detail. Its bound holds whatever the attacker "
-            "computes, and for everything in the ledger together; no attack on this data was run.",
-            soft=True,
-        )
-    )
-    return Section(title, tuple(blocks))
 
 
 def _layer(layer: LayerRecord) -> Section:

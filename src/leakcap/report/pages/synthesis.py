@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from leakcap.plain import counted
 from leakcap.release.results.record import KeyValue, figure_held
+from leakcap.report.pages.games import games_section, require_sound_games
 from leakcap.report.plots.synthesis import column_chart, distances_chart
 from leakcap.report.records.synthesis import FileTableRecord, SynthesisRecord
 from leakcap.report.records.versions import same_as_line
@@ -59,6 +61,9 @@ _ASSOCIATION = Note("Cramér's V: √(χ²/(n(k − 1))), from 0 to 1, of the fi
 def synthesis_page(record: SynthesisRecord, audience: Audience) -> Document:
     """The report of a file that `leakcap synthesize` made."""
     full, own, total = audience == "reviewer", restated(record.statement), restated(record.so_far)
+    if record.games or record.proven:
+        nats = math.inf if record.nats_person is None else record.nats_person
+        require_sound_games(record.games, record.proven, record.policy, nats, one=True)
     sections = [
         Section("In short", (headline(own),)),
         Section("The file", tuple(_file(record, full))),
@@ -70,6 +75,7 @@ def synthesis_page(record: SynthesisRecord, audience: Audience) -> Document:
         sections += protection_section(record.policy, full=False)
     sections += [
         gains_section(own, "What this file lets an attacker do"),
+        *([_games(record)] if record.games else []),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
     ]
@@ -87,6 +93,17 @@ def synthesis_page(record: SynthesisRecord, audience: Audience) -> Document:
         kind="microdata",
         audience=audience,
         sections=tuple(sections),
+    )
+
+
+def _games(record: SynthesisRecord) -> Section:
+    return games_section(
+        record.games,
+        "The file's annex: singling out, linkability, inference",
+        "with this file, at most",
+        "Each is a game that is defined to the last detail. Its bound holds whatever the attacker computes, "
+        "and for this file, however many are drawn of the same tables: these are all that is published in a "
+        "game. What was published together is in the annex of the ledger. No attack on this data was run.",
     )
 
 

@@ -9,12 +9,14 @@ from pydantic import Field
 
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import Covers
+from leakcap.release.results.exposure import proven_of_spend
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
+from leakcap.statement.risks import GameRecord, ProvenRecord, games_of_one
 from leakcap.synthesis import Microdata, ask_file, table_errors
 
 __all__ = ["FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
@@ -88,6 +90,13 @@ class SynthesisRecord(Record):
         str, Field(description="which rows the tables are about, and what a reader has to know of `covers`")
     ]
     statement: Annotated[StatementRecord, Field(description="what the file tells")]
+    proven: Annotated[
+        tuple[ProvenRecord, ...],
+        Field(description="bounds on the file, each by itself; empty in records of before"),
+    ] = ()
+    games: Annotated[
+        tuple[GameRecord, ...], Field(description="what the file adds to an attacker's games, at most")
+    ] = ()
     so_far: Annotated[StatementRecord, Field(description="what everything in the ledger tells")]
     caps: tuple[CapRecord, ...]
     policy: Policy
@@ -122,7 +131,8 @@ class SynthesisRecord(Record):
     ) -> Self:
         """What was made; `own` is about the file, `total` about everything in the ledger."""
         generator, found = file.generator, file.generator.released
-        planned = found.planned
+        planned, nats = found.planned, found.spend.nats_person
+        proven = proven_of_spend(planned.question.name, found.spend, planned.policy)
         return cls.made(
             dataset=planned.policy.dataset,
             name=planned.question.name,
@@ -157,6 +167,8 @@ class SynthesisRecord(Record):
             covers=planned.counted.coverage.covers,
             about=planned.about,
             statement=own.record(),
+            proven=proven,
+            games=games_of_one(proven, planned.policy.neighbours, planned.policy.units, nats),
             so_far=total.record(),
             caps=tuple(caps),
             policy=planned.policy.model_dump(mode="json"),
