@@ -434,3 +434,31 @@ def test_keys_in_a_file_are_those_of_a_table(tmp_path: Path) -> None:
         with pytest.raises(InvalidPolicy) as caught:
             load_policy(tmp_path / "p.toml")
         assert rule in str(caught.value)
+
+
+def test_columns_of_a_joined_table_lie_within_each_other() -> None:
+    """Under both of their names, in SQL and in the owner's check."""
+    people = {"id": "person", "columns": {name: POLICY["columns"][name] for name in ("region", "district")}}
+    policy = {
+        "dataset": "stays",
+        "unit": {"id": "id"},
+        "neighbours": "add-remove-one",
+        "caps": {"epsilon": 1e6},
+        "columns": {"sex": {"keys": ["f", "m"]}},
+        "tables": {"people": people},
+    }
+    data = pyarrow.table({"id": list(range(30)), "sex": ["f", "m"] * 15})
+    places = ["Ashby", "Newton", "Ryde", "Newton", "Poole"] * 6
+    theirs = pyarrow.table({"person": list(range(30)), "region": ["North", "South"] * 15, "district": places})
+    sql = "SELECT p.region, p.district, COUNT(*) FROM stays JOIN people p ON stays.id = p.person GROUP BY {}"
+    with PrivateTable(data, policy=policy, ledger="sqlite://", tables={"people": theirs}) as table:
+        # At ε = 10⁴ noise is 0 but for a chance of 10⁻⁴³⁰⁰.
+        (found,) = table.sql(sql.format("p.region, p.district"), epsilon=1e4)
+        told = {tuple(row.keys.values()): row.value for row in found.rows}
+        counted = Counter(zip(["North", "South"] * 15, places, strict=True))
+        assert told == {pair: counted[pair] for pair in PAIRS}
+        with pytest.raises(InvalidQuery, match=r"must name `people\.region` beside `people\.district`"):
+            table.sql("SELECT people.district, COUNT(*) FROM stays JOIN people ON stays.id = people.person "
+                      "GROUP BY people.district", epsilon=1.0)  # fmt: skip
+    faults = check(data, load_policy(policy), tables={"people": theirs})
+    assert [one.place for one in faults if "together" in one.text] == ["people.district"]
