@@ -108,7 +108,8 @@ ROOMS: dict[str, str] = {
         Exposure Reading Statement compose statement_of
     """,
     "leakcap.synthesis": """
-        FileTable Microdata MixtureOfProducts TableError ask_file fit_generator synthesize table_errors
+        ChosenTables FileTable Microdata MixtureOfProducts TableError ask_file fit_generator
+        release_chosen_tables synthesize table_errors
     """,
     "leakcap.tables": """
         Estimate ExactTotals Hierarchy HierarchyPlan HierarchyQuestion LevelCounts ReleasedHierarchy

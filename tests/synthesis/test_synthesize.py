@@ -114,6 +114,8 @@ def test_the_terminal_says_what_it_costs_and_how_to_make_it_again(place: Path) -
         (["--output", "a.csv"], ("[[tables]]", "[[table]]"), "tables"),
         (["--output", "a.csv"], ('"texture"]', '"age"]'), "must be columns of the policy"),
         (["--output", "a.csv"], ("ways = 2", "ways = 9"), "`ways`"),
+        (["--output", "a.csv"], ("rows = 500", "choose = 4"), "whole number from 1 to 3, all of them"),
+        (["--output", "a.csv"], ("rows = 500", "choose = true"), "`choose`"),
         (["--output", "examples/tables/microdata.toml"], ("", ""), "ends in .csv"),
     ],
 )
@@ -140,3 +142,24 @@ def test_a_cap_that_is_passed_leaves_no_file(place: Path) -> None:
     assert "cap" in done.stderr
     made_url = f"sqlite:///{place / 'examples/tables/tables.db'}"
     assert not (place / "examples/tables/tables.db").exists() or not Ledger.read(made_url).entries()
+
+
+def test_chosen_tables_are_one_charge_and_stand_in_the_record(place: Path) -> None:
+    file = place / FILE
+    file.write_text(file.read_text().replace("rows = 500", "rows = 500\nchoose = 2"))
+    first = made(place, "--output", "a.csv", "--seed", "5")
+    again = made(place, "--output", "b.csv", "--seed", "5")
+    assert (first["repeated"], again["repeated"]) == (False, True)
+    assert (place / "a.csv").read_bytes() == (place / "b.csv").read_bytes()
+    assert first["choice"] == again["choice"]
+    assert first["choice"]["among"] == 3
+    assert len({frozenset(one) for one in first["choice"]["chosen"]}) == 2
+    assert {frozenset(one["columns"]) for one in first["tables"]} == set(
+        map(frozenset, first["choice"]["chosen"])
+    )
+    (price,) = {one["rho"] for one in (first, again)}
+    told = first["so_far"]["exposure"]["nats_person"]["upper"]
+    assert told == again["so_far"]["exposure"]["nats_person"]["upper"] == pytest.approx(price, abs=1e-11)
+    text = " ".join(leakcap("synthesize", FILE, "--output", "a.csv", cwd=place).stdout.split())
+    assert "2 tables of 3 chosen by a private score, in this order: " in text
+    assert "The bounds hold for all 3 at once." in text

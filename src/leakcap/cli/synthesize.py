@@ -69,7 +69,8 @@ def synthesize(
     """Write a file of rows that agrees with released tables and tells no more than they do.
 
     The tables are paid by one charge, or known to the ledger; the file is computed from them alone, and any
-    number of further files is free. A file for `leakcap tables` will do. With --from the tables come from a
+    number of further files is free. A file for `leakcap tables` will do; with `choose` in it only so many of
+    its tables are released, chosen by a private score. With --from the tables come from a
     record of `leakcap tables`: whoever has it needs neither data nor ledger, and its word is taken that the
     tables were paid for.
 
@@ -200,19 +201,27 @@ def _from_ledger(
     from leakcap.report.records.synthesis import SynthesisRecord
     from leakcap.report.records.versions import SameAsRecord
     from leakcap.statement import statement_of
+    from leakcap.synthesis import release_chosen_tables
     from leakcap.synthesis import synthesize as drawn_from
+    from leakcap.synthesis.choice import TableChoice
     from leakcap.tables import release_tables
     from leakcap.tables.charge import charge_of_tables
 
-    asked = wanted.tables
+    asked, choose = wanted.tables, wanted.choose
     policy = load_policy(asked.policy)
     planned = asked.question.planned(policy)
     _check(planned, drawn, weights)
-    charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
+    if choose is None:
+        charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
+    else:
+        charge = TableChoice.of(asked.question, policy, choose).charge(analyst=analyst, edition=asked.edition)
     with table_to_ask(
         asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
     ) as (table, unused):
-        found = release_tables(table, asked.question, fresh=fresh)
+        if choose is None:
+            found = release_tables(table, asked.question, fresh=fresh)
+        else:
+            found = release_chosen_tables(table, asked.question, choose, fresh=fresh)
         entries, balances = table.ledger.entries(), table.budget()
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)

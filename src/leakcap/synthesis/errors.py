@@ -20,7 +20,7 @@ import numpy as np
 
 from leakcap.numeric.rounding import up
 from leakcap.synthesis.microdata import Microdata
-from leakcap.tables.answer import half_width
+from leakcap.tables.answer import chosen_among, half_width
 from leakcap.tables.plan import ResidualPlan, root_up
 from leakcap.tables.workload import Places, margins_of_places
 
@@ -61,19 +61,25 @@ def table_errors(file: Microdata) -> Iterator[TableError]:
         inside = float((off <= shown.half_width).mean())
         association = cramers_v(counts) if len(table) == 2 else None
         yield TableError(
-            shown.columns, distance, up(distance + noise_bound(plan, table)), inside, association
+            shown.columns,
+            distance,
+            up(distance + noise_bound(plan, table, released.among)),
+            inside,
+            association,
         )
 
 
-def noise_bound(plan: ResidualPlan, table: Places) -> float:
-    """Σ|released − exact| over a table's cells is no more, with probability 95 % or more."""
+def noise_bound(plan: ResidualPlan, table: Places, among: int = 1) -> float:
+    """Σ|released − exact| over a table's cells is no more, with probability 95 % or more; where one was
+    chosen, for all `among` which it was chosen at once."""
     workload = plan.workload
     cells = workload.cells_of(table)
     own = [part for part in margins_of_places(table) if part in plan.variances]
     largest = max(plan.variances[part] / (workload.cells_of(part) * cells) for part in own)
     # The steps of `half_width`, without its normal part.
     steps = float(half_width(plan, [(table, Fraction(1))], Fraction(0)))
-    spread = cells * _MEAN * root_up(plan.variance(table)) + _TAIL * root_up(cells * largest)
+    tail = _TAIL if among == 1 else chosen_among(among)
+    spread = cells * _MEAN * root_up(plan.variance(table)) + tail * root_up(cells * largest)
     return up((spread + cells * steps) * (1.0 + 1e-9))
 
 

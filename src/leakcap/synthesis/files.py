@@ -7,6 +7,7 @@ rho = 0.02
 rows = 10_000                    left out, as many as were released
 weights = true                   a column `weight`: how many rows of the data a row of the file counts for
 impossible = [{ sex = "m", ward = ["maternity"] }]
+choose = 8                       left out, all tables are released; else so many, chosen by a private score
 
 [[tables]]
 columns = ["sex", "age", "ward"]
@@ -36,16 +37,18 @@ class _Contents(TablesContents):
     weights: Annotated[bool, Field(strict=True)] = False
     # What a key may be is said by `Impossible`, which knows the public ones.
     impossible: tuple[dict[str, Any], ...] = ()
+    choose: Annotated[int, Field(strict=True, ge=1)] | None = None
 
 
 @dataclass(frozen=True)
 class SynthesisFile:
-    """Such a file: the tables that it asks for, and what no row may be."""
+    """Such a file: the tables that it asks for, what no row may be, and how many tables are to be chosen."""
 
     tables: TablesFile
     rows: int | None
     weights: bool
     impossible: tuple[Mapping[str, Key | tuple[Key, ...]], ...]
+    choose: int | None
 
 
 def load_synthesis(path: str | Path) -> SynthesisFile:
@@ -53,5 +56,9 @@ def load_synthesis(path: str | Path) -> SynthesisFile:
     path = Path(path)
     contents = read_checked(_Contents, path, InvalidQuery)
     return SynthesisFile(
-        file_of_contents(contents, path), contents.rows, contents.weights, contents.impossible
+        file_of_contents(contents, path),
+        contents.rows,
+        contents.weights,
+        contents.impossible,
+        contents.choose,
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Spend
-from leakcap.numeric.rounding import float_down, float_up
+from leakcap.numeric.rounding import float_down, float_up, up
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Row, Rows
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
@@ -29,6 +29,7 @@ __all__ = [
     "Estimate",
     "ReleasedTable",
     "ReleasedTables",
+    "chosen_among",
     "error_of_cells",
     "half_width",
 ]
@@ -119,6 +120,8 @@ class ReleasedTables:
     spend: Spend
     entry: int
     repeated: bool
+    among: int = 1
+    """Out of how many tables each was chosen by what had been released: intervals hold for all of these."""
 
     @property
     def plan(self) -> ResidualPlan:
@@ -148,7 +151,9 @@ class ReleasedTables:
             workload.named(place),
             keys,
             values.reshape(shape),
-            float_up(half_width(self.plan, [(place, Fraction(1))], self.plan.variance(place)) + off),
+            float_up(
+                half_width(self.plan, [(place, Fraction(1))], self.plan.variance(place), self.among) + off
+            ),
             root_up(self.plan.variance(place)),
         )
 
@@ -176,7 +181,8 @@ class ReleasedTables:
             (v * w * covariance(self.plan, (a, i), (b, j)) for a, i, v in placed for b, j, w in placed),
             Fraction(0),
         )
-        half = half_width(self.plan, [(place, weight) for place, _, weight in placed], variance)
+        among = self.among ** len(tables)
+        half = half_width(self.plan, [(place, weight) for place, _, weight in placed], variance, among)
         return Estimate(float(found), float_down(found - half), float_up(found + half))
 
     def _key(self, place: int, keys: Mapping[str, Key]) -> int:
@@ -197,13 +203,27 @@ def error_of_cells(plan: ResidualPlan, table: Places) -> float:
     return float_up(half_width(plan, [(table, Fraction(1))], plan.variance(table)))
 
 
-def half_width(plan: ResidualPlan, cells: Sequence[tuple[Places, Fraction]], variance: Fraction) -> Fraction:
+def half_width(
+    plan: ResidualPlan, cells: Sequence[tuple[Places, Fraction]], variance: Fraction, among: int = 1
+) -> Fraction:
     """How far to either side of a weighted sum of cells its interval goes: Σ|w| + 1.96·√V.
 
-    Σ|w| adds up over the noises: each lies within 1 of a normal variable. See `docs/theory/tables.md`.
+    Σ|w| adds up over the noises: each lies within 1 of a normal variable. See `docs/theory/tables.md`. With
+    `among` the intervals of so many sums, one of which was chosen, hold all at once: see `chosen_among`.
     """
     apart = sum((abs(weight) * _steps(plan, table) for table, weight in cells), Fraction(0))
-    return apart + NORMAL * Fraction(root_up(variance))
+    normal = NORMAL if among == 1 else Fraction(chosen_among(among))
+    return apart + normal * Fraction(root_up(variance))
+
+
+def chosen_among(count: int) -> float:
+    """√(2 ln(20·count)), rounded up: so many normal variables are all within so many standard deviations with
+    probability 95 % or more, for P(|Z| > z) ≤ e^(−z²/2).
+
+    >>> round(chosen_among(66), 2)
+    3.79
+    """
+    return up(math.sqrt(2.0 * math.log(20 * count)) * (1.0 + 1e-12))
 
 
 def _steps(plan: ResidualPlan, table: Places) -> Fraction:

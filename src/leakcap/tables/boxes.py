@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.numeric.rounding import float_up
-from leakcap.tables.answer import NORMAL, ReleasedTables
+from leakcap.tables.answer import NORMAL, ReleasedTables, chosen_among
 from leakcap.tables.plan import ResidualPlan, root_up
 from leakcap.tables.residuals import margin_of
 from leakcap.tables.workload import Places, margins_of_places
@@ -36,7 +36,8 @@ def box_sums(
     exact = (Fraction(int(number), bottom) for number in np.ravel(top))
     off = max(abs(Fraction(value) - one) for value, one in zip(values.tolist(), exact, strict=True))
     variance, steps = box_variance(found.plan, table, {i: int(own.sum()) for i, own in chosen.items()})
-    half = steps + NORMAL * Fraction(root_up(variance)) + off
+    normal = NORMAL if found.among == 1 else Fraction(chosen_among(found.among))
+    half = steps + normal * Fraction(root_up(variance)) + off
     return values.reshape(top.shape), float_up(half)
 
 

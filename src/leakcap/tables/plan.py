@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -80,10 +80,21 @@ class ResidualPlan:
         require(number and 0 < rho < math.inf, "rho", owner, "be positive and finite", rho)
         whole = isinstance(rows, int) and not isinstance(rows, bool) and rows >= 1
         require(whole, "rows", owner, "be a whole number from 1 on", rows)
-        heard = [table for table in workload.closure if reach_squared(workload, table)]
+        return cls.of_residuals(workload, workload.closure, printed(rho), rows, replace)
+
+    @classmethod
+    def of_residuals(
+        cls, workload: Workload, tables: Sequence[Places], rho: Fraction, rows: int, replace: bool
+    ) -> Self:
+        """The same where only these tables of the closure get noise, and the others are not heard of.
+
+        Raises `InvalidParameter`.
+        """
+        owner = "ResidualPlan"
+        heard = [table for table in tables if reach_squared(workload, table)]
         roots = _roots(workload, heard)
         total = sum(roots.values())
-        offered = printed(rho) / rows**2
+        offered = rho / rows**2
         # Shares of ρ as T is divided, where a unit is present or not.
         wanted = {
             table: Fraction(reach_squared(workload, table) * total, 2 * roots[table]) / offered

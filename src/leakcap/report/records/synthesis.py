@@ -17,9 +17,9 @@ from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
 from leakcap.statement.risks import GameRecord, ProvenRecord, games_of_one
-from leakcap.synthesis import Microdata, ask_file, table_errors
+from leakcap.synthesis import ChosenTables, Microdata, ask_file, table_errors
 
-__all__ = ["FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
+__all__ = ["ChoiceRecord", "FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
 
 
 class FileCountRecord(Part):
@@ -56,6 +56,16 @@ class FileTableRecord(Part):
     inside: Annotated[float, Field(description="the share of the cells that lie in their released interval")]
     cramers_v: Annotated[
         float | None, Field(description="association of two columns in the file; null for other tables")
+    ]
+
+
+class ChoiceRecord(Part):
+    """How the tables of the file were chosen."""
+
+    among: Annotated[int, Field(description="how many tables there were to choose from")]
+    chosen: Annotated[
+        tuple[tuple[str, ...], ...],
+        Field(description="the chosen tables, in order; single columns are always released"),
     ]
 
 
@@ -113,6 +123,13 @@ class SynthesisRecord(Record):
             "with each other, and its word is taken for the rest; empty where a ledger knows the tables"
         ),
     ] = ""
+    choice: Annotated[
+        ChoiceRecord | None,
+        Field(
+            description="how the tables were chosen by a private score; absent where all were released. "
+            "Bounds and intervals hold for all tables to choose from at once"
+        ),
+    ] = None
 
     @classmethod
     def of(
@@ -176,6 +193,11 @@ class SynthesisRecord(Record):
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": same_as}),
             **({"weights": True} if weights else {}),
+            **(
+                {"choice": ChoiceRecord(among=found.among, chosen=found.chosen)}
+                if isinstance(found, ChosenTables)
+                else {}
+            ),
             **({"from_record": from_record} if from_record else {}),
         )
 

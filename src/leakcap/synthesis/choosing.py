@@ -1,0 +1,174 @@
+"""Tables that are chosen by a private score, released for one charge: see `leakcap.synthesis.choice`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from leakcap.ledger import Paid, Spend
+from leakcap.mechanism import Exponential
+from leakcap.release import PrivateTable
+from leakcap.release.asking.beside import Beside
+from leakcap.sampling import ByteSource, system_bytes
+from leakcap.synthesis.choice import TableChoice
+from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator
+from leakcap.tables import ReleasedTables, TablesQuestion
+from leakcap.tables.reading import check_columns, counts_of, statements_of_tables
+from leakcap.tables.residuals import Integers, noisy_residuals
+from leakcap.tables.workload import Places
+
+__all__ = ["ChosenTables", "release_chosen_tables"]
+
+
+@dataclass(frozen=True)
+class ChosenTables(ReleasedTables):
+    """Released tables that were chosen, in the order of `chosen`; all single columns are released with them.
+
+    Their intervals hold for all candidates at once, so that the choice does no harm to them.
+    """
+
+    chosen: tuple[tuple[str, ...], ...] = ()
+
+
+def release_chosen_tables(
+    table: PrivateTable,
+    question: TablesQuestion,
+    rounds: int,
+    *,
+    fresh: bool = False,
+    source: ByteSource = system_bytes,
+) -> ChosenTables:
+    """So many of a question's tables of two columns, chosen where a fitted law is farthest from them.
+
+    One charge for all, committed before anything is scored; for free where the ledger knows the answer,
+    unless `fresh`. Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"a": [1, 2] * 500, "b": [1, 2] * 500, "c": [1, 1, 2, 2] * 250})
+    >>> policy = {"dataset": "d", "neighbours": "add-remove-one", "caps": {"rho": 1.0},
+    ...     "columns": {name: {"keys": [1, 2]} for name in "abc"}}
+    >>> with PrivateTable(people, policy=policy, ledger="sqlite://") as private:
+    ...     asked = TablesQuestion(columns=("a", "b", "c"), ways=2, rho=0.5)
+    ...     found = release_chosen_tables(private, asked, 1)
+    >>> found.chosen
+    (('a', 'b'),)
+    """
+    beside = _Choice(table, TableChoice.of(question, table.policy, rounds), source)
+    (paid,) = table.release_with([], [beside], fresh=fresh)[1]
+    return beside.released(paid)
+
+
+_Answer = tuple[tuple[Places, ...], dict[Places, Integers]]
+
+
+class _Choice(Beside[_Answer]):
+    """The rounds of one choice about a table of rows."""
+
+    def __init__(self, table: PrivateTable, choice: TableChoice, source: ByteSource) -> None:
+        check_columns(choice.planned, table.engine)
+        same_as = None if table.same_as is None else table.same_as.number
+        self._table, self._choice, self._source = table, choice, source
+        self.charge = choice.charge(
+            analyst=table.analyst, edition=table.edition, source=table.named, same_as=same_as
+        )
+
+    def prepare(self) -> Callable[[], tuple[_Answer, Any]]:
+        planned, engine, ledger = self._choice.planned, self._table.engine, self._table.ledger
+        statements = statements_of_tables(planned, engine, ledger.seed)
+        if planned.plan.replace:
+            ledger.check([self.charge])
+            self._table.check_units()
+
+        def compute() -> tuple[_Answer, Any]:
+            found = chosen_tables(self._choice, counts_of(planned, statements, engine), self._source)
+            return found, _stored(self._choice, *found)
+
+        return compute
+
+    def released(self, paid: Paid[_Answer]) -> ChosenTables:
+        """What was computed now, or is remembered."""
+        choice, values = self._choice, paid.answer.values
+        chosen, noisy = _shaped(choice, values) if paid.computed is None else paid.computed
+        named = tuple(map(choice.planned.plan.workload.named, chosen))
+        return ChosenTables(
+            choice.made(chosen),
+            noisy,
+            self.charge.spend,
+            paid.answer.entry,
+            paid.computed is None,
+            len(choice.candidates),
+            named,
+        )
+
+
+def chosen_tables(choice: TableChoice, counts: Mapping[Places, Integers], source: ByteSource) -> _Answer:
+    """The tables of each round, and the noisy residuals; `counts` are exact. Costs `choice.rho`.
+
+    Of `counts` the scores are read, which the exponential mechanism protects, and the residuals, which get
+    noise; the law is fitted to what has been released.
+    """
+    noisy = noisy_residuals(choice.first, counts, source)
+    chosen: tuple[Places, ...] = ()
+    left = list(choice.candidates)
+    for _ in range(choice.rounds):
+        law = _law(choice, chosen, noisy)
+        scores = [_score(choice, law, one, counts[one]) for one in left]
+        mechanism = Exponential((tuple(map(Fraction, scores)),), choice.epsilon, choice.sensitivity)
+        found = left.pop(int(mechanism.sample([0], source)[0]))
+        noisy |= noisy_residuals(choice.noise[found], counts, source)
+        chosen = (*chosen, found)
+    return chosen, noisy
+
+
+def _law(
+    choice: TableChoice, chosen: tuple[Places, ...], noisy: Mapping[Places, Integers]
+) -> MixtureOfProducts:
+    """The law fitted to what has been released so far."""
+    nothing = Spend(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return fit_generator(ReleasedTables(choice.made(chosen), noisy, nothing, 0, False))
+
+
+def _score(choice: TableChoice, law: MixtureOfProducts, table: Places, counts: Integers) -> int:
+    """Σ|exact − fitted| over the cells, the fitted ones rounded to whole numbers, less the expected noise.
+
+    One row more or less changes it by 1 at most: the fitted numbers are what they are without the data.
+    """
+    columns = choice.planned.plan.workload.named(table)
+    fitted = np.rint(law.shares(*columns) * law.total).astype(np.int64)
+    return int(np.abs(counts - fitted).sum()) - choice.expected[table]
+
+
+def _stored(
+    choice: TableChoice, chosen: tuple[Places, ...], noisy: Mapping[Places, Integers]
+) -> list[list[int]]:
+    """What the ledger remembers: the places of the chosen tables among the candidates, then the tables with
+    noise, each with its axes by name."""
+    parts = _by_name(choice, chosen)
+    places = [choice.candidates.index(table) for table in chosen]
+    return [places, *(noisy[table].transpose(axes).ravel().tolist() for table, axes in parts)]
+
+
+def _shaped(choice: TableChoice, values: Sequence[Sequence[Any]]) -> _Answer:
+    """The same, as it was released."""
+    chosen = tuple(choice.candidates[int(place)] for place in values[0])
+    sizes, found = choice.planned.plan.workload.sizes, {}
+    for (table, axes), own in zip(_by_name(choice, chosen), values[1:], strict=True):
+        stored = np.array(own, dtype=np.int64).reshape([sizes[table[axis]] for axis in axes])
+        found[table] = stored.transpose(np.argsort(axes))
+    return chosen, found
+
+
+def _by_name(choice: TableChoice, chosen: tuple[Places, ...]) -> list[tuple[Places, list[int]]]:
+    """The tables with noise, and each one's axes in the order of its columns' names."""
+    planned = choice.made(chosen)
+    workload = planned.plan.workload
+    found: list[tuple[Places, list[int]]] = []
+    for table, names in planned.in_order:
+        if table in planned.plan.variances:
+            own = workload.named(table)
+            found.append((table, [own.index(name) for name in names]))
+    return found

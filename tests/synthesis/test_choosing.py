@@ -1,0 +1,307 @@
+"""Tables that are chosen by a private score: sensitivity, price, noise, memory, and planted faults."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from flint import arb
+
+from leakcap.errors import BudgetExceeded, InvalidQuery
+from leakcap.ledger.measured import guarantee
+from leakcap.policy.document import Policy
+from leakcap.release import PrivateTable
+from leakcap.synthesis import ask_file, choosing, release_chosen_tables, synthesize, table_errors
+from leakcap.synthesis.choice import TableChoice
+from leakcap.synthesis.choosing import chosen_tables
+from leakcap.synthesis.mixture import MixtureOfProducts
+from leakcap.tables import TablesQuestion
+from leakcap.tables.answer import chosen_among
+from seeded import SeededSource
+from synthesis.worlds import POLICY, people
+
+COLUMNS = ("sex", "ward", "old", "rooms")
+
+
+def asked(rho: float, columns: tuple[str, ...] = COLUMNS) -> TablesQuestion:
+    return TablesQuestion(columns=columns, ways=2, rho=rho)
+
+
+def choice(rho: float, rounds: int, **policy: Any) -> TableChoice:
+    return TableChoice.of(asked(rho), Policy.model_validate(POLICY | policy), rounds)
+
+
+def counts(rows: np.ndarray, sizes: tuple[int, ...] = (2, 3, 2, 4)) -> dict[tuple[int, ...], np.ndarray]:
+    """The exact counts of all tables of up to two columns, row by row."""
+    found = {}
+    for ways in (0, 1, 2):
+        for table in itertools.combinations(range(len(sizes)), ways):
+            cells = np.zeros(tuple(sizes[place] for place in table), dtype=np.int64)
+            for row in rows:
+                cells[tuple(row[place] for place in table)] += 1
+            found[table] = cells
+    return found
+
+
+def test_the_strongest_link_is_chosen_first_and_released_as_exactly_as_was_paid_for() -> None:
+    data = people()
+    with PrivateTable(data, policy=POLICY, ledger="sqlite://") as table:
+        found = release_chosen_tables(table, asked(5_000.0), 2, source=SeededSource(1))
+    # By hand: half of those in the south are women, nine of ten in the west; the old have one or two rooms.
+    assert {frozenset(one) for one in found.chosen} == {
+        frozenset({"sex", "ward"}),
+        frozenset({"old", "rooms"}),
+    }
+    exact = np.zeros((2, 3))
+    sex, ward = data["sex"].to_pylist(), data["ward"].to_pylist()
+    for row in zip(sex, ward, strict=True):
+        exact["fm".index(row[0]), ["north", "south", "west"].index(row[1])] += 1
+    shown = found.table("sex", "ward")
+    # A variance is never below 16.
+    assert np.abs(shown.values - exact).max() <= shown.half_width < 5.0
+    assert set(found.plan.workload.names) == set(found.chosen)
+    assert {one.columns for one in table_errors(synthesize(found, seed=1))} == set(found.chosen)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "rows"), [("add-remove-one", 1), ("add-remove-one", 3), ("replace-one", 2)]
+)
+def test_no_score_moves_by_more_than_the_sensitivity(neighbours: str, rows: int) -> None:
+    units = {"rows": 40} if neighbours == "replace-one" else {}
+    own = choice(50.0, 2, neighbours=neighbours, unit={"id": "person", "max_rows": rows}, **units)
+    draw = np.random.default_rng(5)
+    data = draw.integers(0, (2, 3, 2, 4), (40, 4))
+    chosen, noisy = chosen_tables(own, counts(data), SeededSource(2))
+    law = choosing._law(own, chosen, noisy)
+    every = list(itertools.product(range(2), range(3), range(2), range(4)))
+
+    def scores(rows: np.ndarray) -> list[int]:
+        exact = counts(rows)
+        return [choosing._score(own, law, table, exact[table]) for table in own.candidates]
+
+    before, farthest = scores(data), 0
+    for row in every:
+        more = np.array([row] * rows)
+        kept = data[rows:] if neighbours == "replace-one" else data
+        if neighbours == "replace-one":
+            data[:rows] = data[0]  # what one unit has, all alike: the farthest apart
+            before = scores(data)
+        after = scores(np.concatenate([kept, more]))
+        farthest = max(farthest, *(abs(a - b) for a, b in zip(after, before, strict=True)))
+    assert farthest == own.sensitivity == rows * (2 if neighbours == "replace-one" else 1)
+
+
+@pytest.mark.parametrize(
+    "policy", [{}, {"unit": {"id": "p", "max_rows": 5}}, {"neighbours": "replace-one", "rows": 9}]
+)
+def test_the_price_covers_every_part_whatever_is_chosen(policy: dict[str, Any]) -> None:
+    own = choice(0.7, 3, **policy)
+    most, sizes = own.planned.policy.rows_per_unit, (2, 3, 2, 4)
+    looks = Fraction(repr(own.epsilon)) ** 2 / 8
+    spent = own.first.rho
+    for _ in range(own.rounds):
+        dearest = Fraction(0)
+        for table, plan in own.noise.items():
+            (variance,) = plan.variances.values()
+            a, b = (sizes[place] for place in table)
+            squared = a * (a - 1) * b * (b - 1)
+            if policy.get("neighbours") == "replace-one":
+                # By hand: two columns of (nI − 11') ⊗ (mI − 11'), over all pairs of cells.
+                xi = np.kron(a * np.eye(a) - 1, b * np.eye(b) - 1)
+                squared = max(round(float(((x - y) ** 2).sum())) for x in xi for y in xi)
+                squared = max(squared, a * (a - 1) * b * (b - 1))
+            dearest = max(dearest, Fraction(most**2 * squared) / (2 * variance))
+        spent += looks + dearest
+    assert Fraction("0.69") < spent <= own.rho == Fraction(7, 10)
+    charge = own.charge()
+    assert guarantee(charge.spend.event).rho == own.rho
+    assert charge.spend.rho == pytest.approx(0.7, abs=1e-11)
+    contents = own.rho if policy.get("neighbours") == "replace-one" else 4 * own.rho
+    assert charge.spend.nats_person >= 0.7 - 1e-12
+    level = own.planned.policy.caps.alpha
+    assert level is None or charge.spend.nats_level >= level * float(contents) - 1e-9
+
+
+def test_one_charge_and_what_the_ledger_knows_is_free_in_any_order_of_columns() -> None:
+    class Closed:
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(name)
+
+    with PrivateTable(people(), policy=POLICY, ledger="sqlite://") as table:
+        first = release_chosen_tables(table, asked(0.3), 3, source=SeededSource(4))
+        again = release_chosen_tables(table, asked(0.3, COLUMNS[::-1]), 3, source=Closed())
+        (entry,) = table.ledger.entries()
+        assert entry.spend.rho == pytest.approx(0.3, abs=1e-11)
+        assert not first.repeated
+        assert again.repeated
+        assert [set(one) for one in first.chosen] == [set(one) for one in again.chosen]
+        for columns in first.chosen:
+            one, other = first.table(*columns), again.table(*columns)
+            same = one.values if one.columns == other.columns else one.values.T
+            assert np.array_equal(same, other.values)
+        other = release_chosen_tables(table, asked(0.3), 2, source=SeededSource(4))
+        assert not other.repeated
+        assert len(table.ledger.entries()) == 2
+
+
+def test_the_charge_is_committed_before_anything_is_drawn_and_not_where_it_does_not_fit() -> None:
+    drawn = []
+
+    def source(size: int) -> bytes:
+        drawn.append(size)
+        raise RuntimeError("no bytes")
+
+    with PrivateTable(people(), policy=POLICY, ledger="sqlite://") as table:
+        with pytest.raises(Exception, match="no bytes"):
+            release_chosen_tables(table, asked(0.3), 3, source=source)
+        (entry,) = table.ledger.entries()
+        assert entry.spend.rho == pytest.approx(0.3, abs=1e-11)
+        drawn.clear()
+        with pytest.raises(BudgetExceeded):
+            release_chosen_tables(table, asked(30_000.0), 3, source=source)
+        assert (len(table.ledger.entries()), drawn) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("question", "rounds", "message"),
+    [
+        (asked(0.1), 0, "from 1 to 6"),
+        (asked(0.1), 7, "from 1 to 6"),
+        (asked(0.1), True, "from 1 to 6"),
+        (TablesQuestion(columns=COLUMNS, ways=3, rho=0.1), 1, "among tables of two columns"),
+        (TablesQuestion(columns=COLUMNS, ways=1, rho=0.1), 1, "there is none"),
+        (
+            TablesQuestion(tables=[{"columns": ["sex", "ward"], "weight": 2}, {"columns": ["old"]}], rho=0.1),
+            1,
+            "weight",
+        ),
+        (asked(1e-22), 1, "large enough"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused_in_one_line(
+    question: TablesQuestion, rounds: Any, message: str
+) -> None:
+    with pytest.raises(InvalidQuery, match=message) as told:
+        TableChoice.of(question, Policy.model_validate(POLICY), rounds)
+    assert "\n" not in str(told.value)
+
+
+def test_intervals_of_chosen_tables_hold_for_all_candidates_at_once() -> None:
+    for among in (1, 2, 6, 66, 4_950, 10**6):
+        # P(|Z| > z) = erfc(z/√2), by ball arithmetic.
+        missed = (arb(chosen_among(among)) / arb(2).sqrt()).erfc() * among
+        assert missed < arb("0.05")
+    with PrivateTable(people(), policy=POLICY, ledger="sqlite://") as table:
+        found = release_chosen_tables(table, asked(0.3), 3, source=SeededSource(4))
+    assert found.among == 6
+    for columns in found.chosen:
+        shown, deviation = found.table(*columns), found.table(*columns).standard_deviation
+        assert shown.half_width >= math.sqrt(2.0 * math.log(120.0)) * deviation * (1 - 1e-9)
+        alone = replace(found, among=1).table(*columns)
+        assert alone.half_width < shown.half_width
+        told = ask_file(synthesize(found, rows=20, seed=1), *columns).half_width
+        assert told == pytest.approx(shown.half_width, rel=1e-9)
+
+
+# Audit: two neighbouring tables, of one person with forty rows, and a law that is fixed, so that the first
+# choice is the exponential mechanism's alone. A sound one is found to be likelier by more than e^ε with
+# probability 10⁻⁶ or less, by Hoeffding's bound; seeds make the result the same each time.
+RUNS, FALSE_ALARM = 300, 1e-6
+
+
+def choices(own: TableChoice, exact: Mapping[Any, np.ndarray], seed: int) -> np.ndarray:
+    """How often each candidate was chosen, as shares."""
+    source, found = SeededSource(seed), np.zeros(len(own.candidates))
+    for _ in range(RUNS):
+        (table,), _ = chosen_tables(own, exact, source)
+        found[own.candidates.index(table)] += 1
+    return found / RUNS
+
+
+def audited(monkeypatch: pytest.MonkeyPatch) -> float:
+    """By how much, proved, the log odds of some choice exceed ε; 0 or less where nothing is wrong."""
+    own = choice(1.0, 1, unit={"id": "person", "max_rows": 40})
+    draw = np.random.default_rng(3)
+    data = draw.integers(0, (2, 3, 2, 4), (300, 4))
+    apart = np.array([[1, 2, 1, 3]] * 40)
+    fixed = [np.full((1, size), 1.0 / size) for size in (2, 3, 2, 4)]
+
+    def law(choice: TableChoice, chosen: Any, noisy: Any) -> MixtureOfProducts:
+        released = choosing.ReleasedTables(choice.made(chosen), noisy, choice.charge().spend, 0, False)
+        return Fixed(released, tuple(fixed), 0.0, 0, 0)
+
+    monkeypatch.setattr(choosing, "_law", law)
+    off = math.sqrt(math.log(2 * 2 * 6 / FALSE_ALARM) / (2 * RUNS))
+    one, other = choices(own, counts(data), 1), choices(own, counts(np.concatenate([data, apart])), 2)
+    ratios = [
+        math.log(max(a - off, 1e-12) / (b + off))
+        for x, y in ((one, other), (other, one))
+        for a, b in zip(x, y, strict=True)
+    ]
+    return max(ratios) - own.epsilon
+
+
+class Fixed(MixtureOfProducts):
+    """A law whose total is public too."""
+
+    @property
+    def total(self) -> float:
+        return 320.0
+
+
+def test_the_choice_keeps_its_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audited(monkeypatch) <= 0.0
+
+
+def test_a_choice_without_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Best:
+        def __init__(self, scores: Any, epsilon: float, sensitivity: int) -> None:
+            self.scores = scores[0]
+
+        def sample(self, secrets: Any, source: Any) -> np.ndarray:
+            return np.array([int(np.argmax(self.scores))])
+
+    monkeypatch.setattr(choosing, "Exponential", Best)
+    assert audited(monkeypatch) > 0.0
+
+
+def test_a_score_whose_sensitivity_forgets_the_rows_of_a_person_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TableChoice, "sensitivity", 1)
+    assert audited(monkeypatch) > 0.0
+
+
+def test_what_the_scores_read_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts reach the scores and the noise alone: the law is fitted to what was released, in each round."""
+    own, seen = choice(0.5, 3), []
+    exact = counts(np.random.default_rng(1).integers(0, (2, 3, 2, 4), (50, 4)))
+    fit = choosing.fit_generator
+
+    def watched(released: Any) -> Any:
+        seen.append(set(released.integers))
+        assert all(not np.array_equal(released.integers[one], exact[one]) for one in released.integers)
+        return fit(released)
+
+    monkeypatch.setattr(choosing, "fit_generator", watched)
+    chosen, noisy = chosen_tables(own, exact, SeededSource(3))
+    alone = {(), (0,), (1,), (2,), (3,)}
+    assert seen == [alone, alone | {chosen[0]}, alone | {chosen[0], chosen[1]}]
+    assert set(noisy) == alone | set(chosen)
+    assert len(set(chosen)) == 3
+
+
+def test_tables_of_one_key_are_never_chosen() -> None:
+    policy = POLICY | {"columns": {"a": {"keys": [1]}, "b": {"keys": [1, 2]}, "c": {"keys": [1, 2]}}}
+    data = pyarrow.table({"a": [1] * 40, "b": [1, 2] * 20, "c": [1, 2] * 20})
+    with PrivateTable(data, policy=policy, ledger="sqlite://") as table:
+        found = release_chosen_tables(table, asked(5.0, ("a", "b", "c")), 1, source=SeededSource(1))
+    assert (found.among, found.chosen) == (1, (("b", "c"),))
+    assert len(synthesize(found, rows=10, seed=1)) == 10
