@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import duckdb
@@ -31,8 +33,9 @@ def test_the_quick_statement_agrees_with_the_sure_one(seed: int) -> None:
         for query in QUERIES:
             statement = engine.write(select_of([planned(policy, **query)]))
             if statement.quick is not None:
-                found = sorted(engine.aggregate(statement.quick, statement.seed), key=repr)
-                assert found == sorted(engine.aggregate(statement.text, statement.seed), key=repr)
+                sure = sorted(engine.aggregate(statement.text, statement.seed), key=repr)
+                for text in (statement.quick, *(write() for write, _ in statement.wider)):
+                    assert sorted(engine.aggregate(text, statement.seed), key=repr) == sure
                 quick += 1
     assert quick > 10
 
@@ -113,18 +116,23 @@ def test_where_one_cell_must_have_too_many_rows_the_quick_statement_is_not_tried
 
     monkeypatch.setattr(duck.DuckDB, "_columns", noted)
     most = 2**37 // 2**32
-    # Rows, by which key, and which statements run: quick, then sure.
-    for rows, by, tried in (
-        (most, (), "q"), (most + 1, (), "s"), (2 * most, ("d",), "q"), (2 * most + 1, ("d",), "s"),
-        (most + 2, ("d",), "q"),
+    version = duckdb.__version__
+    # Rows, by which key, and which statements run: quick; in 64 bits, where DuckDB has such sums; then sure.
+    for rows, by, tried, long in (
+        (most, (), "q", True), (most + 1, (), "l", True), (2 * most, ("d",), "q", True),
+        (2 * most + 1, ("d",), "l", True), (most + 2, ("d",), "q", True),
+        (most, (), "q", False), (most + 1, (), "s", False), (2 * most + 1, ("d",), "s", False),
     ):  # fmt: skip
+        monkeypatch.setattr(duck, "_LONG", {} if long else {version: False})
         engine = attach(pyarrow.table({"d": ["a", "b"] * rows, "x": [1.0] * (2 * rows)}).slice(0, rows))
         (scan,) = scans_of([planned(policy, statistic="sum", column="x", by=by)], engine)
         runs.clear()
         grid = scan.plans[0].grid
         assert grid is not None
         assert scan.run(engine)[0].totals[0].sum() == rows * grid.high == rows * 2**32
-        known = {scan.statement.quick: "q", scan.statement.text: "s"}
+        known: dict[str | None, str] = {write(): "l" for write, _ in scan.statement.wider}
+        known |= {scan.statement.quick: "q", scan.statement.text: "s"}
+        assert (len(known) == 3) is long
         assert "".join(known[text] for text in runs) == tried, (rows, by)
     # Rows that all have one key: the quick statement is tried, and not sure.
     engine = attach(pyarrow.table({"d": ["a"] * 2 * most, "x": [1.0] * 2 * most}))
@@ -134,11 +142,99 @@ def test_where_one_cell_must_have_too_many_rows_the_quick_statement_is_not_tried
     assert runs == [scan.statement.quick, scan.statement.text]
 
 
+def test_a_sum_that_64_bits_could_not_hold_is_not_given() -> None:
+    """2⁴⁴ 2¹⁹ times is 2⁶³, one more than the largest: so many rows are refused, and one less is exact."""
+    connection, lowering = duckdb.connect(), duckdb_sql.Longs({})
+    node = ExactSum(this=column("v"), largest=2**44, cells=5)
+    text = lowering.lower(node.copy()).sql("duckdb")
+    for sign in (1, -1):
+        given = f"(SELECT CAST({sign * 2**44} AS BIGINT) AS v FROM range({2**19 - 1}))"
+        found = connection.execute(f"SELECT {text} FROM {given}").fetchall()
+        assert found == [(sign * (2**63 - 2**44),)]
+    # However the rows lie in cells, tables with more are not asked: DuckDB stops at sums that are too large.
+    assert lowering.room(node, 5) == lowering.limit(node) == 2**19 - 1
+    for rows in (2**19, 2**20):
+        given = f"(SELECT CAST({2**44} AS BIGINT) AS v FROM range({rows}))"
+        with contextlib.suppress(duckdb.OutOfRangeException):
+            assert connection.execute(f"SELECT {text} FROM {given}").fetchall() == [(None,)]
+    few = f"(SELECT unnest(range({2**19})) AS v)"
+    assert connection.execute(f"SELECT {text} FROM {few}").fetchall() == [(None,)]
+    assert connection.execute(f"SELECT {text} FROM {few} WHERE v < 0").fetchall() == [(0,)]
+    assert sums.long_limit(ExactSum(this=column("v"), largest=2**45)) is None
+
+
+def test_a_table_that_has_grown_beyond_64_bits_is_still_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows were counted before: the sum in 64 bits says NULL or stops, and the sure one runs."""
+    connection = duckdb.connect()
+    largest, rows = 2**44, 2**20
+    connection.execute(
+        f"CREATE VIEW leakcap_source AS SELECT CAST({largest} AS BIGINT) AS v FROM range({rows})"
+    )
+    engine = duck.DuckDB(connection)
+    monkeypatch.setattr(duck.DuckDB, "_rows", lambda _engine: 2**18)
+    tree = sqlglot.select(ExactSum(this=column("v"), largest=largest).as_("t0")).from_("leakcap_source")
+    statement = engine.write(tree)
+    assert [most for _, most in statement.ways][-1] == 2**19 - 1
+    (total,) = engine.run(replace(statement, quick=statement.ways[-1][0](), wider=())).arrays
+    assert largest * rows > 2**63
+    assert total.tolist() == [largest * rows]
+
+
+def test_a_database_without_sums_in_64_bits_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that does not know the word, and one that knows it and stops, or adds up otherwise."""
+
+    class Answering:
+        def __init__(self, found: list[tuple[object, ...]] | None) -> None:
+            self.found = found
+
+        def execute(self, _statement: str) -> Answering:
+            if self.found is None:
+                raise duckdb.BinderException("for internal use only")
+            return self
+
+        def fetchall(self) -> list[tuple[object, ...]]:
+            return self.found or []
+
+    right: list[tuple[object, ...]] = [(2**63 - 6, None)]
+    wrong: tuple[list[tuple[object, ...]] | None, ...] = (None, [(float(2**63), None)], [(2**63 - 6, 0)])
+    for given in (right, *wrong):
+        monkeypatch.setattr(duck, "_LONG", {})
+        assert duck._adds_long(cast(duckdb.DuckDBPyConnection, Answering(given))) is (given is right)
+    engine = attach(arrow_table(random_rows(3, 50)))
+    monkeypatch.setattr(duck, "_LONG", {duckdb.__version__: False})
+    older = attach(arrow_table(random_rows(3, 50)))
+    for policy in POLICIES:
+        for query in QUERIES:
+            plan = planned(policy, **query)
+            assert exact(plan, engine) == exact(plan, older)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_values_that_are_taken_together_are_missing_together(missing: float | None) -> None:
+    """By arithmetic and by a choice, against Python: every pair of numbers, of huge ones, zeros and none."""
+    some = [missing, 0.0, -0.0, 5e-324, 1.5, -7.25, 40.0, 1e308, -1e308, float("inf"), float("-inf")]
+    pairs = [(x, y) for x in some for y in some]
+    rows = {"x": [x for x, _ in pairs], "y": [y for _, y in pairs]}
+    engine = attach(
+        pyarrow.table({name: pyarrow.array(one, pyarrow.float64()) for name, one in rows.items()})
+    )
+    policy = policy_of(columns={"x": {"bounds": [-3.0, 10.0]}, "y": {"bounds": [2.0, 8.0]}})
+    plan = planned(policy, statistic="correlation", columns=("x", "y"))
+    statement = engine.write(select_of([plan]))
+    assert statement.quick is not None
+    assert "IS NULL" not in statement.quick
+    assert "IS NULL" in statement.text
+    (quick,), (sure,) = (engine.aggregate(text) for text in (statement.quick, statement.text))
+    assert quick == sure
+    assert quick[0] == (len(some) - 1) ** 2
+
+
 def test_where_rounding_in_doubles_is_not_exact_there_is_no_quick_statement() -> None:
     engine = attach(arrow_table(random_rows(0, 5)))
     wide = policy_of(columns={"x": {"bounds": [1e15, 1e15 + 1]}})
     statement = engine.write(select_of([planned(wide, statistic="sum", column="x", epsilon=1e6)]))
     assert statement.quick is None
+    assert not statement.ways
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -37,6 +37,7 @@ __all__ = [
     "PopCount",
     "Quantize",
     "ReadColumn",
+    "Together",
     "aliased",
     "cast",
     "column",
@@ -138,6 +139,14 @@ class ExactSum(exp.Expression):
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True, "cells": False}
+
+
+class Together(exp.Expression):
+    """The value `this`, NULL where one of the other values `expressions` is. `numbers` says that all of them
+    are `Quantize` or NULL.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True, "numbers": True}
 
 
 class KeyFilter(exp.Expression):

@@ -48,8 +48,9 @@ class SqlStatement:
 
     `text`, which `sure` writes, is right for every table; `quick`, where there is one, returns the same, or
     NULL where it cannot be sure of a number. With more rows than `most` one cell has too many to be sure of,
-    if all rows are in cells. `width` is how many columns come back. `seed` is what the statement's one
-    parameter stands for, where it has one: 64 bits that choose among a person's rows.
+    if all rows are in cells; then one of `wider` may do, which are like it, each with a `most` of its own.
+    `width` is how many columns come back. `seed` is what the statement's one parameter stands for, where it
+    has one: 64 bits that choose among a person's rows.
     """
 
     sure: Callable[[], str] = field(repr=False)
@@ -57,10 +58,17 @@ class SqlStatement:
     quick: str | None = None
     most: int | None = None
     seed: int | None = field(default=None, repr=False)
+    wider: tuple[tuple[Callable[[], str], int | None], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.quick is None:
             _ = self.text
+
+    @property
+    def ways(self) -> tuple[tuple[Callable[[], str], int | None], ...]:
+        """The quick statement, if there is one, and the wider ones, with their `most`."""
+        quick = self.quick
+        return () if quick is None else ((lambda: quick, self.most), *self.wider)
 
     @cached_property
     def text(self) -> str:

@@ -18,8 +18,8 @@ from sqlglot import exp
 from leakcap.errors import DataError
 from leakcap.release.columns.typed import SOURCE, Bin, ReadColumn, column, joined_source, tree_nodes
 from leakcap.release.engine.base import READING, Cell, Columns, SqlStatement, handed, redact_errors
-from leakcap.release.engine.doubles import quick_or_sure, written
-from leakcap.release.engine.duckdb_sql import Doubles, Integers
+from leakcap.release.engine.doubles import written
+from leakcap.release.engine.duckdb_sql import Doubles, Integers, Longs
 from leakcap.release.numbers.exact_integers import objects
 
 __all__ = ["DuckDB", "Origin", "fresh_database", "quoted", "session"]
@@ -82,6 +82,7 @@ class DuckDB:
         self._relations = {name: joined_source(name) if name else SOURCE for name in self._origins}
         self._checked = set[str]()
         _require_arithmetic(connection)
+        self._long = _adds_long(connection)
         files = [origin.path for origin in self._origins.values() if origin.path is not None]
         if files:
             paths = ", ".join(quoted(str(path)) for path in files)
@@ -118,7 +119,10 @@ class DuckDB:
             for name, type_ in self._held().items()
         }
         self._require_unicode({node.this.name for node in tree_nodes(tree, ReadColumn, Bin)})
-        return written(tree, Integers(types), Doubles(types))
+        sure, doubles = Integers(types), Doubles(types)
+        if not self._long:
+            return written(tree, sure, doubles)
+        return written(tree, sure, Doubles(types, long=True), doubles, Longs(types))
 
     def _require_unicode(self, names: Set[str]) -> None:
         """Refuse columns of a Parquet file whose text is no Unicode; each is looked at once, and not paid.
@@ -148,10 +152,22 @@ class DuckDB:
         return (self._relations[prefix], own) if dot and prefix in self._relations else (SOURCE, name)
 
     def run(self, statement: SqlStatement) -> Columns:
-        """The result: from the quick statement where it is sure of every number in it."""
-        if statement.most is not None and self._rows() > statement.most:
-            return self._columns(statement.text, statement.seed)
-        return quick_or_sure(statement, self._columns)
+        """The result: from the first quick statement that may have so many rows, if it is sure of it all."""
+        for write, most in statement.ways:
+            if most is None or self._rows() <= most:
+                found = self._known(write(), statement.seed)
+                return self._columns(statement.text, statement.seed) if found is None else found
+        return self._columns(statement.text, statement.seed)
+
+    def _known(self, text: str, seed: int | None) -> Columns | None:
+        """What a quick statement is sure of; None where it is not. Where the table has grown since its rows
+        were counted, a sum in 64 bits may also stop.
+        """
+        try:
+            found = self._columns(text, seed)
+        except DataError:
+            return None
+        return found if found.known else None
 
     def hand(self, statement: SqlStatement, take: Callable[[Columns], None]) -> None:
         """Some rows at a time, by the statement that is sure of them all: none can be taken back."""
@@ -274,3 +290,19 @@ def _require_arithmetic(connection: duckdb.DuckDBPyConnection) -> None:
     if not sound or found != [(whole, whole, True) for whole in (0, 2, 2, 0, -2, 2**51)]:
         raise DataError("This version of DuckDB computes in a way that leakcap's proofs do not cover.")
     _COVERED.add(duckdb.__version__)
+
+
+_LONG: dict[str, bool] = {}
+
+
+def _adds_long(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether this version adds up 64 bits without looking for an overflow, and as exactly as it must."""
+    version = duckdb.__version__
+    if version not in _LONG:
+        given = f"SELECT unnest([{2**62}, {2**62 - 1}, -5, NULL]) AS v"
+        text = f"SELECT SUM_NO_OVERFLOW(v), SUM_NO_OVERFLOW(v) FILTER (v IS NULL) FROM ({given})"
+        try:
+            _LONG[version] = connection.execute(text).fetchall() == [(2**63 - 6, None)]
+        except duckdb.Error:
+            _LONG[version] = False
+    return _LONG[version]

@@ -12,13 +12,13 @@ import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for 
 from sqlglot import exp
 
 from leakcap.release.columns.decimals import decimal_grid
-from leakcap.release.columns.typed import Bin, ExactSum, OfUnit, column, data_type
+from leakcap.release.columns.typed import Bin, ExactSum, OfUnit, Together, column, data_type
 from leakcap.release.engine import moments, objects
 from leakcap.release.engine.bins import Even, Powers, even, powers_of_two
-from leakcap.release.engine.doubles import ROUNDED, DoubleSums
+from leakcap.release.engine.doubles import ROUNDED, DoubleSums, LongSums, few_rows, long_limit
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, in_rows, null, signed_double
 
-__all__ = ["Doubles", "Integers"]
+__all__ = ["Doubles", "Integers", "Longs"]
 
 _NUMBERS = INTEGERS | {"HUGEINT", "UBIGINT", "UHUGEINT", "DECIMAL", "BOOLEAN", "FLOAT"}
 _MAGIC = 1.5 * 2.0**52
@@ -245,19 +245,43 @@ class Integers(Lowering):
 
 
 class Doubles(DoubleSums, Integers):
-    """Rows become doubles that hold integers. So do squares, of which only few add up exactly in doubles."""
+    """Rows become doubles that hold integers. So do squares, of which only few add up exactly in doubles:
+    each is made an integer before it is added, and with `long` added up in 64 bits.
+    """
+
+    def __init__(self, types: Mapping[str, str], *, long: bool = False) -> None:
+        super().__init__(types)
+        self._long = long
 
     def limit(self, node: ExactSum) -> int | None:
-        """None where too few would: each double is then made an integer of 64 bits before it is added."""
+        """None where any number of rows adds up exactly."""
         found = super().limit(node)
-        return None if found is not None and 0 < found < _FEW else found
+        if found is None or found == 0 or found >= _FEW:
+            return found
+        return long_limit(node) if self._long else None
+
+    def room(self, node: ExactSum, cells: int | None) -> int | None:
+        """Of all cells together where 64 bits hold the sum."""
+        limit = self.limit(node)
+        return super().room(node, cells) if limit == super().limit(node) else limit
 
     def total(self, node: ExactSum) -> exp.Expression:
         """A sum of doubles, or of the integers that they hold."""
-        if self.limit(node) is not None:
+        found, limit = super().limit(node), self.limit(node)
+        if limit is not None and limit == found:
             return super().total(node)
-        summed = exp.Sum(this=cast(node.this, "BIGINT"))
-        return exp.Coalesce(this=summed, expressions=[exp.Literal.number(0)])
+        whole = cast(node.this, "BIGINT")
+        return Integers.total(self, ExactSum(this=whole)) if limit is None else few_rows(limit, _long(whole))
+
+    def together(self, node: Together) -> exp.Expression:
+        """value + (other − other), where all are such doubles: 0 and NULL at half of what a choice costs."""
+        found: exp.Expression = node.this
+        if not node.args["numbers"]:
+            return super().together(node)
+        for other in node.expressions:
+            none = exp.Paren(this=exp.Sub(this=other.copy(), expression=other.copy()))
+            found = exp.Add(this=found, expression=none)
+        return exp.Paren(this=found)
 
     def rounded(self, value: exp.Expression) -> exp.Expression:
         """(value + 1.5·2⁵²) − 1.5·2⁵²."""
@@ -266,6 +290,23 @@ class Doubles(DoubleSums, Integers):
     def placed(self, value: exp.Expression, centre: int, reach: int) -> exp.Expression:
         """A double; beyond what doubles round `limit` leaves the sum to integers."""
         return _less(self, value, centre)
+
+
+class Longs(LongSums, Integers):
+    """Rows become BIGINT and are summed as such."""
+
+    def long_sum(self, value: exp.Expression) -> exp.Expression:
+        """What DuckDB itself takes where it knows all values."""
+        return _long(value)
+
+    def wide_sum(self, node: ExactSum) -> exp.Expression:
+        """A HUGEINT."""
+        return Integers.total(self, node)
+
+
+def _long(value: exp.Expression) -> exp.Expression:
+    summed = exp.Anonymous(this="SUM_NO_OVERFLOW", expressions=[value])
+    return exp.Coalesce(this=summed, expressions=[exp.Literal.number(0)])
 
 
 def _less(lowering: Lowering, value: exp.Expression, centre: int) -> exp.Expression:

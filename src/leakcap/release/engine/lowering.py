@@ -28,6 +28,7 @@ from leakcap.release.columns.typed import (
     PopCount,
     Quantize,
     ReadColumn,
+    Together,
     cast,
     column,
     literal,
@@ -49,7 +50,7 @@ _BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
 _WRITTEN = {"text": "TEXT", "integer": "BIGINT"}
 _OWN = (
     ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, OfUnit, PopCount, Constant, OneOf, KeyFilter,
-    Calculated, exp.Table,
+    Calculated, Together, exp.Table,
 )  # fmt: skip
 
 
@@ -107,6 +108,8 @@ class Lowering(ABC):
             return self.kept(node.this)
         if isinstance(node, OfUnit):
             return self.of_unit(node)
+        if isinstance(node, Together):
+            return self.together(node)
         if isinstance(node, Calculated):
             found: exp.Expression = node.this
             return found
@@ -325,6 +328,12 @@ class Lowering(ABC):
         self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str
     ) -> exp.Expression:
         """Whether the value is one of those that the text holds: found by its hash, not one by one."""
+
+    def together(self, node: Together) -> exp.Expression:
+        """A choice."""
+        missing = [exp.Paren(this=exp.Is(this=one.copy(), expression=null())) for one in node.expressions]
+        known = exp.and_(*(exp.Not(this=one) for one in missing), copy=False)
+        return exp.Case(ifs=[exp.If(this=known, true=node.this)], default=null())
 
     def kept(self, test: exp.Expression) -> exp.Expression:
         """A test of a group's keys. An engine that moves it in front of the addition may."""

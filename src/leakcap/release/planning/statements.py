@@ -21,6 +21,7 @@ from leakcap.release.columns.typed import (
     OfUnit,
     Quantize,
     ReadColumn,
+    Together,
     aliased,
     cast,
     column,
@@ -96,7 +97,9 @@ def _together(rows: exp.Select, codes: Sequence[exp.Column], plans: Sequence[Pla
             # An id is counted whether its row has the values or not.
             ids = {part.aggregate.place for part in plan.parts if isinstance(part.aggregate, People)}
             taken = [one for place, one in enumerate(mine) if place not in ids]
-            chosen += [_beside(taken, one) if one in taken else one.copy() for one in mine]
+            made = dict(zip(mine, plan.values, strict=True))
+            numbers = all(isinstance(made[one], Quantize) for one in taken)
+            chosen += [_beside(taken, one, numbers) if one in taken else one.copy() for one in mine]
         else:
             chosen += [one.copy() for one in mine]
     if all(isinstance(one, exp.Column) for one in chosen):
@@ -104,14 +107,13 @@ def _together(rows: exp.Select, codes: Sequence[exp.Column], plans: Sequence[Pla
     return exp.Select(expressions=chosen).from_(rows.subquery("known", copy=False), copy=False)
 
 
-def _beside(values: Sequence[exp.Column], value: exp.Column) -> exp.Expression:
+def _beside(values: Sequence[exp.Column], value: exp.Column, numbers: bool) -> exp.Expression:
     """The value, NULL where another one is."""
     others = [other for other in values if other is not value]
     if not others:
         return value.copy()
-    known = [exp.Not(this=exp.Paren(this=exp.Is(this=one.copy(), expression=exp.Null()))) for one in others]
-    one = exp.If(this=exp.and_(*known, copy=False), true=value.copy())
-    return aliased(exp.Case(ifs=[one], default=exp.Null()), value.name)
+    given = [one.copy() for one in others]
+    return aliased(Together(this=value.copy(), expressions=given, numbers=numbers), value.name)
 
 
 def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp.Select:
