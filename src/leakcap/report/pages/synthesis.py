@@ -36,7 +36,7 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
+from leakcap.report.words.files import ERRORS, chosen_told, file_rows, paid_for_file
 from leakcap.report.words.margined import table_name
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import headings
@@ -52,7 +52,7 @@ _KEYS = 40
 _DISTANCE = Note("Σ|file − released| over the cells, the file's counts times its weight", "")
 _BOUND = Note(
     "Σ|file − released| + √(2/π)·Σσ + √(2 ln 20·cells·λ) + Σ|w|, λ the largest eigenvalue of the noise's "
-    "covariance",
+    "covariance; where tables were chosen among K, √(2 ln 20K)",
     "Tsirelson, Ibragimov & Sudakov 1976; docs/theory/tables.md",
 )
 _ASSOCIATION = Note("Cramér's V: √(χ²/(n(k − 1))), from 0 to 1, of the file's rows", "Cramér 1946")
@@ -118,6 +118,8 @@ def _file(record: SynthesisRecord, full: bool) -> Iterator[Block]:
             )
         )
     yield Paragraph(f"{file_rows(record)}.")
+    if record.choice is not None:
+        yield Paragraph(chosen_told(record.choice))
     weight = " Its column weight has that number in each row." if record.weights else ""
     yield Paragraph(
         "It was drawn from a law fitted to released tables, and nothing else was read: it tells what "

@@ -8,12 +8,12 @@ from rich.text import Text
 
 from leakcap.plain import counted, plain
 from leakcap.release.results.record import figure_held
-from leakcap.report.records.synthesis import ChoiceRecord, SynthesisRecord
+from leakcap.report.records.synthesis import SynthesisRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
-from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
+from leakcap.report.words.files import ERRORS, chosen_told, file_rows, paid_for_file
 from leakcap.report.words.promises import protects
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
@@ -33,7 +33,7 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     weighted = ", weight" if record.weights else ""
     console.print(Text(plain(f"{file_rows(record)}. Columns: {columns}{weighted}.")))
     if record.choice is not None:
-        console.print(Text(plain(_choice(record.choice))))
+        console.print(Text(plain(chosen_told(record.choice))))
     console.print()
     console.print(_errors(record))
     if len(record.tables) > _MOST:
@@ -50,18 +50,6 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     console.print(caps_table(record.caps))
     if record.same_as is not None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
-
-
-def _choice(choice: ChoiceRecord) -> str:
-    """Which tables were chosen, and what that means for the bounds."""
-    named = ", ".join(" × ".join(columns) for columns in choice.chosen[:_MOST])
-    more = len(choice.chosen) - _MOST
-    told = f"{named}{f' and {more:,} more, in --json' if more > 0 else ''}"
-    return (
-        f"{counted(len(choice.chosen), 'table')} of {choice.among:,} chosen by a private score, in this "
-        f"order: {told}. "
-        f"The bounds hold for all {choice.among:,} at once."
-    )
 
 
 def _paid(record: SynthesisRecord) -> str:
