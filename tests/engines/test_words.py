@@ -10,19 +10,9 @@ import pyarrow
 import pyarrow.csv
 import pytest
 
-from engines.words import (
-    COMPUTED,
-    DERIVED,
-    END,
-    POLICY,
-    WRITTEN,
-    alone,
-    check,
-    check_numbers,
-    check_written,
-    random_rows,
-    table,
-)
+from engines.words import COMPUTED, DERIVED, END, POLICY, random_rows, table
+from engines.words_asked import alone, check, check_numbers, check_written
+from engines.written_words import WRITTEN
 from leakcap.errors import DataError
 from leakcap.policy.derived import OPERATIONS, DatePart, Period
 from leakcap.release import attach

@@ -11,38 +11,30 @@ import datetime
 import math
 import operator
 import random
-import zlib
 import zoneinfo
-from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import pyarrow
-from sqlglot import exp
 
-from leakcap.release import Engine, Policy
-from leakcap.release.columns.typed import aliased
-from leakcap.release.conditions.condition import to_tree
-from leakcap.release.planning.scan import scans_of
-from leakcap.release.planning.statements import rows_of
-from release.world import exact, planned, policy_of
+from leakcap.release import Policy
+from release.world import policy_of
 
 __all__ = [
-    "CASES",
     "COLUMNS",
     "COMPARED",
     "COMPUTED",
     "DERIVED",
     "END",
+    "EPOCH",
     "POLICY",
-    "WRITTEN",
-    "check",
-    "check_numbers",
-    "check_written",
     "day_of",
+    "keys_of",
+    "known",
     "random_rows",
     "table",
+    "value_of",
 ]
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -140,6 +132,11 @@ DERIVED: dict[str, Any] = {
     "both": {"from": ["x_less", "d_until"], "compare": "="},
     "e_of_year": {"from": "e", "part": "year"},
     "e_month": {"from": "e", "truncate": "month"},
+    "told": {
+        "case": "CASE WHEN x < 18 THEN 'low' WHEN n IS NULL THEN NULL WHEN season = 'winter' OR f THEN 'f' "
+        "ELSE 'it''s' END"
+    },
+    "told_group": {"from": "told", "groups": {"some": ["low", "f"]}},
 }
 COLUMNS = {**STORED, **DERIVED, **COMPUTED}
 POLICY: Policy = policy_of(columns=COLUMNS)
@@ -303,6 +300,8 @@ def value_of(row: Mapping[str, Any], name: str) -> Any:
     if name in COMPUTED:
         return _computed(row, COMPUTED[name])
     asked = DERIVED[name]
+    if "case" in asked:
+        return _told(row)
     first = asked["from"] if isinstance(asked["from"], str) else asked["from"][0]
     values = [value_of(row, one) for one in (asked["from"] if isinstance(asked["from"], list) else [first])]
     if any(one is None for one in values):
@@ -319,17 +318,26 @@ def value_of(row: Mapping[str, Any], name: str) -> Any:
         members = asked.get("groups")
         return value if members is None else next((k for k, group in members.items() if value in group), None)
     if first not in "detzb":
-        return _keys(name)[bisect.bisect_right(asked["cuts"], values[0])]
+        return keys_of(name)[bisect.bisect_right(asked["cuts"], values[0])]
     day = day_of(first, values[0])
     if day is None:
         return None
     if "cuts" in asked:
         place = bisect.bisect_right([cut.toordinal() for cut in asked["cuts"]], day)
-        return _keys(name)[place]
+        return keys_of(name)[place]
     if not FIRST.toordinal() <= day <= LAST.toordinal():
         return None
     shown = datetime.date.fromordinal(day)
     return _WORDS[asked["truncate"]](shown) if "truncate" in asked else _PARTS[asked["part"]](shown)
+
+
+def _told(row: Mapping[str, Any]) -> str | None:
+    """The column `told`."""
+    if known(row["x"]) and row["x"] < 18:
+        return "low"
+    if row["n"] is None:
+        return None
+    return "f" if value_of(row, "season") == "winter" or row["f"] else "it's"
 
 
 _COMPUTED: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
@@ -364,262 +372,11 @@ def _operand(row: Mapping[str, Any], operand: Any) -> Fraction | None:
     return Fraction(min(max(float(value), float(bounds[0])), float(bounds[1])))
 
 
-CASES: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "CASE WHEN x < 18 THEN 'low' WHEN x >= 65 OR y = 120 THEN 'high' ELSE 'between' END": lambda row: (
-        "low"
-        if known(row["x"]) and row["x"] < 18
-        else "high"
-        if (known(row["x"]) and row["x"] >= 65) or row["y"] == 120
-        else "between"
-    ),
-    "CASE s_prefix WHEN 'it' THEN 1 WHEN '' THEN 2 WHEN 'C5' THEN NULL WHEN 'é😀' THEN 1 END": lambda row: {
-        "it": 1,
-        "": 2,
-        "é😀": 1,
-    }.get(value_of(row, "s_prefix")),
-    "CASE WHEN NOT (n > 0) THEN TRUE WHEN n IS NULL OR d_month = '2024-02' THEN FALSE END": lambda row: (
-        None
-        if row["n"] is not None and row["n"] > 0 and value_of(row, "d_month") != "2024-02"
-        else row["n"] is not None and row["n"] <= 0
-    ),
-    "CASE WHEN EXTRACT(MONTH FROM z) = 2 THEN 'it''s' WHEN f AND t >= TIMESTAMP '2024-01-01 00:00:00' "
-    "THEN '' WHEN t_since IS NULL THEN '😀' ELSE 'é' END": lambda row: (
-        "it's"
-        if value_of(row, "z_of_month") == 2
-        else ""
-        if row["f"] and row["t"] is not None and row["t"] >= 1_704_067_200_000_000
-        else "😀"
-        if row["t"] is None
-        else "é"
-    ),
-    "CASE WHEN date_trunc('week', d) <= DATE '2024-01-01' THEN 'early' ELSE 'late' END": lambda row: (
-        "early"
-        if row["d"] is not None and row["d"] + EPOCH < datetime.date(2024, 1, 8).toordinal()
-        else "late"
-    ),
-}
-"""What an analyst may write for a CASE, and what it is in a row."""
-
-
-def _x(row: Mapping[str, Any]) -> float | None:
-    """A number that is clamped to its bounds, as what is computed from it has it."""
-    return min(max(row["x"], 0.0), 120.0) if known(row["x"]) else None
-
-
-def _when(condition: Callable[[Mapping[str, Any]], Any], yes: Any, no: Any) -> Callable[[Any], Any]:
-    def said(row: Mapping[str, Any]) -> Any:
-        value = yes if condition(row) else no
-        return value(row) if callable(value) else value
-
-    return said
-
-
-WRITTEN: dict[str, tuple[tuple[float, float], Callable[[Mapping[str, Any]], Any]]] = {
-    "x * 3 - 1": ((-1.0, 359.0), lambda row: None if _x(row) is None else float(Fraction(_x(row)) * 3) - 1.0),
-    "-(x / 4)": ((-30.0, 0.0), lambda row: None if _x(row) is None else -(_x(row) / 4.0)),
-    "x * 2 + nights": (
-        (-757.0, 997.0),
-        lambda row: (
-            None
-            if _x(row) is None or value_of(row, "nights") is None
-            else 2.0 * _x(row) + value_of(row, "nights")
-        ),
-    ),
-    "ABS(x - 50)": ((0.0, 70.0), lambda row: None if _x(row) is None else abs(_x(row) - 50.0)),
-    "NULLIF(x, 18) * 2": (
-        (0.0, 240.0),
-        lambda row: None if _x(row) is None or row["x"] == 18.0 else 2.0 * _x(row),
-    ),
-    "EXTRACT(MONTH FROM d) - 3": (
-        (-2.0, 9.0),
-        lambda row: None if value_of(row, "d_of_month") is None else value_of(row, "d_of_month") - 3.0,
-    ),
-    "COALESCE(x, 500)": ((0.0, 500.0), lambda row: 500.0 if _x(row) is None else _x(row)),
-    "COALESCE(m_twice, 3)": (
-        (-2000.0, float(2**64)),
-        lambda row: 3.0 if row["m"] is None else min(max(2.0 * max(row["m"], -1000), -2000.0), 2.0**64),
-    ),
-    # Two names that an engine would hold for one, and longer than PostgreSQL keeps them.
-    **{
-        "CASE WHEN NOT (f IS NULL OR f IS NULL OR f IS NULL OR f IS NULL) "
-        f"AND s BETWEEN '{text}' AND '{text}' "
-        "THEN x ELSE 7 END": (
-            (0.0, 120.0),
-            _when(lambda row, text=text: row["s"] == text and row["f"] is not None, _x, 7.0),
-        )
-        for text in ("C50", "c50")
-    },
-    "CASE WHEN x < 18 THEN 1.5 WHEN y > 64 THEN NULL WHEN f THEN -x END": (
-        (-120.0, 1.5),
-        _when(
-            lambda row: known(row["x"]) and row["x"] < 18,
-            1.5,
-            _when(
-                lambda row: known(row["y"]) and row["y"] > 64,
-                None,
-                _when(lambda row: row["f"], lambda row: None if _x(row) is None else -_x(row), None),
-            ),
-        ),
-    ),
-    "CASE f WHEN TRUE THEN m_twice ELSE CASE WHEN n > 0 THEN 1 ELSE 0.5 END END": (
-        (-2000.0, float(2**64)),
-        _when(
-            lambda row: row["f"],
-            lambda row: 7.0 if row["m"] is None else min(max(2.0 * max(row["m"], -1000), -2000.0), 2.0**64),
-            _when(lambda row: row["n"] is not None and row["n"] > 0, 1.0, 0.5),
-        ),
-    ),
-}
-"""Numbers that an analyst may write, the bounds that they have, and what they are in a row."""
-
-
-def check_written(engine: Engine, rows: list[dict[str, Any]]) -> int:
-    """Ask the engine for sums and counts of each; how many answers were compared."""
-    compared = 0
-    for text, ((low, high), value) in WRITTEN.items():
-        worked = [value(row) for row in rows]
-        assert all(one is None or low <= one <= high for one in worked), text
-        asked = planned(POLICY, statistic="sum", column=text, by=("f",))
-        assert asked.policy.columns[asked.query.column or ""].bounds == (low, high), text
-        assert asked.grid is not None
-        scale = Fraction(2) ** asked.grid.exponent
-        totals = {True: 0, False: 0}
-        for row, one in zip(rows, worked, strict=True):
-            if row["f"] is not None and one is not None:
-                totals[row["f"]] += round(Fraction(one) * scale) - asked.centre
-        assert exact(asked, engine)[0] == list(totals.values()), text
-        missing = f'"{asked.query.column}" IS NULL'
-        counted = planned(POLICY, statistic="count", where=missing)
-        assert exact(counted, engine) == [[sum(one is None for one in worked)]], text
-        compared += 2
-    return compared + _check_together(engine, rows)
-
-
-def _check_together(engine: Engine, rows: list[dict[str, Any]]) -> int:
-    """All of them in one statement, where no name may be taken for another."""
-    plans = [planned(POLICY, statistic="sum", column=text) for text in WRITTEN]
-    (scan,) = scans_of(plans, engine, "")
-    found = scan.run(engine)
-    for place, plan in enumerate(plans):
-        assert found[place].totals[0].tolist() == exact(plan, engine)[0], plan.query.column
-    return len(plans)
-
-
 def known(value: Any) -> bool:
     """Whether it is a number."""
     return value is not None and value == value
 
 
-def check_cases(engine: Engine, rows: list[dict[str, Any]]) -> int:
-    """Ask the engine for each CASE in `by` and in conditions; how many answers were compared."""
-    compared = 0
-    for case, value in CASES.items():
-        counts = Counter(map(value, rows))
-        plan = planned(POLICY, statistic="count", by=(case,))
-        (labels,) = plan.cells.labels().values()
-        assert exact(plan, engine)[0] == [counts[key] for key in labels.tolist()], (case, counts)
-        conditions = {f"{case} IS NULL": counts[None]}
-        for key in labels.tolist():
-            written = (
-                f"'{str(key).replace(chr(39), chr(39) * 2)}'" if isinstance(key, str) else str(key).upper()
-            )
-            conditions[f"{case} = {written}"] = counts[key]
-            conditions[f"NOT ({case} IN ({written}))"] = sum(counts.values()) - counts[key] - counts[None]
-        compared += 1 + check_conditions(engine, case, conditions)
-    return compared
-
-
-def alone(name: str, conditions: int) -> int:
-    """Which of the conditions about this column is asked as `where`: of one column the first, of another the
-    second, so that all forms of conditions stand there."""
-    return zlib.crc32(name.encode()) % conditions
-
-
-def check_conditions(engine: Engine, name: str, conditions: Mapping[str, int]) -> int:
-    """Ask how many rows meet each condition about a column: one as `where`, and all side by side in one
-    statement, since what a zone's clock shows takes as long as ten short ones; how many were compared.
-    """
-    plans = [planned(POLICY, statistic="count", where=condition) for condition in conditions]
-    condition, count = list(conditions.items())[alone(name, len(conditions))]
-    assert exact(planned(POLICY, statistic="count", where=condition), engine) == [[count]], condition
-    met = []
-    for plan in plans:
-        assert plan.condition is not None
-        met.append(exp.If(this=to_tree(plan.condition, plan.policy), true=exp.Literal.number(1)))
-    named = [aliased(exp.Case(ifs=[one]), f"v{place}") for place, one in enumerate(met)]
-    counts = [
-        aliased(exp.Count(this=exp.column(f"v{place}", quoted=True)), f"t{place}")
-        for place in range(len(named))
-    ]
-    rows = rows_of(planned(POLICY, statistic="count"), named)
-    found = engine.run(engine.write(exp.select(*counts).from_(rows.subquery("cells"))))
-    assert dict(zip(conditions, found.rows()[0], strict=True)) == conditions
-    return 1 + len(conditions)
-
-
-def _keys(name: str) -> tuple[Any, ...]:
+def keys_of(name: str) -> tuple[Any, ...]:
+    """The keys that a policy's column has."""
     return tuple(POLICY.columns[name].keys or ())
-
-
-def check(engine: Engine, rows: list[dict[str, Any]]) -> int:
-    """Ask the engine for each derived column in `by` and in conditions, of no rows in one statement; how many
-    answers were compared.
-    """
-    compared, of_none = check_cases(engine, rows), dict[str, int]()
-    for name in DERIVED:
-        known = POLICY.columns[name]
-        keys = _keys(name)
-        worked = [value_of(row, name) for row in rows]
-        found = exact(planned(POLICY, statistic="count", by=(name,)), engine)[0]
-        counts = Counter(worked)
-        assert found == [counts[key] for key in keys], (name, counts)
-        compared += 1
-        key = next((one for one in keys if counts[one]), keys[0])
-        written = f"'{str(key).replace(chr(39), chr(39) * 2)}'" if isinstance(key, str) else str(key).upper()
-        if not rows:
-            of_none[f"NOT ({name} = {written})"] = 0
-            continue
-        conditions: dict[str, Callable[[Any], bool]] = {
-            f"{name} = {written}": lambda one, key=key: one == key,
-            f"NOT ({name} = {written})": lambda one, key=key: one is not None and one != key,
-            f"{name} IS NULL": lambda one: one is None,
-        }
-        if known.truncate is not None or known.part is not None:
-            conditions[f"{name} >= {written}"] = lambda one, key=key: one is not None and one >= key
-            conditions[f"{name} BETWEEN {written} AND {written}"] = lambda one, key=key: one == key
-        wanted = {condition: sum(map(holds, worked)) for condition, holds in conditions.items()}
-        compared += check_conditions(engine, name, wanted)
-    return compared + (check_conditions(engine, "no rows", of_none) if of_none else 0)
-
-
-def check_numbers(engine: Engine, rows: list[dict[str, Any]]) -> int:
-    """Ask the engine for sums, histograms and conditions of each computed column; how many were compared."""
-    compared = 0
-    for name in COMPUTED:
-        known = POLICY.columns[name]
-        low, high = known.bounds or (0.0, 0.0)
-        worked = [value_of(row, name) for row in rows]
-        assert all(one is None or low <= one <= high or "bounds" in COMPUTED[name] for one in worked), name
-        asked = planned(POLICY, statistic="sum", column=name, by=("f",))
-        assert asked.grid is not None
-        scale = Fraction(2) ** asked.grid.exponent
-        totals = {True: 0, False: 0}
-        for row, one in zip(rows, worked, strict=True):
-            value = known.fill if one is None else min(max(one, low), high)
-            if row["f"] is not None and value is not None:
-                totals[row["f"]] += round(Fraction(value) * scale) - asked.centre
-        assert exact(asked, engine)[0] == list(totals.values()), name
-        bins = planned(POLICY, statistic="histogram", column=name, bins=7)
-        inner = [low + (high - low) * (place / 7) for place in range(1, 7)]
-        filled = [known.fill if one is None else one for one in worked]
-        places = Counter(bisect.bisect_right(inner, one) for one in filled if one is not None)
-        assert exact(bins, engine)[0] == [places[place] for place in range(7)], name
-        mark = next((one for one in worked if one not in (None, 0.0)), low)
-        conditions: dict[str, Callable[[Any], bool]] = {
-            f"{name} = {mark!r}": lambda one, mark=mark: one == mark,
-            f"NOT ({name} >= {mark!r})": lambda one, mark=mark: one is not None and one < mark,
-            f"{name} IS NULL": lambda one: one is None,
-        }
-        wanted = {condition: sum(map(holds, worked)) for condition, holds in conditions.items()}
-        compared += 2 + check_conditions(engine, name, wanted)
-    return compared

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow
 import pytest
 
-from engines.words import CASES, COLUMNS, random_rows
+from engines.words import COLUMNS, random_rows
 from engines.words import table as hostile_table
+from engines.written_words import CASES
 from leakcap.errors import InvalidPolicy, InvalidQuery
 from leakcap.owner import check
 from leakcap.release import PrivateTable, attach, load_policy, preview, query_from
