@@ -130,7 +130,10 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
     guarded |= {
         ("init", "output"),
         ("hierarchy", "csv"),
+        ("hierarchy", "excel"),
         ("hierarchy", "report"),
+        ("running", "csv"),
+        ("running", "excel"),
         ("running", "report"),
         ("synthesize", "output"),
         ("synthesize", "report"),
