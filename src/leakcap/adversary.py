@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.errors import InvalidPrior, require, require_number
-from leakcap.valued import dataclass
 
 __all__ = [
     "Adversary",

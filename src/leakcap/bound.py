@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from leakcap.cards import card, interval
 from leakcap.errors import require
 from leakcap.numeric.enclosure import enclose
 from leakcap.numeric.rounding import down, up
-from leakcap.valued import dataclass
 
 __all__ = ["Bound"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Self
 
@@ -14,7 +15,6 @@ from numpy.typing import ArrayLike
 from leakcap.errors import require, require_number
 from leakcap.numeric.enclosure import INFINITE, Interval
 from leakcap.numeric.logspace import Floats, exp_rest, logsumexp, safe_log
-from leakcap.valued import dataclass
 
 __all__ = ["Divergence", "HockeyStick", "Renyi", "TotalVariation"]
 

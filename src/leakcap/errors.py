@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Self
 
 from leakcap.credentials import without_credentials
-from leakcap.valued import dataclass
 
 __all__ = [
     "BudgetExceeded",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from leakcap.channel.finite import Channel
 from leakcap.channel.reading import stochastic
 from leakcap.errors import InvalidChannel
 from leakcap.numeric.logspace import Floats
-from leakcap.valued import dataclass
 
 __all__ = ["ChannelBatch"]
 

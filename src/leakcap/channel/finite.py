@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
@@ -28,7 +29,6 @@ from leakcap.channel.merging import proportional, repeated
 from leakcap.channel.reading import entries_of, frame_of
 from leakcap.errors import InvalidChannel
 from leakcap.numeric.logspace import Floats
-from leakcap.valued import dataclass
 
 __all__ = ["Channel"]
 

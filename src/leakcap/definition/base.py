@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,6 @@ from leakcap.capacities import HasExact
 from leakcap.cards import card
 from leakcap.channel import Channel
 from leakcap.errors import require, require_number
-from leakcap.valued import dataclass
 
 __all__ = ["Definition", "Neighbourhood", "Relation"]
 

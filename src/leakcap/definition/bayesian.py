@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,6 @@ from leakcap.definition.base import Definition
 from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.numeric.rounding import down, product_up, sum_up, up
-from leakcap.valued import dataclass
 
 __all__ = ["InformationPrivacy", "LocalInformationPrivacy", "dependence_price"]
 

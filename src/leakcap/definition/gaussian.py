@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -14,7 +15,6 @@ from leakcap.definition.base import Definition
 from leakcap.definition.normal import quantile_of_tail
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import down, up
-from leakcap.valued import dataclass
 
 __all__ = ["GaussianDP"]
 

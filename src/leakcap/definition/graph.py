@@ -6,11 +6,10 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from leakcap.definition.base import Definition
-from leakcap.valued import dataclass
 
 __all__ = ["FACTS", "Implication", "enrolled", "implies"]
 

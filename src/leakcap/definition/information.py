@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from leakcap.adversary import AllPriors, AllPriorsJoint, Centre, Neighbours
@@ -12,7 +12,6 @@ from leakcap.capacities import HasExact, capacity
 from leakcap.channel import Channel
 from leakcap.definition.base import Definition
 from leakcap.divergence import Renyi
-from leakcap.valued import dataclass
 
 __all__ = ["KLDP", "MIDP", "Centre", "LevelCapacity", "MaximalLeakage"]
 

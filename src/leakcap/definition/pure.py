@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from leakcap.adversary import Neighbours
@@ -11,7 +12,6 @@ from leakcap.capacities import HasExact, capacity
 from leakcap.channel import Channel
 from leakcap.definition.base import Definition
 from leakcap.divergence import Renyi
-from leakcap.valued import dataclass
 
 __all__ = ["PureDP"]
 

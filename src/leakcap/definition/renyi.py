@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from leakcap.adversary import Neighbours
@@ -12,7 +13,6 @@ from leakcap.channel import Channel
 from leakcap.definition.base import Definition
 from leakcap.definition.slope import largest_slope
 from leakcap.divergence import Renyi
-from leakcap.valued import dataclass
 
 __all__ = ["RenyiDP", "ZeroConcentratedDP"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from leakcap.definition.base import Definition
 from leakcap.definition.graph import Implication
-from leakcap.valued import dataclass
 
 __all__ = ["Route", "Step"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.ticks import AMOUNTS, LARGEST, TICKS_PER_UNIT, Curve, Ticks, decimal
-from leakcap.valued import dataclass
 
 __all__ = ["Anchor", "lost_between"]
 

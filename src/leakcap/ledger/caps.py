@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from numbers import Real
 from typing import Literal, TypeAlias
@@ -12,7 +12,6 @@ from leakcap.errors import require
 from leakcap.ledger.chain import require_text
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.ticks import LARGEST, cap_ticks
-from leakcap.valued import dataclass
 
 __all__ = ["MOST_LEVELS", "Caps", "Limits", "Period"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from leakcap.errors import InvalidParameter
 from leakcap.ledger.caps import Period
 from leakcap.ledger.chain import require_line, require_text
-from leakcap.valued import dataclass
 
 __all__ = [
     "DataVersion",

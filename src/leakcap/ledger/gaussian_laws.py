@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
@@ -16,7 +17,6 @@ from leakcap.ledger.slot_laws import SlotLaw, in_steps
 from leakcap.ledger.steps import GaussianSteps, accounted, sampling_rate
 from leakcap.ledger.ticks import Ticks, decimal, spend_ticks, units
 from leakcap.numeric import down, float_up, up
-from leakcap.valued import dataclass
 
 if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss

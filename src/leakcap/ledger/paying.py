@@ -6,12 +6,12 @@ Statistics, SQL, batches, models and the explorer all come through `answer_once`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from leakcap.errors import LeakcapError, LedgerError, after_commit
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
-from leakcap.valued import dataclass
 
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger

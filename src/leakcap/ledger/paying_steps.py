@@ -8,12 +8,12 @@ that answer the same step one is recorded, and both return that one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from leakcap.errors import LeakcapError, LedgerError, after_commit, require
 from leakcap.ledger.details import steps_paid
 from leakcap.ledger.values import Charge, Entry
-from leakcap.valued import dataclass
 
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
@@ -12,7 +13,6 @@ from leakcap.ledger.caps import Caps, Limits, Period
 from leakcap.ledger.curve import surcharges
 from leakcap.ledger.editions import day_label, period_labels
 from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
-from leakcap.valued import dataclass
 
 __all__ = ["CapsInTicks", "period_label", "rules_of", "rules_read"]
 

@@ -7,6 +7,7 @@ laws say of themselves. Those of Gaussian noise stand in `gaussian_laws`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +17,6 @@ from leakcap.ledger.implied import implied_person, renyi_of_pure
 from leakcap.ledger.measured import event_text, laplace_distance, pure_event, rho_of
 from leakcap.ledger.ticks import Ticks, decimal, spend_ticks, units
 from leakcap.numeric import float_up, up
-from leakcap.valued import dataclass
 
 if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
@@ -27,7 +28,6 @@ from leakcap.ledger.gaussian_laws import GaussianNoise, PlannedDescent
 from leakcap.ledger.measured import composed, event_text
 from leakcap.ledger.slot_laws import AnyPure, LaplaceNoise, SlotLaw
 from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
-from leakcap.valued import dataclass
 
 __all__ = [
     "Slot",

@@ -10,11 +10,10 @@ of a person, by way of absence.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-
-from leakcap.valued import dataclass
 
 if TYPE_CHECKING:
     from leakcap.accounting import SampledSteps

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from leakcap.ledger.ticks import NOTHING, decimal, total
 from leakcap.ledger.values import Entry
-from leakcap.valued import dataclass
 
 __all__ = [
     "Account",

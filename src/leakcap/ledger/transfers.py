@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from leakcap.ledger.anchors import Anchor
-from leakcap.valued import dataclass
 
 __all__ = ["BackedUp", "CustodyEvent", "Moved", "Restored"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from numbers import Real
@@ -20,7 +20,6 @@ from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
 from leakcap.ledger.measured import event_text, pure_event, required, rho_of
 from leakcap.ledger.ticks import LARGEST, Ticks, countable, spend_ticks, units_spent
 from leakcap.numeric import float_up
-from leakcap.valued import dataclass
 
 __all__ = ["Charge", "Entry", "Spend"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -28,7 +28,6 @@ from leakcap.numeric.rounding import down, float_up, up
 from leakcap.numeric.special import cosine, normal_tail, pi
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
 from leakcap.sampling.rational import printed
-from leakcap.valued import dataclass
 
 __all__ = ["DiscreteGaussian"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -39,7 +39,6 @@ from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import float_up, up
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
 from leakcap.sampling.rational import MIN_SCALE, printed
-from leakcap.valued import dataclass
 
 __all__ = ["TruncatedGeometric", "TwoSidedGeometric"]
 

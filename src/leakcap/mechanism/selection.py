@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, Self
@@ -18,7 +19,6 @@ from leakcap.mechanism.coins import accept
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling import ByteSource, bernoulli_exp, system_bytes, uniform_below
 from leakcap.sampling.rational import printed
-from leakcap.valued import dataclass
 
 __all__ = ["Exponential", "PermuteAndFlip", "nats_off", "permute_and_flip"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -19,7 +20,6 @@ from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.measurements.offer import Offer
 from leakcap.release.query import QueryFields
 from leakcap.sampling.rational import printed
-from leakcap.valued import dataclass
 
 __all__ = ["LEVEL", "Plan", "QueryContext"]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from pydantic import Strict
-
-from leakcap.valued import dataclass
 
 __all__ = ["QueryFields"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.rounding import sum_up, up
 from leakcap.statement.record import ExposureRecord, Information
-from leakcap.valued import dataclass
 
 __all__ = ["Exposure", "compose"]
 

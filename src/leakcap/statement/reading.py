@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from leakcap.statement.record import Ends, LineRecord
-from leakcap.valued import dataclass
 
 __all__ = ["Reading"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from leakcap.cards import card
@@ -10,7 +11,6 @@ from leakcap.statement.exposure import Exposure
 from leakcap.statement.reading import Reading
 from leakcap.statement.readings import readings
 from leakcap.statement.record import StatementRecord
-from leakcap.valued import dataclass
 
 __all__ = ["Statement", "statement_of"]
 

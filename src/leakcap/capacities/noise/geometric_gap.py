@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from leakcap.capacities.noise import laplace
 from leakcap.capacities.noise.half_sums import HalfSums, half_sums
-from leakcap.valued import dataclass
 
 __all__ = ["Gap", "middle_gap", "plateau_gap"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from leakcap.capacities.noise.tilt import log_two_cosh
-from leakcap.valued import dataclass
 
 __all__ = ["FINE", "HalfSums", "half_sums"]
 

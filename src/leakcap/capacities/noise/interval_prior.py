@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leakcap.valued import dataclass
+from dataclasses import dataclass
 
 __all__ = ["IntervalPrior"]
 

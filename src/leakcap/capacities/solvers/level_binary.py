@@ -15,11 +15,11 @@ hold the maximum are dropped, the others halved: what remains is a proof, not a 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from leakcap.numeric.logspace import Floats
-from leakcap.valued import dataclass
 
 __all__ = ["BinaryLevel", "binary_level"]
 

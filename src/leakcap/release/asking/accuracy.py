@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from leakcap.release.results.exposure import exposure_of
 from leakcap.release.results.record import PriceRecord
 from leakcap.release.statistics import statistic_of
 from leakcap.statement import Exposure, Statement, statement_of
-from leakcap.valued import dataclass
 
 __all__ = ["LEVEL", "Preview", "preview", "preview_of"]
 

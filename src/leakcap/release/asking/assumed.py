@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from leakcap.errors import require
 from leakcap.policy.document import Policy
@@ -17,7 +17,6 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import rows_text
 from leakcap.release.results.record import ReleasedRecord
 from leakcap.release.statistics.base import assumed_rows
-from leakcap.valued import dataclass
 
 __all__ = ["KnownAnswers", "RowsAssumed", "known_of"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from leakcap.valued import dataclass
 
 __all__ = ["EPSILON", "RHO", "Currency", "Objective"]
 

@@ -4,7 +4,7 @@ spent."""
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
@@ -14,7 +14,6 @@ from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.statistics import statistic_of
 from leakcap.sampling.rational import printed
-from leakcap.valued import dataclass
 
 __all__ = ["PriceSearch"]
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,7 +53,6 @@ from leakcap.release.engine.locations import is_database
 from leakcap.release.planning.queries import Query, locations, query_from
 from leakcap.release.results.publication import Publication
 from leakcap.release.statistics.base import require
-from leakcap.valued import dataclass
 
 __all__ = ["QueryFile", "load_queries"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.planning.queries import Query, query_from
-from leakcap.valued import dataclass
 
 __all__ = ["QueryTemplate", "is_price"]
 

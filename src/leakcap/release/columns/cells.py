@@ -6,6 +6,7 @@ import itertools
 import math
 from bisect import bisect
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +33,6 @@ from leakcap.release.columns.within import (
 from leakcap.release.numbers.answers import Labels, nested
 from leakcap.release.numbers.exact_integers import objects
 from leakcap.release.query import QueryFields
-from leakcap.valued import dataclass
 
 __all__ = [
     "Axis",

@@ -12,6 +12,7 @@ values is a whole number of steps then, and the sum is exact.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from leakcap.numeric.rounding import floor_log2
 from leakcap.release.columns.typed import Quantize, column
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
-from leakcap.valued import dataclass
 
 __all__ = ["LARGEST_EXACT", "Grid", "grid_for"]
 

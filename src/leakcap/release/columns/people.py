@@ -10,6 +10,7 @@ these rows alone, so that a person's rows are all kept or all dropped, whatever 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -17,7 +18,6 @@ from sqlglot import exp
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.typed import ReadColumn, aliased, column, free_name, literal, source_table
-from leakcap.valued import dataclass
 
 __all__ = [
     "TABLE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from typing import Literal, TypeAlias
 
@@ -15,7 +15,6 @@ from sqlglot.errors import SqlglotError
 from leakcap.policy.document import Policy
 from leakcap.release.columns.derived import code_literal, typed_column
 from leakcap.release.columns.typed import COMPARISONS, PopCount, literal, stored_column
-from leakcap.valued import dataclass
 
 __all__ = [
     "Among",

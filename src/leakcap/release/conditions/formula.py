@@ -15,6 +15,7 @@ uses is missing and has no `fill`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TypeVar
@@ -29,7 +30,6 @@ from leakcap.release.columns.grid import Grid
 from leakcap.release.columns.typed import Constant
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.conditions.where import column_of, condition_of
-from leakcap.valued import dataclass
 
 __all__ = ["Computed", "computed", "formula_text"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from operator import itemgetter
@@ -20,7 +20,6 @@ from sqlglot import exp
 
 from leakcap.errors import DataError
 from leakcap.uncollected import uncollected
-from leakcap.valued import dataclass
 
 __all__ = [
     "READING",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlglot import exp
 
 from leakcap.release.columns.typed import ExactSum
-from leakcap.valued import dataclass
 
 __all__ = ["Aggregate", "Joint", "Known", "People", "RowCount", "Squares", "Sum"]
 

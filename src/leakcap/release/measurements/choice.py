@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from leakcap.bound import Bound
@@ -9,7 +10,6 @@ from leakcap.ledger.implied import tight_mutual_information
 from leakcap.mechanism.selection import PermuteAndFlip
 from leakcap.numeric import float_up
 from leakcap.release.measurements.measurement import Measurement
-from leakcap.valued import dataclass
 
 __all__ = ["ChoiceMeasurement"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from leakcap.release.measurements.one_hot import MOST_BITS, one_hot_capacity
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, plus
 from leakcap.sampling import ByteSource
-from leakcap.valued import dataclass
 
 if TYPE_CHECKING:
     from leakcap.release.measurements.offer import Offer

@@ -11,7 +11,7 @@ cell), and δ ≤ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α for every α (
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self
@@ -26,7 +26,6 @@ from leakcap.numeric import down, up
 from leakcap.numeric.search import bisect, last_where
 from leakcap.policy.document import Policy
 from leakcap.sampling import rational_scale
-from leakcap.valued import dataclass
 
 __all__ = ["Offer", "deviation", "epsilon_of_rho", "largest_rho", "pure_epsilon_of_rho"]
 

@@ -19,6 +19,7 @@ for peeling.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +30,6 @@ from leakcap.numeric import up
 from leakcap.release.measurements.choice import ChoiceMeasurement
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.sampling import ByteSource
-from leakcap.valued import dataclass
 
 __all__ = ["TopMeasurement", "picked"]
 

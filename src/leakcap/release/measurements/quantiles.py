@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -38,7 +39,6 @@ from leakcap.release.measurements.choice import ChoiceMeasurement
 from leakcap.release.numbers.answers import Interval, Number
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.sampling import ByteSource
-from leakcap.valued import dataclass
 
 __all__ = [
     "BINS",

@@ -29,7 +29,7 @@ Source: Dwork, McSherry, Nissim & Smith 2006, definition 3; McSherry 2009, theor
 
 from __future__ import annotations
 
-from leakcap.valued import dataclass
+from dataclasses import dataclass
 
 __all__ = ["Contribution", "Presence"]
 

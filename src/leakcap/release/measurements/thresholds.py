@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -39,7 +40,6 @@ from leakcap.ledger.implied import tight_mutual_information
 from leakcap.numeric import float_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.valued import dataclass
 
 __all__ = ["ThresholdMeasurement", "appearing", "delta_of", "threshold_for"]
 

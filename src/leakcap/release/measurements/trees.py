@@ -13,7 +13,7 @@ the choice of B; Ayer, Brunk, Ewing, Reid & Silverman 1955 for the monotone fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -27,7 +27,6 @@ from leakcap.release.measurements.offer import Offer
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.sampling import ByteSource
-from leakcap.valued import dataclass
 
 __all__ = [
     "TreeMeasurement",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
 from leakcap.uncollected import uncollected
-from leakcap.valued import dataclass
 
 __all__ = [
     "Answers",

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,6 @@ from numpy.typing import ArrayLike
 from leakcap.release.numbers.fieller import crossings, fieller_ends
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
-from leakcap.valued import dataclass
 
 __all__ = ["NoisyCounts", "NoisySums", "Product", "correlation_ends", "covariance_ends"]
 

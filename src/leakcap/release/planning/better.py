@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -27,7 +27,6 @@ from leakcap.release.planning.price import price_of
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of
 from leakcap.statement.wording import error_text
-from leakcap.valued import dataclass
 
 __all__ = ["Way", "better_plan", "plan_as_priced", "share_of_caps", "ways_of"]
 

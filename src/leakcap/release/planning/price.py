@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,6 @@ from leakcap.release.measurements.offer import epsilon_of_rho
 from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.statistics import statistic_of
-from leakcap.valued import dataclass
 
 __all__ = ["SAID_DELTA", "Price", "event_of", "price_of"]
 

@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ from leakcap.policy.validation import OF_QUERY, complaints, meant
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.base import require as _require
-from leakcap.valued import dataclass
 
 __all__ = ["NOISES", "Query", "locations", "query_from"]
 

@@ -7,7 +7,7 @@ cell: of groups with private keys nothing is kept but what is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
@@ -15,7 +15,6 @@ from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan
-from leakcap.valued import dataclass
 
 __all__ = ["Covariances", "NoisyTotal", "NoisyTotals", "keeps", "noisy_totals_of"]
 

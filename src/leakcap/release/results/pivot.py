@@ -7,6 +7,7 @@ over. A pair of keys that the answer has no value for is an empty cell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,7 +16,6 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Labels, Rows, own_heads
 from leakcap.statement.record import Part
-from leakcap.valued import dataclass
 
 __all__ = ["FLAG", "PARTS", "Layout", "Pivot", "layout_named", "pivot_shown", "wide_columns"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.release.statistics import statistic_of
 from leakcap.statement import Statement, statement_of
 from leakcap.uncollected import uncollected
-from leakcap.valued import dataclass
 
 _MOST = 20
 """So many rows are printed."""

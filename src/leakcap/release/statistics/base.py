@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -24,7 +25,6 @@ from leakcap.release.numbers.answers import Answers, Labels, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
-from leakcap.valued import dataclass
 
 __all__ = [
     "REFERENCE_ROWS",

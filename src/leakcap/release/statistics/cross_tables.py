@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +28,6 @@ from leakcap.release.plan import Plan
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, require
 from leakcap.release.statistics.counts import Count, around
-from leakcap.valued import dataclass
 
 __all__ = ["Contingency", "Margin", "margins_of"]
 

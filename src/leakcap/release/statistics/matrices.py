@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -34,7 +34,6 @@ from leakcap.release.numbers.tails import Floats
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, require
-from leakcap.valued import dataclass
 
 __all__ = ["Correlation", "Covariance", "JointMeasurement"]
 

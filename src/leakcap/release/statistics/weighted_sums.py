@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -17,7 +17,6 @@ from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.offer import Offer
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.plan import QueryContext
-from leakcap.valued import dataclass
 
 __all__ = ["WeightedSum", "WeightedSums"]
 

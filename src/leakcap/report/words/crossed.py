@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from leakcap.release.results.pivot import pivot_shown
 from leakcap.release.results.record import ReleasedRecord, RowRecord
-from leakcap.valued import dataclass
 
 __all__ = ["CrossedTable", "crossed_table"]
 

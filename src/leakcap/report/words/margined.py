@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from leakcap.report.records.tables import CellRecord, TableRecord, WorkloadRecord
-from leakcap.valued import dataclass
 
 __all__ = ["MarginedTable", "margined_tables", "table_name"]
 
