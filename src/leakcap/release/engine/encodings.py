@@ -13,7 +13,7 @@ from typing import Any
 from leakcap.errors import DataError
 from leakcap.release.engine.readings import ESCAPED
 
-__all__ = ["read_plainly", "require_sendable"]
+__all__ = ["load_plainly", "read_plainly", "require_sendable"]
 
 _UNCONVERTED = "SELECT set_config('client_encoding', getdatabaseencoding()::text, false)"
 
@@ -24,7 +24,6 @@ def read_plainly(cursor: Any) -> str:
     It is empty where Python has no such encoding. Converted by the server, what comes back could stop it.
     """
     from psycopg import NotSupportedError
-    from psycopg.adapt import Loader
 
     try:
         cursor.execute(_UNCONVERTED)
@@ -34,6 +33,13 @@ def read_plainly(cursor: Any) -> str:
         return ""
     if codec == "ascii":  # SQL_ASCII is any bytes, which are UTF-8 if they are anything
         codec = "utf-8"
+    load_plainly(cursor, codec)
+    return str(codec)
+
+
+def load_plainly(cursor: Any, codec: str) -> None:
+    """The same for another cursor of such a connection: how text is read is a cursor's own."""
+    from psycopg.adapt import Loader
 
     class Text(Loader):
         def load(self, data: Any) -> str:
@@ -41,7 +47,6 @@ def read_plainly(cursor: Any) -> str:
 
     for type_ in ("text", "varchar", "bpchar", "name"):
         cursor.adapters.register_loader(type_, Text)
-    return str(codec)
 
 
 def _text(data: bytes, codec: str) -> str:

@@ -33,7 +33,7 @@ from leakcap.release.engine.base import (
     plain_cells,
     redact_library_errors,
 )
-from leakcap.release.engine.encodings import read_plainly, require_sendable
+from leakcap.release.engine.encodings import load_plainly, read_plainly, require_sendable
 from leakcap.release.engine.lowering import seed_in
 from leakcap.release.engine.postgresql_sql import PostgreSQL15
 
@@ -217,6 +217,7 @@ class PostgreSQL:
         held = getattr(self._held, "driver", None)
         if held is not None:
             cursor = RawCursor(held)
+            load_plainly(cursor, self._codec)
             yield cursor if self._means_the_same(cursor) else None
             return
         connection = self._pool.raw_connection()
