@@ -77,14 +77,21 @@ SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.relrowsecurity, EXISTS (
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r', 'p', 'm', 'v', 'f')
 """
+# The table and its parts, and the file of each: to rewrite or to truncate is to begin another file.
+_FILES = """
+WITH RECURSIVE below (oid) AS (
+  SELECT $1::oid UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN below b ON i.inhparent = b.oid)
+SELECT c.oid, c.relfilenode FROM below b JOIN pg_catalog.pg_class c ON c.oid = b.oid ORDER BY c.oid
+"""
 _COLUMNS = """
 SELECT a.attname, CASE WHEN a.attgenerated::text = 'v' THEN 'computed'
   WHEN t.typnamespace = 'pg_catalog'::regnamespace AND a.attndims = 0 THEN t.typname::text ELSE 'other' END
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
-_NOW = "SELECT to_regclass($1)::oid"
 _REPLACED = "The table was replaced or altered since it was opened. Open it anew."
+_REWRITTEN = "The table was rewritten each time that it was about to be read. Ask when it is at rest."
+_TRIES = 9
 _ARITHMETIC = """
 SELECT x::bigint, abs(x - 'NaN'::float8) > 2
 FROM (VALUES (0.5::float8), (1.5), (2.5), (-0.5), (-1.5)) AS given (x)
@@ -103,17 +110,23 @@ class PostgreSQL:
     def __init__(self, url: str, *, table: str, tables: Mapping[str, str] | None = None) -> None:
         parsed = _url(url)
         self._where = shown_url(url)
-        self._pool = _safely(
-            lambda: create_engine(
-                parsed,
-                pool_pre_ping=True,
-                hide_parameters=True,
-                # Until the server has told its own.
-                connect_args={"client_encoding": "UTF8"},
-            ),
-            f"`{self._where}` needs the driver psycopg: pip install 'leakcap[postgresql]'.",
+        # Who reads within one state takes a second connection for moments: were they of one pool, threads
+        # that have a first one could wait for each other's second.
+        self._pool, self._beside = (
+            _safely(
+                lambda: create_engine(
+                    parsed,
+                    pool_pre_ping=True,
+                    hide_parameters=True,
+                    # Until the server has told its own.
+                    connect_args={"client_encoding": "UTF8"},
+                ),
+                f"`{self._where}` needs the driver psycopg: pip install 'leakcap[postgresql]'.",
+            )
+            for _ in range(2)
         )
-        weakref.finalize(self, self._pool.dispose)
+        for pool in (self._pool, self._beside):
+            weakref.finalize(self, pool.dispose)
         self._held = local()
         self._codec = "ascii"
         self._found: dict[str, Cell] = {}
@@ -124,7 +137,9 @@ class PostgreSQL:
             source = joined_source(prefix) if prefix else SOURCE
             self._sources[source] = exp.Table(this=_named(name), db=_named(schema or "public"))
             self._found[prefix] = found
-        if self._fetch(_ARITHMETIC) != [(whole, True) for whole in (0, 2, 2, 0, -2)]:
+        with self.one_state():  # also shows, before anything is paid, that a second connection is to be had
+            computed = self._fetch(_ARITHMETIC)
+        if computed != [(whole, True) for whole in (0, 2, 2, 0, -2)]:
             raise DataError("This PostgreSQL computes in a way that leakcap's proofs do not cover.")
 
     def _table(self, schema: str, name: str) -> Cell:
@@ -218,7 +233,7 @@ class PostgreSQL:
         if held is not None:
             cursor = RawCursor(held)
             load_plainly(cursor, self._codec)
-            yield cursor if self._means_the_same(cursor) else None
+            yield cursor if self._state(cursor) == self._state_now() else None
             return
         connection = self._pool.raw_connection()
         try:
@@ -242,30 +257,58 @@ class PostgreSQL:
         with ExitStack() as opened:
             connection = _safely(self._pool.raw_connection, READING)
             opened.callback(_safely, connection.close, READING)
-            if not _safely(lambda: self._begun(connection.driver_connection), READING):
-                raise DataError(_REPLACED)
+            _safely(lambda: self._begin(connection.driver_connection), READING)
             self._held.driver = connection.driver_connection
             opened.callback(vars(self._held).pop, "driver")
             yield
 
-    def _begun(self, driver: Any) -> bool:
-        """Whether a transaction began that sees the table that was opened, under a lock that keeps it."""
+    def _begin(self, driver: Any) -> None:
+        """Begin a transaction that sees the table that was opened, under a lock that keeps it.
+
+        What it sees is settled before the lock is waited for. A table that was rewritten or truncated in
+        between would be seen empty, so that all begins once more, after the lock was had.
+        """
         from psycopg import RawCursor
 
-        cursor = RawCursor(driver)
-        cursor.execute(_TOGETHER + _SETTINGS)
-        self._codec = read_plainly(cursor)
-        return bool(self._codec) and self._is_as_found(cursor) and self._means_the_same(cursor)
+        for _ in range(_TRIES):
+            driver.rollback()
+            cursor = RawCursor(driver)
+            cursor.execute(_TOGETHER + _SETTINGS)
+            self._codec = read_plainly(cursor)
+            if not self._codec or not self._is_as_found(cursor):
+                raise DataError(_REPLACED)
+            if self._state(cursor) == self._state_now():
+                return
+        raise DataError(_REWRITTEN)
 
-    def _means_the_same(self, cursor: Any) -> bool:
-        """Whether the name means the table that was opened, by the names of now, by which statements are
-        read: a transaction that reads repeatably sees the catalogue's own rows as they were.
+    def _state_now(self) -> list[Cell]:
+        """The state that a transaction which begins now sees, without a lock of any table of the user's."""
+        from psycopg import RawCursor
+
+        connection = _safely(
+            self._beside.raw_connection, f"`{self._where}` lets leakcap have no second connection beside one."
+        )
+        try:
+            cursor = RawCursor(connection.driver_connection)
+            # A catalogue that is being rewritten would wait for the transaction that waits for this one.
+            cursor.execute(_ALONE + _SETTINGS + "; SET lock_timeout = '5s'")
+            read_plainly(cursor)
+            return self._state(cursor)
+        finally:
+            connection.close()
+
+    def _state(self, cursor: Any) -> list[Cell]:
+        """What the names mean, and the files in which the rows of the table and its parts lie.
+
+        While a lock keeps the table, a transaction that has the same state as one which begins now sees all
+        rows that were committed when it began, and statements are read by the names that it sees.
         """
-        for source, found in zip(self._sources.values(), self._found.values(), strict=True):
-            cursor.execute(_NOW, (source.sql(dialect=self.dialect),))
-            if cursor.fetchall() != [(found[0],)]:
-                return False
-        return True
+        state: list[Cell] = []
+        for found in self._found.values():
+            for asked, values in ((_FIND, (found[2], found[1])), (_FILES, (found[0],))):
+                cursor.execute(asked, values)
+                state += [tuple(row) for row in cursor.fetchall()]
+        return state
 
     def _is_as_found(self, cursor: Any) -> bool:
         """Whether the name still means the table that was opened; if so it does until the transaction ends.
