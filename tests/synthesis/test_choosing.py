@@ -16,6 +16,7 @@ from flint import arb
 
 from leakcap.errors import BudgetExceeded, InvalidQuery
 from leakcap.ledger.measured import guarantee
+from leakcap.mechanism import Exponential, PermuteAndFlip
 from leakcap.policy.document import Policy
 from leakcap.release import PrivateTable
 from leakcap.synthesis import ask_file, choosing, release_chosen_tables, synthesize, table_errors
@@ -24,6 +25,7 @@ from leakcap.synthesis.choosing import chosen_tables
 from leakcap.synthesis.mixture import MixtureOfProducts
 from leakcap.tables import TablesQuestion
 from leakcap.tables.answer import chosen_among
+from leakcap.tables.residuals import noisy_residuals, residual_integers
 from seeded import SeededSource
 from synthesis.worlds import POLICY, people
 
@@ -225,12 +227,8 @@ def choices(own: TableChoice, exact: Mapping[Any, np.ndarray], seed: int) -> np.
     return found / RUNS
 
 
-def audited(monkeypatch: pytest.MonkeyPatch) -> float:
-    """By how much, proved, the log odds of some choice exceed ε; 0 or less where nothing is wrong."""
-    own = choice(1.0, 1, unit={"id": "person", "max_rows": 40})
-    draw = np.random.default_rng(3)
-    data = draw.integers(0, (2, 3, 2, 4), (300, 4))
-    apart = np.array([[1, 2, 1, 3]] * 40)
+def fix_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit nothing: the law is one of equal shares."""
     fixed = [np.full((1, size), 1.0 / size) for size in (2, 3, 2, 4)]
 
     def law(choice: TableChoice, chosen: Any, noisy: Any) -> MixtureOfProducts:
@@ -238,6 +236,15 @@ def audited(monkeypatch: pytest.MonkeyPatch) -> float:
         return Fixed(released, tuple(fixed), 0.0, 0, 0)
 
     monkeypatch.setattr(choosing, "_law", law)
+
+
+def audited(monkeypatch: pytest.MonkeyPatch) -> float:
+    """By how much, proved, the log odds of some choice exceed ε; 0 or less where nothing is wrong."""
+    own = choice(1.0, 1, unit={"id": "person", "max_rows": 40})
+    draw = np.random.default_rng(3)
+    data = draw.integers(0, (2, 3, 2, 4), (300, 4))
+    apart = np.array([[1, 2, 1, 3]] * 40)
+    fix_law(monkeypatch)
     off = math.sqrt(math.log(2 * 2 * 6 / FALSE_ALARM) / (2 * RUNS))
     one, other = choices(own, counts(data), 1), choices(own, counts(np.concatenate([data, apart])), 2)
     ratios = [
@@ -287,7 +294,8 @@ def test_what_the_scores_read_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> No
 
     def watched(released: Any) -> Any:
         seen.append(set(released.integers))
-        assert all(not np.array_equal(released.integers[one], exact[one]) for one in released.integers)
+        shown = [(released.integers[one], residual_integers(exact[one])) for one in released.integers]
+        assert all(not np.array_equal(noisy, own) for noisy, own in shown)
         return fit(released)
 
     monkeypatch.setattr(choosing, "fit_generator", watched)
@@ -296,6 +304,81 @@ def test_what_the_scores_read_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> No
     assert seen == [alone, alone | {chosen[0]}, alone | {chosen[0], chosen[1]}]
     assert set(noisy) == alone | set(chosen)
     assert len(set(chosen)) == 3
+
+
+def spreads(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[float, float]]:
+    """Σ(noise/σ)² of what was released, and the number of cells: in tables of so many columns."""
+    own = choice(0.5, 2)
+    exact = counts(np.random.default_rng(1).integers(0, (2, 3, 2, 4), (50, 4)))
+    fix_law(monkeypatch)
+    source, found = SeededSource(6), {0: (0.0, 0), 1: (0.0, 0), 2: (0.0, 0)}
+    for _ in range(200):
+        chosen, noisy = chosen_tables(own, exact, source)
+        planned = own.first.variances | {one: own.noise[one].variances[one] for one in chosen}
+        for table, cells in noisy.items():
+            noise = cells.astype(float) - residual_integers(exact[table])
+            squares, number = found[len(table)]
+            found[len(table)] = squares + float((noise**2).sum() / planned[table]), number + noise.size
+    return found
+
+
+def is_of_variance_one(squares: float, cells: int) -> bool:
+    """Of a sound release false with probability 10⁻⁶ or less: Laurent and Massart's bounds of a χ²."""
+    log = math.log(2 / FALSE_ALARM)
+    return abs(squares - cells) <= 2 * math.sqrt(cells * log) + 2 * log
+
+
+def test_all_that_is_released_has_the_noise_that_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(is_of_variance_one(*own) for own in spreads(monkeypatch).values())
+
+
+@pytest.mark.parametrize("wrong", [0, Fraction(1, 2)])
+def test_a_chosen_table_with_less_noise_than_was_paid_for_is_caught(
+    monkeypatch: pytest.MonkeyPatch, wrong: Fraction
+) -> None:
+    def less(plan: Any, exact: Any, source: Any) -> dict[Any, Any]:
+        if any(len(table) < 2 for table in plan.variances):
+            return noisy_residuals(plan, exact, source)
+        if not wrong:
+            return {table: residual_integers(exact[table]) for table in plan.variances}
+        variances = {table: one * wrong for table, one in plan.variances.items()}
+        return noisy_residuals(replace(plan, variances=variances), exact, source)
+
+    monkeypatch.setattr(choosing, "noisy_residuals", less)
+    found = spreads(monkeypatch)
+    assert [ways for ways, own in found.items() if not is_of_variance_one(*own)] == [2]
+
+
+def ranges(mechanism: Any) -> list[tuple[float, float]]:
+    """Of two neighbouring rows of scores, for each law of one: the range of the log odds, and the most that
+    D_α/α reaches over orders up to 64; in units of ε and of ε²/8."""
+    found = []
+    for epsilon, first, moves in [
+        (1.0, (0, 0, 0), (1, -1, -1)),
+        (2.0, (5, 4, 0, 0), (-1, 1, 1, -1)),
+        (0.3, (0, 9), (1, -1)),
+    ]:
+        scores = (
+            tuple(map(Fraction, first)),
+            tuple(Fraction(a + b) for a, b in zip(first, moves, strict=True)),
+        )
+        one, other = mechanism(scores, epsilon, 1).channel().matrix
+        odds = np.log(one) - np.log(other)
+        divergences = [
+            math.log(float((p**order * q ** (1 - order)).sum())) / (order - 1) / order
+            for p, q in ((one, other), (other, one))
+            for order in (1.001, 1.5, 2.0, 4.0, 16.0, 64.0)
+        ]
+        found.append(((odds.max() - odds.min()) / epsilon, max(divergences) / (epsilon**2 / 8)))
+    return found
+
+
+def test_the_price_of_a_choice_rests_on_the_range_of_its_log_odds() -> None:
+    """Cesar and Rogers: log odds within a range of ε cost ε²/8. Permute-and-flip's are not."""
+    assert choosing.Exponential is Exponential
+    assert all(max(own) <= 1.0 + 1e-9 for own in ranges(choosing.Exponential))
+    assert any(most > 1.01 for most, _ in ranges(PermuteAndFlip))
+    assert any(most > 1.01 for _, most in ranges(PermuteAndFlip))
 
 
 def test_tables_of_one_key_are_never_chosen() -> None:

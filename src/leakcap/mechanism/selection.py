@@ -63,7 +63,11 @@ class _Selection(Mechanism):
         """Integers n and a rational u with n·u = ε(best score − score)/(2·sensitivity), exactly."""
         rows = self._rationals()
         common = math.lcm(*(value.denominator for row in rows for value in row))
-        losses = np.array([[int((max(row) - v) * common) for v in row] for row in rows], dtype=np.object_)
+        best = [max(row) for row in rows]
+        losses = np.array(
+            [[int((most - v) * common) for v in row] for most, row in zip(best, rows, strict=True)],
+            dtype=np.object_,
+        )
         assert self.sensitivity is not None
         return losses, printed(self.epsilon) / (2 * printed(self.sensitivity) * common)
 

@@ -47,7 +47,7 @@ def check(
     problem: `age`: 1 of 2 rows cannot be read as a number and counts as missing: "72,5" (1 row). ...
     problem: `sex`: 1 of 2 rows has a key that the policy does not list, and no group counts it: "f" ...
     """
-    with_cases(policy)
+    policy = with_cases(policy)
     others = dict(tables or {})
     for name in others:
         if name not in policy.tables:
@@ -62,7 +62,7 @@ def check(
             key, kind = declared.key_column, "id"
             if declared.on is not None:
                 kind = policy.columns[declared.on].kind
-            own = policy.model_copy(update={"columns": declared.columns})
+            own = with_cases(policy.model_copy(update={"columns": declared.columns}))
             found += _of_table(place, stored, f"{name}.", own, (key, kind))
     return tuple(found)
 

@@ -9,14 +9,14 @@
 
 The public list is one of **paths**: a name may stand under two parents, and the two are different districts.
 Under a column that is nested itself the table of keys has a level for each, or names the parent alone where
-no two of its keys share a name. Every key of a parent has one key within it or more, so that groups by the
-parent are the sums of those by both.
+no two of its keys share a name. Every key of a parent has one key within it or more. Groups by the parent
+alone count its rows whose pair is not listed, too: the sums of the listed pairs may be smaller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from leakcap.policy.derived import Key
 
@@ -48,7 +48,7 @@ def with_paths(content: Mapping[str, object]) -> dict[str, object]:
             raise ValueError("`keys` as a table go with `within`, the column whose keys head it")
         return dict(content)
     if content.get("paths") is not None:
-        return dict(content)
+        return {**content, "paths": _written_paths(keys, content["paths"])}
     if not isinstance(keys, Mapping) or not keys:
         raise ValueError(
             "`within` goes with `keys` as a table: for each key of that column a list of those within it"
@@ -57,6 +57,31 @@ def with_paths(content: Mapping[str, object]) -> dict[str, object]:
     if len(set(map(len, paths))) > 1:
         raise ValueError("`keys` within another column's must have lists at one depth")
     return {**content, "keys": tuple(dict.fromkeys(path[-1] for path in paths)), "paths": paths}
+
+
+def _written_paths(keys: object, paths: object) -> tuple[KeyPath, ...]:
+    """The paths in a policy's own text, in which they stand beside their `keys`. Raises `ValueError`."""
+    lines = [tuple(one) if isinstance(one, list | tuple) else () for one in _listed(paths)]
+    lengths = set(map(len, lines))
+    sound = all(isinstance(one, str | int) for path in lines for one in path)
+    if (
+        not sound
+        or len(lengths) != 1
+        or not 2 <= max(lengths) <= DEEPEST + 1
+        or len({tuple(map(key_word, path)) for path in lines}) < len(lines)
+        # True is 1 to Python, and is another key.
+        or _typed(_listed(keys)) != list(dict.fromkeys(_typed([path[-1] for path in lines])))
+    ):
+        raise ValueError("`paths` follow from `within` and `keys`: leave them out")
+    return tuple(lines)
+
+
+def _listed(value: object) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _typed(keys: list[Any]) -> list[tuple[type, Any]]:
+    return [(type(one), one) for one in keys]
 
 
 def nested_paths(keys: Mapping[object, object], above: KeyPath) -> Iterator[KeyPath]:

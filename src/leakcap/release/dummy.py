@@ -39,10 +39,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     generator = np.random.default_rng(seed)
     units = UNITS if policy.units is None else min(policy.units, UNITS)
     size = units * min(policy.rows_per_unit, 10)
-    columns = {
-        name: _values(known, size, generator) for name, known in policy.columns.items() if known.stored
-    }
-    _nest(columns, policy.columns, generator)
+    columns = _drawn(policy.columns, size, generator)
     if policy.id_column is not None:
         known = policy.columns.get(policy.id_column)
         ids = np.arange(size) % units
@@ -58,8 +55,7 @@ def dummy_engine(policy: Policy, *, seed: int = 0) -> DuckDB:
     _stored(connection, SOURCE, columns)
     for name, table in policy.tables.items():
         keys = _keys(table, policy, columns)
-        others = {one: _values(known, len(keys), generator) for one, known in table.stored.items()}
-        _nest(others, table.columns, generator)
+        others = _drawn(table.columns, len(keys), generator)
         _stored(connection, joined_source(name), {**others, table.key_column: keys})
     return DuckDB(connection, origins=dict.fromkeys(policy.tables, Origin()))
 
@@ -78,6 +74,24 @@ def _stored(
     connection.register("leakcap_dummy", dict(columns))
     connection.execute(f"CREATE TABLE {name} AS SELECT * FROM leakcap_dummy")
     connection.unregister("leakcap_dummy")
+
+
+def _drawn(
+    columns: Mapping[str, Column], size: int, generator: np.random.Generator
+) -> dict[str, NDArray[np.generic]]:
+    """The stored columns. What others lie within is one of its keys, where it may have other values, too."""
+    heads = {one for name in columns for one in outer_columns(name, columns)}
+    found = {
+        name: _values(
+            known.model_copy(update={"bounds": None}) if name in heads and known.keys is not None else known,
+            size,
+            generator,
+        )
+        for name, known in columns.items()
+        if known.stored
+    }
+    _nest(found, columns, generator)
+    return found
 
 
 def _values(known: Column, size: int, generator: np.random.Generator) -> NDArray[np.generic]:
@@ -108,9 +122,12 @@ def _nest(
         outer = outer_columns(name, columns)
         if not outer or not all(one in values for one in outer):
             continue
+        decimal = [columns[one].places is not None for one in outer]
         within: dict[tuple[object, ...], list[Key]] = {}
         for path in columns[name].paths or ():
-            within.setdefault(path[:-1], []).append(path[-1])
+            # As they are drawn: a decimal is a number there, and a text among the keys.
+            head = (float(key) if own else key for key, own in zip(path, decimal, strict=False))
+            within.setdefault(tuple(head), []).append(path[-1])
         lists = [within[head] for head in zip(*(values[one].tolist() for one in outer), strict=True)]
         picked = generator.random(len(lists))
         drawn = [keys[int(one * len(keys))] for keys, one in zip(lists, picked.tolist(), strict=True)]

@@ -289,7 +289,8 @@ class PostgreSQL:
             self._beside.raw_connection, f"`{self._where}` lets leakcap have no second connection beside one."
         )
         try:
-            cursor = RawCursor(connection.driver_connection)
+            driver: Any = connection.driver_connection
+            cursor = RawCursor(driver)
             # A catalogue that is being rewritten would wait for the transaction that waits for this one.
             cursor.execute(_ALONE + _SETTINGS + "; SET lock_timeout = '5s'")
             read_plainly(cursor)

@@ -5,7 +5,8 @@ v the weighted least squares fit minimises Σ (y_k − Σ_{cells of k} z)²/v_k,
 rounded to whole numbers where they count. All sums are then those of the fitted cells. The fit without the
 constraints is the best linear unbiased estimate: no number gets worse by it in expected squared error.
 
-It is assumed that every row has one of the listed keys in each column: else parts do not add up to totals.
+It is assumed that every row has one of the listed keys in each column, and listed pairs of them where one
+column lies within another: else parts do not add up to totals. Margins (`margins.py`) need no assumption.
 
 Source: Hay, Rastogi, Miklau & Suciu 2010; Gauss 1823 for the fit; Kim & Park 2008 for z ≥ 0.
 """

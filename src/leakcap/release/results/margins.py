@@ -5,7 +5,8 @@ the statistic makes of the sums. So margins agree with the cells and with each o
 carries k noises, the law of whose sum is exact (`mechanism/noise_sums.py`). A mean or a ratio is the sum over
 the sum, not the mean of the means.
 
-Margins are about the rows whose keys the policy lists in every column: no other row is in a cell.
+Margins are about the rows whose keys the policy lists, and lists together where one column lies within
+another: no other row is in a cell.
 
 Source: Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar 2007 for why margins should agree.
 """
@@ -49,13 +50,16 @@ class MarginRelease(Release):
 
     raw: Rows = field(default_factory=lambda: Rows.of([]))
     cells: bool = True
+    within: bool = False
+    """Whether one of the columns lies within another, so that keys are listed together."""
 
     @property
     def post_processing(self) -> str:
         """What was done, which costs nothing."""
         made = "sums of the noisy cells" if self.cells else "sums of noisy cells, which are not shown"
         of = made if statistic_of(self.query).from_zero else f"of {made}"
-        return f"margins are {of}, and about rows whose keys are listed in every column"
+        about = "and about rows whose keys are listed in every column"
+        return f"margins are {of}, {about}{', and listed together' if self.within else ''}"
 
 
 def with_margins(
@@ -96,7 +100,7 @@ def with_margins(
     known |= {"rows": rows, "totals": {axis.column: total_word(axis) for axis in axes}}
     if not cells:
         known["drawn"] = None  # its integers are those of the cells
-    return MarginRelease(**known, raw=release.rows, cells=cells)
+    return MarginRelease(**known, raw=release.rows, cells=cells, within=groups.nested)
 
 
 def with_all_margins(
