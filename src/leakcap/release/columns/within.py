@@ -167,8 +167,9 @@ def _joined(axes: Sequence[Axis]) -> Indices:
             heads[()] = dict.fromkeys(known.values())
         words = [list(axes[one].labels.values()) for one in above]
         rows = [found[before.index(one)].tolist() for one in above]
+        # None is listed before all are counted: there may be far too many.
         own = [
-            list(heads.get(tuple(word[rank] for word, rank in zip(words, ranks, strict=True)), {}))
+            heads.get(tuple(word[rank] for word, rank in zip(words, ranks, strict=True)), {})
             for ranks in (zip(*rows, strict=True) if above else [()] * found.shape[1])
         ]
         many = np.array([len(one) for one in own], dtype=np.int64)
