@@ -157,6 +157,9 @@ def test_chosen_tables_are_one_charge_and_stand_in_the_record(place: Path) -> No
     assert {frozenset(one["columns"]) for one in first["tables"]} == set(
         map(frozenset, first["choice"]["chosen"])
     )
+    done = leakcap("synthesize", FILE, "--from", "t.json", "--output", "c.csv", cwd=place)
+    assert (done.returncode, (place / "c.csv").exists()) == (2, False)
+    assert "Leave out one of them. Nothing was spent or written." in done.stderr
     (price,) = {one["rho"] for one in (first, again)}
     told = first["so_far"]["exposure"]["nats_person"]["upper"]
     assert told == again["so_far"]["exposure"]["nats_person"]["upper"] == pytest.approx(price, abs=1e-11)

@@ -93,6 +93,11 @@ def synthesize(
             "`--same-as`. Nothing was spent or written."
         )
     wanted = None if file is None else load_synthesis(file)
+    if source is not None and wanted is not None and wanted.choose is not None:
+        raise InvalidQuery(
+            f"`choose` of `{file}` asks for tables that are chosen from the data, and with `--from` they are "
+            "those of the record. Leave out one of them. Nothing was spent or written."
+        )
     asked = None if wanted is None else wanted.tables
     url = None if asked is None else asked.ledger if ledger is None else ledger
     if url is not None and source is None:
