@@ -106,6 +106,11 @@ class Revision:
         """What became of the answer, in a few words."""
         return "withdrawn" if self.replaced_by is None else f"replaced by entry {self.replaced_by}"
 
+    @property
+    def became(self) -> str:
+        """The same with when and why, as `Answer.revised` says it."""
+        return f"{self.what} on {self.time:%Y-%m-%d}: {self.reason.rstrip('.')}."
+
 
 @dataclass(frozen=True)
 class DataVersion:

@@ -14,6 +14,7 @@ from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.anchors import Anchor
 from leakcap.ledger.care import custody_of
 from leakcap.ledger.continuing import document_of
+from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.database import Database
 from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import DataVersion, PublishedVersion, Revision
@@ -27,7 +28,7 @@ from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.standing import accounts_of
 from leakcap.ledger.state import State, load_account, load_state
-from leakcap.ledger.ticks import AMOUNTS, Ticks, units_spent
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks, total, units_spent
 from leakcap.ledger.told import (
     Account,
     Amendment,
@@ -89,6 +90,11 @@ class LedgerReader:
             state = load_state(connection, self.url)
             known = {**admitted_policies(connection), state.dataset: [state.policy]}
         return known[dataset][-1] if dataset in known else None
+
+    @property
+    def by_analyst(self) -> bool:
+        """Whether analysts have accounts of their own, under the caps that govern all data sets."""
+        return self._state().rules.by_analyst
 
     def datasets(self) -> list[DatasetSpending]:
         """Every data set that pays from this ledger, its own first, and what its answers cost by themselves:
@@ -209,6 +215,15 @@ class LedgerReader:
         """For every currency its cap, what was spent and what is left, all spending together."""
         state = self._state()
         return balances(state.spent, state.rules.whole, state.rules.alpha)
+
+    def epsilon_over_time(self) -> list[float]:
+        """What `balances` said was spent of ε after each of `entries`, under the caps that govern now."""
+        rules, so_far, found = self._state().rules, NOTHING, []
+        for entry in self.entries():
+            so_far = total([so_far, entry.spend.ticks(rules.alpha).on_everything(entry.slot)])
+            ticks = epsilon_proved(so_far.epsilon, so_far.curve, rules.whole.curve)
+            found.append(float("inf") if ticks is None else units_spent(ticks))
+        return found
 
     def accounts(self) -> list[Account]:
         """Every account: everything, then each analyst's with caps of its own, the present period's (where

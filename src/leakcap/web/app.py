@@ -29,7 +29,14 @@ from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import not_shown
 from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, previewed, released
 from leakcap.web.releasing.drawn import DrawnAnswer, drawn_answer
-from leakcap.web.releasing.ledger_view import answer_of, entry_lines, layout_of, ledger_view, policy_of
+from leakcap.web.releasing.ledger_view import (
+    answer_of,
+    entry_lines,
+    layout_of,
+    ledger_view,
+    policy_of,
+    revised_of,
+)
 from leakcap.web.releasing.questions import columns, condition, offered
 from leakcap.web.serving.bounded import bounded
 from leakcap.web.serving.guard import Guard, Keys
@@ -306,7 +313,7 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
         if found is None:
             return pages_missing()
         content = {"entry": found[0], "lines": found[1], "answer": answer_of(settings, found[0])}
-        content["drawn"] = drawn(found[0])
+        content |= {"drawn": drawn(found[0]), "revised": revised_of(settings, found[0])}
         return pages.show(request, "entry", content)
 
     @app.get("/release/policy.json")

@@ -43,7 +43,7 @@ def drawn_answer(settings: Settings, entry: Entry) -> DrawnAnswer:
     It is laid out by the question in a file that the explorer was started with; without that nothing is
     known of its columns, and the note says so. Raises `LeakcapError`.
     """
-    policy, number = policy_of(settings), entry.id
+    policy = policy_of(settings)
     if settings.ledger is None:
         return DrawnAnswer()
     steps, series = int(entry.details.get(STREAM, 0)), int(entry.details.get("series", 0))
@@ -54,9 +54,7 @@ def drawn_answer(settings: Settings, entry: Entry) -> DrawnAnswer:
         for question in settings.questions:
             found = _blocks(book, question, policy, entry)
             if found is not None:
-                revised = next((one for one in book.revisions() if one.entry == number), None)
-                told = "This answer was replaced or withdrawn since: it is no valid answer any more."
-                return DrawnAnswer(tuple(map(_shown, found)), told if revised else "")
+                return DrawnAnswer(tuple(map(_shown, found)))
     return DrawnAnswer(note=_NO_QUESTION)
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger import Account, Answer, Entry, Ledger
 from leakcap.ledger.details import STREAM
-from leakcap.ledger.odometer import odometer as odometer_of
 from leakcap.ledger.people import SCOPE
-from leakcap.ledger.ticks import NOTHING, total, units
 from leakcap.release import Policy, exposure_so_far, load_policy
-from leakcap.release.results.exposure import delta_said
 from leakcap.release.results.recorded import parsed_answer
 from leakcap.report.words.promises import assumptions, not_counted, protects
 from leakcap.report.words.publication import cap_name, may_come
 from leakcap.report.words.wording import at_least, most_digits, sum_text
 from leakcap.statement import Reading, statement_of
-from leakcap.web.figures import Figure, chart, lines
+from leakcap.web.figures import Figure
+from leakcap.web.releasing.over_time import over_time
 from leakcap.web.serving.settings import Settings
 
 __all__ = [
@@ -32,10 +29,10 @@ __all__ = [
     "ledger_view",
     "policy_of",
     "require_this_policy",
+    "revised_of",
 ]
 
 _LAYOUTS = {"tables": "tables", "levels": "tree"}
-_MOST_POINTS = 400
 _MOST_ENTRIES = 200
 _MOST_NUMBERS = 200
 _MOST_ANSWERS = 40
@@ -53,6 +50,7 @@ class LedgerView:
     entries: list[Entry]
     answers: dict[int, RememberedAnswer]
     layouts: dict[int, str]
+    revised: dict[int, str]
     earlier: int
     lines: tuple[Reading, ...]
     figures: list[Figure]
@@ -69,7 +67,8 @@ def policy_of(settings: Settings) -> Policy:
 def ledger_view(settings: Settings) -> LedgerView:
     """Read policy and ledger afresh; a ledger that is not there yet is an empty one."""
     policy = policy_of(settings)
-    accounts, entries, note = _read(settings)
+    read = _read(settings)
+    accounts, entries = read.accounts, read.entries
     left = [(b.name, b.left) for account in accounts[:1] for b in account.balances]
     odometer = _together(policy, entries, left) if entries else ()
     return LedgerView(
@@ -79,12 +78,13 @@ def ledger_view(settings: Settings) -> LedgerView:
         assumptions(policy),
         [_account(a) for a in accounts],
         entries[-_MOST_ENTRIES:],
-        _answers(settings, policy, entries[-_MOST_ANSWERS:]),
-        {entry.id: layout_of(settings, entry) for entry in entries[-_MOST_ENTRIES:]},
+        _answers(settings, entries[-_MOST_ANSWERS:]),
+        {one.id: _layout(one, _mine(settings, one, read.separate)) for one in entries[-_MOST_ENTRIES:]},
+        read.revised,
         max(0, len(entries) - _MOST_ENTRIES),
         odometer,
-        [_over_time(policy, entries)] if entries else [],
-        note,
+        [over_time(policy, entries, read.epsilon, accounts[0].balances[0].cap)] if entries else [],
+        read.note,
     )
 
 
@@ -99,7 +99,7 @@ def _together(
 def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, ...]] | None:
     """One entry with the statement of what it alone tells; None where there is no such entry."""
     policy = policy_of(settings)
-    entries = _read(settings)[1]
+    entries = _read(settings).entries
     found = next((e for e in entries if e.id == number), None)
     if found is None:
         return None
@@ -112,23 +112,21 @@ def answer_of(settings: Settings, entry: Entry) -> RememberedAnswer:
     Where analysts have caps of their own an answer is shown only to the one who paid for it: to the others it
     would be an answer off their account.
     """
-    return _answers(settings, policy_of(settings), [entry]).get(entry.id, RememberedAnswer())
+    return _answers(settings, [entry]).get(entry.id, RememberedAnswer())
 
 
-def _answers(settings: Settings, policy: Policy, entries: list[Entry]) -> dict[int, RememberedAnswer]:
+def _answers(settings: Settings, entries: list[Entry]) -> dict[int, RememberedAnswer]:
     """What is remembered, and may be shown, by entry."""
-    separate = _separate(policy)
-    mine = [
-        entry.id
-        for entry in entries
-        # Fits have no cells: their coefficients may look like a number with its interval.
-        if "cells" in entry.details
-        and not layout_of(settings, entry)
-        and (not separate or entry.analyst == settings.analyst)
-    ]
-    if settings.ledger is None or not mine:
+    if settings.ledger is None or not entries:
         return {}
     with Ledger.read(settings.ledger) as book:
+        separate = _separate(book, policy_of(settings))
+        mine = [
+            entry.id
+            for entry in entries
+            # Fits have no cells: their coefficients may look like a number with its interval.
+            if "cells" in entry.details and not _layout(entry, True) and _mine(settings, entry, separate)
+        ]
         found = {id_: answer for id_ in mine if (answer := book.answer(id_)) is not None}
     return {id_: _rows(answer) for id_, answer in found.items()}
 
@@ -172,22 +170,39 @@ class ShownRow:
     high: float
 
 
-def _read(settings: Settings) -> tuple[list[Account], list[Entry], str]:
+@dataclass(frozen=True)
+class _ReadLedger:
+    """What a ledger says: its accounts, its entries, what was spent of ε after each, what became of those
+    that were replaced or withdrawn, and whether analysts have caps of their own."""
+
+    accounts: list[Account] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    epsilon: list[float] = field(default_factory=list)
+    revised: dict[int, str] = field(default_factory=dict)
+    separate: bool = True
+    note: str = ""
+
+
+def _read(settings: Settings) -> _ReadLedger:
     url = settings.ledger
     if url is None:
-        return [], [], "No ledger was named: start with --ledger to see what was spent."
+        return _ReadLedger(note="No ledger was named: start with --ledger to see what was spent.")
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        return (
-            [],
-            [],
-            (
-                "Nothing was released yet: the first release makes the ledger. What other ledgers tell about "
-                "the same people is not counted in it."
-            ),
+        return _ReadLedger(
+            note="Nothing was released yet: the first release makes the ledger. What other ledgers tell "
+            "about the same people is not counted in it."
         )
     with Ledger.read(url) as book:
-        require_this_policy(book, policy_of(settings))
-        return book.accounts(), book.entries(), ""
+        policy = policy_of(settings)
+        require_this_policy(book, policy)
+        revised = {one.entry: one.became for one in book.revisions()}
+        separate = _separate(book, policy)
+        return _ReadLedger(book.accounts(), book.entries(), book.epsilon_over_time(), revised, separate)
+
+
+def revised_of(settings: Settings, entry: Entry) -> str:
+    """What became of an entry's answer where it was replaced or withdrawn; empty where it is valid."""
+    return _read(settings).revised.get(entry.id, "")
 
 
 def require_this_policy(book: Ledger, policy: Policy) -> None:
@@ -199,16 +214,26 @@ def require_this_policy(book: Ledger, policy: Policy) -> None:
 def layout_of(settings: Settings, entry: Entry) -> str:
     """What an entry is to be drawn as: tables, a tree or a running count; empty for all else, and where it is
     another analyst's and analysts have caps of their own."""
-    if _separate(policy_of(settings)) and entry.analyst != settings.analyst:
+    return _layout(entry, _mine(settings, entry, _read(settings).separate))
+
+
+def _layout(entry: Entry, mine: bool) -> str:
+    if not mine:
         return ""
     if STREAM in entry.details:
         return "running count"
     return next((words for name, words in _LAYOUTS.items() if {name, "cells"} <= entry.details.keys()), "")
 
 
-def _separate(policy: Policy) -> bool:
-    """Whether analysts have caps of their own."""
-    return policy.caps.each_analyst is not None or bool(policy.caps.analysts)
+def _mine(settings: Settings, entry: Entry, separate: bool) -> bool:
+    """Whether an answer may be shown to the analyst at hand."""
+    return not separate or entry.analyst == settings.analyst
+
+
+def _separate(book: Ledger, policy: Policy) -> bool:
+    """Whether analysts have caps of their own. The ledger's caps hold, and may have changed since an admitted
+    data set's policy was written."""
+    return book.by_analyst or policy.caps.each_analyst is not None or bool(policy.caps.analysts)
 
 
 def _account(account: Account) -> dict[str, object]:
@@ -228,47 +253,3 @@ def _account(account: Account) -> dict[str, object]:
         for b in account.balances
     ]
     return {"title": title.get(account.scope, f"This {account.scope}, {account.name}"), "rows": rows}
-
-
-def _over_time(policy: Policy, entries: list[Entry]) -> Figure:
-    so_far, rows, every = NOTHING, [], math.ceil(len(entries) / _MOST_POINTS)
-    slack = delta_said(policy)
-    for number, entry in enumerate(entries, start=1):
-        so_far = total([so_far, entry.spend.ticks(None)])
-        if number % every == 0 or number == len(entries):
-            # Where an answer has no ε of its own, what all of them tell together, by their curves.
-            spent = odometer_of(so_far, slack).epsilon if so_far.epsilon is None else units(so_far.epsilon)
-            when = f"{entry.time:%Y-%m-%d %H:%M}"
-            row = {"n": number, "epsilon": spent, "which": "spent", "query": entry.query, "time": when}
-            rows.append(row)
-    rows.insert(0, {"n": 0, "epsilon": 0.0, "which": "spent", "query": "", "time": ""})
-    cap = policy.caps.epsilon
-    ends = (0, len(entries)) if cap is not None else ()
-    rows += [{"n": n, "epsilon": cap, "which": "cap", "query": "", "time": ""} for n in ends]
-    spec = chart(
-        200,
-        data={"values": rows},
-        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 2.5, "point": {"size": 45}},
-        encoding={
-            "x": {
-                "field": "n",
-                "type": "quantitative",
-                "title": "releases, in order",
-                "axis": {"tickMinStep": 1, "format": "d"},
-            },
-            "y": {"field": "epsilon", "type": "quantitative", "title": "ε spent", "axis": {"format": "~g"}},
-            "color": lines(["spent", "cap"], ["@accent", "@warm"]),
-            "tooltip": [
-                {"field": "query", "type": "nominal"},
-                {"field": "time", "type": "nominal", "title": "UTC"},
-                {"field": "epsilon", "type": "quantitative", "format": ".6g", "title": "ε so far"},
-            ],
-        },
-    )
-    first, last = entries[0].time, entries[-1].time
-    when = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B %Y} to {last:%-d %B %Y}"
-    many = "one release" if len(entries) == 1 else f"{len(entries):,} releases"
-    text = (
-        f"{many}, {when} (UTC): ε = {sum_text(spent)} spent{'' if cap is None else f' of {at_least(cap)}'}."
-    )
-    return Figure("spent", "The budget over time", text, text, spec)
