@@ -17,6 +17,8 @@ from unittest import mock
 
 import pytest
 
+from seeded_noise import REAL, SeededNoise
+
 ROOT = Path(__file__).parents[1]
 OF_TOOLS = {".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__", "build"}
 BEFORE = pytest.StashKey[set[str]]()
@@ -24,11 +26,13 @@ MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the temporary folders of the default run into memory: a ledger waits for the disk at each commit.
+    """Seed the noise; put the folders of the default run into memory: a ledger waits for the disk.
 
     SQLite still asks for what it always asks for. No test pulls the plug, so that none can tell; the slow
     tests, whose tables are large, stay on the disk.
     """
+    if not os.environ.get(REAL):
+        config.pluginmanager.register(SeededNoise(), "leakcap-seeded-noise")
     roomy = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM
     if roomy and "not slow" in config.option.markexpr:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))

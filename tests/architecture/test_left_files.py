@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 
 CHECK = Path(__file__).parents[1] / "conftest.py"
+BESIDE = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join([str(CHECK.parent), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep),
+}
+"""What the copy of the check imports lies beside the check."""
 
 
 @pytest.mark.parametrize(("place", "code"), [("release.html", 1), ("tests/own.html", 0)])
@@ -21,7 +26,7 @@ def test_a_run_that_leaves_a_file_fails(place: str, code: int, tmp_path: Path) -
         f"from pathlib import Path\n\ndef test_it():\n    Path({str(tmp_path / place)!r}).touch()\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, "tests"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=BESIDE, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     assert ("SOME TEST LEFT FILES" in done.stdout) == (code == 1)
     assert (place in done.stdout) == (code == 1)
@@ -48,7 +53,7 @@ def test_the_default_run_keeps_its_folders_in_memory_where_there_is_room(
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "pytest", "-qs", "-p", "no:cacheprovider", "-W", "ignore"]
-    settings = {name: word for name, word in os.environ.items() if name != "PYTEST_DEBUG_TEMPROOT"}
+    settings = {name: word for name, word in BESIDE.items() if name != "PYTEST_DEBUG_TEMPROOT"}
     done = subprocess.run(
         [*command, "-m", markers, "--rootdir", tmp_path, "tests"],
         cwd=tmp_path, env=settings, capture_output=True, text=True, check=False,
