@@ -16,8 +16,8 @@ ALLOWED = "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NUL
 _GROUPS = "Compare the text as it is stored, or ask the owner for a column with `groups`."
 _WINDOW = "It looks at other rows. ORDER BY and LIMIT are about the answer."
 _BINS = (
-    "Group by a column with `cuts`, or compare by <, >= or BETWEEN. In an aggregate leave it out: values are "
-    "added up on a fine grid."
+    "Group by a column with `cuts`, or by FLOOR(x / 10) * 10; compare by <, >= or BETWEEN. In an aggregate "
+    "leave it out: values are added up on a fine grid."
 )
 _LARGEST = "One row decides it. Ask for PERCENTILE_CONT(0.99) WITHIN GROUP (ORDER BY x)."
 _LISTED = "It shows rows. Ask for COUNT(*) with GROUP BY."

@@ -75,6 +75,8 @@ _READ: dict[type, tuple[str, ...]] = {
     exp.Coalesce: ("this", "expressions"),
     exp.Nullif: _TWO,
     exp.Abs: ("this",),
+    # Only of bands: `conditions/bands.py`.
+    exp.Floor: ("this",),
     exp.PercentileCont: ("this",),
     # Only where rows stay rows: `sql/tables.py`.
     **dict.fromkeys((exp.CTE, exp.Subquery), ("this", "alias")),
@@ -123,6 +125,8 @@ def check_words(node: exp.Expression, tokens: Sequence[Token]) -> None:
         raise InvalidQuery("`where` has an AND, OR, ALL, comma or brace too many, or one too few.")
     # sqlglot reads other functions, with other words, as these too.
     names = Counter(token.text.upper() for token in tokens)
+    if kinds[exp.Floor] > names["FLOOR"]:
+        raise InvalidQuery("`where` takes bands by FLOOR only.")
     if kinds[exp.Abs] > names["ABS"]:
         raise InvalidQuery("`where` may not use @.")
     if kinds[exp.TimestampTrunc] > names["DATE_TRUNC"] or kinds[exp.Extract] > names["EXTRACT"]:

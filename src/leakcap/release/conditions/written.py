@@ -17,10 +17,11 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
 from leakcap.release.columns.derived import CaseColumn
+from leakcap.release.conditions.bands import Bands, band_column, bands_of
 from leakcap.release.conditions.cases import case_column, gives_numbers
 from leakcap.release.conditions.condition import Condition, to_text
 from leakcap.release.conditions.number_columns import Operand
-from leakcap.release.conditions.numbers import computed_number, operand_of
+from leakcap.release.conditions.numbers import check_signs, computed_number, operand_of
 from leakcap.release.conditions.where import condition_of
 from leakcap.release.conditions.whitelist import bare, check_words, parsed, unread_within
 from leakcap.release.conditions.worded import derived_name, period_column
@@ -99,6 +100,9 @@ class WrittenColumns:
             found = period_column(text, self.policy)
             if found is not None:
                 return self.added(*found)
+            banded = self._banded(text)
+            if banded is not None:
+                return banded
             number = computed_number(text)
             return text if number is None else str(self.number(number))
         except InvalidQuery as error:
@@ -118,8 +122,11 @@ class WrittenColumns:
     def _named(self, node: exp.Expression) -> exp.Expression:
         """The name in place of what is written."""
         name: str | None = None
+        bands = bands_of(node)
         if isinstance(node, exp.Case):
             name = self.case(node)
+        elif bands is not None and not list(unread_within(node)):
+            name = self.bands(self._called(bands.source), bands)
         elif not isinstance(node, exp.Column | exp.Extract) or list(unread_within(node)):
             pass  # `where` reads it, or refuses it
         elif isinstance(node, exp.Column) and not node.args.get("table") and is_written(node.name):
@@ -141,11 +148,35 @@ class WrittenColumns:
         source = bare(node.expression)
         if not isinstance(node.this, exp.Var) or not isinstance(source, exp.Column):
             return None
-        table, part = source.args.get("table"), node.this.name.lower()
-        known = source.name if table is None else f"{table.name}.{source.name}"
+        known, part = self._called(source), node.this.name.lower()
         if part == "year" or known not in self.policy.columns:
             return None
         return self.name_of(derived_name(part, known, self.policy, part=True))
+
+    @staticmethod
+    def _called(source: exp.Column) -> str:
+        """What the policy calls a column, one of a joined table by both of its names."""
+        table = source.args.get("table")
+        return source.name if table is None else f"{table.name}.{source.name}"
+
+    def bands(self, source: str, bands: Bands) -> str:
+        """The canonical name of bands of a column, which are added. Raises `InvalidQuery`."""
+        if source not in self.policy.columns and is_written(source):
+            source = self.name_of(source)
+        return self.added(*band_column(source, bands, self.policy))
+
+    def _banded(self, text: str) -> str | None:
+        """The same of a text; None of any other text."""
+        try:
+            node, tokens = parsed(text)
+        except InvalidQuery:
+            return None
+        bands = bands_of(node)
+        if bands is None or list(unread_within(node)):
+            return None
+        check_words(node, tokens)
+        check_signs(node, tokens)
+        return self.bands(self._called(bands.source), bands)
 
     def case(self, node: exp.Expression) -> str:
         """The canonical name of a CASE with keys, whose column is added; the name of the policy's own column

@@ -183,12 +183,14 @@ def with_columns(query: QueryFields, policy: Policy) -> tuple[QueryFields, Polic
 
 
 def _writes(query: QueryFields) -> bool:
-    """Whether it may write columns of its own: those have parentheses or signs, or are a CASE."""
+    """Whether it may write columns of its own: those have parentheses or signs, or are a CASE or bands."""
     names = filter(None, (*query.by, *(query.columns or ()), query.column, query.over))
     conditions = (query.where or "", query.when or "")
     quoted = (one[1] or "" for text in conditions for one in _QUOTED.finditer(text))
     return any(map(is_written, (*names, *quoted))) or any(
-        word in condition.upper() for condition in conditions for word in ("CASE", "EXTRACT", "DATE_TRUNC")
+        word in condition.upper()
+        for condition in conditions
+        for word in ("CASE", "EXTRACT", "DATE_TRUNC", "FLOOR", "%")
     )
 
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from leakcap.policy.document import Policy
 from leakcap.release.conditions.condition import Condition, Missing, Negation, named, to_text
 from leakcap.release.sql.calls import Call, aggregate
-from leakcap.release.sql.scope import KEYS, Scope, both_conditions
+from leakcap.release.sql.scope import Scope, both_conditions, is_key
 from leakcap.release.sql.words import SelectPart, Spelled, Words
 
 __all__ = ["SelectedItem", "answer_names", "query_content", "selected_items"]
@@ -58,7 +58,7 @@ def _item(words: Words, node: exp.Expression, scope: Scope, start: int) -> Selec
     if isinstance(node, exp.Alias):
         alias = words.alias(words.only(node, exp.Alias).args["alias"])
         node = node.this
-    if isinstance(node, KEYS):
+    if is_key(node):
         column, spelled = scope.key(node)
     else:
         call, spelled = aggregate(words, node, scope, start)

@@ -27,7 +27,7 @@ from leakcap.release.conditions.condition import (
 from leakcap.release.conditions.whitelist import literal_of
 from leakcap.release.results.arranging import Arrangement, SortKey
 from leakcap.release.sql.calls import Call, aggregate, call_words
-from leakcap.release.sql.scope import KEYS, Scope
+from leakcap.release.sql.scope import Scope, is_key
 from leakcap.release.sql.words import ENDS, SelectPart, Spelled, Words
 
 __all__ = ["ArrangementReader"]
@@ -196,7 +196,7 @@ class ArrangementReader:
             key, _, _ = self.scope.reference(node)
             start = self.words.start_of(node)
             raise self.words.refusal(f"HAVING compares `{key}`, which is no aggregate", start, "Use WHERE.")
-        if isinstance(node, KEYS):
+        if is_key(node):
             raise self.words.refusal("HAVING compares aggregates", self._near(node), _RULE)
         return self._aggregate(node, place())
 
@@ -265,7 +265,7 @@ class ArrangementReader:
             named = self._alias(node)
             if named is not None:
                 return named[0], named[1] is None, [node.this]
-        if not isinstance(node, KEYS):
+        if not is_key(node):
             name, spelled = self._aggregate(node, start)
             return name, False, spelled
         name, spelled = self.scope.key(node)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
+from leakcap.release.conditions.bands import Bands, bands_of
 from leakcap.release.conditions.condition import Condition, Junction
 from leakcap.release.conditions.number_columns import Operand
 from leakcap.release.conditions.whitelist import unread_within
@@ -20,11 +21,15 @@ from leakcap.release.sql.words import Spelled, Words
 
 Read = TypeVar("Read")
 
-__all__ = ["KEYS", "Scope", "both_conditions"]
+__all__ = ["Scope", "both_conditions", "is_key"]
 
 _NO_COLUMNS = (exp.Distinct, exp.Func, exp.Binary, exp.Rollup, exp.Cube, exp.GroupingSets)
-KEYS = (exp.Column, exp.Star, exp.Literal, exp.TimestampTrunc, exp.Extract, exp.Case)
-"""What stands where a key can stand, rather than an aggregate."""
+_KEYS = (exp.Column, exp.Star, exp.Literal, exp.TimestampTrunc, exp.Extract, exp.Case)
+
+
+def is_key(node: exp.Expression) -> bool:
+    """Whether it stands where a key can stand, rather than an aggregate."""
+    return isinstance(node, _KEYS) or bands_of(node) is not None
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,9 @@ class Scope:
         """A column, or what the statement makes of some, and its words."""
         if isinstance(node, exp.Case):
             return self._case(node)
+        bands = bands_of(node)
+        if bands is not None:
+            return self._bands(node, bands)
         if not isinstance(node, exp.TimestampTrunc | exp.Extract):
             return self.column(node)
         words, part = self.words, isinstance(node, exp.Extract)
@@ -129,6 +137,25 @@ class Scope:
     def _case(self, node: exp.Expression) -> tuple[str, list[Spelled]]:
         assert isinstance(node, exp.Case)
         return self._placed(self.written.case, node), [node]
+
+    def _bands(self, node: exp.Expression, bands: Bands) -> tuple[str, list[Spelled]]:
+        """Bands of equal width of a column of numbers."""
+        words = self.words
+        read = node.expression if isinstance(node.expression, exp.Mod) else node
+        for part in (node, read, *node.find_all(exp.Floor, exp.Div)):
+            words.only(part, type(part))
+        source, own = self.column(bands.source)
+        try:
+            name = self.written.bands(source, bands)
+        except InvalidQuery as error:
+            raise words.refusal(str(error).rstrip("."), words.start_of(node)) from None
+        if bands.parity:
+            return name, [*own, "DASH", *own, "MOD", "NUMBER"]
+        floor: list[Spelled] = [frozenset({"FLOOR"}), "L_PAREN", *own, "SLASH", "NUMBER", "R_PAREN"]
+        if bands.factor is None:
+            return name, floor
+        first = isinstance(node.this, exp.Floor)
+        return name, [*floor, "STAR", "NUMBER"] if first else ["NUMBER", "STAR", *floor]
 
     def _placed(self, read: Callable[[exp.Expression], Read], node: exp.Expression) -> Read:
         """What is read, a refusal with its place."""

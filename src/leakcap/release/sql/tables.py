@@ -30,7 +30,7 @@ from leakcap.release.sql.joins import (
     listed_names,
     on_words,
 )
-from leakcap.release.sql.scope import KEYS, Scope, both_conditions
+from leakcap.release.sql.scope import Scope, both_conditions, is_key
 from leakcap.release.sql.words import CONDITION, ENDS, SelectPart, Spelled, Words
 
 __all__ = ["Tables", "listed_words"]
@@ -155,7 +155,7 @@ class Tables:
                 alias = words.alias(words.only(node, exp.Alias).args["alias"])
                 node = node.this
             start = words.place(at + 1)
-            if not isinstance(node, KEYS):
+            if not is_key(node):
                 called = words.word(start)
                 raise words.refusal(f"{called} is not supported in a subquery", start, _RULE)
             name, spelled = self._column(node, scope)
