@@ -24,6 +24,7 @@ from leakcap.release.results.margins import with_margins
 from leakcap.running import RunningQuestion
 from leakcap.running.reading import running_counts, running_statement
 from leakcap.tables import TablesQuestion
+from seeded import SeededSource
 
 LAND = {"North": ["Ashby", "Newton"], "South": ["Newton", "Overton", "Poole"], "West": ["Ryde"]}
 POLICY: dict[str, Any] = {
@@ -205,7 +206,6 @@ def test_a_name_within_two_parents_is_asked_with_them() -> None:
 @pytest.mark.parametrize(
     ("asked", "rule"),
     [
-        ({"statistic": "contingency", "columns": ("region", "district")}, "must not have both `region` and"),
         (
             {"statistic": "contingency", "columns": ("sex", "district"), "by": ("region",)},
             "must not have both",
@@ -571,3 +571,64 @@ def test_columns_of_a_joined_table_lie_within_each_other() -> None:
                       "GROUP BY people.district", epsilon=1.0)  # fmt: skip
     faults = check(data, load_policy(policy), tables={"people": theirs})
     assert [one.place for one in faults if "together" in one.text] == ["people.district"]
+
+
+@pytest.mark.parametrize(
+    "columns", [*itertools.permutations(["region", "district", "sex"]), ("region", "district")]
+)
+@pytest.mark.parametrize("by", [(), ("month",)])
+def test_a_contingency_table_is_the_count_by_its_columns_with_margins(
+    columns: tuple[str, ...], by: tuple[str, ...]
+) -> None:
+    """The same cells as a count, whose sums by plain Python are the margins; none has districts alone."""
+    rows = hostile_rows(7)
+    own = ("region", "district", "sex")[: len(columns)]
+    with PrivateTable(
+        pyarrow.table(rows), policy=POLICY, ledger="sqlite://", source=SeededSource(11)
+    ) as table:
+        release = table.contingency(list(columns), by=list(by), epsilon=1.0)
+        assert release.totals == dict.fromkeys(columns, "total")
+        values = {tuple(row.keys[name] for name in (*by, *columns)): row for row in release.rows}
+        assert len(values) == len(release.rows)
+        plan = plan_query(release.query, table.policy)
+        labels = plan.cells.labels()
+        cells = list(zip(*(words.tolist() for words in labels.values()), strict=True))
+        widths: dict[int, set[float]] = {}
+        kept = [
+            names
+            for size in range(len(own) + 1)
+            for names in itertools.combinations(own, size)
+            if "district" not in names or "region" in names
+        ]
+        expected = set[tuple[Any, ...]]()
+        for names in kept:
+            sums, added = Counter[tuple[Any, ...]](), Counter[tuple[Any, ...]]()
+            for cell in cells:
+                told = dict(zip((*by, *columns), cell, strict=True))
+                key = tuple(told[one] if one in (*by, *names) else "total" for one in (*by, *columns))
+                sums[key] += int(values[cell].value)
+                added[key] += 1
+            assert expected.isdisjoint(sums)
+            expected |= set(sums)
+            for key, total in sums.items():
+                assert values[key].value == total
+                low, high = values[key].interval
+                widths.setdefault(added[key], set()).add(float(high - low))
+        assert expected == set(values)
+        assert all(len(one) == 1 for one in widths.values())
+        ordered = [widths[added].copy().pop() for added in sorted(widths)]
+        assert ordered == sorted(ordered)
+        assert len(set(ordered)) > 1
+        # A count by the same columns, with all its margins, has these intervals too.
+        if not by:
+            (part,) = plan.parts
+            for added, (width,) in ((added, tuple(one)) for added, one in widths.items()):
+                assert width == 2 * part.noise.error_of_sum(added, 0.05)  # type: ignore[attr-defined]
+
+
+def test_a_contingency_table_of_pairs_counts_listed_pairs_alone() -> None:
+    rows = hostile_rows(8)
+    query = Query(name="q", statistic="contingency", columns=("district", "region"), epsilon=1.0)
+    counted = Counter(zip(rows["district"], rows["region"], strict=True))
+    found = exact(query, POLICY, rows)
+    assert found == {key[::-1]: counted[key[::-1]] for key in PAIRS}

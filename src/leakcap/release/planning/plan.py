@@ -122,7 +122,8 @@ def _check_nested(query: QueryFields, cells: Cells) -> None:
     by, own = cells.axes[: len(query.by)], cells.axes[len(query.by) :]
     owner, whole = f"`by` of query `{query.name}`", f"The {statistic_of(query).label} of query `{query.name}`"
     require_told_apart(by, owner)
-    require_apart_from(own, by, whole)
+    for axes in [[axis] for axis in own] if statistic_of(query).nests else [own]:
+        require_apart_from(axes, by, whole)
     require_told_apart(cells.axes, whole)
     if cells.open and cells.nested:
         raise InvalidQuery(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import MOST_CELLS, Axis, total_word
+from leakcap.release.columns.summing import SummedCells, lone_axis, summed_size
 from leakcap.release.measurements.measurement import noisy_of
 from leakcap.release.numbers.answers import Answers, Labels, Rows
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers, objects
@@ -32,7 +33,6 @@ from leakcap.release.query import QueryFields
 from leakcap.release.results.consistent import ConsistentRelease
 from leakcap.release.results.covering import CoveringRelease
 from leakcap.release.results.result import Release
-from leakcap.release.results.summing import SummedCells, lone_axis, summed_size
 from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.cross_tables import Margin, margins_of
 

@@ -87,6 +87,9 @@ class Statistic(ABC):
     """Whether the noisy integers of disjoint groups add up to those of all of them, so that `answers` makes
     margins of their sums: each part then says how many cells are in a number (`added`)."""
 
+    nests: ClassVar[bool] = False
+    """Whether keys of its own columns may lie within each other: cells are then no whole product."""
+
     of_people: ClassVar[bool] = False
     """Whether people are counted, so that it is refused where a row is the unit."""
 

@@ -2,7 +2,8 @@
 
 One noisy count for each cell of the table; margins are sums of those, so that table, margins and total agree
 and the margins cost nothing. The noise of a margin is the sum of its cells' noises, whose law is exact
-(`mechanism/noise_sums.py`).
+(`mechanism/noise_sums.py`). Where keys of a column lie within those of another the cells are the listed
+pairs, and no margin has the inner column alone: such sums would be the cells themselves.
 
 Source: Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar 2007 for why margins should agree.
 """
@@ -21,6 +22,7 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, bins_axis, key_axis, split_axis, total_word
+from leakcap.release.columns.summing import SummedCells, lone_axis
 from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.numbers.answers import Answers, Labels, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
@@ -54,6 +56,15 @@ def margins_of(sizes: Sequence[int]) -> list[Margin]:
     ]
 
 
+def _margins(cells: Cells) -> list[tuple[Margin, SummedCells]]:
+    """The table itself, then its margins: none has a column without those that it lies within."""
+    return [
+        (margin, SummedCells.of(cells, margin.kept))
+        for margin in margins_of(cells.sizes)
+        if lone_axis(cells, margin.kept) is None
+    ]
+
+
 class Contingency(Count):
     """How many rows in each cell of a table of several columns, in each of its margins, and in all."""
 
@@ -61,6 +72,7 @@ class Contingency(Count):
     sql: ClassVar[tuple[str, ...]] = ()
     fields: ClassVar[frozenset[str]] = frozenset({"columns", "bins", "edges"})
     adds_up: ClassVar[bool] = False  # its margins are among its rows
+    nests: ClassVar[bool] = True
 
     @property
     def label(self) -> str:
@@ -113,12 +125,13 @@ class Contingency(Count):
         by = len(plan.query.by)
         own, names = plan.cells.axes[by:], [axis.column for axis in plan.cells.axes[by:]]
         rows: list[dict[str, Key]] = []
-        for margin in margins_of([len(axis.labels) for axis in own]):
+        for _, summed in _margins(Cells(own)):
+            kept, size = summed.cells.labels(), summed.cells.size
             words = [
-                list(axis.labels.values()) if keep else [total_word(axis)]
-                for axis, keep in zip(own, margin.kept, strict=True)
+                kept[axis.column].tolist() if axis.column in kept else [total_word(axis)] * size
+                for axis in own
             ]
-            rows += [dict(zip(names, cell, strict=True)) for cell in itertools.product(*words)]
+            rows += [dict(zip(names, cell, strict=True)) for cell in zip(*words, strict=True)]
         groups = Cells(plan.cells.axes[:by])
         return nested(groups.labels(), groups.size, rows_listed(rows), len(rows))
 
@@ -132,19 +145,19 @@ class Contingency(Count):
         assert isinstance(part, NoisyMeasurement)
         counts: list[int] = []
         errors: list[int] = []
-        for margin, totals in self.tables(plan, noisy[0]):
+        for summed, totals in self.tables(plan, noisy[0]):
             counts += totals
-            errors += [part.noise.error_of_sum(margin.cells, 0.05)] * len(totals)
+            own = {added: part.noise.error_of_sum(added, 0.05) for added in np.unique(summed.added).tolist()}
+            errors += [own[added] for added in summed.added.tolist()]
         return around(exact_integers(counts), errors)
 
-    def tables(self, plan: Plan, noisy: ExactIntegers) -> Iterator[tuple[Margin, list[int]]]:
+    def tables(self, plan: Plan, noisy: ExactIntegers) -> Iterator[tuple[SummedCells, list[int]]]:
         """For each group the table and its margins, in the order of the labels."""
-        by = len(plan.query.by)
-        sizes = [len(axis.labels) for axis in plan.cells.axes[by:]]
-        for table in noisy.astype(object).reshape(-1, *sizes):
-            for margin in margins_of(sizes):
-                gone = tuple(place for place, keep in enumerate(margin.kept) if not keep)
-                yield margin, np.atleast_1d(np.asarray(table.sum(axis=gone), dtype=object)).ravel().tolist()
+        own = Cells(plan.cells.axes[len(plan.query.by) :])
+        margins = [summed for _, summed in _margins(own)]
+        for table in noisy.astype(object).reshape(-1, own.size):
+            for summed in margins:
+                yield summed, summed.sums(table).tolist()
 
     def prior_error(self, plan: Plan) -> float | None:
         """Not said: the cells are guessed otherwise than their margins."""
@@ -154,6 +167,6 @@ class Contingency(Count):
         """Of a cell; and of the total, which is a sum of all."""
         (part,) = plan.parts
         assert isinstance(part, NoisyMeasurement)
-        own = math.prod(len(axis.labels) for axis in plan.cells.axes[len(plan.query.by) :])
-        total = part.noise.error_of_sum(own, 0.05)
+        own = Cells(plan.cells.axes[len(plan.query.by) :])
+        total = part.noise.error_of_sum(own.size, 0.05)
         return Expected(float(part.error(0.05)), remark=f"for each cell; the total {total:,}")
