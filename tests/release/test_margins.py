@@ -6,6 +6,7 @@ are caught.
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import math
@@ -430,6 +431,23 @@ def test_a_query_file_asks_for_margins(tmp_path: Path) -> None:
     ]
     sums = [row["value"] for row in stays["values"]]
     assert sums[6:] == [sums[0] + sums[1], sums[2] + sums[3], sums[4] + sums[5], sum(sums[:6])]
+
+
+def test_one_file_of_csv_has_the_margins_too(tmp_path: Path) -> None:
+    """Every line of the record, whatever the noise: those of margins after those of cells."""
+    target = tmp_path / "values.csv"
+    done = leakcap("release", file(tmp_path, 'margins = { stays = "all" }'), "--json", "--csv", target)
+    stays, *_ = json.loads(done.stdout)["releases"]
+    with target.open(newline="") as lines:
+        found = [line for line in csv.DictReader(lines) if line["statistic"] == "stays"]
+    assert len(found) == 4 * 3
+    for line, row in zip(found, stays["values"], strict=True):
+        assert [line["d"], line["k"]] == [str(key) for key in row["keys"].values()]
+        assert int(line["value"]) == row["value"]
+        assert [float(line["lower"]), float(line["upper"])] == row["interval"]
+    numbers = {(line["d"], line["k"]): int(line["value"]) for line in found}
+    assert all(numbers[d, "total"] == numbers[d, "1"] + numbers[d, "2"] for d in "abc")
+    assert numbers["total", "total"] == sum(numbers[d, "total"] for d in "abc")
 
 
 def test_all_margins_of_a_query_file(tmp_path: Path) -> None:
