@@ -35,6 +35,8 @@ _SMALLEST = 1e-150
 _HIGHEST = 1e9
 _WORK = 2e7
 """Matrix entries that one ascent may touch."""
+_SIDE_BY_SIDE = 50_000
+"""Matrix entries up to which ascents go side by side."""
 
 
 @solver.register
@@ -82,11 +84,14 @@ def _bracket(channel: Channel, order: Renyi) -> Bound:
     objective = LevelObjective(channel.matrix, order.alpha)
     steps = int(min(max(_WORK / channel.matrix.size, 20), 300))
     best, lower = np.full(channel.shape[0], 1.0 / channel.shape[0]), 0.0
-    for start in tracked(_starts(channel, order), f"level-{order.alpha:g} capacity, ascents", 7):
-        found = _resolved(objective.ascend(start, steps))
-        value = objective.lower(found)
-        if value > lower:
-            best, lower = found, value
+    starts = list(_starts(channel, order))
+    beside = max(_SIDE_BY_SIDE // channel.matrix.size, 1)
+    groups = [np.array(starts[k : k + beside]) for k in range(0, len(starts), beside)]
+    for group in tracked(groups, f"level-{order.alpha:g} capacity, ascents", len(groups)):
+        for found in map(_resolved, objective.ascend(group, steps)):
+            value = objective.lower(found)
+            if value > lower:
+                best, lower = found, value
     if len(channel.matrix) <= MOST_SECRETS:
         closer = simplex_ceiling(channel.matrix, order.alpha, min(lower, upper), known=upper)
         upper, name = min((upper, name), (max(closer, lower), "branch and bound over the prior"))

@@ -91,8 +91,7 @@ def _few(rows: Rows, alpha: float, counts: tuple[int, ...]) -> Iterator[tuple[fl
     for count in counts:
         table = rows(count)
         objective = LevelObjective(table, alpha)
-        start = np.full(count, 1.0 / count)
-        prior = objective.ascend(start, 200)
+        prior = objective.ascend(np.full((1, count), 1.0 / count), 200)[0]
         prior = np.where(prior > 0.0, np.maximum(prior, 1e-150), 0.0)
         prior = prior / prior.sum()
         atoms = tuple((i / (count - 1), float(p)) for i, p in enumerate(prior) if p > 0.0)
