@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from engines.words import COMPUTED, DERIVED, POLICY, keys_of, value_of
-from engines.written_words import CASES, WRITTEN
+from engines.written_words import BANDS, CASES, WRITTEN
 from leakcap.release import Engine
 from leakcap.release.columns.typed import aliased
 from leakcap.release.conditions.condition import to_tree
@@ -58,7 +58,7 @@ def _check_together(engine: Engine, rows: list[dict[str, Any]]) -> int:
 def check_cases(engine: Engine, rows: list[dict[str, Any]]) -> int:
     """Ask the engine for each CASE in `by` and in conditions; how many answers were compared."""
     compared = 0
-    for case, value in CASES.items():
+    for case, value in {**CASES, **BANDS}.items():
         counts = Counter(map(value, rows))
         plan = planned(POLICY, statistic="count", by=(case,))
         (labels,) = plan.cells.labels().values()

@@ -9,7 +9,7 @@ from typing import Any
 
 from engines.words import EPOCH, known, value_of
 
-__all__ = ["CASES", "WRITTEN"]
+__all__ = ["BANDS", "CASES", "WRITTEN"]
 
 
 def _band(number: float | None, low: float, high: float, width: int) -> int | None:
@@ -52,12 +52,16 @@ CASES: dict[str, Callable[[Mapping[str, Any]], Any]] = {
         if row["d"] is not None and row["d"] + EPOCH < datetime.date(2024, 1, 8).toordinal()
         else "late"
     ),
+}
+"""A CASE that an analyst may write for a category, and a policy for a column, and what it is in a row."""
+
+BANDS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "FLOOR(x / 18) * 18": lambda row: _band(row["x"], 0.0, 120.0, 18),
     "x - x % 60": lambda row: _band(row["x"], 0.0, 120.0, 60),
     "FLOOR(nights / 73) * 73": lambda row: _band(value_of(row, "nights"), -757.0, 757.0, 73),
     "FLOOR(w / 3)": lambda row: None if not known(row["w"]) else _band(row["w"], 0.1, 7.0, 3) // 3,
 }
-"""What an analyst may write for a category, and what it is in a row."""
+"""A band that an analyst may write for a category, and what it is in a row."""
 
 
 def _x(row: Mapping[str, Any]) -> float | None:
