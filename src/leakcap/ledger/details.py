@@ -13,6 +13,7 @@ from leakcap.ledger.ticks import TICKS_PER_UNIT
 
 __all__ = [
     "DATASET",
+    "EXACT_TOTALS",
     "FROM",
     "KEPT",
     "SAME_AS",
@@ -30,6 +31,9 @@ FROM = "people_with_a_cap_from"
 
 DATASET = "dataset"
 """Which data set an entry paid for, where that is not the ledger's own."""
+
+EXACT_TOTALS = "exact_totals"
+"""How many totals were published exactly beside the noise; only where there are such."""
 
 SOURCE = "data_source"
 """What its owner calls the data that was asked: a file's name, a table's."""

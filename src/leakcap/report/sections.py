@@ -50,6 +50,7 @@ __all__ = [
     "caps_section",
     "gains_section",
     "headline",
+    "headlined",
     "policy_section",
     "price_cells",
     "protection_section",
@@ -102,6 +103,11 @@ def headline(statement: Statement) -> Cards:
     )
 
 
+def headlined(statement: Statement) -> tuple[Block, ...]:
+    """The same, below what has to stand above it."""
+    return (*_caveat(statement), headline(statement))
+
+
 def _bounded(line: Reading, caption: str, beyond: str) -> Card:
     """How often a guess is right; where that would show as 100 %, that it is no protection."""
     if is_sure(line.upper):
@@ -109,10 +115,10 @@ def _bounded(line: Reading, caption: str, beyond: str) -> Card:
     return Card(NotedNumber(percent(line.upper), note_of(line)), caption)
 
 
-def gains_section(statement: Statement, title: str, *, caveat: str = "") -> Section:
-    """What an attacker gains, in odds and in people; after `caveat`."""
+def gains_section(statement: Statement, title: str) -> Section:
+    """What an attacker gains, in odds and in people, after what has to stand above that."""
     right, of = frequency(statement["coin_flip"].upper)
-    blocks: list[Block] = [Paragraph(caveat)] if caveat else []
+    blocks: list[Block] = [*_caveat(statement)]
     drawn = of == 100 and not is_sure(statement["coin_flip"].upper)
     if drawn:
         blocks.append(crowds([("right without it", 50, 0), ("at most, with it", right, right - 50)]))
@@ -133,17 +139,19 @@ def gains_section(statement: Statement, title: str, *, caveat: str = "") -> Sect
     return Section(title, (*blocks, Items(tuple(words))), halves=drawn)
 
 
-def statement_section(
-    statement: Statement, title: str, caps: Sequence[CapRecord] = (), *, caveat: str = ""
-) -> Section:
-    """Every line of the statement with its number, after `caveat`, and the pictures of it.
+def _caveat(statement: Statement) -> list[Paragraph]:
+    return [Paragraph(statement.caveat)] if statement.caveat else []
+
+
+def statement_section(statement: Statement, title: str, caps: Sequence[CapRecord] = ()) -> Section:
+    """Every line of the statement with its number, below what has to stand above them, and the pictures.
 
     What would come after more of the same is told only where the caps allow it.
     """
     ahead = may_come(statement, [(cap.cap, cap.left) for cap in caps])
     lines = [line for line in statement.lines if line.key != "more" or ahead]
     blocks: list[Block] = [
-        *([Paragraph(caveat)] if caveat else []),
+        *_caveat(statement),
         Paragraph(who_guesses(statement)),
         Items(tuple((f"{line.sentence} ", figure_of(line)) for line in lines)),
         Plot("guess", plots.guess(statement), "How sure a guess can become, by how sure it was"),
@@ -197,12 +205,12 @@ def price_cells(price: PriceRecord) -> tuple[Text, ...]:
 
 
 def protection_section(
-    policy: Policy, *, full: bool, promise: str = "", rows: str = ""
+    policy: Policy, *, full: bool, exact_totals: bool = False, rows: str = ""
 ) -> tuple[Section, ...]:
-    """Who is protected, in `promise` where the policy alone does not say it; for the reviewer also what is
-    assumed and what is not protected. `rows` are those that count, where they are not those of other answers.
+    """Who is protected, and from what not where totals are exact; for the reviewer also what is assumed and
+    what is not protected. `rows` are those that count, where they are not those of other answers.
     """
-    promise, rows = promise or protects(policy), rows or used(policy)
+    promise, rows = protects(policy, exact_totals=exact_totals), rows or used(policy)
     if not full:
         kept = [f"Not protected: {_small(text)}" for text in not_protected(policy)[:2]]
         if policy.neighbours == "add-remove-one":

@@ -23,7 +23,8 @@ class Exposure:
     lies between ε and 2ε under add/remove-one. `nats` is the MI-DP of the mechanisms themselves: the
     Shannon capacity from one unit's contents to the answers, all other data known. `table_nats` is an
     upper bound on the information about the whole table, ∞ when no public number of units is known.
-    `delta` and `delta_contents` are the slacks that go with the two ε.
+    `delta` and `delta_contents` are the slacks that go with the two ε. `exact_totals` says that totals were
+    published exactly beside the noise: all numbers here are then those of the noise alone.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Exposure:
     queries: int = 1
     delta: float = 0.0
     delta_contents: float = 0.0
+    exact_totals: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "epsilon_contents"):
@@ -51,8 +53,9 @@ class Exposure:
         require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
 
     def record(self) -> ExposureRecord:
-        """The numbers as a record; ∞ is null."""
+        """The numbers as a record; ∞ is null. What is exact is told only where there is such."""
         return ExposureRecord(
+            **({"exact_totals": True} if self.exact_totals else {}),
             epsilon=self.epsilon,
             epsilon_contents=self.epsilon_contents,
             delta=self.delta,
@@ -89,7 +92,8 @@ class Exposure:
 
 
 def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
-    """Everything in `exposures` seen together: ε, δ, MI-DP and table information add up.
+    """Everything in `exposures` seen together: ε, δ, MI-DP and table information add up, and totals are exact
+    where they are in any of them.
 
     The lower end of the information is that of the most telling query alone; the upper end is the sum.
     Source: McSherry 2009; Cuff & Yu 2016, Corollary 6. All must protect the same unit under the same
@@ -116,4 +120,5 @@ def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
         delta=min(sum_up(e.delta for e in exposures), 1.0),
         delta_contents=min(sum_up(e.delta_contents for e in exposures), 1.0),
         queries=sum(e.queries for e in exposures),
+        exact_totals=any(e.exact_totals for e in exposures),
     )

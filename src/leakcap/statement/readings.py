@@ -1,7 +1,7 @@
 """The lines of a leakage statement, each from one formula of the theory.
 
 All are about the contents of one unit's data (is it this record or that one, or none at all), given an
-attacker who may know everything else.
+attacker who may know everything else. Where totals were published exactly, they are about the noise alone.
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ BITS = math.log2(math.e)
 
 
 def readings(exposure: Exposure, *, family: int, guesses: int, more: int) -> tuple[Reading, ...]:
-    """Every line, in the order in which a board reads them."""
+    """Every line, in the order in which a board reads them.
+
+    Beside exact totals nothing is said of whether somebody is in the table: tables with a person and without
+    never agree in such a total, which tells.
+    """
+    within = exposure.relation == "add-remove-one"
+    told = within and exposure.exact_totals
     lines = [
         _coin_flip(exposure),
         _one_in_k(exposure, guesses),
         _odds(exposure),
-        _joining(exposure),
+        *([] if told else [_joining(exposure)]),
         _epsilon(exposure),
         _own_information(exposure),
         _tight_information(exposure),
@@ -34,7 +40,7 @@ def readings(exposure: Exposure, *, family: int, guesses: int, more: int) -> tup
         _total_variation(exposure),
         _family(exposure, family),
     ]
-    if exposure.relation == "add-remove-one":
+    if within and not told:
         lines.insert(3, _presence(exposure))
     if exposure.units is not None:
         lines.append(_everybody(exposure, exposure.units))
@@ -73,7 +79,8 @@ def _epsilon(e: Exposure) -> Reading:
         else "one person's being in the table"
     )
     slack = "" if e.delta == 0.0 else f"but for a slack of δ = {at_most(e.delta)}, "
-    weight = f"{slack}no answer can weigh more than that for or against {about}"
+    answer = "no noisy answer" if e.exact_totals else "no answer"
+    weight = f"{slack}{answer} can weigh more than that for or against {about}"
     return _exact(
         "epsilon",
         "privacy loss ε",

@@ -99,6 +99,9 @@ class ExposureRecord(Part):
     nats_person: Information
     nats_table: Nats
     units: int | None
+    exact_totals: Annotated[
+        bool, Field(description="whether totals were published exactly; the numbers are of the noise alone")
+    ] = False
 
 
 class StatementRecord(Part):

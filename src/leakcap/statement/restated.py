@@ -13,7 +13,7 @@ from leakcap.statement.exposure import Exposure
 from leakcap.statement.record import StatementRecord
 from leakcap.statement.statement import Statement, statement_of
 
-__all__ = ["restated", "same_but_for_rounding"]
+__all__ = ["asked_for", "restated", "same_but_for_rounding"]
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
@@ -30,7 +30,7 @@ def restated(record: StatementRecord) -> Statement:
     >>> restated(statement_of(one).record()) == statement_of(one)
     True
     """
-    e, detail = record.exposure, {line.key: line.detail for line in record.lines}
+    e = record.exposure
     exposure = Exposure(
         title=record.title,
         epsilon=e.epsilon,
@@ -48,9 +48,9 @@ def restated(record: StatementRecord) -> Statement:
         queries=record.queries,
         delta=e.delta,
         delta_contents=e.delta_contents,
+        exact_totals=e.exact_totals,
     )
-    asked = {name: int(detail.get(key, {}).get(field, 0)) for name, key, field in _ASKED}
-    made = statement_of(exposure, **asked)
+    made = statement_of(exposure, **asked_for(record))
     told, keys = [line.sentence for line in record.lines], {line.key for line in record.lines}
     if not same_but_for_rounding(
         told, [one.sentence for one in made.lines if one.key in keys or one.key not in _LATER]
@@ -60,6 +60,17 @@ def restated(record: StatementRecord) -> Statement:
             "another version of leakcap wrote it. Make it anew."
         )
     return made
+
+
+def asked_for(record: StatementRecord) -> dict[str, int]:
+    """Of how many people, possibilities and further releases a statement speaks, as `statement_of` takes it.
+
+    >>> one = Exposure("a count", 0.1, 0.1, Bound.exact(0.00125, method="m"), 1.0, "replace-one")
+    >>> asked_for(statement_of(one, family=3).record())
+    {'family': 3, 'guesses': 10, 'more': 100}
+    """
+    detail = {line.key: line.detail for line in record.lines}
+    return {name: int(detail.get(key, {}).get(field, 0)) for name, key, field in _ASKED}
 
 
 def same_but_for_rounding(told: Sequence[str], made: Sequence[str]) -> bool:

@@ -70,14 +70,20 @@ class ProvenRecord(Part):
 
 
 def games_of(
-    proven: Sequence[ProvenRecord], relation: str, units: int | None = None, nats: float = math.inf
+    proven: Sequence[ProvenRecord],
+    relation: str,
+    units: int | None = None,
+    nats: float = math.inf,
+    *,
+    exact_totals: bool = False,
 ) -> tuple[GameRecord, ...]:
     """The games of all three risks, in the order of the Opinion.
 
     Each of `proven` bounds the same publications, and every game takes the one that says most. The first are
     the losses added up, which parts of what is published add up to. `units` are the people at most, and
     `nats` what the noise that was used tells about one person, everybody else known: after many answers that
-    says more about a guess than any ε.
+    says more about a guess than any ε. Where totals are exact the games are about the noise alone, and
+    whether a person is in the table is none of them: such a total tells.
 
     >>> one = ProvenRecord(epsilon=1.0, delta=0.0, epsilon_contents=1.0, delta_contents=0.0)
     >>> [(game.risk, round(game.success, 4)) for game in games_of([one], "replace-one")][:3]
@@ -85,7 +91,7 @@ def games_of(
     """
     require(len(proven) > 0, "proven", "games_of", "hold at least one bound", len(proven))
     return (
-        _membership(proven, relation),
+        *([] if exact_totals and relation == "add-remove-one" else [_membership(proven, relation)]),
         _isolation(proven, units),
         _two_parts(proven),
         _register(proven, nats),

@@ -12,7 +12,13 @@ from leakcap.statement.reading import Reading
 from leakcap.statement.readings import readings
 from leakcap.statement.record import StatementRecord
 
-__all__ = ["Statement", "statement_of"]
+__all__ = ["OF_THE_NOISE", "Statement", "statement_of"]
+
+OF_THE_NOISE = (
+    "This is said of the noise alone. To the exact totals no line applies: whoever knows all other records "
+    "sees from them whether a person is counted there."
+)
+"""What has to stand above everything that is said where totals were published exactly."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,12 @@ class Statement:
     def __getitem__(self, key: str) -> Reading:
         """The line with that key: `coin_flip`, `odds`, `information_own`, …"""
         return next(line for line in self.lines if line.key == key)
+
+    @property
+    def caveat(self) -> str:
+        """What has to stand above the lines: where totals were published exactly, that no line speaks of
+        them. Empty where there is no such thing."""
+        return OF_THE_NOISE if self.exposure.exact_totals else ""
 
     def record(self) -> StatementRecord:
         """The statement as a record, and what it was made from."""
@@ -50,11 +62,14 @@ class Statement:
     def _repr_html_(self) -> str:
         """The sentences as a notebook shows them."""
         title = f"What {self.exposure.title} lets an attacker do"
-        return card(title, [(line.sentence,) for line in self.lines])
+        return card(title, [(told,) for told in self._told()])
 
     def __str__(self) -> str:
         """The sentences, one a line."""
-        return "\n".join([self.exposure.title, *(f"  {line.sentence}" for line in self.lines)])
+        return "\n".join([self.exposure.title, *(f"  {told}" for told in self._told())])
+
+    def _told(self) -> list[str]:
+        return [*filter(None, [self.caveat]), *(line.sentence for line in self.lines)]
 
 
 def statement_of(exposure: Exposure, *, family: int = 5, guesses: int = 10, more: int = 100) -> Statement:

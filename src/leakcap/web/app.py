@@ -31,11 +31,12 @@ from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, pre
 from leakcap.web.releasing.drawn import DrawnAnswer, drawn_answer
 from leakcap.web.releasing.ledger_view import (
     answer_of,
-    entry_lines,
+    entry_statement,
     layout_of,
     ledger_view,
     policy_of,
     revised_of,
+    shown_entry,
 )
 from leakcap.web.releasing.questions import columns, condition, offered
 from leakcap.web.serving.bounded import bounded
@@ -307,13 +308,14 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
     @app.get("/release/entry/{number}")
     def entry(request: Request, number: int) -> Response:
         try:
-            found = entry_lines(settings, number)
+            found = shown_entry(settings, number)
         except LeakcapError as error:
             raise HTTPException(404, str(error)) from None
         if found is None:
             return pages_missing()
-        content = {"entry": found[0], "lines": found[1], "answer": answer_of(settings, found[0])}
-        content |= {"drawn": drawn(found[0]), "revised": revised_of(settings, found[0])}
+        content = {"entry": found, "told": entry_statement(settings, found)}
+        content |= {"answer": answer_of(settings, found), "drawn": drawn(found)}
+        content |= {"revised": revised_of(settings, found)}
         return pages.show(request, "entry", content)
 
     @app.get("/release/policy.json")

@@ -12,7 +12,8 @@ from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.sources import page_of, record_of
-from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order
+from leakcap.report.words.trees import levels_that_fit, nodes_in_order
+from leakcap.statement.statement import OF_THE_NOISE
 
 KEPT = json.loads((ROOT / "tests/report/version_1/hierarchy.json").read_text(encoding="utf-8"))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from leakcap.bound import Bound
 from leakcap.ledger import Balance, Charge, Entry, OdometerReading, Spend
+from leakcap.ledger.details import EXACT_TOTALS
 from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
@@ -169,6 +170,7 @@ def _of_spend(title: str, spend: Spend, details: Mapping[str, Any], policy: Poli
         units=policy.units,
         delta=spend.delta,
         delta_contents=_contents(spend.delta, spend.epsilon, policy.neighbours),
+        exact_totals=bool(details.get(EXACT_TOTALS)),
     )
 
 

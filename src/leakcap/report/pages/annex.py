@@ -21,6 +21,7 @@ from leakcap.report.render.document import (
 )
 from leakcap.report.sections import caps_section, policy_section
 from leakcap.report.words.layers import NOT_STATED, LayerRecord
+from leakcap.statement.statement import OF_THE_NOISE
 
 __all__ = ["annex_page"]
 
@@ -53,7 +54,11 @@ def _require_sound(record: AnnexRecord) -> None:
     if record.nats not in (None, told):
         raise ValueError("its nats are not those of its statement")
     nats = math.inf if record.nats is None else record.nats
-    require_sound_games(record.games, record.proven, policy, nats)
+    require_sound_games(record.games, record.proven, policy, nats, exact_totals=_exact_totals(record))
+
+
+def _exact_totals(record: AnnexRecord) -> bool:
+    return record.so_far is not None and record.so_far.exposure.exact_totals
 
 
 def _risks(record: AnnexRecord) -> Section:
@@ -66,6 +71,7 @@ def _risks(record: AnnexRecord) -> Section:
         "with all that is published, at most",
         "Each is a game that is defined to the last detail. Its bound holds whatever the attacker computes, "
         "and for everything in the ledger together; no attack on this data was run.",
+        OF_THE_NOISE if _exact_totals(record) else "",
     )
 
 

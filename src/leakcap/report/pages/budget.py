@@ -24,7 +24,7 @@ from leakcap.report.sections import (
     TABLE,
     caps_section,
     gains_section,
-    headline,
+    headlined,
     policy_section,
     protection_section,
     statement_section,
@@ -47,11 +47,12 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
     """The report of `leakcap budget`."""
     full = audience == "reviewer"
     total = None if record.so_far is None else restated(record.so_far)
-    sections: list[Section] = [] if total is None else [Section("In short", (headline(total),))]
+    exact = total is not None and total.exposure.exact_totals
+    sections: list[Section] = [] if total is None else [Section("In short", headlined(total))]
     if total is None and not record.entries:
         sections.append(Section("In short", (Paragraph("Nothing was spent yet."),)))
     if record.policy is not None and not full:
-        sections += protection_section(record.policy, full=False)
+        sections += protection_section(record.policy, full=False, exact_totals=exact)
     if total is not None:
         sections.append(gains_section(total, "What everything published so far lets an attacker do"))
     sections.append(caps_section(record.caps, full=full))
@@ -69,7 +70,10 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
         sections += custody_section(record.custody)
         sections.append(Section("The spends", (TextTable(heads, rows, (0, 4, 5, 6, 7)),)))
         if record.policy is not None:
-            sections += [*protection_section(record.policy, full=True), policy_section(record.policy)]
+            sections += [
+                *protection_section(record.policy, full=True, exact_totals=exact),
+                policy_section(record.policy),
+            ]
     else:
         versions = versions_section(record.versions)
         sections += [*versions, *revised_section(record.revisions), *amended_section(record.amendments)]

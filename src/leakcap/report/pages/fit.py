@@ -18,7 +18,7 @@ from leakcap.report.render.document import (
     Text,
     TextTable,
 )
-from leakcap.report.sections import EPSILON, PERSON, gains_section, headline, price_cells, statement_section
+from leakcap.report.sections import EPSILON, PERSON, gains_section, headlined, price_cells, statement_section
 from leakcap.report.words.publication import estimated
 from leakcap.report.words.wording import signed, sum_text
 from leakcap.statement.restated import restated
@@ -37,7 +37,7 @@ def fit_page(record: FitRecord, audience: Audience) -> Document:
         return _demonstration(record.demonstration or {}, audience)
     fit, total = record.fit, restated(record.so_far)
     sections = [Section("What is published", tuple(_published(fit)))]
-    sections.append(Section("What everything so far lets an attacker do", (headline(total),)))
+    sections.append(Section("What everything so far lets an attacker do", headlined(total)))
     sections.append(gains_section(total, "In odds"))
     if audience == "reviewer":
         orders = tuple(

@@ -36,7 +36,7 @@ from leakcap.report.sections import (
 )
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import headings
-from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
+from leakcap.report.words.trees import levels_that_fit, nodes_in_order, stated
 from leakcap.report.words.wording import sum_text
 
 __all__ = ["hierarchy_blocks", "hierarchy_page"]
@@ -56,28 +56,24 @@ _BY_LAW = Note("published exactly, by law; named in the question, and never read
 def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
     """The report of what `leakcap hierarchy` published."""
     full, total, known = audience == "reviewer", stated(record), record.policy
-    of_noise = OF_THE_NOISE if record.exact else ""
+    beside = bool(record.exact)
     # What is exact by law is told before the headline: no line about the noisy counts speaks of it.
     exact = tuple(Paragraph(words) for words in (record.exact_statement,) if words)
     sections = [
         Section("In short", (*exact, headline(total))),
         Section("What is published", tuple(hierarchy_blocks(record, audience))),
-        *(
-            []
-            if full or known is None
-            else protection_section(known, full=False, promise=promised(record, known))
-        ),
-        gains_section(total, "What everything published so far lets an attacker do", caveat=of_noise),
+        *([] if full or known is None else protection_section(known, full=False, exact_totals=beside)),
+        gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
     ]
     if full:
         sections += [
-            statement_section(total, "Every line of the statement", record.caps, caveat=of_noise),
+            statement_section(total, "Every line of the statement", record.caps),
             Section("Level by level", (_levels(record),)),
         ]
         if known is not None:
             sections += [
-                *protection_section(known, full=True, promise=promised(record, known)),
+                *protection_section(known, full=True, exact_totals=beside),
                 policy_section(known),
             ]
     title, about = headings(record.dataset, record.publication)

@@ -21,7 +21,7 @@ from leakcap.report.render.document import (
 from leakcap.report.sections import (
     caps_section,
     gains_section,
-    headline,
+    headlined,
     policy_section,
     price_cells,
     protection_section,
@@ -63,7 +63,7 @@ def preview_page(record: PreviewRecord, audience: Audience) -> Document:
     if warned := tuple(one.useless for one in record.statistics if one.useless is not None):
         below.append(Items(warned, caution=True))
     sections = [
-        Section("In short, if all of it is published", (headline(total),)),
+        Section("In short, if all of it is published", headlined(total)),
         Section("What would be published", (TextTable(heads, rows, tuple(range(1, len(heads)))), *below)),
         *(planned_workload_section(one, full=full) for one in record.workloads),
         *([] if full else protection_section(record.policy, full=False)),

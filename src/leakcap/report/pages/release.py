@@ -31,7 +31,7 @@ from leakcap.report.sections import (
     caps_section,
     figure_of,
     gains_section,
-    headline,
+    headlined,
     policy_section,
     price_cells,
     protection_section,
@@ -55,7 +55,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
     """The report of what `leakcap release` or `leakcap sql` published."""
     full, total = audience == "reviewer", restated(record.so_far)
     sections = [
-        Section("In short", (headline(total),)),
+        Section("In short", headlined(total)),
         Section("What is published", tuple(_published(record, full))),
         *(Section(_of_tables(one), tuple(workload_blocks(one, audience))) for one in record.workloads),
         *([] if full else protection_section(record.policy, full=False)),

@@ -28,7 +28,7 @@ from leakcap.report.sections import (
     RHO,
     caps_section,
     gains_section,
-    headline,
+    headlined,
     policy_section,
     protection_section,
     statement_section,
@@ -55,7 +55,7 @@ def running_page(record: RunningRecord, audience: Audience) -> Document:
     """The report of what `leakcap running` published so far."""
     full, total = audience == "reviewer", restated(record.so_far)
     sections = [
-        Section("In short", (headline(total),)),
+        Section("In short", headlined(total)),
         Section("What is published", tuple(running_blocks(record, audience))),
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),

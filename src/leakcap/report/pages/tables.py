@@ -12,7 +12,7 @@ from leakcap.report.render.document import Audience, Document, Paragraph, Sectio
 from leakcap.report.sections import (
     caps_section,
     gains_section,
-    headline,
+    headlined,
     policy_section,
     protection_section,
     statement_section,
@@ -28,7 +28,7 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
     """The report of what `leakcap tables` published."""
     full, total, known = audience == "reviewer", restated(record.so_far), record.policy
     sections = [
-        Section("In short", (headline(total),)),
+        Section("In short", headlined(total)),
         Section("What is published", (*workload_blocks(record, audience), *_data(record, full))),
         *([] if full or known is None else protection_section(known, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),

@@ -125,7 +125,9 @@ class AnnexRecord(Record):
             so_far=None if total is None else total.record(),
             caps=tuple(map(CapRecord.of, balances)),
             proven=proven,
-            games=() if exposure is None else games_of(proven, policy.neighbours, policy.units, nats),
+            games=()
+            if exposure is None
+            else games_of(proven, policy.neighbours, policy.units, nats, exact_totals=exposure.exact_totals),
             nats=nats if math.isfinite(nats) else None,
             layers=layers,
             not_stated=tuple(layer.title for layer in layers if layer.owner is None),

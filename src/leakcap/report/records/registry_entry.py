@@ -238,9 +238,11 @@ def _loss(annex: AnnexRecord) -> dict[str, object]:
     slack = f" and δ = {sum_text(annex.delta)}" if annex.delta else ""
     # The registry has no name for ρ with a δ, and asks what a custom variant is.
     custom = " ρ is that of zero-concentrated DP; δ adds up beside it." * (_variant_name(annex) == "Custom")
+    exact = annex.so_far is not None and annex.so_far.exposure.exact_totals
+    details = (protects(policy, exact_totals=exact), neighbours(policy), used(policy))
     return {
         "privacy_unit": unit(policy),
-        "privacy_unit_details": " ".join(filter(None, (protects(policy), neighbours(policy), used(policy)))),
+        "privacy_unit_details": " ".join(filter(None, details)),
         "privacy_parameters": _stated(
             epsilon=policy.caps.epsilon, delta=delta if delta else None, rho=policy.caps.rho
         ),

@@ -14,7 +14,8 @@ from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
-from leakcap.report.words.trees import OF_THE_NOISE, levels_that_fit, nodes_in_order, promised, stated
+from leakcap.report.words.promises import protects
+from leakcap.report.words.trees import levels_that_fit, nodes_in_order, stated
 from leakcap.report.words.wording import sum_text
 
 __all__ = ["print_hierarchy"]
@@ -27,7 +28,7 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
     console.print()
     print_title(console, record.dataset, record.publication, record.name)
     if record.policy is not None:
-        console.print(Text(plain(promised(record, record.policy)), style=_SOFT))
+        console.print(Text(plain(protects(record.policy, exact_totals=bool(record.exact))), style=_SOFT))
     console.print()
     shown = levels_that_fit(record, _MOST)
     console.print(_tree(record, shown))
@@ -57,9 +58,7 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
         for one in record.exact:
             console.print(Text(plain(f"Exact in {one.level}: {one.reason}"), style=_SOFT))
     console.print()
-    print_statement(
-        console, stated(record), record.caps, every="--json", caveat=OF_THE_NOISE * bool(record.exact)
-    )
+    print_statement(console, stated(record), record.caps, every="--json")
     console.print()
     console.print(caps_table(record.caps))
     if record.same_as is not None:

@@ -142,16 +142,15 @@ def print_statement(
     *,
     explain: bool = False,
     every: str = "--explain",
-    caveat: str = "",
 ) -> None:
-    """The four sentences that a person needs first, after `caveat`; with `explain` all of them, with formula
-    and source.
+    """The four sentences that a person needs first, after what has to stand above them; with `explain` all of
+    them, with formula and source.
 
     What would come after more of the same is told only where the caps allow it.
     """
     left = [(cap.cap, cap.left) for cap in caps]
     lines = [line for line in statement.lines if line.key != "more" or may_come(statement, left)]
-    parts: list[RenderableType] = [Text(caveat)] if caveat else []
+    parts: list[RenderableType] = [Text(statement.caveat)] if statement.caveat else []
     if explain:
         for line in lines:
             text = Text(f"• {line.sentence}")

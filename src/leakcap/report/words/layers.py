@@ -86,7 +86,7 @@ def _parameters(facts: Facts) -> _Layer:
     else:
         spent = told.exposure
         slack = f" and δ = {sum_text(spent.delta)}" if spent.delta > 0.0 else " and no δ"
-        known = [f"Everything published so far has ε = {sum_text(spent.epsilon)}{slack}."]
+        known = [f"Everything published so far has ε = {sum_text(spent.epsilon)}{slack}.", told.caveat]
         guess = f"A fifty-fifty guess about one person is right {_often(told['coin_flip'].upper)}."
         share = (
             "Nothing published has a δ."
@@ -138,7 +138,8 @@ def _unit(facts: Facts) -> _Layer:
         ("A unit smaller than a person protects a part of what a person contributes.", rows),
         ("Records of several people depend on each other, as in a household.", family),
     ]
-    known = [protects(policy), neighbours(policy), used(policy)]
+    exact = told is not None and told.exposure.exact_totals
+    known = [protects(policy, exact_totals=exact), neighbours(policy), used(policy)]
     return "unit", "Unit of privacy", "Whose data, and which part of it, is protected?", known, hazards
 
 

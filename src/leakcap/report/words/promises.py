@@ -30,8 +30,15 @@ def unit(policy: Policy) -> str:
     return f"one {policy.id_column}, all {'its rows in all tables' if policy.tables else 'its rows'} together"
 
 
-def protects(policy: Policy) -> str:
-    """Who is hidden, and what is not."""
+def protects(policy: Policy, *, exact_totals: bool = False) -> str:
+    """Who is hidden, and what is not; where totals are exact nobody's being counted in them is."""
+    if exact_totals:
+        told = protects(policy).replace(
+            "Protected:", "Protected, between tables that agree in the exact totals:"
+        )
+        told = told.replace(", and whether it is in the table at all.", ".")
+        one = "one row" if policy.id_column is None else f"one {policy.id_column}"
+        return f"{told} Not hidden: whether {one} is counted in an exact total, and in which."
     person = policy.id_column
     tables = "all tables say" if policy.tables else "the table says"
     says = "everything in one row" if person is None else f"everything {tables} about one {person}"

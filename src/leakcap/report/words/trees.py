@@ -1,47 +1,26 @@
-"""The nodes of a tree in the order in which they are read: each before those below it; what is promised of
-them beside exact totals."""
+"""The nodes of a tree in the order in which they are read, each before those below it, and what is said of
+all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from leakcap.policy.document import Policy
 from leakcap.report.records.hierarchies import HierarchyRecord
-from leakcap.report.words.promises import protects
 from leakcap.statement import Statement
-from leakcap.statement.restated import restated
+from leakcap.statement.restated import asked_for, restated
+from leakcap.statement.statement import statement_of
 
-__all__ = ["OF_THE_NOISE", "levels_that_fit", "nodes_in_order", "promised", "stated"]
-
-OF_THE_NOISE = (
-    "This is said of the noise alone. To the exact totals no line applies: whoever knows all other records "
-    "sees from them whether a person is counted there."
-)
-"""What stands above a statement where totals are exact."""
-
-_PRESENCE = {"presence", "joining"}
-"""The lines that compare tables with a person and without: these never agree in an exact total."""
-
-
-def promised(record: HierarchyRecord, policy: Policy) -> str:
-    """Who is hidden, and what is not: an exact total hides nobody's being counted in it."""
-    told = protects(policy)
-    if not record.exact:
-        return told
-    told = told.replace("Protected:", "Protected, between tables that agree in the exact totals:")
-    told = told.replace(", and whether it is in the table at all.", ".")
-    one = "one row" if policy.id_column is None else f"one {policy.id_column}"
-    return f"{told} Not hidden: whether {one} is counted in an exact total, and in which."
+__all__ = ["levels_that_fit", "nodes_in_order", "stated"]
 
 
 def stated(record: HierarchyRecord) -> Statement:
-    """What everything so far lets an attacker do. Beside exact totals nothing is said of whether somebody is
-    in the table: they tell."""
+    """What everything so far lets an attacker do, where totals of this tree are exact of the noise alone;
+    statements in records of earlier versions do not say that totals are."""
     whole = restated(record.so_far)
-    if not record.exact or whole.exposure.relation != "add-remove-one":
+    if not record.exact or whole.exposure.exact_totals:
         return whole
-    return replace(whole, lines=tuple(one for one in whole.lines if one.key not in _PRESENCE))
+    return statement_of(replace(whole.exposure, exact_totals=True), **asked_for(record.so_far))
 
 
 def levels_that_fit(record: HierarchyRecord, most: int) -> int:

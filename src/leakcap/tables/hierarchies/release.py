@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_once
+from leakcap.ledger.details import EXACT_TOTALS
 from leakcap.ledger.measured import composed
 from leakcap.release import Policy, PrivateTable
 from leakcap.release.engine.base import in_one_state
@@ -141,7 +142,7 @@ def charge_of_hierarchy(
         "cells": plan.hierarchy.nodes,
     }
     if invariants.reasons:
-        details["exact_totals"] = sum(map(len, invariants.counts))
+        details[EXACT_TOTALS] = sum(map(len, invariants.counts))
         details["reason"] = "; ".join(dict.fromkeys(one.reason for one in invariants.reasons))
     return Charge(
         planned.question.name,

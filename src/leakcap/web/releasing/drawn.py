@@ -15,7 +15,7 @@ from leakcap.report.pages.workload import workload_blocks
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.running import RunningRecord
 from leakcap.report.records.tables import WorkloadRecord
-from leakcap.report.render.document import Block, Plot
+from leakcap.report.render.document import Block, Paragraph, Plot
 from leakcap.running.release import remembered_running
 from leakcap.statement import statement_of
 from leakcap.tables.hierarchies.question import HierarchyQuestion
@@ -87,7 +87,9 @@ def _blocks(book: Ledger, question: Any, policy: Policy, entry: Entry) -> list[B
         tree = remembered_hierarchies(book, planned).get(number)
         if tree is None:
             return None
-        return list(hierarchy_blocks(HierarchyRecord.of(tree, told, book.balances()), "reviewer"))
+        record = HierarchyRecord.of(tree, told, book.balances())
+        exact = [Paragraph(record.exact_statement)] if record.exact_statement else []
+        return [*exact, *hierarchy_blocks(record, "reviewer")]
     stream = remembered_running(book, planned).get(number)
     if stream is None:
         return None

@@ -15,7 +15,7 @@ from leakcap.release.results.recorded import parsed_answer
 from leakcap.report.words.promises import assumptions, not_counted, protects
 from leakcap.report.words.publication import cap_name, may_come
 from leakcap.report.words.wording import at_least, most_digits, sum_text
-from leakcap.statement import Reading, statement_of
+from leakcap.statement import Reading, Statement, statement_of
 from leakcap.web.figures import Figure
 from leakcap.web.releasing.over_time import over_time
 from leakcap.web.serving.settings import Settings
@@ -24,12 +24,13 @@ __all__ = [
     "LedgerView",
     "ShownRow",
     "answer_of",
-    "entry_lines",
+    "entry_statement",
     "layout_of",
     "ledger_view",
     "policy_of",
     "require_this_policy",
     "revised_of",
+    "shown_entry",
 ]
 
 _LAYOUTS = {"tables": "tables", "levels": "tree"}
@@ -53,6 +54,7 @@ class LedgerView:
     revised: dict[int, str]
     earlier: int
     lines: tuple[Reading, ...]
+    caveat: str
     figures: list[Figure]
     note: str
 
@@ -70,10 +72,10 @@ def ledger_view(settings: Settings) -> LedgerView:
     read = _read(settings)
     accounts, entries = read.accounts, read.entries
     left = [(b.name, b.left) for account in accounts[:1] for b in account.balances]
-    odometer = _together(policy, entries, left) if entries else ()
+    told = statement_of(exposure_so_far(entries, policy)) if entries else None
     return LedgerView(
         policy,
-        protects(policy),
+        protects(policy, exact_totals=told is not None and told.exposure.exact_totals),
         not_counted(policy),
         assumptions(policy),
         [_account(a) for a in accounts],
@@ -82,28 +84,26 @@ def ledger_view(settings: Settings) -> LedgerView:
         {one.id: _layout(one, _mine(settings, one, read.separate)) for one in entries[-_MOST_ENTRIES:]},
         read.revised,
         max(0, len(entries) - _MOST_ENTRIES),
-        odometer,
+        () if told is None else _that_may_come(told, left),
+        "" if told is None else told.caveat,
         [over_time(policy, entries, read.epsilon, accounts[0].balances[0].cap)] if entries else [],
         read.note,
     )
 
 
-def _together(
-    policy: Policy, entries: list[Entry], left: list[tuple[str, float | None]]
-) -> tuple[Reading, ...]:
+def _that_may_come(whole: Statement, left: list[tuple[str, float | None]]) -> tuple[Reading, ...]:
     """What everything tells; what more of the same would tell only where the caps allow it."""
-    whole = statement_of(exposure_so_far(entries, policy))
     return tuple(line for line in whole.lines if line.key != "more" or may_come(whole, left))
 
 
-def entry_lines(settings: Settings, number: int) -> tuple[Entry, tuple[Reading, ...]] | None:
-    """One entry with the statement of what it alone tells; None where there is no such entry."""
-    policy = policy_of(settings)
-    entries = _read(settings).entries
-    found = next((e for e in entries if e.id == number), None)
-    if found is None:
-        return None
-    return found, statement_of(exposure_so_far([found], policy)).lines
+def shown_entry(settings: Settings, number: int) -> Entry | None:
+    """One entry; None where there is no such entry."""
+    return next((one for one in _read(settings).entries if one.id == number), None)
+
+
+def entry_statement(settings: Settings, entry: Entry) -> Statement:
+    """What an entry alone tells."""
+    return statement_of(exposure_so_far([entry], policy_of(settings)))
 
 
 def answer_of(settings: Settings, entry: Entry) -> RememberedAnswer:
