@@ -108,13 +108,19 @@ def test_where_one_cell_must_have_too_many_rows_the_quick_statement_is_not_tried
         "columns": {"d": {"keys": ["a", "b"]}, "x": {"bounds": [0.0, 1.0]}},
     })  # fmt: skip
     runs: list[str] = []
-    asked = duck.DuckDB._columns
 
-    def noted(self: duck.DuckDB, statement: str, seed: int | None) -> Columns:
-        runs.append(statement)
-        return asked(self, statement, seed)
+    def note(name: str) -> None:
+        """Of the quick statements, and of the sure one."""
+        asked = getattr(duck.DuckDB, name)
 
-    monkeypatch.setattr(duck.DuckDB, "_columns", noted)
+        def noted(engine: duck.DuckDB, text: str, seed: int | None) -> Columns | None:
+            runs.append(text)
+            return cast(Columns | None, asked(engine, text, seed))
+
+        monkeypatch.setattr(duck.DuckDB, name, noted)
+
+    note("_known")
+    note("_columns")
     most = 2**37 // 2**32
     version = duckdb.__version__
     # Rows, by which key, and which statements run: quick; in 64 bits, where DuckDB has such sums; then sure.
@@ -178,6 +184,47 @@ def test_a_table_that_has_grown_beyond_64_bits_is_still_added_up(monkeypatch: py
     (total,) = engine.run(replace(statement, quick=statement.ways[-1][0](), wider=())).arrays
     assert largest * rows > 2**63
     assert total.tolist() == [largest * rows]
+
+
+@pytest.mark.parametrize(
+    ("stop", "seen"),
+    [
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (RuntimeError("Query interrupted"), DataError),
+        (duckdb.InterruptException("Interrupted!"), DataError),
+        (duckdb.OutOfMemoryException("Out of Memory"), DataError),
+        (duckdb.OutOfRangeException("Overflow in addition of INT64"), None),
+        (duckdb.ConversionException("out of range for the destination type"), None),
+    ],
+)
+def test_only_a_range_that_was_left_begins_the_sure_statement(
+    stop: BaseException, seen: type[BaseException] | None
+) -> None:
+    """Ctrl-C while the quick statement runs ends the reading, as DuckDB's versions say it."""
+    connection, asked = duckdb.connect(), list[str]()
+    connection.execute("CREATE VIEW leakcap_source AS SELECT CAST(7 AS BIGINT) AS v FROM range(3)")
+    engine = duck.DuckDB(connection)
+    tree = sqlglot.select(ExactSum(this=column("v"), largest=2**44).as_("t0")).from_("leakcap_source")
+    statement = engine.write(tree)
+    quick = statement.ways[-1][0]()
+    assert engine.run(statement).arrays[0].tolist() == [21]
+
+    class Stopped:
+        def execute(self, text: str, given: object = None) -> duckdb.DuckDBPyConnection:
+            asked.append(text)
+            if text == quick:
+                raise stop
+            return connection.execute(text, given)
+
+    engine._connection = cast(duckdb.DuckDBPyConnection, Stopped())
+    one = replace(statement, quick=quick, wider=())
+    if seen is None:
+        assert engine.run(one).arrays[0].tolist() == [21]
+        assert asked == [quick, statement.text]
+        return
+    with pytest.raises(seen):
+        engine.run(one)
+    assert asked == [quick]
 
 
 def test_a_database_without_sums_in_64_bits_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,8 @@ _DESCRIBE = """
 SELECT column_name, CASE WHEN starts_with(column_type, 'ENUM(') THEN 'ENUM' ELSE column_type END
 FROM (DESCRIBE {})
 """
+# What stops a statement whose integers leave their range.
+_BEYOND = (duckdb.OutOfRangeException, duckdb.ConversionException)
 # Of 128 bits, and of decimals, DuckDB would make doubles.
 _VECTORS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR"}
 
@@ -161,13 +163,19 @@ class DuckDB:
 
     def _known(self, text: str, seed: int | None) -> Columns | None:
         """What a quick statement is sure of; None where it is not. Where the table has grown since its rows
-        were counted, a sum in 64 bits may also stop.
+        were counted, a sum in 64 bits may also stop. Whatever else goes wrong, Ctrl-C too, ends the reading.
         """
-        try:
-            found = self._columns(text, seed)
-        except DataError:
-            return None
-        return found if found.known else None
+        given = None if seed is None else {"seed": seed}
+
+        def within() -> Columns | None:
+            try:
+                return _columns_of(self._connection.execute(text, given))
+            except _BEYOND:
+                return None
+
+        with self._turn:
+            found = redact_errors(within, duckdb.Error)
+        return found if found is not None and found.known else None
 
     def hand(self, statement: SqlStatement, take: Callable[[Columns], None]) -> None:
         """Some rows at a time, by the statement that is sure of them all: none can be taken back."""
