@@ -74,3 +74,20 @@ def test_tints_are_shares_of_the_largest_count_and_margins_have_none() -> None:
     assert shades([[30.0], [90.0], [120.0]], 1) == ((0, 3), (0, 9), (0, 0))
     assert shades([[-3.0], [0.0], [-3.0]], 1) == ((0, 0), (0, 0), (0, 0))
     assert shades([[7.0]], 1) == ((0, 0),)
+
+
+def test_what_is_no_size_is_not_drawn_and_moves_nothing() -> None:
+    """Trees have none of these; a picture of another source might."""
+    own = [Node(0, "all", 10, "all"), Node(1, "a", 4, "a"), Node(1, "b", 6, "b")]
+    strange = [*own[:2], Node(1, "less", -5, "less"), Node(1, "nan", float("nan"), "nan"), own[2]]
+    assert icicle(strange, "t").svg == icicle(own, "t").svg
+    assert "<rect" not in icicle([Node(0, "all", float("nan"), "all")], "t").svg
+
+
+def test_nodes_too_narrow_for_a_name_have_none() -> None:
+    levels = [Node(depth, f"level {depth}", 10, "words") for depth in range(60)]
+    deep = icicle(levels, "t").svg
+    assert deep.count("<rect") == 60
+    assert "<text" not in deep
+    assert "…" not in deep
+    assert icicle(levels[:20], "t").svg.count("<text") == 20

@@ -83,13 +83,14 @@ def test_what_a_workbook_has_no_room_for_is_refused_before_it_is_paid(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workbook, "MOST_ROWS", 10)
-    with pytest.raises(InvalidParameter, match="Nothing was spent"):
+    with pytest.raises(InvalidParameter, match=r"Got 1 table, the largest with 5 cells\..*Nothing was spent"):
         require_room([5])
     text = (place / "examples/running/visits.toml").read_text().replace("visits.db", "other.db")
     (place / "examples/running/other.toml").write_text(text)
     words = ["running", "examples/running/other.toml", "--through", "2026-01", "--excel", "no.xlsx"]
     done = leakcap(*words, cwd=place)
     assert done.returncode == 2
+    assert "A sheet has room for 4 lines. This answer has" in done.stderr
     assert "Nothing was spent or written" in done.stderr
     assert not (place / "examples/running/other.db").exists()
     assert not (place / "no.xlsx").exists()

@@ -18,7 +18,10 @@ from command_line import ROOT, leakcap
 from leakcap.cli.serve import _from_files
 from leakcap.errors import InvalidQuery
 from leakcap.ledger import Ledger
+from leakcap.release import load_policy
+from leakcap.report.pages import workload
 from leakcap.report.words.wording import to_its_noise
+from leakcap.tables.release import remembered_tables
 from leakcap.web import Settings, create_app
 from leakcap.web.releasing import drawn
 from leakcap.web.serving.guard import Keys
@@ -136,6 +139,76 @@ def test_what_is_too_large_for_a_page_is_named(place: Path, monkeypatch: pytest.
     monkeypatch.setattr(drawn, "_MOST_NUMBERS", 5)
     for files, number in ((["tables/tables.toml"], 1), (["running/visits.toml"], 1)):
         assert "more numbers than a page waits for" in page(place, files, number)
+
+
+def test_a_table_too_large_for_a_page_is_listed_with_its_error(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page that named it pointed to a list which it did not have."""
+    record = json.loads((place / "tables.json").read_text())
+    asked = [table for table in record["tables"] if table["asked"]]
+    largest = max(len(table["cells"]) for table in asked)
+    whole = page(place, ["tables/tables.toml"], 1)
+    assert "standard deviation of a cell's error" not in whole
+    monkeypatch.setitem(workload._CELLS, "reviewer", largest - 1)
+    shown = page(place, ["tables/tables.toml"], 1)
+    assert "Also published, and not on this page" in shown
+    assert "standard deviation of a cell's error" in shown
+    assert "is in --json of the command that asked" in shown.replace("`", "")
+    for table in record["tables"]:
+        name = " by ".join(table["columns"]) + " (margin)" * (not table["asked"])
+        assert f"| {len(table['cells']):,} |" in shown
+        assert name in shown or not table["columns"], name
+
+
+def test_what_nobody_repeated_is_not_called_repeated(place: Path) -> None:
+    for files, number in ((["tables/tables.toml"], 1), (["tables/hierarchy.toml"], 2)):
+        shown = page(place, files, number)
+        assert f"entry {number} |" in shown or f"entry {number}" in shown
+        assert "repeated" not in shown
+
+
+def test_of_many_answers_only_the_one_is_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = load_policy(place / "examples/tables/policy.toml")
+    settings = Settings(**_from_files([place / "examples/tables/tables.toml"]))
+    read: list[int] = []
+    answer = Ledger.answer
+    monkeypatch.setattr(Ledger, "answer", lambda book, entry: read.append(entry) or answer(book, entry))
+    assert settings.ledger is not None
+    with Ledger.read(settings.ledger) as book:
+        (planned,) = (question.planned(policy) for question in settings.questions)
+        assert list(remembered_tables(book, planned)) == read == [1]
+        read.clear()
+        assert remembered_tables(book, planned, 2) == {}
+        assert read == []
+        assert not remembered_tables(book, planned, 1)[1].repeated
+
+
+def test_a_series_that_goes_on_is_no_fault(place: Path) -> None:
+    """Its charge is reserved until its last period is answered, a year perhaps: that is no warning."""
+    settings = Settings(**_from_files([place / "examples/running/visits.toml"]))
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    for path in ("/release", "/release/entry/1"):
+        text = web.get(path).text
+        assert '<span class="tag">paid for, 12 periods</span>' in text
+        assert "reserved" not in text
+        assert "tag warm" not in text
+
+
+def test_one_file_may_be_written_in_several_ways(place: Path, tmp_path: Path) -> None:
+    tables = place / "examples/tables"
+    other = (tables / "hierarchy.toml").read_text()
+    for policy, ledger in (
+        ("../tables/policy.toml", "../tables/tables.db"),
+        (tables / "policy.toml", tables / "tables.db"),
+    ):
+        text = other.replace('"policy.toml"', f'"{policy}"').replace('"tables.db"', f'"{ledger}"')
+        (tables / "written.toml").write_text(text)
+        assert len(_from_files([tables / "tables.toml", tables / "written.toml"])["questions"]) == 2
+    (tables / "written.toml").write_text(other.replace('"tables.db"', '"another.db"'))
+    with pytest.raises(InvalidQuery, match="`ledger` of"):
+        _from_files([tables / "tables.toml", tables / "written.toml"])
+    assert _from_files([tables / "tables.toml", tables / "written.toml"], {"ledger"})
 
 
 def test_files_of_two_ledgers_are_refused(place: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from leakcap.apart import sqlite_path
 from leakcap.cli.printing import console
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import require_durable
@@ -66,11 +67,10 @@ def serve(
     from leakcap.web import Settings
     from leakcap.web import serve as listen
 
-    found: dict[str, Any] = _from_files(files or [])
     given = {"policy": policy, "data": data, "table": table}
-    found |= {key: value for key, value in given.items() if value is not None}
-    if ledger is not None:
-        found["ledger"] = require_durable(ledger)
+    given |= {"ledger": None if ledger is None else require_durable(ledger)}
+    instead = {key: value for key, value in given.items() if value is not None}
+    found: dict[str, Any] = _from_files(files or [], instead.keys()) | instead
     settings = Settings(
         **found,
         analyst=analyst,
@@ -97,8 +97,11 @@ def serve(
     listen(settings, ready=ready)
 
 
-def _from_files(files: Sequence[Path]) -> dict[str, Any]:
-    """What the first file says of policy, data and ledger, and what all of them ask beside queries."""
+def _from_files(files: Sequence[Path], instead: Collection[str] = ()) -> dict[str, Any]:
+    """What the first file says of policy, data and ledger, and what all of them ask beside queries.
+
+    Policies and ledgers must be the same file, however it is written, but for what is given `instead`.
+    """
     if not files:
         return {}
     from leakcap.cli.asked import load_asked
@@ -107,7 +110,7 @@ def _from_files(files: Sequence[Path]) -> dict[str, Any]:
     first, *others = asked = [load_asked(file) for file in files]
     for file, other in zip(files[1:], others, strict=True):
         for name in ("policy", "ledger"):
-            if getattr(other, name) != getattr(first, name):
+            if name not in instead and _place(getattr(other, name)) != _place(getattr(first, name)):
                 raise InvalidQuery(f"`{name}` of `{file}` must be that of `{files[0]}`: a page shows one.")
     return {
         "policy": first.policy,
@@ -118,3 +121,11 @@ def _from_files(files: Sequence[Path]) -> dict[str, Any]:
         "edition": first.edition,
         "questions": tuple(question for one in asked for question in one.questions),
     }
+
+
+def _place(named: Path | str) -> Path | str:
+    """A file by where it is; a server's ledger as it is written."""
+    if isinstance(named, Path):
+        return named.resolve()
+    file = sqlite_path(require_durable(named))
+    return named if file is None else Path(file).resolve()

@@ -74,9 +74,9 @@ def require_sheets(planned: PlannedTables) -> None:
 
 def require_lines(lines: int) -> None:
     """Refuse one sheet of so many lines that a workbook has no room for."""
-    from leakcap.report.render.workbook import require_room
+    from leakcap.report.render.workbook import require_one_sheet
 
-    require_room([lines])
+    require_one_sheet(lines)
 
 
 def write_lines(record: HierarchyRecord | RunningRecord, lines: Lines, target: Path) -> None:

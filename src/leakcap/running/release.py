@@ -90,14 +90,18 @@ def release_running(
     return ReleasedRunningCount(own, tuple(map(tuple, paid.steps)), paid.entry.spend, paid.entry.id, paid.new)
 
 
-def remembered_running(ledger: Ledger, planned: PlannedRunningCount) -> dict[int, ReleasedRunningCount]:
-    """What a ledger remembers of a running count, by entry, oldest first. Touches no data."""
+def remembered_running(
+    ledger: Ledger, planned: PlannedRunningCount, entry: int | None = None
+) -> dict[int, ReleasedRunningCount]:
+    """What a ledger remembers of a running count, by entry, oldest first; or of one `entry` alone. Touches no
+    data."""
     charge, found = charge_of_running(planned), {}
-    known = ledger.entries_answering(charge, dataset=planned.policy.dataset)
-    for entry in (one for one in ledger.entries() if one.id in known):
-        own = replace(planned, plan=_paid_plan(planned, entry))
-        steps = tuple(map(tuple, recorded_steps(ledger, entry)))
-        found[entry.id] = ReleasedRunningCount(own, steps, entry.spend, entry.id, 0)
+    answering = ledger.entries_answering(charge, dataset=planned.policy.dataset)
+    known = {number for number in answering if entry in (None, number)}
+    for paid in (one for one in ledger.entries() if one.id in known):
+        own = replace(planned, plan=_paid_plan(planned, paid))
+        steps = tuple(map(tuple, recorded_steps(ledger, paid)))
+        found[paid.id] = ReleasedRunningCount(own, steps, paid.spend, paid.id, 0)
     return found
 
 

@@ -15,6 +15,7 @@ from leakcap.tables.answer import ReleasedTables
 from leakcap.tables.charge import charge_of_tables
 from leakcap.tables.question import PlannedTables, TablesQuestion
 from leakcap.tables.reading import check_columns, counts_of, statements_of_tables
+from leakcap.tables.remembered import remembered_values
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
@@ -63,8 +64,11 @@ def release_workloads(
     return releases, [one.released(own) for one, own in zip(beside, paid, strict=True)]
 
 
-def remembered_tables(ledger: Ledger, planned: PlannedTables) -> dict[int, ReleasedTables]:
-    """What a ledger remembers of the tables of a question, by entry, oldest first. Touches no data.
+def remembered_tables(
+    ledger: Ledger, planned: PlannedTables, entry: int | None = None
+) -> dict[int, ReleasedTables]:
+    """What a ledger remembers of the tables of a question, by entry, oldest first; or of one `entry` alone.
+    Touches no data, and asks for nothing: what it returns is as it was released, not repeated.
 
     >>> import pyarrow
     >>> people = pyarrow.table({"sex": ["f", "m"] * 500})
@@ -77,13 +81,11 @@ def remembered_tables(ledger: Ledger, planned: PlannedTables) -> dict[int, Relea
     >>> entry, bool((again.table("sex").values == found.values).all())
     (1, True)
     """
-    charge, found = charge_of_tables(planned), {}
-    for entry in ledger.entries_answering(charge, dataset=planned.policy.dataset):
-        answer = ledger.answer(entry)
-        if answer is not None:
-            noisy = _shaped(planned, answer.values)
-            found[entry] = ReleasedTables(planned, noisy, charge.spend, entry, True)
-    return found
+    charge = charge_of_tables(planned)
+    return {
+        number: ReleasedTables(planned, _shaped(planned, values), charge.spend, number, False)
+        for number, values in remembered_values(ledger, charge, planned.policy.dataset, entry)
+    }
 
 
 class _Workload(Beside[dict[Places, Integers]]):

@@ -25,7 +25,7 @@ from leakcap.report.words.margined import MarginedTable, margined_tables, table_
 from leakcap.report.words.publication import ROUNDED, off_by
 from leakcap.report.words.wording import sum_text, to_its_noise
 
-__all__ = ["planned_workload_section", "table_by_table", "workload_blocks"]
+__all__ = ["not_all_shown", "planned_workload_section", "table_by_table", "workload_blocks"]
 
 _ACROSS = 8
 # Of so many cells at most are tables that a page has, and so many tables; it names the others.
@@ -40,7 +40,7 @@ _CELL = Note(
 def workload_blocks(record: WorkloadRecord, audience: Audience) -> Iterator[Block]:
     """What was paid, small tables, the names of large ones, and what the intervals hold."""
     asked = [table for table in record.tables if table.asked]
-    small = [table for table in asked if len(table.cells) <= _CELLS[audience]][: _TABLES[audience]]
+    small = _small(asked, audience)
     if audience == "reviewer":
         yield _paid(record)
     for one in margined_tables(record, small, _ACROSS):
@@ -59,6 +59,16 @@ def workload_blocks(record: WorkloadRecord, audience: Audience) -> Iterator[Bloc
     )
     if record.about:
         yield Paragraph(record.about, soft=True)
+
+
+def not_all_shown(record: WorkloadRecord, audience: Audience) -> bool:
+    """Whether some tables that were asked for are only named."""
+    asked = [table for table in record.tables if table.asked]
+    return len(_small(asked, audience)) < len(asked)
+
+
+def _small(asked: Sequence[TableRecord], audience: Audience) -> list[TableRecord]:
+    return [table for table in asked if len(table.cells) <= _CELLS[audience]][: _TABLES[audience]]
 
 
 def _paid(record: WorkloadRecord) -> Cards:

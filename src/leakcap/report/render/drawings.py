@@ -13,6 +13,8 @@ __all__ = ["Node", "bars", "crowds", "icicle", "percent_of"]
 
 _CELL, _GAP, _LINE = 16, 40, 30
 _WIDE, _TALL, _LETTER = 880, 420, 7.2
+# Of narrower nodes a name would be dots.
+_NARROWEST = 40
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,21 @@ def icicle(nodes: Sequence[Node], label: str) -> Drawing:
     """A tree from left to right, each node as high as it is large, beside the one that it is part of.
 
     Nodes come in the order of reading, each before its own. Names stand where there is room for them, `words`
-    on hover; what has no size is not drawn.
+    on hover; what has no size, or one that is negative or no number, is not drawn.
 
     >>> tree = icicle([Node(0, "all", 3, ""), Node(1, "a", 2, ""), Node(1, "b", 1, "")], "3 in 2 parts")
     >>> tree.svg.count("<rect"), tree.label
     (3, '3 in 2 parts')
     """
     depths = max((node.depth for node in nodes), default=0) + 1
-    whole = sum(node.size for node in nodes if node.depth == 0)
+    # Not a number is not above 0 either.
+    sizes = [node.size if node.size > 0.0 else 0.0 for node in nodes]
+    whole = sum(size for node, size in zip(nodes, sizes, strict=True) if node.depth == 0)
     wide, high = _WIDE / depths, _TALL / whole if whole > 0 else 0.0
     # Where the next node of each depth begins.
     tops, parts = [0.0] * (depths + 1), list[str]()
-    for node in nodes:
-        top, tall = tops[node.depth], node.size * high
+    for node, size in zip(nodes, sizes, strict=True):
+        top, tall = tops[node.depth], size * high
         tops[node.depth] = top + tall
         tops[node.depth + 1] = top
         if tall <= 0.0:
@@ -56,7 +60,7 @@ def icicle(nodes: Sequence[Node], label: str) -> Drawing:
         parts.append(
             f'<rect x="{x:.1f}" y="{top:.2f}" width="{wide:.1f}" height="{tall:.2f}" class="{kind}"/>'
         )
-        if tall >= 16:
+        if tall >= 16 and wide >= _NARROWEST:
             parts.append(f'<text x="{x + 6:.1f}" y="{top + min(tall / 2 + 4.5, 22):.1f}">')
             parts.append(f"{escape(_cut(node.name, wide))}</text>")
         parts.append("</g>")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from leakcap.errors import InvalidParameter
+from leakcap.plain import counted
 from leakcap.release.results.record import ReleasedRecord, figure_held
 from leakcap.release.results.workbook import MOST_ROWS, Sheet, new_workbook, sheet_names, write_tables
 from leakcap.report.records.tables import WorkloadRecord
@@ -14,7 +15,7 @@ from leakcap.report.render.document import Block, Cards, Document, Drawing, Item
 from leakcap.report.render.margins import table_lines
 from leakcap.report.words.margined import table_name
 
-__all__ = ["require_room", "write_book_of", "write_workbook"]
+__all__ = ["require_one_sheet", "require_room", "write_book_of", "write_workbook"]
 
 Lines: TypeAlias = Sequence[Sequence[object]]
 _WIDTHS = (48, 22, 22, 22, 22, 22)
@@ -78,8 +79,18 @@ def require_room(cells: Sequence[int]) -> None:
     rule = f"tables with at most {most:,} cells, and at most {_MOST_SHEETS} of them, margins included"
     if len(cells) > _MOST_SHEETS or max(cells, default=0) > most:
         raise InvalidParameter(
-            f"A workbook has room for {rule}. Got {len(cells):,} tables, the largest with "
-            f"{max(cells, default=0):,} cells. Take --csv. Nothing was spent or written."
+            f"A workbook has room for {rule}. Got {counted(len(cells), 'table')}, the largest with "
+            f"{counted(max(cells, default=0), 'cell')}. Take --csv. Nothing was spent or written."
+        )
+
+
+def require_one_sheet(lines: int) -> None:
+    """Refuse so many lines that one sheet has no room for: before anything is paid."""
+    most = MOST_ROWS - _ABOVE
+    if lines > most:
+        raise InvalidParameter(
+            f"A sheet has room for {most:,} lines. This answer has {lines:,}. Take --csv. Nothing was spent "
+            "or written."
         )
 
 

@@ -21,6 +21,7 @@ from leakcap.tables.hierarchies.answer import ReleasedHierarchy
 from leakcap.tables.hierarchies.plan import HierarchyPlan
 from leakcap.tables.hierarchies.question import HierarchyQuestion, PlannedHierarchy
 from leakcap.tables.reading import check_columns, counts_of, statements_of_tables
+from leakcap.tables.remembered import remembered_values
 
 __all__ = [
     "charge_of_hierarchy",
@@ -97,15 +98,16 @@ def _levels(planned: PlannedHierarchy, values: Sequence[Sequence[Any]]) -> Noisy
     )
 
 
-def remembered_hierarchies(ledger: Ledger, planned: PlannedHierarchy) -> dict[int, ReleasedHierarchy]:
-    """What a ledger remembers of the counts of a tree, by entry, oldest first. Touches no data."""
-    charge, found = charge_of_hierarchy(planned), {}
-    for entry in ledger.entries_answering(charge, dataset=planned.policy.dataset):
-        answer = ledger.answer(entry)
-        if answer is not None:
-            noisy = _levels(planned, answer.values)
-            found[entry] = ReleasedHierarchy(planned, noisy, charge.spend, entry, True)
-    return found
+def remembered_hierarchies(
+    ledger: Ledger, planned: PlannedHierarchy, entry: int | None = None
+) -> dict[int, ReleasedHierarchy]:
+    """What a ledger remembers of the counts of a tree, by entry, oldest first; or of one `entry` alone.
+    Touches no data, and asks for nothing: what it returns is as it was released, not repeated."""
+    charge = charge_of_hierarchy(planned)
+    return {
+        number: ReleasedHierarchy(planned, _levels(planned, values), charge.spend, number, False)
+        for number, values in remembered_values(ledger, charge, planned.policy.dataset, entry)
+    }
 
 
 def noisy_levels(plan: HierarchyPlan, leaves: Integers, source: ByteSource) -> Noisy:

@@ -11,7 +11,7 @@ from leakcap.ledger.details import STREAM
 from leakcap.release import Policy, exposure_so_far
 from leakcap.report.pages.hierarchy import hierarchy_blocks
 from leakcap.report.pages.running import running_blocks
-from leakcap.report.pages.workload import workload_blocks
+from leakcap.report.pages.workload import not_all_shown, table_by_table, workload_blocks
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.running import RunningRecord
 from leakcap.report.records.tables import WorkloadRecord
@@ -63,6 +63,7 @@ _TOO_LARGE = (
     "This answer has more numbers than a page waits for. `--report` of the command that asked draws it, for "
     "free."
 )
+_IN_JSON = "Every cell of every table, with its interval, is in `--json` of the command that asked, for free."
 _NO_QUESTION = (
     "The ledger keeps the numbers of this answer, and not which cell each belongs to. Start the explorer "
     "with the file that asked, too: `leakcap serve FILE FILE`. It must ask the same at the same price."
@@ -78,19 +79,23 @@ def _blocks(book: Ledger, question: Any, policy: Policy, entry: Entry) -> list[B
         # Under an amended policy an old question may have no meaning; other files may ask this one.
         return None
     if isinstance(question, TablesQuestion):
-        tables = remembered_tables(book, planned).get(number)
+        tables = remembered_tables(book, planned, number).get(number)
         if tables is None:
             return None
-        return list(workload_blocks(WorkloadRecord.of_released(tables), "reviewer"))
+        workload = WorkloadRecord.of_released(tables)
+        blocks = list(workload_blocks(workload, "reviewer"))
+        if not_all_shown(workload, "reviewer"):
+            blocks += [*table_by_table(workload), Paragraph(_IN_JSON, soft=True)]
+        return blocks
     told = statement_of(exposure_so_far([entry], policy))
     if isinstance(question, HierarchyQuestion):
-        tree = remembered_hierarchies(book, planned).get(number)
+        tree = remembered_hierarchies(book, planned, number).get(number)
         if tree is None:
             return None
         record = HierarchyRecord.of(tree, told, book.balances())
         exact = [Paragraph(record.exact_statement)] if record.exact_statement else []
         return [*exact, *hierarchy_blocks(record, "reviewer")]
-    stream = remembered_running(book, planned).get(number)
+    stream = remembered_running(book, planned, number).get(number)
     if stream is None:
         return None
     return list(running_blocks(RunningRecord.of(stream, told, book.balances()), "reviewer"))
