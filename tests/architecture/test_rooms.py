@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("utility",),
     ("mechanism",),
     ("definition",),
-    ("accounting",),
+    ("accounting", "disclosure"),
     ("ledger",),
     ("policy",),
     ("statement",),

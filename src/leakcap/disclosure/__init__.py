@@ -1,0 +1,1 @@
+"""What offices publish today, as channels: `leakcap.disclosure.joint` weighs published cells together."""

@@ -1,0 +1,5 @@
+"""Joint laws of what is published together: cells that are perturbed by cell keys, and their margin."""
+
+from leakcap.disclosure.joint.margin import margin_channel
+
+__all__ = ["margin_channel"]
