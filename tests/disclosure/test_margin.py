@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 
 from leakcap.disclosure.joint import margin_channel
@@ -53,6 +54,26 @@ def test_every_key_of_every_record(rows: list[list[int]], cell: int, siblings: l
         total = len(rows[0]) ** (cell + world + sum(siblings))
         law = dict(zip(channel.outputs, exact[world], strict=True))
         assert {y: p for y, p in law.items() if p} == {y: Fraction(n, total) for y, n in truth.items()}
+
+
+@pytest.mark.parametrize("scattered", [False, True])
+def test_every_pair_of_keys_of_a_large_modulus(scattered: bool) -> None:
+    size = 600
+    row = np.repeat([-1, 0, 1, 2], [90, 260, 170, 80])
+    if scattered:  # a value is shown at many runs of keys, also around 0
+        row = np.random.default_rng(600).permutation(row)
+    rows = [[0] * size, row.tolist()]
+    channel = margin_channel(rows, 1, [7])
+    exact = channel.as_exact()
+    assert exact is not None
+    own, sibling = np.divmod(np.arange(size**2), size)
+    for world in (0, 1):
+        shown = np.stack([1 + world + row[own], 8 + world + row[(own + sibling) % size], row[sibling]])
+        outcomes, numbers = np.unique(shown, axis=1, return_counts=True)
+        truth = {
+            tuple(y): Fraction(int(n), size**2) for y, n in zip(outcomes.T.tolist(), numbers, strict=True)
+        }
+        assert {y: p for y, p in zip(channel.outputs, exact[world], strict=True) if p} == truth
 
 
 def test_an_empty_sibling_hides_nothing() -> None:

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
 
 import numpy as np
 
 from leakcap.channel import Channel
+from leakcap.disclosure.joint.runs import carried_back, carried_on, runs_of
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
@@ -69,7 +69,7 @@ def margin_channel(perturbation: Sequence[Sequence[int]], cell: int, siblings: S
     for world in (0, 1):
         here, there = counts[0] + world, sum(counts) + world
         for own, margin, pairs in _pairs(rows, here, there):
-            for rest, number in zip(ways, seen @ pairs, strict=True):
+            for rest, number in zip(ways, (seen @ pairs).tolist(), strict=True):
                 if number:
                     joint.setdefault((own, margin, *rest), [0, 0])[world] += int(number)
     outputs = sorted(joint)
@@ -80,17 +80,20 @@ def margin_channel(perturbation: Sequence[Sequence[int]], cell: int, siblings: S
 
 def _siblings(rows: np.ndarray, groups: Counter[int]) -> Ways:
     """For every outcome of the siblings: over the sum of their keys, in how many ways it comes about."""
-    keys = rows.shape[1]
-    ways: Ways = {(): np.eye(1, keys)[0]}
+    ways: Ways = {(): np.eye(1, rows.shape[1])[0]}
     for row, many in sorted(groups.items()):
-        values = [int(value) for value in np.unique(rows[row])]
-        turned = {value: _step(rows[row] == value) for value in values}
+        runs = {int(value): runs_of(rows[row] == value) for value in np.unique(rows[row])}
         grown: Ways = {}
         for before, numbers in ways.items():
-            for outcome in combinations_with_replacement(values, many):
-                reached = numbers
-                for value in outcome:
-                    reached = reached @ turned[value]
+            ordered: Ways = {(): numbers}
+            for _ in range(many):
+                ordered = {
+                    (*outcome, value): carried_on(reached, runs[value])
+                    for outcome, reached in ordered.items()
+                    for value in runs
+                    if not outcome or value >= outcome[-1]
+                }
+            for outcome, reached in ordered.items():
                 same = math.prod(math.factorial(each) for each in Counter(outcome).values())
                 grown[(*before, *outcome)] = reached * (math.factorial(many) // same)
         ways = grown
@@ -106,22 +109,7 @@ def _pairs(rows: np.ndarray, here: int, there: int) -> Iterator[tuple[int, int, 
         cells = held * (own == first)
         for second in np.unique(margin):
             # The margin's key is k + s: over s, the sum over k of both.
-            yield here + int(first), there + int(second), _circulant(margin == second) @ cells
-
-
-def _circulant(shown: np.ndarray) -> Floats:
-    """Entry (s, k): whether the key s + k shows it."""
-    keys = shown.size
-    places = np.arange(keys)
-    matrix: Floats = shown[(places[:, None] + places[None, :]) % keys].astype(np.float64)
-    return matrix
-
-
-def _step(shown: np.ndarray) -> Floats:
-    """Entry (s, t): whether the key t - s shows it, which leads from the sum s to t."""
-    places = np.arange(shown.size)
-    matrix: Floats = shown[(places[None, :] - places[:, None]) % shown.size].astype(np.float64)
-    return matrix
+            yield here + int(first), there + int(second), carried_back(cells, runs_of(margin == second))
 
 
 def _checked(perturbation: Sequence[Sequence[int]]) -> np.ndarray:
