@@ -101,7 +101,7 @@ def test_a_wrong_modulus_is_another_law() -> None:
         ([[0, 0], [0, 0.5]], 0, [1], "whole numbers"),
         (FOUR, -1, [1], "counts"),
         (FOUR, 1, [1.0], "counts"),
-        (FOUR, 1, [1] * 30, "not computed yet"),
+        (FOUR, 1, [1] * 30, "margin_success"),
     ],
 )
 def test_one_line_of_refusal(rows: list[list[int]], cell: int, siblings: list[int], words: str) -> None:

@@ -14,7 +14,7 @@ from leakcap.disclosure.joint.runs import carried_back, carried_on, runs_of
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["margin_channel"]
+__all__ = ["checked_count", "checked_table", "margin_channel", "shown_together"]
 
 _COUNTED = 1 << 53
 """Numbers of ways up to which doubles add and multiply whole numbers without rounding."""
@@ -42,15 +42,18 @@ def margin_channel(perturbation: Sequence[Sequence[int]], cell: int, siblings: S
     >>> channel.inputs, channel.outputs[0], channel.as_exact()[0, 0]
     (('absent', 'present'), (0, 3, -1), Fraction(1, 16))
     """
-    rows = _checked(perturbation)
-    counts = [_count("cell", cell), *(_count("siblings", each) for each in siblings)]
+    rows = checked_table(perturbation, _VERB)
+    counts = [
+        checked_count("cell", cell, _VERB),
+        *(checked_count("siblings", each, _VERB) for each in siblings),
+    ]
     keys = rows.shape[1]
     full = [count for count in counts[1:] if count > 0]
     require(
         keys ** (len(full) + 1) <= _COUNTED,
         "siblings",
         _VERB,
-        f"leave at most 2^53 combinations of {keys} keys: larger margins are not computed yet",
+        f"leave at most 2^53 combinations of {keys} keys: `margin_success` takes larger margins",
         f"{len(full)} that are not empty",
     )
     groups = Counter(min(count, len(rows) - 1) for count in full)
@@ -60,7 +63,7 @@ def margin_channel(perturbation: Sequence[Sequence[int]], cell: int, siblings: S
         math.prod(sizes) * np.unique(rows).size ** 2 <= _COLUMNS,
         "siblings",
         _VERB,
-        "show at most 2^18 different outcomes: larger margins are not computed yet",
+        "show at most 2^18 different outcomes: `margin_success` takes larger margins",
         f"{len(full)} that are not empty",
     )
     ways = _siblings(rows, groups)
@@ -68,7 +71,7 @@ def margin_channel(perturbation: Sequence[Sequence[int]], cell: int, siblings: S
     joint: dict[tuple[int, ...], list[int]] = {}
     for world in (0, 1):
         here, there = counts[0] + world, sum(counts) + world
-        for own, margin, pairs in _pairs(rows, here, there):
+        for own, margin, pairs in shown_together(rows, here, there):
             for rest, number in zip(ways, (seen @ pairs).tolist(), strict=True):
                 if number:
                     joint.setdefault((own, margin, *rest), [0, 0])[world] += int(number)
@@ -100,7 +103,7 @@ def _siblings(rows: np.ndarray, groups: Counter[int]) -> Ways:
     return ways
 
 
-def _pairs(rows: np.ndarray, here: int, there: int) -> Iterator[tuple[int, int, Floats]]:
+def shown_together(rows: np.ndarray, here: int, there: int) -> Iterator[tuple[int, int, Floats]]:
     """Values of cell and margin, and over the siblings' sum of keys, how many keys of the cell show both."""
     keys = rows.shape[1]
     own, margin = rows[min(here, len(rows) - 1)], rows[min(there, len(rows) - 1)]
@@ -112,12 +115,13 @@ def _pairs(rows: np.ndarray, here: int, there: int) -> Iterator[tuple[int, int, 
             yield here + int(first), there + int(second), carried_back(cells, runs_of(margin == second))
 
 
-def _checked(perturbation: Sequence[Sequence[int]]) -> np.ndarray:
+def checked_table(perturbation: Sequence[Sequence[int]], verb: str) -> np.ndarray:
+    """The perturbation of each count and key as an array."""
     lengths = {len(row) for row in perturbation}
     require(
         len(lengths) == 1 and 2 <= min(lengths) <= 4096,
         "perturbation",
-        _VERB,
+        verb,
         "have rows of one length, the number of keys, from 2 to 4096",
         sorted(lengths),
     )
@@ -126,17 +130,18 @@ def _checked(perturbation: Sequence[Sequence[int]]) -> np.ndarray:
             require(
                 isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(value) < 1 << 31,
                 "perturbation",
-                _VERB,
+                verb,
                 "hold whole numbers of 32 bits",
                 value,
             )
             require(
-                count + value >= 0, "perturbation", _VERB, f"not make a count of {count} negative", int(value)
+                count + value >= 0, "perturbation", verb, f"not make a count of {count} negative", int(value)
             )
     return np.array([[int(value) for value in row] for row in perturbation], dtype=np.int64)
 
 
-def _count(name: str, count: int) -> int:
+def checked_count(name: str, count: int, verb: str) -> int:
+    """The number of people in a cell."""
     whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-    require(whole and 0 <= count < 1 << 53, name, _VERB, "be counts: whole numbers from 0", count)
+    require(whole and 0 <= count < 1 << 53, name, verb, "be counts: whole numbers from 0", count)
     return int(count)
