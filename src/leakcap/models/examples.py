@@ -23,6 +23,7 @@ from leakcap.models.values import Floats
 from leakcap.release import Policy, PrivateTable
 from leakcap.release.columns.typed import ReadColumn, aliased, column, number_column, stored_column
 from leakcap.release.engine import Columns
+from leakcap.release.engine.base import in_one_state
 from leakcap.release.engine.identity import Identity
 from leakcap.release.engine.schema import check_schema
 
@@ -171,7 +172,7 @@ def of_table(
     written = engine.write(statement)
 
     def read() -> Rows:
-        found = engine.run(written)
+        found = in_one_state(engine, lambda: engine.run(written))
         return _rows(found, policy, features, target, scaling, classes=classes)
 
     names = f"{', '.join(features)} for {target} {text}".strip()

@@ -13,6 +13,7 @@ from leakcap.models.moments import Moments
 from leakcap.release import Policy
 from leakcap.release.columns.typed import ExactSum, Quantize, aliased, column
 from leakcap.release.engine import Engine, SqlStatement
+from leakcap.release.engine.base import in_one_state
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
@@ -99,7 +100,7 @@ class MomentQuery:
 
     def run(self, statement: SqlStatement, engine: Engine) -> list[int]:
         """The exact totals, in integers."""
-        (row,) = engine.run(statement).rows()
+        (row,) = in_one_state(engine, lambda: engine.run(statement)).rows()
         if not all(isinstance(total, int) for total in row):
             raise DataError("The engine did not return integers.")
         return [int(total) for total in row]

@@ -18,6 +18,7 @@ from sqlglot import exp
 from leakcap.release.columns.cells import Cells
 from leakcap.release.columns.typed import ReadColumn, aliased, column, literal
 from leakcap.release.engine import Engine, SqlStatement
+from leakcap.release.engine.base import in_one_state
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import used_columns
@@ -92,7 +93,7 @@ def running_counts(
     planned: PlannedRunningCount, statement: SqlStatement, steps: int, engine: Engine
 ) -> NDArray[np.int64]:
     """The exact counts (series, steps). They are not private yet."""
-    periods, *codes, totals = engine.run(statement).arrays
+    periods, *codes, totals = in_one_state(engine, lambda: engine.run(statement)).arrays
     cells = Cells(planned.axes)
     counts = np.zeros((cells.size, steps), dtype=np.int64)
     series = cells.places(codes) if codes else np.zeros(len(totals), dtype=np.int64)
