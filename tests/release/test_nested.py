@@ -188,6 +188,46 @@ def test_margins_are_sums_over_the_districts_of_each_region() -> None:
             with_margins(table.count(by=["region", "district"], epsilon=0.1), table.policy, [["district"]])
 
 
+@pytest.mark.parametrize("by", list(itertools.permutations(["district", "sex", "region"])))
+@pytest.mark.parametrize("kept", [None, [["region"], []], [["sex", "region"]]])
+def test_margins_in_any_order_of_the_columns(by: tuple[str, ...], kept: list[list[str]] | None) -> None:
+    """Each is the sum of its own noisy cells, and no other margin stands there."""
+    with PrivateTable(pyarrow.table(hostile_rows(4)), policy=POLICY, ledger="sqlite://") as table:
+        release = table.count(by=list(by), epsilon=0.1)
+        found = with_margins(release, table.policy, kept)
+    raw = {tuple(row.keys.values()): row.value for row in release.rows}
+    margins = {tuple(row.keys[name] for name in by): row.value for row in found.rows[len(raw) :]}
+    labels = {"region": list(LAND), "district": ["total"], "sex": ["f", "m"]}
+    wanted = [{"region", "sex"}, {"region"}, {"sex"}, set()] if kept is None else [set(one) for one in kept]
+    summed = set()
+    for names in wanted:
+        summed |= set(itertools.product(*(labels[name] if name in names else ["total"] for name in by)))
+    of_pairs = {key for key in margins if key[by.index("district")] != "total"}
+    assert margins.keys() - of_pairs == summed
+    # The pairs summed over `sex` alone are the only margin that has districts.
+    assert len(of_pairs) == (len(PAIRS) if kept is None else 0)
+    for key, value in margins.items():
+        parts = [raw[c] for c in raw if all(w in ("total", x) for w, x in zip(key, c, strict=True))]
+        assert value == sum(parts)
+
+
+def test_keys_taken_from_a_nested_column_name_no_two_of_its_keys() -> None:
+    """One group would hold both Newtons."""
+    for merged in (
+        {"from": "district", "keys": ["Ashby", "Newton"]},
+        {"from": "district", "groups": {"A": ["Ashby"], "N": ["Newton"]}},
+    ):
+        with pytest.raises(InvalidPolicy, match="`Newton`, which lies within 2 keys of `region`"):
+            load_policy({**POLICY, "columns": POLICY["columns"] | {"some": merged}})
+    for apart in (
+        {"from": "district", "keys": ["Ashby", "Poole"]},
+        {"from": "district", "groups": {"A": ["Ashby"], "P": ["Poole", "Ryde"]}},
+        {"from": "district", "prefix": 1, "keys": ["A", "N"]},
+        {"from": "district", "keys": "private"},
+    ):
+        load_policy({**POLICY, "columns": POLICY["columns"] | {"some": apart}})
+
+
 def test_a_name_within_two_parents_is_asked_with_them() -> None:
     """`Newton` alone would be two districts in one cell."""
     for field in ({"by": ("district",)}, {"by": ("district", "sex")}):

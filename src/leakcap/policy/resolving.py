@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from leakcap.policy.arithmetic import computed_bounds, computed_places, days_of,
 from leakcap.policy.cases import case_text
 from leakcap.policy.declared import Column
 from leakcap.policy.derived import DatePart, Key, periods
+from leakcap.policy.nested import key_word
 from leakcap.policy.nesting import paths_of_keys
 from leakcap.policy.validation import meant
 
@@ -27,7 +29,29 @@ def resolved(columns: Mapping[str, Column]) -> dict[str, Column]:
     for name in columns:
         _resolve(name, columns, found, steps, ())
     found = {name: found[name] for name in columns}
+    for name in columns:
+        _check_told_apart(name, found)
     return {name: _nested(name, found) for name in columns}
+
+
+def _check_told_apart(name: str, columns: Mapping[str, Column]) -> None:
+    """Refuse keys taken from a nested column where one of them is a name of two: they would be merged."""
+    one = columns[name]
+    if not isinstance(one.source, str) or one.prefix is not None or (one.operations and one.groups is None):
+        return
+    source = columns[one.source]
+    if source.within is None:
+        return
+    _, paths = paths_of_keys(one.source, columns)
+    times = Counter(key_word(path[-1]) for path in paths)
+    asked = one.keys or () if one.groups is None else [key for own in one.groups.values() for key in own]
+    for key in asked:
+        if times[key_word(key)] > 1:
+            raise ValueError(
+                f"`columns.{name}` names `{key_word(key)}`, which lies within {times[key_word(key)]} keys of "
+                f"`{source.within}` and would be one group. Leave it out, and count by `{one.source}` and "
+                f"`{source.within}` together"
+            )
 
 
 def _nested(name: str, columns: Mapping[str, Column]) -> Column:

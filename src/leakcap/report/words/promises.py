@@ -191,7 +191,7 @@ def _keys(column: Column) -> str:
         return "keys that are not public: a group appears where enough people are in it"
     keys = [str(key) for key in column.keys]
     more = "" if len(keys) <= 12 else f" and {len(keys) - 12:,} more"
-    within = "" if column.within is None else f"within {column.within}, "
+    within = "" if column.within is None else f"keys within those of {column.within}: "
     return f"{within}one of {', '.join(keys[:12])}{more}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from leakcap.plain import counted
 from leakcap.policy.declared import Column
 from leakcap.release import Policy
 from leakcap.release.conditions.condition import named
@@ -75,7 +76,9 @@ def _about(policy: Policy, name: str) -> str:
         return f"{column.bounds[0]:g} to {column.bounds[1]:g}"
     if column.keys is None or column.private:
         return "range unknown" if column.unknown else "private keys"
-    return f"{len(column.keys)} keys"
+    if column.within is not None:
+        return f"{counted(len(column.paths or ()), 'key')} within {column.within}"
+    return counted(len(column.keys), "key")
 
 
 def condition(policy: Policy) -> str:
