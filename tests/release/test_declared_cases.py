@@ -130,23 +130,27 @@ REFUSED = {
     "CASE WHEN ward = 'west' THEN 'child' ELSE 'adult' END": "not a key of `ward`",
     "CASE WHEN CASE WHEN age < 1 THEN TRUE END THEN 'child' ELSE 'adult' END": "may not stand in another",
     "CASE WHEN age < 18 THEN 'child' ELSE 'adult' END -- no": "may not use comments",
-    "CASE WHEN age < 18 THEN 'child' ELSE 'adult' ALL END": "is CASE WHEN",
+    "CASE WHEN age < 18 THEN 'child' ELSE 'adult' ALL END": "must be written `CASE WHEN",
     "CASE WHEN age BETWEEN 2 5 THEN 'child' ELSE 'adult' END": "too many, or one too few",
-    "CASE WHEN age < 18 THEN 'child' ELSE 2 END": "all of one kind",
-    "CASE WHEN age < 18 THEN 1 ELSE TRUE END": "all of one kind",
-    "CASE WHEN age < 18 THEN NULL END": "not all of them NULL",
-    "CASE WHEN age < 18 THEN age ELSE 0 END": "is CASE WHEN condition THEN constant",
-    "CASE WHEN age < 18 THEN 1.5 END": "is CASE WHEN condition THEN constant",
+    "CASE WHEN age < 18 THEN 'child' ELSE 2 END": "must be all texts, all whole numbers",
+    "CASE WHEN age < 18 THEN 1 ELSE TRUE END": "must be all texts, all whole numbers",
+    "CASE WHEN age < 18 THEN NULL END": "At least one of them must not be NULL",
+    "CASE WHEN age < 18 THEN age ELSE 0 END": "must be written `CASE WHEN condition THEN constant",
+    "CASE WHEN age < 18 THEN 1.5 END": "must be written `CASE WHEN condition THEN constant",
     "CASE WHEN age < 18 THEN 9223372036854775808 END": "must fit in 64 bits",
     "CASE WHEN age < 18 THEN '\0' ELSE 'adult' END": "a database can hold",
-    "CASE WHEN TRUE THEN 'child' END": "must have a column",
-    "CASE WHEN stays.age < 18 THEN 'child' END": "without the table's name",
+    "CASE WHEN TRUE THEN 'child' END": "must name a column in one of its conditions",
+    "CASE WHEN stays.age < 18 THEN 'child' END": "without the name of the table",
     "CASE WHEN nobody THEN 'child' ELSE 'adult' END": "`nobody`, which is no column",
     "CASE WHEN who = 'child' THEN 'child' ELSE 'adult' END": "follows from itself",
     "CASE WHEN young THEN 'child' ELSE 'adult' END": "follows from itself",
-    "age < 18": "is CASE WHEN",
-    "SELECT 1; SELECT 2": "is CASE WHEN",
-    "CASE WHEN " + "(" * 3000 + "age < 18" + ")" * 3000 + " THEN 'child' ELSE 'adult' END": "is CASE WHEN",
+    "age < 18": "must be written `CASE WHEN",
+    "SELECT 1; SELECT 2": "must be written `CASE WHEN",
+    "CASE WHEN "
+    + "(" * 3000
+    + "age < 18"
+    + ")" * 3000
+    + " THEN 'child' ELSE 'adult' END": "must be written `CASE WHEN",
 }
 
 

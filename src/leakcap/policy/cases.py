@@ -22,8 +22,8 @@ Constant: TypeAlias = str | int | bool
 _DIALECT = "duckdb"
 _LONGEST = 10_000
 _RULE = (
-    "`case` is CASE WHEN condition THEN constant … ELSE constant END, with texts, whole numbers, TRUE, FALSE "
-    "or NULL as constants"
+    "`case` must be written `CASE WHEN condition THEN constant … ELSE constant END`, where a constant is a "
+    "text, a whole number, TRUE, FALSE or NULL"
 )
 
 
@@ -45,12 +45,12 @@ def case_text(text: str) -> CaseText:
     results = [*(arm.args.get("true") for arm in node.args["ifs"]), node.args.get("default")]
     given = [key for one in results if one is not None and (key := _constant(one)) is not None]
     if not given:
-        raise ValueError(f"{_RULE}, not all of them NULL")
+        raise ValueError(f"{_RULE}. At least one of them must not be NULL")
     if len({type(key) for key in given}) > 1:
-        raise ValueError(f"{_RULE}, all of one kind")
+        raise ValueError(f"{_RULE}. They must be all texts, all whole numbers, or all TRUE or FALSE")
     sources = tuple(sorted({_name(one) for one in node.find_all(exp.Column)}))
     if not sources:
-        raise ValueError("`case` must have a column in its conditions")
+        raise ValueError("`case` must name a column in one of its conditions at least")
     return CaseText(tuple(dict.fromkeys(given)), sources)
 
 
@@ -96,5 +96,7 @@ def _constant(node: exp.Expression) -> Constant | None:
 
 def _name(node: exp.Column) -> str:
     if node.args.get("table") is not None:
-        raise ValueError("`case` names columns of its own table alone, without the table's name")
+        raise ValueError(
+            "`case` must name columns of its own table only, without the name of the table before them"
+        )
     return node.name

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 from leakcap.report.render.document import Drawing
 
@@ -68,8 +71,16 @@ def icicle(nodes: Sequence[Node], label: str) -> Drawing:
 
 
 def _cut(text: str, wide: float) -> str:
+    """As much of a name as there is room for; Chinese, Japanese and Korean signs take the room of two.
+
+    >>> _cut("Northern Highlands", 100), _cut("東京都千代田区", 100), _cut("東京都", 100)
+    ('Northern Hi…', '東京都千代…', '東京都')
+    """
     most = max(1, int((wide - 12) / _LETTER))
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    ends = list(accumulate(2 if east_asian_width(sign) in "WF" else 1 for sign in text))
+    if not ends or ends[-1] <= most:
+        return text
+    return f"{text[: bisect_right(ends, most - 1)]}…"
 
 
 def crowds(pictures: Sequence[tuple[str, int, int]]) -> Drawing:
