@@ -23,7 +23,9 @@ from leakcap.ledger import Ledger, Proposed, backup, move, restore
 from leakcap.release import PrivateTable, attach, exposure_so_far
 from leakcap.report.records.running import RunningRecord
 from leakcap.running import ReleasedRunningCount, RunningQuestion, release_running
-from leakcap.running.plan import noisy_step
+from leakcap.running.factor import MOST_STEPS
+from leakcap.running.plan import RunningPlan, noisy_step
+from leakcap.running.plan import _weighted as weighted
 from leakcap.running.reading import running_counts, running_statement
 from leakcap.running.release import spend_of_running
 from leakcap.statement import statement_of
@@ -433,3 +435,15 @@ def test_accounts_of_analysts_that_begin_strand_no_stream(tmp_path: Path) -> Non
         by_analyst(url, "ng", None, **WITH_ACCOUNTS)
     with Ledger.read(url) as ledger:
         assert len(ledger.entries()) == 1
+
+
+def test_weighted_counts_are_whole_numbers_without_a_limit() -> None:
+    """Against Python's own integers, at the ends of 64 bits too."""
+    factor = RunningPlan.of(MOST_STEPS, 0.5).factor
+    rng = np.random.default_rng(5)
+    for steps in (1, 2, 365, MOST_STEPS):
+        ends = np.array([-(2**63), 2**63 - 1, -1, 0, 2**21 - 1, 2**21, 2**42 - 1, 2**42])
+        counts = np.vstack([rng.choice(ends, (8, steps)), rng.integers(-(2**63), 2**63 - 1, (4, steps))])
+        weights = factor.weights[:steps][::-1]
+        wanted = [sum(w * c for w, c in zip(weights, own, strict=True)) for own in counts.tolist()]
+        assert weighted(counts, weights) == wanted
