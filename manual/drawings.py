@@ -17,7 +17,7 @@ from leakcap import gain, leakage
 from leakcap.accounting import PrivacyLoss
 from leakcap.attack import copies_curve
 from leakcap.definition import meaning
-from leakcap.running.plan import RunningPlan
+from offices import census_tables, census_tree, public_use_file, series
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 SURVEY = lc.Channel([[2 / 3, 1 / 6, 1 / 6], [1 / 3, 1 / 3, 1 / 3], [1 / 6, 1 / 6, 2 / 3]])
@@ -310,28 +310,9 @@ def odds() -> Canvas:
     return c
 
 
-def series() -> Canvas:
-    """The error of a running total over a year of weeks, with noise of each week's own and planned together."""
-    weights = [float(one) for one in RunningPlan.of(53, 0.02).factor.weights]
-    squares = np.cumsum(np.square(np.array(weights) / weights[0]))
-    weeks = list(range(1, 54))
-    alone, planned = [math.sqrt(n) for n in weeks], [float(x) for x in np.sqrt(squares[-1] * squares)]
-    c = Canvas("series", 560, 330, "A total of a year of weeks, at the same price",
-               "The error of the running total after each of 53 weeks, in units of the error of one count. With noise of each "
-               "week's own it grows to 7.3; planned together it starts at 1.5 and stays below 2.4.")  # fmt: skip
-    plot = Plot(c, (56, 40, 380, 230), (0.0, 53.0), (0.0, 8.0))
-    plot.ticks({0: "0", 13: "13", 26: "26", 39: "39", 53: "53"}, {0: "0", 2: "2", 4: "4", 6: "6", 8: "8"})
-    plot.titles("weeks so far", "error of the total, in counts")
-    plot.curve(weeks, alone, "warm")
-    plot.curve(weeks, planned, "accent")
-    for found, words, kind in ((alone, "week by week", "warm-text"), (planned, "planned", "accent-text")):
-        x, y = plot.at(53, found[-1])
-        c.text(x + 6, y + 4, words, kind)
-    return c
-
-
 DRAWINGS: tuple[Callable[[], Canvas], ...] = (
     channel, adversary, capacity, diameter, orders, lift, g_leakage, composition, groups, odds, series,
+    census_tables, census_tree, public_use_file,
 )  # fmt: skip
 
 
