@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -131,6 +133,88 @@ def test_a_condition_names_a_band() -> None:
     table = pyarrow.table({"age": [9.0, 10.0, 19.9, 20.0, 30.0, None], "ward": ["a"] * 6})
     (query,) = select_statement(where, POLICY, StatementTerms(1.0)).queries
     assert exact(plan_query(query, POLICY), attach(table)) == [[3]]
+
+
+BANDS = ("FLOOR(age / 10) * 10", "FLOOR(age / 7)", "FLOOR(degrees / 10) * 10", "age - age % 40")
+LITERALS = ("-30", "-25.5", "-0.0", "0", "7", "10", "19.5", "30", "3e1", "31", "119.999", "120")
+
+
+def literally(condition: str, key: int, left: Fraction, right: Fraction) -> bool:
+    """What SQL says of a band's key, in fractions."""
+    return {
+        "{0} < {1}": key < left,
+        "{0} <= {1}": key <= left,
+        "{0} > {1}": key > left,
+        "{0} >= {1}": key >= left,
+        "{1} < {0}": left < key,
+        "{1} >= {0}": left >= key,
+        "NOT ({0} <= {1})": not key <= left,
+        "{0} BETWEEN {1} AND {2}": left <= key <= right,
+        "{0} NOT BETWEEN {1} AND {2}": not left <= key <= right,
+    }[condition]
+
+
+CONDITIONS = ("{0} < {1}", "{0} <= {1}", "{0} > {1}", "{0} >= {1}", "{1} < {0}", "{1} >= {0}")
+CONDITIONS += ("NOT ({0} <= {1})", "{0} BETWEEN {1} AND {2}", "{0} NOT BETWEEN {1} AND {2}")
+
+
+@pytest.mark.parametrize("bands", BANDS)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_bands_are_compared_by_order_as_fractions_are(bands: str, condition: str) -> None:
+    """Also beyond the bounds, at each edge and beside it; a missing number is in no band."""
+    column = "age" if "age" in bands else "degrees"
+    bounds = POLICY.columns[column].bounds
+    assert bounds is not None
+    numbers = [*AGES, *(-one for one in AGES), *ODD]
+    table = attach(pyarrow.table({column: pyarrow.array(numbers, pyarrow.float64())}))
+    width = int(re.findall(r"[/%] (\d+)", bands)[0])
+    factor = 1 if bands.endswith(")") else width
+    clamped = [min(max(one, bounds[0]), bounds[1]) for one in numbers if one is not None and one == one]
+    keys = [Fraction(one) // width * factor for one in clamped]
+    answered = 0
+    for first, last in itertools.product(LITERALS, LITERALS[1::3] if "{2}" in condition else LITERALS[:1]):
+        text = f"SELECT COUNT(*) FROM visits WHERE {condition.format(bands, first, last)}"
+        left, right = Fraction(first), Fraction(last)
+        try:
+            (query,) = select_statement(text, POLICY, StatementTerms(1.0)).queries
+        except InvalidQuery:
+            plain = [literally(condition, key, left, right) for key in keys]
+            assert len(set(plain)) == 1  # Of no band, or by NOT of every one.
+            continue
+        answered += 1
+        count = sum(literally(condition, key, left, right) for key in keys)
+        assert exact(plan_query(query, POLICY), table) == [[count]], text
+    assert answered > 3
+
+
+def test_a_band_compared_in_other_words_is_one_question() -> None:
+    where = "SELECT COUNT(*) FROM visits WHERE {0}"
+    plain = asked(where.format("FLOOR(age / 10) * 10 > 30"))
+    assert '"floor(age / 10) * 10" >= 40' in plain
+    for other in ("age - age % 10 >= 31", "40 <= FLOOR(age / 10) * 10", "10 * FLOOR(age/10) > 39.5"):
+        assert asked(where.format(other)) == plain
+    assert asked("SELECT COUNT(*) FROM (SELECT FLOOR(age / 10) * 10 AS b FROM visits) WHERE b > 30") == plain
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("FLOOR(age / 10) * 10 > 120", "> 120, which is true of no band: they are 0 to 120"),
+        ("FLOOR(age / 10) * 10 < 0", "< 0, which is true of no band: they are 0 to 120"),
+        ("FLOOR(age / 10) * 10 BETWEEN 11 AND 19", "BETWEEN 11 AND 19, where no band begins"),
+        ("FLOOR(age / 10) * 10 > 'old'", "with a number"),
+        ("FLOOR(age / 10) * 10 > TRUE", "with a number"),
+        ("FLOOR(age / 10) * 10 > whole", "not with another column"),
+        ("FLOOR(age / 10) * 10 > NULL", "IS NULL"),
+        ("FLOOR(age / 10) * 10 >= 30.00000000000000000001", "digits"),
+        ("FLOOR(age / 10) * 10 > 1e999", "too large"),
+    ],
+)
+def test_a_band_compared_with_what_it_cannot_be_is_refused(condition: str, words: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        select_statement(f"SELECT COUNT(*) FROM visits WHERE {condition}", POLICY, StatementTerms(1.0))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 REFUSED = {

@@ -9,23 +9,32 @@ what is missing is in none. `%` rounds towards 0, and is a band only where no nu
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sqlglot import exp
 
 from leakcap.errors import InvalidQuery
+from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
 from leakcap.release.columns.derived import CaseColumn
 from leakcap.release.columns.typed import Bin, column
-from leakcap.release.conditions.condition import named
+from leakcap.release.conditions.condition import Between, Compare, Operator, Scalar, named
 
-__all__ = ["Bands", "band_column", "bands_of"]
+__all__ = ["Bands", "band_column", "bands_between", "bands_compared", "bands_of"]
 
 _MOST_BANDS = 10_000
 _WIDEST = 2**53
 """Up to which every whole number is a double."""
 
+_ORDERS: dict[Operator, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _RULE = "Write FLOOR(x / 10) * 10, with a whole number from 1 on."
 
 
@@ -118,6 +127,48 @@ def band_column(source: str, bands: Bands, policy: Policy) -> tuple[str, CaseCol
     text = f"floor({shown} / {width})" + (f" * {width}" if factor == width else "")
     tree = Bin(this=column(source), edges=edges)
     return text, CaseColumn.model_construct(source="", keys=keys, tree=tree, text=text)
+
+
+def bands_compared(name: str, known: Column, sign: Operator, value: Scalar) -> Compare:
+    """A comparison of bands by order, as the first or the last band for which it is true.
+
+    The number need not be a key, so that > 30 and >= 31 of bands that are 10 wide are one question. Raises
+    `InvalidQuery` where it is no number, or true for no band.
+
+    >>> known = CaseColumn.model_construct(keys=(0, 10, 20), tree=Bin(this=column("age"), edges=(0.0,)))
+    >>> bands_compared("b", known, ">", 9.5), bands_compared("b", known, "<", 20)
+    (Compare(column='b', operator='>=', value=10), Compare(column='b', operator='<=', value=10))
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidQuery(f"`where` must compare `{name}` with a number.")
+    keys = [key for key in known.keys or () if not isinstance(key, str)]
+    true_for = [key for key in keys if _ORDERS[sign](key, value)]
+    if not true_for:
+        raise InvalidQuery(
+            f"`where` asks for `{name}` {sign} {value!r}, which is true of no band: they are {keys[0]} to "
+            f"{keys[-1]}. Compare it with one of these."
+        )
+    if sign in (">", ">="):
+        return Compare(name, ">=", true_for[0])
+    return Compare(name, "<=", true_for[-1])
+
+
+def bands_between(name: str, known: Column, low: Scalar, high: Scalar) -> Between:
+    """The bands whose keys lie between two numbers, both included. Raises `InvalidQuery` where none does.
+
+    >>> known = CaseColumn.model_construct(keys=(0, 10, 20), tree=Bin(this=column("age"), edges=(0.0,)))
+    >>> bands_between("b", known, 5, 99)
+    Between(column='b', low=10, high=20)
+    """
+    first, last = bands_compared(name, known, ">=", low), bands_compared(name, known, "<=", high)
+    between = Between(name, first.value, last.value)
+    keys = known.keys or ()
+    if keys.index(between.low) > keys.index(between.high):
+        raise InvalidQuery(
+            f"`where` asks for `{name}` BETWEEN {low!r} AND {high!r}, where no band begins. Its bands are "
+            f"{keys[0]}, {keys[1]} and so on."
+        )
+    return between
 
 
 def _whole(node: exp.Literal) -> int:

@@ -24,6 +24,8 @@ from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.policy.validation import meant
 from leakcap.release.columns.derived import CaseColumn
+from leakcap.release.columns.typed import Bin
+from leakcap.release.conditions.bands import bands_between, bands_compared
 from leakcap.release.conditions.condition import (
     Among,
     Between,
@@ -151,6 +153,8 @@ def _compare(node: exp.Expression, policy: Policy) -> Condition:
         return _dated(left, operator, right, policy)
     column = column_of(left, policy)
     ordered = operator not in ("=", "<>")
+    if ordered and _is_banded(column, policy):
+        return bands_compared(column, policy.columns[column], operator, _number(right, column))
     if ordered:
         _check_order(column, policy)
     return Compare(column, operator, _value(right, column, policy, listed=not ordered))
@@ -228,9 +232,26 @@ def _between(node: exp.Between, policy: Policy) -> Condition:
         low, high = node.args["low"], node.args["high"]
         return Junction("AND", (_dated(left, ">=", low, policy), _dated(left, "<=", high, policy)))
     column = column_of(bare(node.this), policy)
+    if _is_banded(column, policy):
+        ends = (_number(node.args[end], column) for end in ("low", "high"))
+        return bands_between(column, policy.columns[column], *ends)
     _check_order(column, policy)
     low = _value(node.args["low"], column, policy, listed=False)
     return Between(column, low, _value(node.args["high"], column, policy, listed=False))
+
+
+def _is_banded(column: str, policy: Policy) -> bool:
+    """Whether it is bands that a query wrote, whose keys are numbers that rise with their places."""
+    known = policy.columns[column]
+    return isinstance(known, CaseColumn) and isinstance(known.tree, Bin)
+
+
+def _number(node: exp.Expression, column: str) -> Scalar:
+    """A constant beside bands, which its double is: 30.00000000000000000001 is no band's lower end."""
+    value = literal_of(bare(node), column)
+    if isinstance(value, float):
+        check_digits(bare(node), column)
+    return value
 
 
 def _check_order(column: str, policy: Policy) -> None:
