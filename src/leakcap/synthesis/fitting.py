@@ -1,4 +1,9 @@
-"""The fit of a mixture of products to residuals: Adam on logits, stopped by the noise.
+"""The fit of a mixture of products to residuals: Adam on logits, held back by how much a component tells.
+
+What is made small is half the misfit and λ·n·Σ_i I(X_i; Z), the information that the component Z has about
+each column, n the rows: of all laws that agree with the tables those are wanted that say least beside them.
+λ falls from step to step, so that links come in from the strongest to the weakest, and the noise says when to
+stop.
 
 All pairs of columns are one matrix P'P/K of all keys by all keys, P the shares of the K components side by
 side. Tables of three or more columns are multiplied out one by one.
@@ -21,7 +26,10 @@ _STEPS = 400
 _RATE, _MEAN, _SQUARE = 0.1, 0.9, 0.99
 _APART = 0.5
 """Standard deviation of the logits at the start: alike components would stay alike."""
-_EXPLAINED = 0.5
+_HELD, _HELD_LAST = 0.5, 0.002
+"""λ at the first step and at the last: independent columns at first, next to nothing in the end."""
+_LEAST = 1e-12
+_EXPLAINED = 0.25
 """For each cell that stands out of the noise the fit may explain this much of a freedom. With less, links
 between columns are blurred; to explain cells below the noise is to copy it (`benchmarks/synthesis.py`)."""
 
@@ -46,10 +54,11 @@ def centred(values: Doubles) -> Doubles:
 
 
 def fitted(
-    sizes: Sequence[int], targets: Sequence[Target], components: int = COMPONENTS
+    sizes: Sequence[int], targets: Sequence[Target], components: int = COMPONENTS, total: float = 1.0
 ) -> tuple[tuple[Doubles, ...], float, int, int]:
     """For each column the shares of its keys in each component; the misfit, its freedom, and the steps taken.
 
+    `total` is how many rows there are, by which information about columns weighs against the misfit.
     The start is drawn with a fixed seed, so that the same targets give the same mixture.
     """
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -79,6 +88,8 @@ def fitted(
             misfit += _larger(one, shares, blocks, slope)
         if misfit <= enough or step == _STEPS:
             break
+        held = total * _HELD * (_HELD_LAST / _HELD) ** (step / _STEPS)
+        slope += held * np.log(np.maximum(shares, _LEAST) / np.maximum(shares.mean(axis=0), _LEAST))
         slope *= scale
         for block in blocks:
             own = slope[:, block] * shares[:, block]

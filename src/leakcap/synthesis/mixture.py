@@ -4,8 +4,8 @@ Within a component the columns are independent; what they have to do with each o
 a row is from. Every table of the mixture is a sum of products, so that the fit never needs the full table of
 all columns: all pairs of twelve columns are one product of matrices.
 
-The fit goes from independent columns towards the released tables and stops where the misfit is what the
-noise explains: to go on would be to copy the noise.
+The fit goes from independent columns towards the released tables, strong links first, and stops where the
+misfit is what the noise explains: to go on would be to copy the noise.
 
 Source: Aydore et al. 2021 (RAP) for relaxed rows; Liu, Vietri & Wu 2021 (GEM) for mixtures of products;
 Morozov 1966 for when to stop.
@@ -120,5 +120,7 @@ def fit_generator(released: ReleasedTables) -> MixtureOfProducts:
     """
     check_fits(released.planned)
     sizes = released.plan.workload.sizes
-    weights, misfit, freedom, steps = fitted(sizes, residual_targets(released))
+    weights, misfit, freedom, steps = fitted(
+        sizes, residual_targets(released), total=released_total(released)
+    )
     return MixtureOfProducts(released, weights, misfit, freedom, steps)
