@@ -24,6 +24,7 @@ MADE: dict[str, list[str]] = {
     "Dalenius leakage": ["dalenius", "examples/survey.csv", "examples/disease.csv"],
     "audit": ["audit", "examples.noisy_count:noisy_count", "3", "4", "--samples", "900"],
     "conversion": ["convert", "PureDP(1)", "MIDP"],
+    "disclosure": ["disclosure", "examples/disclosure/rounding.toml"],
 }  # fmt: skip
 
 

@@ -155,12 +155,12 @@ def test_cells_until_somebody_is_sure() -> None:
         CellRisk(RandomRounding(3), 1),
         CellRisk(RandomRounding(5), 2),
     ):
-        cells = risk.cells_until(0.95)
+        cells = risk.until(0.95)
         assert cells is not None
         assert likelihood_by_counting(risk, cells) >= Fraction(95, 100)
         assert likelihood_by_counting(risk, cells - 1) < Fraction(95, 100)
-    assert CellRisk(SmallCells(below=4), 7).cells_until(0.99) == 1
-    assert CellRisk(SmallCells(below=4), 1).cells_until(0.5) is None
+    assert CellRisk(SmallCells(below=4), 7).until(0.99) == 1
+    assert CellRisk(SmallCells(below=4), 1).until(0.5) is None
     assert CellRisk(SmallCells(below=4), 1).success(9).upper == 0.5
 
 
@@ -209,7 +209,7 @@ def test_a_given_matrix_is_any_method_whose_counts_it_has() -> None:
         (lambda: GivenMethod(Channel([[1.0], [1.0]], inputs=("a", "b"))), "counts 0, 1"),
         (lambda: CellRisk(RandomRounding(3), 1).guess(Fraction(0)), "between 0 and 1"),
         (lambda: CellRisk(RandomRounding(3), 1).success(0), "whole number from 1"),
-        (lambda: CellRisk(RandomRounding(3), 1).cells_until(1.0), "less than 1"),
+        (lambda: CellRisk(RandomRounding(3), 1).until(1.0), "less than 1"),
     ],
 )
 def test_what_is_no_method_is_refused(make: Any, rule: str) -> None:

@@ -17,6 +17,9 @@ from leakcap.attack import reused_noise
 from leakcap.audit import audit_samples
 from leakcap.channel import Channel
 from leakcap.definition import MIDP, PureDP, implications, route
+from leakcap.disclosure.beside import noise_of_error
+from leakcap.disclosure.rounding import RandomRounding
+from leakcap.disclosure.weighing import different_cells, mean_squared_error
 from leakcap.leakage import Hyper
 from leakcap.leakage.findings import findings
 from leakcap.leakage.findings_about import correlated_findings
@@ -28,9 +31,11 @@ from leakcap.report.records import (
     DaleniusRecord,
     Record,
 )
+from leakcap.report.records.disclosure import DisclosureRecord
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.sources import page_of, record_of
 from leakcap.report.terminal.audit import print_audit
+from leakcap.report.terminal.disclosure import print_disclosure
 from leakcap.report.terminal.theory import print_attacks, print_channel, print_dalenius, print_route
 
 SURVEY = Channel([[0.75, 0.25], [0.2, 0.8]], inputs=["no", "yes"])
@@ -67,12 +72,28 @@ def converted() -> ConvertRecord:
     return ConvertRecord.of(route(PureDP(1.0), MIDP), loose)
 
 
+def weighed() -> DisclosureRecord:
+    method = RandomRounding(3)
+    error = mean_squared_error(method)
+    assert error is not None
+    return DisclosureRecord.of(
+        method,
+        different_cells(method),
+        squared_error=float(error),
+        noise=noise_of_error(error),
+        endless=True,
+        file="m.toml",
+        title="Census",
+    )
+
+
 KINDS: dict[str, tuple[Callable[[], Record], Callable[[Console, Any], None]]] = {
     "channel": (channel, print_channel),
     "dalenius": (dalenius, print_dalenius),
     "audit": (audited, lambda console, record: print_audit(console, record.mechanism, record)),
     "attack": (attacked, print_attacks),
     "convert": (converted, print_route),
+    "disclosure": (weighed, print_disclosure),
 }
 
 
@@ -90,7 +111,7 @@ def kind(request: pytest.FixtureRequest) -> tuple[Record, Callable[[Console, Any
 
 def test_every_kind_of_theory_is_here() -> None:
     made = {type(make()) for make, _ in KINDS.values()}
-    rooms = ("channels", "audits", "attacks", "conversions")
+    rooms = ("channels", "audits", "attacks", "conversions", "disclosure")
     assert made == {kind for kind in Record.__subclasses__() if kind.__module__.rpartition(".")[2] in rooms}
 
 
@@ -115,6 +136,7 @@ PLANTED = {
     AuditRecord: ("epsilon",),
     AttackRecord: ("findings", 0, "at_most"),
     ConvertRecord: ("steps", 0, "formula"),
+    DisclosureRecord: ("title",),
 }
 """One number, or formula, of each record that is shown everywhere."""
 

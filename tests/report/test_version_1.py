@@ -37,6 +37,7 @@ REPORTED = {
     "audit",
     "attack",
     "convert",
+    "disclosure",
     "fit",
     "annex",
     "tables",

@@ -101,6 +101,12 @@ class _Commands(LazyGroup):
             "Everything that a channel given as a matrix leaks: to any belief, under one, and towards "
             "a goal.",
         ),
+        "disclosure": Home(
+            "leakcap.cli.disclosure",
+            "disclosure",
+            "What rounding, suppression, cell keys or another method tells about one person in a published "
+            "cell.",
+        ),
         "dalenius": Home(
             "leakcap.cli.dalenius",
             "dalenius",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,15 +19,63 @@ from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.numeric.rounding import down, float_down, float_up, up
 
-__all__ = ["CellRisk", "cell_risks", "mean_squared_error", "worst_cell"]
+__all__ = ["CellRisk", "RepeatedRisk", "cell_risks", "different_cells", "mean_squared_error", "worst_cell"]
 
-_MOST_CELLS = 1 << 20
+_MOST_TIMES = 1 << 20
 _ROUNDED = 2.0**-51
 """More than a law moves, in total variation, where its fractions become the nearest doubles."""
 
 
+class RepeatedRisk(ABC):
+    """How soon somebody is sure who sees one thing after the other, each by independent chance, from 50 %."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> PrivacyLoss | None:
+        """The privacy loss of one of them; None where it tells nothing."""
+
+    rounded: float = 0.0
+    """By how much the loss is off, in total variation."""
+
+    def success(self, times: int) -> Bound:
+        """How often the best guess is right after so many of them."""
+        whole = isinstance(times, int) and not isinstance(times, bool)
+        rule = f"be a whole number from 1 to {_MOST_TIMES:,}"
+        require(whole and 1 <= times <= _MOST_TIMES, "times", "success", rule, times)
+        if self.loss is None:
+            return Bound(0.5, 0.5, "nothing is told", unit="probability")
+        apart = (self.loss**times).total_variation()
+        slack = times * self.rounded
+        lower, upper = max(0.0, apart.lower - slack), min(1.0, apart.upper + slack)
+        return Bound((1 + lower) / 2, (1 + upper) / 2, apart.method, unit="probability")
+
+    def until(self, chance: float) -> int | None:
+        """After how many the best guess is right with this chance; None for never, or beyond a million.
+
+        So many are enough; with one fewer the interval of `success` does not lie above the chance. Raises
+        `InvalidParameter` unless `chance` is at least 1/2 and less than 1.
+        """
+        within = isinstance(chance, float | Fraction) and 0.5 <= chance < 1
+        require(within, "chance", "until", "be at least 1/2 and less than 1", chance)
+        if self.loss is None:
+            return None
+        most = 1
+        while self.success(most).lower < chance:
+            if most >= _MOST_TIMES:
+                return None
+            most *= 2
+        least = most // 2
+        while most - least > 1:
+            middle = (most + least) // 2
+            if self.success(middle).lower >= chance:
+                most = middle
+            else:
+                least = middle
+        return most
+
+
 @dataclass(frozen=True)
-class CellRisk:
+class CellRisk(RepeatedRisk):
     """What a cell tells of one person's presence to somebody who knows the `others` in it, all of them.
 
     Two cells that are published of the same people by independent chance, or two publications, count as two
@@ -36,7 +85,7 @@ class CellRisk:
     >>> risk = CellRisk(RandomRounding(3), 1)
     >>> risk.capacity, risk.guess(), risk.lift()
     (Bound(lower=0.056633..., upper=0.056633..., ...), Fraction(2, 3), Fraction(4, 3))
-    >>> round(risk.success(10).upper, 3), risk.cells_until(0.95)
+    >>> round(risk.success(10).upper, 3), risk.until(0.95)
     (0.855, 23)
     """
 
@@ -61,17 +110,25 @@ class CellRisk:
     @cached_property
     def capacity(self) -> Bound:
         """Shannon's capacity in nats: the most that the cell tells on average, under any prior."""
+        if self.absent == self.present:
+            return Bound(0.0, 0.0, "nothing is told")
         return capacity(self.channel, Renyi(1.0), AllPriors())
 
     @cached_property
     def epsilon(self) -> Bound:
         """The ε of pure differential privacy; ∞ where something is published in one of the worlds only."""
+        if self.absent == self.present:
+            return Bound(0.0, 0.0, "nothing is told")
         return capacity(self.channel, Renyi(math.inf))
 
     @cached_property
-    def loss(self) -> PrivacyLoss:
-        """The privacy loss of presence against absence."""
+    def loss(self) -> PrivacyLoss | None:
+        """The privacy loss of presence against absence; None where both are published alike."""
+        if self.absent == self.present:
+            return None
         return PrivacyLoss.of_channel(self.channel, "present", "absent")
+
+    rounded = 2 * _ROUNDED
 
     def delta(self, epsilon: float) -> Bound:
         """The least δ with which the cell keeps this ε, in both directions: a probability.
@@ -106,43 +163,18 @@ class CellRisk:
             chance * here / (chance * here + (1 - chance) * there) for _, there, here in self._shown() if here
         )
 
+    @property
+    def belief(self) -> float:
+        """The largest posterior from one half, rounded up."""
+        return float_up(self.posterior())
+
     def lift(self, prior: Fraction = Fraction(1, 2)) -> Fraction:
         """By how much the belief in presence is multiplied at most."""
         return self.posterior(prior) / prior
 
-    def success(self, cells: int) -> Bound:
-        """How often the best guess is right after so many independent cells like this one, from 50 %."""
-        whole = isinstance(cells, int) and not isinstance(cells, bool)
-        rule = f"be a whole number from 1 to {_MOST_CELLS:,}"
-        require(whole and 1 <= cells <= _MOST_CELLS, "cells", "success", rule, cells)
-        if self.absent == self.present:
-            return Bound(0.5, 0.5, "nothing is told", unit="probability")
-        apart = _widened((self.loss**cells).total_variation(), 2 * cells * _ROUNDED)
-        return Bound((1 + apart.lower) / 2, (1 + apart.upper) / 2, apart.method, unit="probability")
-
-    def cells_until(self, chance: float) -> int | None:
-        """After how many independent cells the best guess is right with this chance; None for never.
-
-        So many are enough; with one fewer the interval of `success` does not lie above the chance. Raises
-        `InvalidParameter` unless `chance` is at least 1/2 and less than 1.
-        """
-        within = isinstance(chance, float | Fraction) and 0.5 <= chance < 1
-        require(within, "chance", "cells_until", "be at least 1/2 and less than 1", chance)
-        if self.absent == self.present:
-            return None
-        most = 1
-        while self.success(most).lower < chance:
-            if most >= _MOST_CELLS:
-                return None
-            most *= 2
-        least = most // 2
-        while most - least > 1:
-            middle = (most + least) // 2
-            if self.success(middle).lower >= chance:
-                most = middle
-            else:
-                least = middle
-        return most
+    def told(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The probabilities of each published value without and with the person, whatever the values are."""
+        return tuple(sorted((there, here) for _, there, here in self._shown()))
 
     def _excess(self, factor: Fraction) -> Fraction:
         """Σ max(0, P − factor·Q), the larger of both directions."""
@@ -164,6 +196,20 @@ def cell_risks(method: CellMethod) -> list[CellRisk]:
     return [CellRisk(method, others) for others in method.counts]
 
 
+def different_cells(method: CellMethod) -> list[tuple[tuple[int, ...], CellRisk]]:
+    """Numbers of others whose cells tell the same of a person, and what these tell; the worst first.
+
+    >>> from leakcap.disclosure.rounding import RandomRounding
+    >>> [others for others, _ in different_cells(RandomRounding(3))]
+    [(0,), (2,), (1,)]
+    """
+    alike: dict[tuple[tuple[Fraction, Fraction], ...], list[int]] = {}
+    for risk in cell_risks(method):
+        alike.setdefault(risk.told(), []).append(risk.others)
+    found = [(tuple(others), CellRisk(method, others[0])) for others in alike.values()]
+    return sorted(found, key=lambda one: (-one[1].capacity.upper, one[0]))
+
+
 def worst_cell(method: CellMethod) -> CellRisk:
     """The cell with the largest capacity, of all counts that there are; of equal ones the smallest.
 
@@ -171,7 +217,7 @@ def worst_cell(method: CellMethod) -> CellRisk:
     >>> worst_cell(RandomRounding(3)).others
     0
     """
-    return max(cell_risks(method), key=lambda risk: (risk.capacity.upper, -risk.others))
+    return different_cells(method)[0][1]
 
 
 def mean_squared_error(method: CellMethod) -> Fraction | None:
@@ -190,12 +236,6 @@ def mean_squared_error(method: CellMethod) -> Fraction | None:
         chance * (int(shown) - count) ** 2 for count in counts for shown, chance in method.law(count).items()
     )
     return sum(squares, Fraction(0)) / method.period
-
-
-def _widened(bound: Bound, slack: float) -> Bound:
-    """The interval of the fractions themselves, of which the loss has the nearest doubles."""
-    lower, upper = max(0.0, bound.lower - slack), min(1.0, bound.upper + slack)
-    return Bound(lower, upper, bound.method, unit=bound.unit)
 
 
 def _checked(prior: Fraction) -> Fraction:

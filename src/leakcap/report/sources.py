@@ -24,6 +24,7 @@ from leakcap.report.records import (
     Record,
     ReleaseRecord,
 )
+from leakcap.report.records.disclosure import DisclosureRecord
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.running import RunningRecord
 from leakcap.report.records.synthesis import SynthesisRecord
@@ -47,6 +48,7 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     HierarchyRecord: pages.hierarchy_page,
     SynthesisRecord: pages.synthesis_page,
     RunningRecord: pages.running_page,
+    DisclosureRecord: pages.disclosure_page,
 }
 
 

@@ -7,6 +7,7 @@ from leakcap.report.pages.budget import budget_page
 from leakcap.report.pages.channel import channel_page
 from leakcap.report.pages.convert import convert_page
 from leakcap.report.pages.dalenius import dalenius_page
+from leakcap.report.pages.disclosure import disclosure_page
 from leakcap.report.pages.fit import fit_page
 from leakcap.report.pages.hierarchy import hierarchy_page
 from leakcap.report.pages.preview import preview_page
@@ -23,6 +24,7 @@ __all__ = [
     "channel_page",
     "convert_page",
     "dalenius_page",
+    "disclosure_page",
     "fit_page",
     "hierarchy_page",
     "preview_page",
