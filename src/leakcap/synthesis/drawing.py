@@ -1,7 +1,7 @@
 """Rows from a mixture of products, with less chance in them than in independent draws.
 
 Each component has its part of the rows, and each column of a component its keys in their shares, to within
-one row for each key. What is left to chance is which keys meet in a row.
+one row for each key. Which keys meet in a row is left to chance, and then evened out (`evening`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from leakcap.synthesis.evening import even_out
 from leakcap.synthesis.impossible import Impossible
 from leakcap.synthesis.targets import Doubles
 
@@ -38,8 +39,10 @@ def drawn_rows(
             points = (random.permutation(count) + random.random(count)) / max(count, 1)
             own[part] = _places(shares[component], points)
         start += count
+    each = np.repeat(np.arange(components), many)
     if impossible:
-        _possible(found, weights, np.repeat(np.arange(components), many), random, impossible)
+        _possible(found, weights, each, random, impossible)
+    even_out(found, weights, each, random, impossible.possible)
     order = random.permutation(rows)
     return [own[order] for own in found]
 
