@@ -1,7 +1,11 @@
-"""leakcap: all pairs released for one charge, or so many chosen (a third word), and a file drawn."""
+"""leakcap: all pairs released for one charge, or so many chosen (a third word), and a file drawn.
+
+Beside all pairs single columns are asked for, with three times the weight, whatever the table.
+"""
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -12,6 +16,7 @@ from leakcap.release import PrivateTable
 from leakcap.synthesis import release_chosen_tables
 from leakcap.synthesis import synthesize as drawn
 from leakcap.tables import TablesQuestion, release_tables
+from leakcap.tables.question import TableAsked
 
 
 def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
@@ -23,9 +28,13 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
     }
     data = pyarrow.table({column: pyarrow.array(own) for column, own in codes.items()})
     with PrivateTable(data, policy=policy, ledger="sqlite://") as table:
-        asked = TablesQuestion(columns=tuple(sizes), ways=2, rho=rho)
-        chosen = int(sys.argv[3]) if sys.argv[3:] else 0
-        found = release_chosen_tables(table, asked, chosen) if chosen else release_tables(table, asked)
+        if sys.argv[3:]:
+            asked = TablesQuestion(columns=tuple(sizes), ways=2, rho=rho)
+            found = release_chosen_tables(table, asked, int(sys.argv[3]))
+        else:
+            pairs = [TableAsked(columns=pair) for pair in itertools.combinations(sizes, 2)]
+            single = [TableAsked(columns=(column,), weight=3.0) for column in sizes]
+            found = release_tables(table, TablesQuestion(tables=(*pairs, *single), rho=rho))
     file = drawn(found, rows=len(data))
     return np.column_stack([file.codes[column] for column in sizes])
 

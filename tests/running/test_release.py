@@ -19,7 +19,7 @@ from leakcap.errors import (
     InvalidQuery,
     LedgerError,
 )
-from leakcap.ledger import Ledger, Proposed, backup, move, restore
+from leakcap.ledger import Ledger, Proposed, answer_cache, backup, move, restore
 from leakcap.release import PrivateTable, attach, exposure_so_far
 from leakcap.report.records.running import RunningRecord
 from leakcap.running import ReleasedRunningCount, RunningQuestion, release_running
@@ -447,3 +447,24 @@ def test_weighted_counts_are_whole_numbers_without_a_limit() -> None:
         weights = factor.weights[:steps][::-1]
         wanted = [sum(w * c for w, c in zip(weights, own, strict=True)) for own in counts.tolist()]
         assert weighted(counts, weights) == wanted
+
+
+def test_a_step_checks_no_rows_of_the_steps_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many steps at once are linear work: each step's row is checked a few times.
+
+    With all rows checked for each step, 90 steps are some 4,000 checks: caught."""
+    checked, row_hash = [], answer_cache.row_hash
+    monkeypatch.setattr(answer_cache, "row_hash", lambda row: checked.append(row["kind"]) or row_hash(row))
+    year = DAYS.model_copy(update={"steps": 90})
+    assert answered("sqlite://", 89, year).new == 90
+    assert len(checked) < 5 * 90
+
+
+def test_a_run_goes_on_from_each_step_once() -> None:
+    """Whether it went on is asked of the one row of the step; what stands there is told by name."""
+    with opened("sqlite://") as table:
+        paid = release_running(table, DAYS, through=day(2))
+        for step in range(3):
+            with pytest.raises(LedgerError, match=f"went on from step {step} in another run"):
+                table.ledger.mark_progress(paid.entry, (step, step + 1), [[1]])
+        assert release_running(table, DAYS, through=day(3)).new == 1

@@ -35,6 +35,7 @@ __all__ = [
     "require_unedited",
     "runs_by_step",
     "versions",
+    "went_on",
 ]
 
 _NEAR = 1e-6
@@ -129,6 +130,17 @@ def runs_by_step(connection: Connection, entry: int, label: str) -> dict[int, Pr
         require_unedited(row, label)
         steps[row["batch"]] = ProgressStep(int(json.loads(row["details"])["to"]), json.loads(row["answer"]))
     return steps
+
+
+def went_on(connection: Connection, entry: int, step: int, label: str) -> bool:
+    """Whether an entry's run went on from this step. One row is read: to read those of all steps for each
+    step is work that grows with their square."""
+    query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "progress", EVENT.c.batch == step)
+    found = connection.execute(query).mappings().first()
+    if found is None:
+        return False
+    require_unedited(dict(found), label)
+    return True
 
 
 def require_unedited(row: Mapping[str, Any], label: str) -> None:

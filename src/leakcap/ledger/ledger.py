@@ -215,7 +215,7 @@ class Ledger(StreamingLedger):
             (paid,) = self._entries(connection, (entry,))
             if became := answer_cache.became_of(connection, entry, self.url):
                 raise LedgerError(f"Entry {entry} of ledger `{self.url}` was {became} It goes on no more.")
-            if step[0] in answer_cache.runs_by_step(connection, entry, self.url):
+            if answer_cache.went_on(connection, entry, step[0], self.url):
                 raise LedgerError(
                     f"Entry {entry} went on from step {step[0]} in another run. This one may not be seen; "
                     "resume it to go on from there."
