@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import shutil
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command_line import COMMANDS, leakcap
+from command_line import COMMANDS, ROOT, leakcap
 from leakcap.audit.tails import binomial_tail
 
 NOTHING_STOPS = ("re-used noise", "δ spent at once", "the lecture's regression", "timing")
@@ -81,6 +82,7 @@ TRIED: dict[str, list[list[str]]] = {
         people=("6", "300"),
         shares=("0.5,0.5", "0.9,0.1,0", "1,0", "0.6,0.3,0.1"),
     ),
+    "suppressed": [["published.csv"]],
     "reused": options(values=("2", "3", "10")),
     "delta": options(delta=("0", "1e-300", "1e-3", "1"), people=("1", "1000000000")),
     "membership": options(epsilon=(*EPSILONS, "inf"), others=("0", "1", "30"), share=("0.5", "0.001", "0.9")),
@@ -97,6 +99,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, rows in MATRICES.items():
         text = "\n".join(",".join(map(repr, row)) for row in rows)
         (folder / f"{name}.csv").write_text(text + "\n", encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "disclosure" / "register.csv", folder / "published.csv")
     drawn = np.random.default_rng(1).integers(3, size=(40, 4))
     (folder / "rows.csv").write_text("\n".join(",".join(map(str, row)) for row in drawn), encoding="utf-8")
     (folder / "same.csv").write_text("1,1,1\n1,1,1\n", encoding="utf-8")

@@ -12,6 +12,7 @@ textbook_timing, published_timing, timing  what a sampler's work tells about its
 lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
 games                                each of these where leakcap's guard is missing, and where it is
 linkage                              a k-anonymous file beside a public register
+suppressed                           suppressed cells of a table, from its margins
 reconstruction                       a secret column from noisy counts of random subsets
 reused_noise, all_at_once, ...       attacks whose success is computed
 skew_curve, surprise                 how far outcomes are skewed, how often an output tells much
@@ -39,12 +40,21 @@ from leakcap.attack.games.side_by_side import games
 from leakcap.attack.games.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
 from leakcap.attack.games.timing import Timed, published_timing, textbook_timing, timing
 from leakcap.attack.tables.linkage import Linked, class_channel, generalise, linkage
+from leakcap.attack.tables.suppressed import (
+    CellRange,
+    PublishedTable,
+    Unsuppressed,
+    cell_ranges,
+    read_published_table,
+    suppressed,
+)
 from leakcap.attack.value import Finding
 from leakcap.attack.wifi.field import FieldRead, read_everybody, read_field, search_field
 from leakcap.attack.wifi.finite import finite_length_rate, least_uses
 from leakcap.attack.wifi.lab import Transmission, transmit, transmit_adaptively
 
 __all__ = [
+    "CellRange",
     "Correlated",
     "Decoded",
     "Exposed",
@@ -57,6 +67,7 @@ __all__ = [
     "Misjudged",
     "Pedigree",
     "Played",
+    "PublishedTable",
     "Reconstructed",
     "Sampled",
     "Skew",
@@ -65,10 +76,12 @@ __all__ = [
     "Surprise",
     "Timed",
     "Transmission",
+    "Unsuppressed",
     "Unsure",
     "Use",
     "all_at_once",
     "averaging",
+    "cell_ranges",
     "class_channel",
     "copies_curve",
     "correlated_record",
@@ -99,6 +112,7 @@ __all__ = [
     "random_subsets",
     "read_everybody",
     "read_field",
+    "read_published_table",
     "reconstruct",
     "reconstruction",
     "reused_noise",
@@ -109,6 +123,7 @@ __all__ = [
     "search_field",
     "siblings",
     "skew_curve",
+    "suppressed",
     "surprise",
     "surprise_curve",
     "textbook_reachable",

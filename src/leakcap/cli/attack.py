@@ -9,7 +9,16 @@ import typer
 
 from leakcap.cli.attack_guards import delta, games, lecture, reused, surprise, timing
 from leakcap.cli.attack_printing import Epsilon, Page, Seed, belief, numbers, show
-from leakcap.cli.attack_records import chain, family, floor, households, knowledge, linkage, samples
+from leakcap.cli.attack_records import (
+    chain,
+    family,
+    floor,
+    households,
+    knowledge,
+    linkage,
+    samples,
+    suppressed,
+)
 from leakcap.cli.printing import Json
 from leakcap.errors import InvalidParameter
 
@@ -138,6 +147,7 @@ for command in (
     knowledge,
     floor,
     linkage,
+    suppressed,
     games,
     timing,
     lecture,

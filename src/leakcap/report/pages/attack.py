@@ -22,7 +22,7 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.render.drawings import bars
-from leakcap.report.words.wording import CHANCE, outward_text, quantity, signed
+from leakcap.report.words.wording import CHANCE, few_of, outward_text, quantity, signed
 
 __all__ = ["attack_page"]
 
@@ -149,6 +149,8 @@ def _own(finding: FindingRecord) -> tuple[tuple[Text, ...], ...]:
     def word(value: object) -> str:
         if value is None:
             return "∞"
+        if isinstance(value, list | tuple):
+            return few_of([str(one) for one in value], 200)
         if isinstance(value, float):
             return quantity(value, value, "").strip()
         return f"{value:,}" if isinstance(value, int) else str(value)

@@ -20,7 +20,7 @@ from leakcap.report.records import (
     MeasureRecord,
 )
 from leakcap.report.terminal.crossed import MOST_ROWS, plain_table
-from leakcap.report.words.wording import CHANCE, outward_text, signed
+from leakcap.report.words.wording import CHANCE, few_of, outward_text, signed
 
 __all__ = ["print_attacks", "print_channel", "print_dalenius", "print_route"]
 
@@ -149,4 +149,6 @@ def _interval(finding: FindingRecord) -> str:
 def _word(value: object) -> str:
     if value is None:
         return "∞"
+    if isinstance(value, list | tuple):
+        return few_of([str(one) for one in value])
     return f"{value:.6g}" if isinstance(value, float) else str(value)

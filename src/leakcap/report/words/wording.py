@@ -6,7 +6,7 @@ Source for the choice of words: Nanayakkara et al. 2023, *What Are the Chances?*
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ from leakcap.statement.wording import at_most, percent
 __all__ = [
     "CHANCE",
     "at_least",
+    "few_of",
     "frequency",
     "in_odds",
     "in_short",
@@ -338,3 +339,13 @@ def reading_text(line: Reading) -> str:
         return f"factor ≤ {at_most(line.upper)}"
     bits = quantity(line.lower * _BITS, line.upper * _BITS, "bits")
     return f"{quantity(line.lower, line.upper, 'nats')} ({bits})"
+
+
+def few_of(words: Sequence[str], most: int = 12) -> str:
+    """The first of them, and how many more there are.
+
+    >>> few_of(["a", "b", "c"], 2)
+    'a; b; and 1 more'
+    """
+    shown = list(words[:most])
+    return "; ".join([*shown, f"and {len(words) - most:,} more"] if len(words) > most else shown)
