@@ -174,11 +174,11 @@ def test_the_charge_is_committed_before_anything_is_drawn_and_not_where_it_does_
 @pytest.mark.parametrize(
     ("question", "rounds", "message"),
     [
-        (asked(0.1), 0, "from 1 to 6"),
-        (asked(0.1), 7, "from 1 to 6"),
-        (asked(0.1), True, "from 1 to 6"),
+        (asked(0.1), 0, "from 1 to 5"),
+        (asked(0.1), 6, "from 1 to 5: all of them cost less noise where it is left out"),
+        (asked(0.1), True, "from 1 to 5"),
         (TablesQuestion(columns=COLUMNS, ways=3, rho=0.1), 1, "among tables of two columns"),
-        (TablesQuestion(columns=COLUMNS, ways=1, rho=0.1), 1, "there is none"),
+        (TablesQuestion(columns=COLUMNS, ways=1, rho=0.1), 1, "must be left out"),
         (
             TablesQuestion(tables=[{"columns": ["sex", "ward"], "weight": 2}, {"columns": ["old"]}], rho=0.1),
             1,
@@ -193,6 +193,50 @@ def test_what_cannot_be_chosen_is_refused_in_one_line(
     with pytest.raises(InvalidQuery, match=message) as told:
         TableChoice.of(question, Policy.model_validate(POLICY), rounds)
     assert "\n" not in str(told.value)
+
+
+def test_rounds_that_would_fit_for_hours_are_refused_before_anything_is_paid() -> None:
+    """At 400 keys 10⁸/400² = 625 rounds are the most of 780."""
+    names = tuple(f"c{place}" for place in range(40))
+    columns = {name: {"keys": list(range(10))} for name in names}
+    policy = Policy.model_validate(POLICY | {"columns": columns})
+    assert TableChoice.of(asked(100.0, names), policy, 625).rounds == 625
+    with pytest.raises(InvalidQuery, match="no more than 625 where all columns have 400 keys") as told:
+        TableChoice.of(asked(100.0, names), policy, 626)
+    assert "\n" not in str(told.value)
+
+
+def test_the_table_is_let_go_of_before_anything_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server holds a transaction open while its one state is read."""
+    steps, choose = [], choosing.chosen_tables
+
+    def one_state(_: Any, action: Any) -> Any:
+        steps.append("read")
+        found = action()
+        steps.append("let go")
+        return found
+
+    def watched(*given: Any) -> Any:
+        steps.append("choose")
+        return choose(*given)
+
+    monkeypatch.setattr("leakcap.release.table.in_one_state", one_state)
+    monkeypatch.setattr(choosing, "chosen_tables", watched)
+    with PrivateTable(people(), policy=POLICY, ledger="sqlite://") as table:
+        release_chosen_tables(table, asked(0.3), 2, source=SeededSource(4))
+    assert steps == ["read", "let go", "choose"]
+
+
+def test_what_is_counted_are_the_tables_within_no_other() -> None:
+    draw = np.random.default_rng(2)
+    subsets = [one for ways in range(1, 5) for one in itertools.combinations(COLUMNS, ways)]
+    for _ in range(30):
+        wanted = [subsets[place] for place in draw.choice(len(subsets), 5, replace=False)]
+        question = TablesQuestion(tables=[{"columns": one} for one in wanted], rho=0.1)
+        planned = question.planned(Policy.model_validate(POLICY))
+        found = {frozenset(planned.plan.workload.named(table)) for table in planned.maximal}
+        sets = list(map(frozenset, wanted))
+        assert found == {one for one in sets if not any(one < other for other in sets)}
 
 
 def test_intervals_of_chosen_tables_hold_for_all_candidates_at_once() -> None:
@@ -382,9 +426,11 @@ def test_the_price_of_a_choice_rests_on_the_range_of_its_log_odds() -> None:
 
 
 def test_tables_of_one_key_are_never_chosen() -> None:
-    policy = POLICY | {"columns": {"a": {"keys": [1]}, "b": {"keys": [1, 2]}, "c": {"keys": [1, 2]}}}
-    data = pyarrow.table({"a": [1] * 40, "b": [1, 2] * 20, "c": [1, 2] * 20})
+    keys = {"a": [1], "b": [1, 2], "c": [1, 2], "d": [1, 2]}
+    policy = POLICY | {"columns": {name: {"keys": own} for name, own in keys.items()}}
+    data = pyarrow.table({"a": [1] * 40, "b": [1, 2] * 20, "c": [1, 2] * 20, "d": [1, 2] * 20})
     with PrivateTable(data, policy=policy, ledger="sqlite://") as table:
-        found = release_chosen_tables(table, asked(5.0, ("a", "b", "c")), 1, source=SeededSource(1))
-    assert (found.among, found.chosen) == (1, (("b", "c"),))
+        found = release_chosen_tables(table, asked(5.0, tuple(keys)), 2, source=SeededSource(1))
+    assert found.among == 3
+    assert not any("a" in one for one in found.chosen)
     assert len(synthesize(found, rows=10, seed=1)) == 10

@@ -114,7 +114,11 @@ def test_the_terminal_says_what_it_costs_and_how_to_make_it_again(place: Path) -
         (["--output", "a.csv"], ("[[tables]]", "[[table]]"), "tables"),
         (["--output", "a.csv"], ('"texture"]', '"age"]'), "must be columns of the policy"),
         (["--output", "a.csv"], ("ways = 2", "ways = 9"), "`ways`"),
-        (["--output", "a.csv"], ("rows = 500", "choose = 4"), "whole number from 1 to 3, all of them"),
+        (
+            ["--output", "a.csv"],
+            ("rows = 500", "choose = 4"),
+            "whole number from 1 to 2: all of them cost less noise",
+        ),
         (["--output", "a.csv"], ("rows = 500", "choose = true"), "`choose`"),
         (["--output", "examples/tables/microdata.toml"], ("", ""), "ends in .csv"),
     ],

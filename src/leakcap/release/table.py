@@ -317,11 +317,16 @@ class PrivateTable(Asking):
             others = [beside[i - len(steps)].prepare() for i in places[len(own) :]]
             answered = self._prepare([steps[i] for i in own], [charges[i] for i in own]) if own else None
 
-            def compute(entries: Sequence[Entry]) -> list[tuple[Any, Any]]:
+            def read(entries: Sequence[Entry]) -> tuple[list[tuple[Any, Any]], list[Any]]:
                 first = answered(entries[: len(own)]) if answered is not None else []
-                return [*first, *(one() for one in others)]
+                return first, [one() for one in others]
 
-            return lambda entries: in_one_state(self._engine, lambda: compute(entries))
+            def compute(entries: Sequence[Entry]) -> list[tuple[Any, Any]]:
+                first, rest = in_one_state(self._engine, lambda: read(entries))
+                besides = (beside[i - len(steps)] for i in places[len(own) :])
+                return [*first, *(one.finished(told) for one, told in zip(besides, rest, strict=True))]
+
+            return compute
 
         try:
             paid = answer_once(

@@ -34,6 +34,8 @@ __all__ = ["TableChoice"]
 _FIRST, _SCORES = Fraction(3, 20), Fraction(1, 10)
 """The share of ρ for the total and single columns, and of each round's share that for the choice."""
 _DECIMALS = 10**18
+_MOST_WORK = 10**8
+"""Rounds times the square of all keys, which the time of a fit grows with: about an hour of one core."""
 _MEAN = Fraction(4, 5)
 """Of Σ|noise| to the standard deviation, about √(2/π): no promise rests on it."""
 
@@ -71,14 +73,19 @@ class TableChoice:
                 "`weight`."
             )
         whole = isinstance(rounds, int) and not isinstance(rounds, bool)
-        if not whole or not 1 <= rounds <= len(own.candidates):
-            most = len(own.candidates)
-            rule = (
-                f"be a whole number from 1 to {most}, all of them" if most else "be left out: there is none"
-            )
+        among = len(own.candidates)
+        if not whole or not 1 <= rounds < among:
+            rule = f"be a whole number from 1 to {among - 1}" if among > 1 else "be left out"
             raise InvalidQuery(
-                f"`choose` of {name}, among tables of two columns with two keys or more, must {rule}. "
-                f"Got {rounds!r}."
+                f"`choose` of {name}, which has {among:,} tables of two columns with two keys or more, must "
+                f"{rule}: all of them cost less noise where it is left out. Got {rounds!r}."
+            )
+        keys = sum(planned.plan.workload.sizes)
+        if rounds * keys**2 > _MOST_WORK:
+            raise InvalidQuery(
+                f"`choose` of {name} must be no more than {_MOST_WORK // keys**2:,} where all columns have "
+                f"{keys:,} keys together: each round fits a law to them. Got {rounds:,}. Choose fewer "
+                "tables, or ask for fewer columns or keys."
             )
         try:
             own.check()

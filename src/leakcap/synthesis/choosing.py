@@ -76,18 +76,18 @@ class _Choice(Beside[_Answer]):
             analyst=table.analyst, edition=table.edition, source=table.named, same_as=same_as
         )
 
-    def prepare(self) -> Callable[[], tuple[_Answer, Any]]:
+    def prepare(self) -> Callable[[], dict[Places, Integers]]:
         planned, engine, ledger = self._choice.planned, self._table.engine, self._table.ledger
         statements = statements_of_tables(planned, engine, ledger.seed)
         if planned.plan.replace:
             ledger.check([self.charge])
             self._table.check_units()
+        return lambda: counts_of(planned, statements, engine)
 
-        def compute() -> tuple[_Answer, Any]:
-            found = chosen_tables(self._choice, counts_of(planned, statements, engine), self._source)
-            return found, _stored(self._choice, *found)
-
-        return compute
+    def finished(self, read: dict[Places, Integers]) -> tuple[_Answer, Any]:
+        """The rounds: a fit in each of them, with nothing more read."""
+        found = chosen_tables(self._choice, read, self._source)
+        return found, _stored(self._choice, *found)
 
     def released(self, paid: Paid[_Answer]) -> ChosenTables:
         """What was computed now, or is remembered."""

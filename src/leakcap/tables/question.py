@@ -244,9 +244,13 @@ class PlannedTables:
     @property
     def maximal(self) -> list[Places]:
         """The tables that are no margins of others: what is counted."""
-        wanted = sorted(self.plan.workload.weights, key=len, reverse=True)
-        found: list[Places] = []
-        for table in wanted:
-            if not any(set(table) <= set(other) for other in found):
-                found.append(table)
-        return found
+        wanted = self.plan.workload.weights
+        # Tables of as many columns do not hold each other: of pairs alone none is compared with any.
+        within = {
+            margin
+            for size in set(map(len, wanted))
+            for table in wanted
+            if len(table) > size
+            for margin in combinations(table, size)
+        }
+        return [table for table in sorted(wanted, key=len, reverse=True) if table not in within]

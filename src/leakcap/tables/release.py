@@ -99,19 +99,19 @@ class _Workload(Beside[dict[Places, Integers]]):
             planned, analyst=table.analyst, edition=table.edition, source=table.named, same_as=same_as
         )
 
-    def prepare(self) -> Callable[[], tuple[dict[Places, Integers], Any]]:
+    def prepare(self) -> Callable[[], dict[Places, Integers]]:
         # Written out before the commit, so that nothing after it can fail because of the question.
         planned, engine, ledger = self._planned, self._table.engine, self._table.ledger
         statements = statements_of_tables(planned, engine, ledger.seed)
         if planned.plan.replace:
             ledger.check([self.charge])
             self._table.check_units()
+        return lambda: counts_of(planned, statements, engine)
 
-        def compute() -> tuple[dict[Places, Integers], Any]:
-            noisy = noisy_residuals(planned.plan, counts_of(planned, statements, engine), self._source)
-            return noisy, _stored(planned, noisy)
-
-        return compute
+    def finished(self, read: dict[Places, Integers]) -> tuple[dict[Places, Integers], Any]:
+        """The counts with noise."""
+        noisy = noisy_residuals(self._planned.plan, read, self._source)
+        return noisy, _stored(self._planned, noisy)
 
     def released(self, paid: Paid[dict[Places, Integers]]) -> ReleasedTables:
         """What was computed now, or is remembered."""

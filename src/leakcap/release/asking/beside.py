@@ -19,8 +19,14 @@ class Beside(ABC, Generic[T]):
     charge: Charge
 
     @abstractmethod
-    def prepare(self) -> Callable[[], tuple[T, Any]]:
-        """Whatever may still be refused; then what reads the table and draws noise, once it is paid.
+    def prepare(self) -> Callable[[], Any]:
+        """Whatever may still be refused; then what reads the table, once it is paid.
 
-        What is returned then is the answer, and the released values as the ledger remembers them.
+        All that is paid for together is read in one state of the table, which a server keeps for it: what
+        takes long without reading is left to `finished`.
         """
+
+    @abstractmethod
+    def finished(self, read: Any) -> tuple[T, Any]:
+        """From what was read the answer, with its noise, and the released values as the ledger remembers
+        them. The table's state is let go of by then."""
