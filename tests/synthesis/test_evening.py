@@ -100,3 +100,16 @@ def test_one_column_is_left_as_it_is() -> None:
     codes = [np.arange(8, dtype=np.int32) % 4]
     even_out(codes, weights, np.zeros(8, dtype=np.int64), np.random.default_rng(0))
     assert codes[0].tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+def test_very_many_keys_are_left_to_chance() -> None:
+    """A matrix of keys by keys would not fit: rows stay as they were drawn, and no memory is taken."""
+    random = np.random.default_rng(2)
+    weights = [np.full((1, 40_000), 1 / 40_000), np.array([[0.5, 0.5]])]
+    codes = [
+        random.integers(40_000, size=300).astype(np.int32),
+        random.integers(2, size=300).astype(np.int32),
+    ]
+    before = [own.copy() for own in codes]
+    even_out(codes, weights, np.zeros(300, dtype=np.int64), random)
+    assert all((own == old).all() for own, old in zip(codes, before, strict=True))

@@ -22,6 +22,8 @@ __all__ = ["even_out"]
 
 _SWEEPS, _MOST_MOVED, _MOST_ROWS = 2, 250_000, 2_000_000
 """So many values of a column are drawn anew in a sweep at most; in files of more rows chance matters less."""
+_MOST_KEYS = 1500
+"""So many keys all columns have together at most: a matrix of keys by keys is held."""
 _AT_ONCE, _PART = 32, 64
 
 
@@ -39,6 +41,8 @@ def even_out(
     if len(codes) < 2 or not 2 <= rows <= _MOST_ROWS:
         return
     sizes = [own.shape[1] for own in weights]
+    if sum(sizes) > _MOST_KEYS:
+        return
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     off = _off(codes, weights, starts, component, fixed)
     keys = np.stack([own + start for own, start in zip(codes, starts, strict=True)], axis=1)
