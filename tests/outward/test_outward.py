@@ -9,6 +9,7 @@ import pytest
 
 import outward.check_accounting
 import outward.check_channels
+import outward.check_disclosure
 import outward.check_mechanisms  # noqa: F401
 from leakcap.bound import Bound
 from outward.balls import BITS, Case, ball, holds

@@ -1,0 +1,129 @@
+"""Whether record keys are a secret at all: keys from an id, a row's number or a known seed are none.
+
+Whoever knows the keys of records knows the key of every cell, and takes the perturbation off again. Looking
+at keys is the owner's act: nothing of them is repeated in what is said.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+
+from leakcap.errors import InvalidInput, require
+
+__all__ = ["key_faults"]
+
+_LEAST, _SEEDS, _FIRST = 16, 3000, 16
+_UNLIKELY = 1e-9
+_OWNER = "key_faults"
+
+
+def key_faults(keys: ArrayLike, *, ids: ArrayLike | None = None) -> list[str]:
+    """What makes these record keys guessable, a sentence each; empty where nothing was found.
+
+    `keys` are whole numbers from 0, one a record, in the order of the file, 16 or more; `ids` the numbers
+    that tell records apart. Found are keys that are the id or the row's number modulo something, keys that
+    NumPy's or Python's generators give from a seed below 3,000, and keys that are not uniform (false alarm:
+    10⁻⁹).
+    Keys without a fault may still be no secret: who made them, how, and who has seen them is not in them.
+
+    >>> ids = [number * 7919 for number in range(100)]
+    >>> key_faults([one % 4096 for one in ids], ids=ids)
+    ['The keys are the ids modulo 4096: whoever knows an id knows the key.']
+    """
+    own = _whole("keys", keys)
+    rule = f"be {_LEAST} whole numbers or more"
+    require(len(own) >= _LEAST, "keys", _OWNER, rule, len(own))
+    if min(own) < 0:
+        raise InvalidInput("Record keys must be whole numbers from 0. Some are negative.")
+    found = list[str]()
+    if ids is not None:
+        named = _whole("ids", ids)
+        require(len(named) == len(own), "ids", _OWNER, f"be {len(own)}, one a key", len(named))
+        found += _from("the ids", "whoever knows an id knows the key", named, own)
+    found += _from(
+        "the rows' numbers", "whoever knows the order of the file knows the key", range(len(own)), own
+    )
+    found += _from_a_seed(own)
+    return found or _uneven(own)
+
+
+def _whole(name: str, values: ArrayLike) -> list[int]:
+    given = np.asarray(values)
+    whole = given.ndim == 1 and (given.dtype.kind in "iu" or given.dtype == object)
+    if not whole or not all(isinstance(one, int) and not isinstance(one, bool) for one in given.tolist()):
+        raise InvalidInput(f"`{name}` of `{_OWNER}` must be a list of whole numbers, none of them missing.")
+    return [int(one) for one in given.tolist()]
+
+
+def _from(source: str, who: str, numbers: Sequence[int], keys: list[int]) -> Iterator[str]:
+    """Numbers less keys have a common divisor above every key where keys are numbers modulo it."""
+    for moved, beside in ((0, ""), (1, " plus one"), (-1, " less one")):
+        apart = [number + moved - key for number, key in zip(numbers, keys, strict=True)]
+        common = math.gcd(*apart)
+        if common == 0:
+            yield f"The keys are {source}{beside}: {who}."
+            return
+        if common > max(keys):
+            yield f"The keys are {source}{beside} modulo {common}: {who}."
+            return
+
+
+def _from_a_seed(keys: list[int]) -> list[str]:
+    first = keys[:_FIRST]
+    least = max(keys) + 1
+    sizes = sorted({least, 1 << (least - 1).bit_length()})
+    makers: dict[str, Callable[[int, int], list[int]]] = {
+        "NumPy's `default_rng`": _of_generator,
+        "NumPy's `RandomState`": _of_state,
+        "Python's `random`": _of_python,
+    }
+    return [
+        f"The keys are what {name} gives from the seed {seed}: whoever has the program has the keys."
+        for name, make in makers.items()
+        for size in sizes
+        if size >= 2
+        for seed in range(_SEEDS)
+        if make(seed, size) == first
+    ][:1]
+
+
+def _of_generator(seed: int, size: int) -> list[int]:
+    found: list[int] = np.random.default_rng(seed).integers(0, size, _FIRST).tolist()
+    return found
+
+
+def _of_state(seed: int, size: int) -> list[int]:
+    found: list[int] = np.random.RandomState(seed).randint(0, size, _FIRST).tolist()
+    return found
+
+
+def _of_python(seed: int, size: int) -> list[int]:
+    source = random.Random(seed)
+    return [source.randrange(size) for _ in range(_FIRST)]
+
+
+def _uneven(keys: list[int]) -> list[str]:
+    """A test of even shares, in as many classes of neighbouring keys as have five records each."""
+    size = max(keys) + 1
+    classes = min(size, max(2, len(keys) // 5), 256)
+    if size < 2:
+        return ["All keys are the same: there is no noise."]
+    counts = np.bincount([key * classes // size for key in keys], minlength=classes)
+    widths = (
+        np.bincount([key * classes // size for key in range(size)], minlength=classes)
+        if size <= 1 << 20
+        else None
+    )
+    expected: NDArray[np.float64] = np.full(classes, len(keys) / classes)
+    if widths is not None:
+        expected = len(keys) * widths / size
+    far = float(((counts - expected) ** 2 / expected).sum())
+    if chi2.sf(far, classes - 1) < _UNLIKELY:
+        return ["The keys are not uniform: what is added to a cell is not what the table says."]
+    return []
