@@ -158,3 +158,10 @@ def test_twenty_by_twenty_by_five_within_the_time() -> None:
     assert sum(all(one.attained) for one in ranges) >= 0.99 * len(ranges)
     assert sum(one.low == one.high for one in ranges) > 100
     assert seconds < 60  # 21 s, with room for a busy machine
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    for bad in (b"a,n\n\xff,1\n", b"a,n\nx," + b"1" * 200_000):
+        (tmp_path / "t.csv").write_bytes(bad)
+        with pytest.raises(InvalidInput, match="must be CSV in UTF-8"):
+            read_published_table(tmp_path / "t.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,23 @@ def test_a_refusal_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "m.toml").write_text('[[method]]\nkind = "cell key"\ntable = "no.csv"\n')
     done = leakcap("disclosure", "m.toml", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_table_of_very_many_kinds_of_cells_says_how_many_are_left_out(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    lines = ["pcv,ckey,pvalue"]
+    for count in range(1, 61):
+        row = sorted(rng.randint(-min(count, 3), 3) for _ in range(64))
+        lines += [f"{count},{key},{value}" for key, value in enumerate(row)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "m.toml").write_text('[[method]]\nkind = "cell key"\ntable = "t.csv"\ncycle = 1\n')
+    done = leakcap("disclosure", "m.toml", "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (len(told["cells"]), told["further"]) == (40, 21)
+    uppers = [one["capacity"][1] for one in told["cells"]]
+    assert uppers == sorted(uppers, reverse=True)
+    (tmp_path / "m.json").write_text(done.stdout)
+    page = leakcap("report", "m.json", "-o", "m.md", cwd=tmp_path)
+    assert (page.returncode, page.stderr) == (0, "")
+    assert "21 further kinds of cells tell less." in (tmp_path / "m.md").read_text()

@@ -212,3 +212,10 @@ def test_what_is_no_table_is_refused() -> None:
         PerturbationTable((zero, zero), 2)
     with pytest.raises(InvalidParameter, match="a whole number of keys"):
         PerturbationTable((zero, ((-1, Fraction(1, 3)), (1, ONE)))).by_key(256)
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    for bad in (b"\xff\xfe\x00", b"pcv,ckey,pvalue\n\xff,1,2\n", b"pcv,ckey,pvalue\n1,0," + b"1" * 200_000):
+        (tmp_path / "t.csv").write_bytes(bad)
+        with pytest.raises(InvalidInput, match="must be CSV in UTF-8"):
+            read_perturbation_table(tmp_path / "t.csv", cycle=1)

@@ -36,6 +36,13 @@ def read_perturbation_table(path: str | Path, *, cycle: int | None = None) -> Pe
     but for the first format, where other numbers of counts than 750 need it. Raises `InvalidInput` for what
     is no such file, for rows that do not sum to one, and for counts that would become negative.
     """
+    try:
+        return _read(path, cycle)
+    except (UnicodeDecodeError, csv.Error):
+        raise InvalidInput(f"`{path}` must be CSV in UTF-8.") from None
+
+
+def _read(path: str | Path, cycle: int | None) -> PerturbationTable:
     with Path(path).open(newline="", encoding="utf-8-sig") as stream:
         head = stream.readline()
         separator = ";" if ";" in head else ","

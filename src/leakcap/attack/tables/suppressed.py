@@ -72,8 +72,11 @@ def read_published_table(path: str | Path, total: str = "total") -> PublishedTab
     A line whose word in a dimension is `total` is a margin. What is not published is empty, or one of
     `*`, `x`, `c`, `:`, `..` and `suppressed`; so is what has no line. Raises `InvalidInput`.
     """
-    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row]
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise InvalidInput(f"`{path}` must be CSV in UTF-8.") from None
     width = len(rows[0]) if rows else 0
     if width < 2 or len(rows) < 2 or any(len(row) != width for row in rows):
         raise InvalidInput(

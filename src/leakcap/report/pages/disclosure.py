@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from leakcap.plain import counted
 from leakcap.report.records.disclosure import DisclosureRecord
 from leakcap.report.render.document import (
     Audience,
@@ -13,6 +14,7 @@ from leakcap.report.render.document import (
     Items,
     Note,
     NotedNumber,
+    Paragraph,
     Section,
     TextTable,
 )
@@ -21,7 +23,7 @@ from leakcap.statement.wording import at_most, percent
 
 __all__ = ["disclosure_page"]
 
-_MOST_ROWS = 60
+_SHORT = 3
 
 
 def disclosure_page(record: DisclosureRecord, audience: Audience) -> Document:
@@ -48,11 +50,15 @@ def disclosure_page(record: DisclosureRecord, audience: Audience) -> Document:
                 "such cells until a guess is right in 95 of 100 cases",
             )
         )
-    rows = tuple(disclosure_rows(record))
-    shown = rows if audience == "reviewer" else (*rows[:3], *rows[len(record.cells) :])
+    rows, kinds = tuple(disclosure_rows(record)), len(record.cells)
+    shown = rows if audience == "reviewer" else (*rows[: min(_SHORT, kinds)], *rows[kinds:])
+    further = record.further + (0 if audience == "reviewer" else max(0, kinds - _SHORT))
+    less = (
+        (Paragraph(f"{counted(further, 'further kind')} of cells tell less.", soft=True),) if further else ()
+    )
     sections = [
         Section("In short", (Cards(tuple(cards)), Items(tuple(conclusions(record))))),
-        Section("Cell by cell", (TextTable(HEADS, shown[:_MOST_ROWS], tuple(range(1, len(HEADS)))),)),
+        Section("Cell by cell", (TextTable(HEADS, shown, tuple(range(1, len(HEADS)))), *less)),
         Section("What is assumed", (Items(KNOWN),)),
     ]
     return Document(

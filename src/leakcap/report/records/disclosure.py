@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DisclosureRecord", "GuessRecord", "NoiseBesideRecord", "WeighedCellRecord"]
 
-TIMES, SURE = (1, 10, 50), 0.95
+TIMES, SURE, MOST_CELLS = (1, 10, 50), 0.95, 40
 Chance = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -88,8 +88,9 @@ class NoiseBesideRecord(_Told):
 class DisclosureRecord(Record):
     """What an office's method tells of one person in a published cell, to somebody who knows all the others.
 
-    `cells` are all that there are, the worst first. From `start` others on, a cell tells what one with
-    `period` fewer tells; with `period` null larger counts are unknown.
+    `cells` are the kinds of cells that tell most, the worst first, at most 40 of them; `further` kinds tell
+    less. From `start` others on, a cell tells what one with `period` fewer tells; with `period` null larger
+    counts are unknown.
     """
 
     commands: ClassVar = ("disclosure",)
@@ -101,6 +102,7 @@ class DisclosureRecord(Record):
     start: int
     period: int | None
     cells: Annotated[tuple[WeighedCellRecord, ...], Field(min_length=1)]
+    further: int = 0
     squared_error: Annotated[
         float | None, Field(description="on average over large counts; null where words are published")
     ]
@@ -125,7 +127,8 @@ class DisclosureRecord(Record):
             method=method.words,
             start=method.start,
             period=method.period if endless else None,
-            cells=tuple(WeighedCellRecord.made_of(*one) for one in cells),
+            cells=tuple(WeighedCellRecord.made_of(*one) for one in cells[:MOST_CELLS]),
+            further=max(0, len(cells) - MOST_CELLS),
             squared_error=squared_error,
             noise=tuple(map(NoiseBesideRecord.made_of, noise)),
         )

@@ -31,8 +31,9 @@ def print_disclosure(console: Console, record: DisclosureRecord) -> None:
             style = "bold cyan" if place == 0 else _SOFT if place >= cells else ""
             table.add_row(*(Text(plain(one), style=style) for one in row))
     console.print(table)
-    if cells > _MOST:
-        console.print(Text(f"{cells - _MOST} further kinds of cells tell less; --json has all.", style=_SOFT))
+    less = record.further + max(0, cells - _MOST)
+    if less:
+        console.print(Text(f"{less:,} further kinds of cells tell less than the last of these.", style=_SOFT))
     console.print()
     for line in conclusions(record):
         console.print(Text(plain(line)))
