@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from leakcap.errors import InvalidParameter
 from leakcap.ledger import Balance, DataVersion
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import Covers
@@ -199,7 +200,17 @@ class TablesRecord(WorkloadRecord, Record):
         source: str = "",
         same_as: DataVersion | None = None,
     ) -> Self:
-        """What was released; `total` is about everything in the ledger."""
+        """What was released; `total` is about everything in the ledger. Raises `InvalidParameter` for tables
+        that a private score chose, of which such a record would say that all were asked for.
+        """
+        from leakcap.synthesis.choosing import ChosenTables
+
+        if isinstance(found, ChosenTables):
+            raise InvalidParameter(
+                "`found` of `TablesRecord` must be tables that were asked for. Got tables that a private "
+                "score chose: their numbers are in what `release_chosen_tables` returned, which it repeats "
+                "for free, and the record of `leakcap synthesize` says which were chosen."
+            )
         return cls.made(
             dataset=found.planned.policy.dataset,
             **_facts(found),
