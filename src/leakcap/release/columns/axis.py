@@ -37,6 +37,27 @@ class Axis:
     """The columns that the keys lie within, the outermost first."""
     paths: tuple[tuple[Key, ...], ...] = ()
     """Where they lie within others: for each of them the labels of those columns and its own."""
+    day: exp.Expression | None = None
+    """The day of a row, where the code follows from it."""
+    days: int = 0
+    """How many days there are within the bounds; 0 where the code does not follow from a day."""
+
+    @property
+    def by_day(self) -> exp.Expression:
+        """What rows are counted by first: the day, or the code where it does not follow from one."""
+        return self.tree if self.day is None else self.day
+
+    def of_day(self, name: exp.Expression) -> exp.Expression:
+        """The code of what is called `name`, a day where the code follows from it.
+
+        >>> day = exp.column("admitted")
+        >>> month = Axis("month", exp.Month(this=day), {}, "integer", day=day)
+        >>> month.of_day(exp.column("k")).sql()
+        'MONTH(k)'
+        """
+        if self.day is None:
+            return name.copy()
+        return self.tree.transform(lambda node: name.copy() if node == self.day else node)
 
     def places(self, column: NDArray[Any]) -> NDArray[np.int64]:
         """The place of each code among the labels; −1 where it is none of them."""

@@ -21,7 +21,7 @@ from leakcap.policy.document import Policy
 from leakcap.policy.nesting import outer_columns
 from leakcap.policy.validation import meant
 from leakcap.release.columns.axis import LONGEST_KEY, Axis
-from leakcap.release.columns.derived import code_column, codes, typed_column
+from leakcap.release.columns.derived import code_column, codes, day_behind, typed_column
 from leakcap.release.columns.typed import Bin
 from leakcap.release.columns.typed import column as raw
 from leakcap.release.columns.within import (
@@ -194,7 +194,8 @@ def key_axis(column: str, policy: Policy, query: QueryFields) -> Axis:
     kind = "integer" if all(type(code) is int for code in labels) else known.kind
     tree = code_column(column, policy)
     if known.within is None:
-        return Axis(column, tree, labels, kind)
+        day, days = day_behind(column, tree, policy) or (None, 0)
+        return Axis(column, tree, labels, kind, day=day, days=days)
     within = outer_columns(column, policy.columns)
     return Axis(column, tree, labels, kind, within=within, paths=known.paths or ())
 

@@ -41,6 +41,7 @@ __all__ = [
     "code_column",
     "code_literal",
     "codes",
+    "day_behind",
     "day_of_column",
     "typed_column",
 ]
@@ -200,6 +201,23 @@ def day_of_column(name: str, known: Column) -> exp.Expression:
     """A date, or the date of a moment."""
     value = stored_column(name, known)
     return value if known.dates is not None else cast(value, "DATE")
+
+
+def day_behind(name: str, tree: exp.Expression, policy: Policy) -> tuple[exp.Expression, int] | None:
+    """The day from which the code `tree` of a column follows, and how many days there are within its bounds.
+
+    None where it does not follow from a day: from several columns, say, or from the time of a moment.
+    """
+    known = policy.columns[name]
+    while not known.stored and len(known.sources) == 1:
+        name = known.sources[0]
+        known = policy.columns[name]
+    if known.moments is None or tree.find(exp.Column) is None:
+        return None
+    day = day_of_column(name, known)
+    rest = tree.transform(lambda node: exp.Null() if node == day else node)
+    first, last = days_of(known)
+    return None if rest == day or rest.find(exp.Column) else (day, (last - first).days + 1)
 
 
 def _band(known: Column, name: str, source: Column) -> exp.Expression:

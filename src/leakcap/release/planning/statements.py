@@ -33,10 +33,12 @@ from leakcap.release.columns.typed import (
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
+from leakcap.release.planning.by_day import by_day, coded, rows_added_up
 from leakcap.release.planning.row_keys import KeyedRows, placed_by_key
 from leakcap.release.planning.windows import GROUPS, ROWS, keyed, window
 
 if TYPE_CHECKING:
+    from leakcap.release.columns.cells import Cells
     from leakcap.release.plan import Plan
 
 __all__ = ["columns_in", "rows_of", "select_of", "units_statement"]
@@ -49,6 +51,11 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     """
     first = replace(plans[0], policy=_policy_of(plans))
     axes = first.cells.axes
+    codes = [column(f"k{index}") for index in range(len(axes))]
+    if by_day(plans):
+        days = [aliased(axis.by_day.copy(), code.name) for axis, code in zip(axes, codes, strict=True)]
+        inner = coded(rows_of(first, days, seed), axes)
+        return _added_up(inner, first.cells, codes, [rows_added_up() for plan in plans for _ in plan.parts])
     values = [value for plan in plans for value in plan.values]
     names = [column(f"v{index}") for index in range(len(values))]
     chosen = [
@@ -57,7 +64,6 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
         *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
     ]
     inner = _people_of(first, chosen, seed) if first.each_person else rows_of(first, chosen, seed)
-    codes = [column(f"k{index}") for index in range(len(axes))]
     inner = _together(inner, codes, plans)
     totals: list[exp.Expression] = []
     for plan in plans:
@@ -65,11 +71,18 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
         totals += [part.aggregate.tree(mine) for part in plan.parts]
     for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
         node.set("cells", None if first.cells.open else first.cells.size)
+    return _added_up(inner, first.cells, codes, totals)
+
+
+def _added_up(
+    inner: exp.Select, cells: Cells, codes: Sequence[exp.Column], totals: Sequence[exp.Expression]
+) -> exp.Select:
+    """The totals of each cell."""
     named = [aliased(total, f"t{index}") for index, total in enumerate(totals)]
     outer = exp.Select(expressions=[*(code.copy() for code in codes), *named])
     outer = outer.from_(inner.subquery("cells", copy=False), copy=False)
     # Keys that are not public are dropped after they were added up.
-    for axis, code in zip(axes, codes, strict=True):
+    for axis, code in zip(cells.axes, codes, strict=True):
         outer = outer.having(KeyFilter(this=axis.listed(code.copy())), copy=False)
     return outer.group_by(*codes, copy=False) if codes else outer
 
