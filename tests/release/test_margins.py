@@ -61,6 +61,13 @@ def spread(rows: list[Row], column: str) -> float:
     )
 
 
+def jointly(rows: list[Row], name: str) -> float:
+    """Of x with y."""
+    n = len(rows)
+    product = sum(row["x"] * row["y"] for row in rows) / n - total(rows, "x") * total(rows, "y") / n**2
+    return product if name == "covariance" else product / math.sqrt(spread(rows, "x") * spread(rows, "y"))
+
+
 CASES: dict[str, list[tuple[dict[str, Any], Callable[[list[Row]], float]]]] = {
     "count": [({}, len)],
     "histogram": [({"column": "f"}, len)],
@@ -82,9 +89,12 @@ CASES: dict[str, list[tuple[dict[str, Any], Callable[[list[Row]], float]]]] = {
     ],
     "variance": [({"column": "x"}, lambda rows: spread(rows, "x"))],
     "standard_deviation": [({"column": "x"}, lambda rows: math.sqrt(spread(rows, "x")))],
+    "covariance": [({"columns": ("x", "y")}, lambda rows: jointly(rows, "covariance"))],
+    "correlation": [({"columns": ("x", "y")}, lambda rows: jointly(rows, "correlation"))],
 }
 """Of each statistic that adds up what is asked, and what is true of some rows."""
-WALKED = [(name, place) for name, cases in CASES.items() for place in range(len(cases))]
+MATRICES = ("covariance", "correlation")
+WALKED = [(name, place) for name, own in CASES.items() if name not in MATRICES for place in range(len(own))]
 RUNS, EPSILON = 600, 0.5
 KEPT = [["run"], ["run", "d"], ["run", "k"]]
 
@@ -93,14 +103,14 @@ def test_every_statistic_that_adds_up_has_a_case() -> None:
     assert {name for name, one in statistics().items() if one.adds_up} == set(CASES)
 
 
-def hits(name: str, place: int, *, gaussian: bool = False) -> dict[str, list[bool]]:
+def hits(name: str, place: int, *, gaussian: bool = False, runs: int = RUNS) -> dict[str, list[bool]]:
     """For each kind of margin and each of its keys whether the intervals of many runs hold the truth."""
     query, truth = CASES[name][place]
     own_noise: dict[str, Any] = {"rho": 0.05, "noise": "gaussian"} if gaussian else {"epsilon": EPSILON}
     caps = {"epsilon": 100.0} | ({"delta": 1e-6} if gaussian else {})
     one = released(
         ROWS,
-        runs=RUNS,
+        runs=runs,
         seed=3,
         delta=caps.get("delta"),
         statistic=name,
@@ -108,10 +118,12 @@ def hits(name: str, place: int, *, gaussian: bool = False) -> dict[str, list[boo
         by=["run", "d", "k"],
         **own_noise,
     )
-    columns = {**COLUMNS, "run": {"keys": list(range(RUNS))}}
+    columns = {**COLUMNS, "run": {"keys": list(range(runs))}}
     found = with_margins(one, policy_of(columns=columns, caps=caps), KEPT)
     seen: dict[str, list[bool]] = {}
     for row in found.rows[len(one.rows) :]:
+        if row.keys.get("column") == row.keys.get("with", ""):
+            continue  # a variance, which stands above
         own = {column: row.keys[column] for column in ("d", "k") if row.keys[column] != "total"}
         true = truth([row for row in ROWS if own.items() <= row.items()])
         low, high = row.interval
@@ -129,12 +141,65 @@ def test_intervals_of_margins_hold_the_truth_as_often_as_they_say(name: str, pla
     assert all(covers(sum(own), RUNS) for own in seen.values()), {k: sum(v) for k, v in seen.items()}
 
 
+def with_the_noise_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plant the mistake: six noises are taken for one."""
+    monkeypatch.setattr(NoisyMeasurement, "error", lambda self, beyond: self.noise.error(beyond))
+    plain = NoiseSums.__new__
+
+    def of_one_cell(cls: type[NoiseSums], law: Law, scales: tuple[float, ...], beyond: float) -> NoiseSums:
+        return plain(cls, law, tuple(scale / math.sqrt(6) for scale in scales), beyond)
+
+    monkeypatch.setattr(NoiseSums, "__new__", of_one_cell)
+
+
 @pytest.mark.parametrize(("name", "place"), WALKED)
 def test_intervals_with_the_noise_of_one_cell_are_caught(
     name: str, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(NoisyMeasurement, "error", lambda self, beyond: self.noise.error(beyond))
+    with_the_noise_of_one_cell(monkeypatch)
     assert not covers(sum(hits(name, place)["{}"]), RUNS)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("runs", [40, pytest.param(RUNS, marks=pytest.mark.slow)])
+def test_intervals_of_matrices_of_margins_hold_the_truth(name: str, gaussian: bool, runs: int) -> None:
+    seen = hits(name, 0, gaussian=gaussian, runs=runs)
+    assert {len(own) for own in seen.values()} == {runs}
+    assert all(covers(sum(own), runs) for own in seen.values()), {k: sum(v) for k, v in seen.items()}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_with_the_noise_of_one_cell_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_the_noise_of_one_cell(monkeypatch)
+    assert not covers(sum(hits(name, 0, gaussian=True, runs=80)["{}"]), 80)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_a_matrix_of_a_margin_is_that_of_its_sums(noise: str) -> None:
+    """Of the same noisy integers, which are added up here."""
+    table = table_of(caps={"epsilon": 99.0, "delta": 1e-6}, columns={**FIVE, "y": {"bounds": [2.0, 8.0]}})
+    asked = {"name": "q", "statistic": "covariance", "columns": ["x", "y"], "by": ["d", "k"], "noise": noise}
+    plain = table.release(
+        [query_from({**asked, **({"rho": 2.0} if noise == "gaussian" else {"epsilon": 9.0})})]
+    )[0]
+    assert plain.drawn is not None
+    found = with_margins(plain, table.policy, [["d"], []])
+    assert [row.keys for row in found.rows[18:21]] == [
+        {"d": "a", "k": "total", "column": one, "with": other} for one, other in ("xx", "xy", "yy")
+    ]
+    assert len(found.rows) == 6 * 3 + 3 * 3 + 3
+    count, x, y, _, xy, _ = (sum(map(int, part.numbers)) for part in plain.drawn.parts)
+    steps = [Fraction(part.unit) for part in plain.drawn.parts[1:3]]
+    exact = float((Fraction(xy, count) - Fraction(x * y, count**2)) * steps[0] * steps[1])
+    assert found.rows[-2].value == pytest.approx(exact, rel=1e-9)
+    widths = [row.interval[1] - row.interval[0] for row in (found.rows[-2], found.rows[1])]
+    assert widths[0] < widths[1], "six groups together say more than one"
+    again = table.release(
+        [query_from({**asked, **({"rho": 2.0} if noise == "gaussian" else {"epsilon": 9.0})})]
+    )
+    assert again[0].repeated
+    assert with_margins(again[0], table.policy, [["d"], []]).rows == found.rows
 
 
 @pytest.mark.parametrize(("name", "place"), [one for one in WALKED if one[0] in ("mean", "ratio")])
@@ -147,12 +212,7 @@ def test_quotients_with_gaussian_noise_have_the_law_of_both_sums(
     assert all(covers(sum(own), RUNS) for own in seen.values()), {k: sum(v) for k, v in seen.items()}
     # 593 of 600 and more have a probability below 10⁻⁶ at 95 %; a box holds the truth of ratios 599 times.
     assert sum(seen["{}"]) < 593
-    plain = NoiseSums.__new__
-
-    def of_one_cell(cls: type[NoiseSums], law: Law, scales: tuple[float, ...], beyond: float) -> NoiseSums:
-        return plain(cls, law, tuple(scale / math.sqrt(6) for scale in scales), beyond)
-
-    monkeypatch.setattr(NoiseSums, "__new__", of_one_cell)
+    with_the_noise_of_one_cell(monkeypatch)
     assert not covers(sum(hits(name, place, gaussian=True)["{}"]), RUNS)
 
 
@@ -204,9 +264,10 @@ FIVE: dict[str, Any] = {
 
 
 def table_of(seed: int = 1, **more: Any) -> PrivateTable:
+    more = {"columns": FIVE, **more}
     rows = [{**row, "g": ["total", "other"][i % 2], "h": i % 3} for i, row in enumerate(ROWS)]
-    data = pyarrow.table({name: [row[name] for row in rows] for name in FIVE})
-    policy = policy_of(columns=FIVE, **more)
+    data = pyarrow.table({name: [row[name] for row in rows] for name in more["columns"]})
+    policy = policy_of(**more)
     return PrivateTable(data, policy=policy, ledger="sqlite://", source=SeededSource(seed))
 
 
@@ -318,7 +379,6 @@ def test_what_does_not_add_up_is_refused_by_name_before_anything_is_paid() -> No
     asked = {
         "distinct": {},
         "median": {"column": "x", "bins": 4},
-        "correlation": {"columns": ["x", "y"]},
     }
     for name, fields in asked.items():
         query = query_from({"name": "q", "statistic": name, "by": ["d", "k"], "epsilon": 1.0, **fields})

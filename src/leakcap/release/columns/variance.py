@@ -19,7 +19,7 @@ import numpy as np
 
 from leakcap.release.columns.grid import Grid, grid_for
 from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.numbers.laws import LAPLACE, Law
+from leakcap.release.numbers.laws import NoiseSums
 from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, covariance_ends
 from leakcap.release.numbers.tails import Floats
 
@@ -88,21 +88,21 @@ def variance_intervals(
     statistic: str,
     grid: Grid,
     noisy: Sequence[Floats],
-    scales: Sequence[Fraction],
+    sums: NoiseSums,
     rows: int | None,
-    law: Law = LAPLACE,
 ) -> tuple[Floats, Floats]:
     """The ends of 95 % intervals from noisy S, Q and, where `rows` is not public, n.
 
-    By the law of all noises together (`numbers/moments.py`).
+    By the law `sums` of all noises together (`numbers/moments.py`).
     """
     low, high = map(float, _centred(grid))
     centre, _ = square_reach(_centred(grid))
-    column = NoisySums(noisy[0], float(scales[0]), low, high)
+    column = NoisySums(noisy[0], sums.scales[0], low, high)
     count = np.full(len(noisy[0]), float(rows)) if rows is not None else noisy[2]
-    number = NoisyCounts(count, 0.0 if rows is not None else float(scales[2]), law)
-    square = Product(noisy[1], float(scales[1]), column, column, float(centre))
-    ends = covariance_ends(square, number, (0.0, float(Fraction(grid.high - grid.low, 2) ** 2)))
+    number = NoisyCounts(count, 0.0 if rows is not None else sums.scales[2], sums.law)
+    square = Product(noisy[1], sums.scales[1], column, column, float(centre))
+    most = float(Fraction(grid.high - grid.low, 2) ** 2)
+    ends = covariance_ends(square, number, (0.0, most), beyond=sums.beyond)
     return _rounded(statistic, grid, ends)
 
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,9 @@ class NoisyMeasurement(Measurement):
 
     one_hot: bool = False
     """Whether one row sets one cell to 1 and nothing else: then the exact capacity is known."""
+
+    kept: ClassVar[bool] = True
+    """Whether its noisy integers are one for each cell, and are kept with the answer."""
 
     @property
     def mechanism(self) -> str:

@@ -31,6 +31,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,8 @@ __all__ = ["ThresholdMeasurement", "appearing", "delta_of", "threshold_for"]
 @dataclass(frozen=True, kw_only=True)
 class ThresholdMeasurement(NoisyMeasurement):
     """The noisy number of people of each group, and from which number on a group is released."""
+
+    kept: ClassVar[bool] = False
 
     threshold: int
     groups: int

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -156,6 +156,8 @@ class TreeMeasurement(NoisyMeasurement):
     The contribution is that of the histogram. On each of L levels a unit moves the counts as far as there, in
     L1 and in L2, so that all of them move L times as far in L1, and √L times in L2.
     """
+
+    kept: ClassVar[bool] = False
 
     bins: int
     branching: int

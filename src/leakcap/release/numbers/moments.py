@@ -201,7 +201,12 @@ def _about_means(
 
 
 def correlation_ends(
-    product: Product, squares: tuple[Product, Product], rows: NoisyCounts, rounded: tuple[float, float, float]
+    product: Product,
+    squares: tuple[Product, Product],
+    rows: NoisyCounts,
+    rounded: tuple[float, float, float],
+    *,
+    beyond: float = _BEYOND,
 ) -> tuple[Floats, Floats]:
     """The ends of the interval of a correlation.
 
@@ -258,7 +263,7 @@ def correlation_ends(
             (_weight_of_rows(r, product, squares, corners), rows.scale, np.zeros(r.shape)),
         ]
         far = np.stack([lowest[0], -highest[1]]) - grid
-        return np.asarray(_likelier(rows.law, weights, far, _BEYOND - _UNLIKELY).max(axis=1))
+        return np.asarray(_likelier(rows.law, weights, far, beyond - _UNLIKELY).max(axis=1))
 
     guess = about / np.sqrt(np.clip(spreads[0], 1.0, None)) / np.sqrt(np.clip(spreads[1], 1.0, None))
     low, high = _ends(excess, np.clip(guess, -1.0, 1.0), (-1.0, 1.0), rows)

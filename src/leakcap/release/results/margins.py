@@ -94,7 +94,7 @@ def with_margins(
     for margin in wanted:
         summed = SummedCells.of(groups, margin.kept)
         answers.append(_answered(plan, summed, [summed.sums(numbers) for numbers in noisy]))
-        labels.append(_labels(axes, margin.kept, summed))
+        labels.append(_labels(plan, axes, margin.kept, summed))
     rows = Rows({name: np.concatenate([one[name] for one in labels]) for name in labels[0]}, _joined(answers))
     known = {one.name: getattr(release, one.name) for one in fields(Release)}
     known |= {"rows": rows, "totals": {axis.column: total_word(axis) for axis in axes}}
@@ -231,13 +231,15 @@ def _answered(plan: Plan, summed: SummedCells, sums: Sequence[ExactIntegers]) ->
     return Answers(joined.values[places], joined.lower[places], joined.upper[places])
 
 
-def _labels(axes: Sequence[Axis], kept: Sequence[bool], summed: SummedCells) -> Labels:
+def _labels(plan: Plan, axes: Sequence[Axis], kept: Sequence[bool], summed: SummedCells) -> Labels:
     """The keys of a margin's rows, first axis slowest."""
-    own = summed.cells.labels()
-    return {
-        axis.column: own[axis.column] if keep else objects([total_word(axis)] * summed.cells.size)
+    own = statistic_of(plan.query).labels_of(summed.cells, plan)
+    rows = len(next(iter(own.values()))) if own else summed.cells.size
+    found = {
+        axis.column: own[axis.column] if keep else objects([total_word(axis)] * rows)
         for axis, keep in zip(axes, kept, strict=True)
     }
+    return found | {name: column for name, column in own.items() if name not in found}
 
 
 def _joined(answers: Sequence[Answers]) -> Answers:

@@ -91,7 +91,9 @@ class NoisyTotals:
 
 def keeps(plan: Plan) -> bool:
     """Whether the noisy integers of an answer are kept."""
-    return not plan.cells.open and all(type(part) is NoisyMeasurement for part in plan.parts)
+    return not plan.cells.open and all(
+        isinstance(part, NoisyMeasurement) and part.kept for part in plan.parts
+    )
 
 
 def noisy_totals_of(plan: Plan, noisy: Sequence[ExactIntegers]) -> NoisyTotals:

@@ -256,7 +256,7 @@ def _check_margins(
         called = words.word(item.start).strip('"').upper()
         if not statistic_of(query).adds_up:
             called += "(DISTINCT)" if query.statistic == "distinct" else ""
-            remedy = f"{SUMMING} goes with COUNT, SUM, AVG, VAR_POP and STDDEV_POP."
+            remedy = f"{SUMMING} goes with COUNT, SUM, AVG, VAR_POP, STDDEV_POP, COVAR_POP and CORR."
             raise words.refusal(f"{called} has no margins", item.start, remedy)
         place = summing_word(words, part)
         if plan_query(query, policy).cells.open:

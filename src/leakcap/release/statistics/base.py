@@ -143,7 +143,11 @@ class Statistic(ABC):
 
     def labels(self, plan: Plan) -> Labels:
         """The keys of each row of the answer."""
-        return self.groups(plan).labels()
+        return self.labels_of(self.groups(plan), plan)
+
+    def labels_of(self, groups: Cells, plan: Plan) -> Labels:
+        """The keys of each row, where the answer's groups are these: in a margin there are fewer."""
+        return groups.labels()
 
     def drowned(self, rows: Rows) -> NDArray[np.bool_]:
         """For each row whether its noise is as large as a count or a sum, which may be of nothing."""

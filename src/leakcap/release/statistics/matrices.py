@@ -14,6 +14,7 @@ import numpy as np
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS
 from leakcap.numeric import float_up
+from leakcap.release.columns.cells import Cells
 from leakcap.release.columns.grid import Grid
 from leakcap.release.columns.variance import variance_grid
 from leakcap.release.measurements.aggregates import Aggregate, Joint
@@ -21,7 +22,7 @@ from leakcap.release.measurements.measurement import NoisyMeasurement, measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers, Labels, nested, rows_listed
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
-from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.laws import bounded_sums, noise_sums
 from leakcap.release.numbers.moments import NoisyCounts, NoisySums, Product, correlation_ends, covariance_ends
 from leakcap.release.numbers.products import (
     as_correlations,
@@ -92,6 +93,7 @@ class Covariance(Statistic):
     sql_of_two: ClassVar[tuple[str, ...]] = ("COVAR_POP",)
     fields: ClassVar[frozenset[str]] = frozenset({"columns"})
     a_row_a_group: ClassVar[bool] = False
+    adds_up: ClassVar[bool] = True
 
     def check(self, query: QueryFields) -> None:
         """Two columns at least."""
@@ -175,9 +177,9 @@ class Covariance(Statistic):
         loss = Fraction(unit * joint.steps) / noise.width if one.pure else _rho(unit, joint, noise.width)
         return JointMeasurement(**known, share=loss / joint.parts, share_contents=Fraction(0), places=places)
 
-    def labels(self, plan: Plan) -> Labels:
+    def labels_of(self, groups: Cells, plan: Plan) -> Labels:
         """The keys, and which two columns it is."""
-        names, groups = plan.query.columns or (), self.groups(plan)
+        names = plan.query.columns or ()
         pairs = [{"column": names[i], "with": names[j]} for i, j in self.pairs(len(names))]
         return nested(groups.labels(), groups.size, rows_listed(pairs), len(pairs))
 
@@ -253,23 +255,27 @@ class _Table:
         self._half = [self._parts[(i, i)].contribution.high for i in range(self.columns)]
         self._step = [self._parts[(i,)].unit for i in range(self.columns)]
         self._reach = [self._parts[(i,)].contribution.high for i in range(self.columns)]
-        law = law_of(parts[0].noise)
+        noises, added = [part.noise for part in parts], parts[0].added
+        sums = noise_sums(noises, added) or bounded_sums(noises, added)
+        self._scale = {part.places: scale for part, scale in zip(parts, sums.scales, strict=True)}
+        self._beyond, law = sums.beyond, sums.law
         count = np.full(self.cells, float(self._exact or 0))
         self._rows = (
             NoisyCounts(count, 0.0, law)
             if self._exact is not None
-            else NoisyCounts(doubles(self._numbers[()]), float(self._parts[()].scale), law)
+            else NoisyCounts(doubles(self._numbers[()]), self._scale[()], law)
         )
         self._sums = [self._column(i) for i in range(self.columns)]
 
     def _column(self, i: int) -> NoisySums:
         reach = float(self._reach[i])
-        return NoisySums(doubles(self._numbers[(i,)]), float(self._parts[(i,)].scale), -reach, reach)
+        return NoisySums(doubles(self._numbers[(i,)]), self._scale[(i,)], -reach, reach)
 
     def _product(self, i: int, j: int) -> Product:
         base, sign = (float(self._half[i]), -1.0) if i == j else (0.0, 1.0)
-        number, part = self._numbers[(i, j)], self._parts[(i, j)]
-        return Product(doubles(number), float(part.scale), self._sums[i], self._sums[j], base, sign)
+        return Product(
+            doubles(self._numbers[(i, j)]), self._scale[(i, j)], self._sums[i], self._sums[j], base, sign
+        )
 
     def _rounded(self, i: int, j: int) -> float:
         """Half a step for each value: |cov| moves by half a step of one times the other's deviation."""
@@ -286,7 +292,9 @@ class _Table:
     def covariances(self, i: int, j: int) -> tuple[Floats, Floats]:
         """The ends of each group's interval, within what the bounds allow, and what the grid rounds."""
         most = float(self._reach[i]) * float(self._reach[j])
-        low, high = covariance_ends(self._product(i, j), self._rows, (0.0 if i == j else -most, most))
+        low, high = covariance_ends(
+            self._product(i, j), self._rows, (0.0 if i == j else -most, most), beyond=self._beyond
+        )
         slack = self._rounded(i, j)
         low, high = low - slack, high + slack
         unit = float(self._step[i]) * float(self._step[j])
@@ -297,7 +305,7 @@ class _Table:
         """The ends of each group's interval."""
         rounded = (self._rounded(i, j), self._rounded(i, i), self._rounded(j, j))
         squares = (self._product(i, i), self._product(j, j))
-        return correlation_ends(self._product(i, j), squares, self._rows, rounded)
+        return correlation_ends(self._product(i, j), squares, self._rows, rounded, beyond=self._beyond)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from leakcap.release.measurements.measurement import NoisyMeasurement, measured,
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers
-from leakcap.release.numbers.laws import law_of
+from leakcap.release.numbers.laws import noise_sums
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.statistics.base import Expected, Statistic, assumed_rows, column_bounds
 from leakcap.release.statistics.sums import count_part, sum_part
@@ -62,14 +62,12 @@ class Variance(Statistic):
         """Within what the bounds allow, and what the noise of all numbers together may have done."""
         grid, exact = plan.grid, plan.exact_count
         assert grid is not None
-        noises = [part.noise for part in noisy_of(plan.parts)]
-        if noisy_of(plan.parts)[0].added > 1:
+        parts = noisy_of(plan.parts)
+        sums = noise_sums([part.noise for part in parts], parts[0].added)
+        if sums is None:
             low, high = boxed_variances(self.name, grid, noisy, plan.errors, exact)
         else:
-            scales = [noise.width for noise in noises]
-            low, high = variance_intervals(
-                self.name, grid, [*map(doubles, noisy)], scales, exact, law_of(noises[0])
-            )
+            low, high = variance_intervals(self.name, grid, [*map(doubles, noisy)], sums, exact)
         cells = zip(*(one.tolist() for one in noisy), strict=True)
         values = [
             variance_value(self.name, grid, exact if exact is not None else cell[2], (cell[0], cell[1]))
