@@ -250,7 +250,7 @@ def test_a_name_within_two_parents_is_asked_with_them() -> None:
             {"statistic": "contingency", "columns": ("sex", "district"), "by": ("region",)},
             "must not have both",
         ),
-        ({"statistic": "top", "column": "district", "top": 1, "by": ("region",)}, "must not have both"),
+        ({"statistic": "top", "column": "district", "top": 4, "by": ("region",)}, "be at most 3, the most"),
     ],
 )
 def test_what_needs_a_whole_product_is_refused(asked: dict[str, Any], rule: str) -> None:

@@ -19,6 +19,7 @@ for peeling.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -38,10 +39,13 @@ _WORD = 1 << 62
 
 @dataclass(frozen=True, kw_only=True)
 class TopMeasurement(ChoiceMeasurement):
-    """The `top` largest of `keys` categories in each group; `sensitivity` counts all rounds."""
+    """The `top` largest categories of each group, or all that it has; `sensitivity` counts all rounds.
+
+    `sizes` says how many categories each group has, from the public keys.
+    """
 
     top: int
-    keys: int
+    sizes: tuple[int, ...]
 
     @property
     def loss_contents(self) -> Fraction:
@@ -54,17 +58,30 @@ class TopMeasurement(ChoiceMeasurement):
         return float(self.scale)
 
     def draw(self, exact: ExactIntegers, source: ByteSource) -> ExactIntegers:
-        """For each group the places of the chosen categories, as they were chosen."""
-        return picked(exact, self.keys, self.top, self.scale, source)
+        """For each group the places of the chosen categories in it, as they were chosen."""
+        sizes = np.array(self.sizes)
+        starts, chosen = np.cumsum(sizes) - sizes, np.minimum(sizes, self.top)
+        found = np.empty(chosen.sum(), dtype=np.int64)
+        ends = np.cumsum(chosen)
+        # Groups of one size draw together.
+        for size in np.unique(sizes).tolist():
+            own = np.flatnonzero(sizes == size)
+            counts = exact[(starts[own][:, None] + np.arange(size)).ravel()]
+            few = min(size, self.top)
+            picks = picked(counts, size, few, self.scale, source)
+            found[(ends[own][:, None] - few + np.arange(few)).ravel()] = picks
+        return found
 
     def table_nats(self, units: int) -> float:
         """No more than the logarithm of how many answers there are."""
-        orders = math.log(math.perm(self.keys, self.top))
-        return up(self.contribution.cells // self.keys * up(orders, 4))
+        orders = [
+            count * math.log(math.perm(n, min(n, self.top))) for n, count in Counter(self.sizes).items()
+        ]
+        return up(sum(orders), 4 + 2 * len(orders))
 
     def error(self, beyond: float) -> int:
         """A category with so many rows less than the largest is the first but with that probability."""
-        nats = math.log(max(self.keys - 1, 1) / beyond)
+        nats = math.log(max(max(self.sizes) - 1, 1) / beyond)
         return math.ceil(self.scale * Fraction(nats * (1 + 1e-12)))
 
 

@@ -123,7 +123,8 @@ def _check_nested(query: QueryFields, cells: Cells) -> None:
     owner, whole = f"`by` of query `{query.name}`", f"The {statistic_of(query).label} of query `{query.name}`"
     require_told_apart(by, owner)
     for axes in [[axis] for axis in own] if statistic_of(query).nests else [own]:
-        require_apart_from(axes, by, whole)
+        inner = [axis for axis in by if any(one.column in axis.within for one in axes)]
+        require_apart_from(axes, inner if statistic_of(query).nests_in_groups else by, whole)
     require_told_apart(cells.axes, whole)
     if cells.open and cells.nested:
         raise InvalidQuery(

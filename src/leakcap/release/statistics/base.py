@@ -90,6 +90,9 @@ class Statistic(ABC):
     nests: ClassVar[bool] = False
     """Whether keys of its own columns may lie within each other: cells are then no whole product."""
 
+    nests_in_groups: ClassVar[bool] = False
+    """Whether keys of its own columns may lie within those of `by`: not every group then has as many."""
+
     of_people: ClassVar[bool] = False
     """Whether people are counted, so that it is refused where a row is the unit."""
 

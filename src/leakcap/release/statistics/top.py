@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
@@ -15,7 +16,7 @@ from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import measured, total_range
 from leakcap.release.measurements.permute_and_flip import TopMeasurement
 from leakcap.release.measurements.sensitivity import Contribution
-from leakcap.release.numbers.answers import Answers, Labels, nested
+from leakcap.release.numbers.answers import Answers, Labels
 from leakcap.release.numbers.exact_integers import ExactIntegers, objects
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.query import QueryFields
@@ -34,6 +35,7 @@ class Top(Statistic):
     fields: ClassVar[frozenset[str]] = frozenset({"column", "top"})
     released_keys: ClassVar[bool] = True
     has_noise: ClassVar[bool] = False
+    nests_in_groups: ClassVar[bool] = True
 
     @property
     def label(self) -> str:
@@ -60,6 +62,9 @@ class Top(Statistic):
         """Half of ε chooses, half counts: a histogram of which only the chosen cells are shown."""
         policy, cells, top = asked.policy, asked.cells, asked.query.top or 1
         contribution = Contribution(1, 1, policy.rows_per_unit, cells.size)
+        sizes = tuple(_sizes(cells).tolist())
+        most = f"be at most {max(sizes)}, the most keys that a group has"
+        require(top <= max(sizes), "top", asked.query.name, most)
         half = asked.epsilon / 2
         rational_scale(1, half)  # ε within the range of all the other statistics
         sensitivity = top * contribution.sensitivity(replace=policy.neighbours == "replace-one")
@@ -73,7 +78,7 @@ class Top(Statistic):
             total=total_range(contribution, policy),
             covers=False,
             top=top,
-            keys=len(cells.axes[-1].labels),
+            sizes=sizes,
         )
         counts = measured("count", RowCount(), contribution, asked.offer / 2, covers=False, one_hot=True)
         return asked.plan([choice, counts])
@@ -84,17 +89,19 @@ class Top(Statistic):
 
     def labels(self, plan: Plan) -> Labels:
         """The keys of `by` and the ranks; which key has a rank is told by the answer."""
-        picks = np.zeros(self.groups(plan).size * (plan.query.top or 1), np.int64)
+        sizes = _sizes(plan.cells)
+        few = np.minimum(sizes, plan.query.top or 1)
+        picks = _counted(few)
         return self.labelled(plan, [picks, np.zeros(plan.cells.size, np.int64)])
 
     def labelled(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Labels:
         """The keys of `by`, the rank by noisy count, and the key that has it."""
-        top, groups = plan.query.top or 1, self.groups(plan)
-        picks, _ = _ranked(plan, noisy)
+        few = np.minimum(_sizes(plan.cells), plan.query.top or 1)
+        cells, _ = _ranked(plan, noisy)
+        own = plan.cells.indices[-1][cells]
         names = objects(list(plan.cells.axes[-1].labels.values()))
-        ranks = {"rank": objects(range(1, top + 1))}
-        found = nested(groups.labels(), groups.size, ranks, top)
-        return {**found, plan.query.column or "": names[picks]}
+        groups = {name: np.repeat(words, few) for name, words in self.groups(plan).labels().items()}
+        return {**groups, "rank": objects((_counted(few) + 1).tolist()), plan.query.column or "": names[own]}
 
     def answers(self, plan: Plan, noisy: Sequence[ExactIntegers]) -> Answers:
         """The noisy counts of the chosen keys, whose noise knows nothing of the choice."""
@@ -107,17 +114,34 @@ class Top(Statistic):
         return Expected(float(plan.parts[1].error(0.05)), remark=f"each; told apart from {apart:,} rows on")
 
 
-def _ranked(plan: Plan, noisy: Sequence[ExactIntegers]) -> tuple[ExactIntegers, ExactIntegers]:
-    """The chosen keys of each group and their noisy counts, the largest first.
+def _sizes(cells: Cells) -> NDArray[np.int64]:
+    """How many keys the column has in each group; where they lie within the groups', not always as many."""
+    if not cells.nested:
+        return np.full(cells.size // cells.sizes[-1], cells.sizes[-1], dtype=np.int64)
+    groups = cells.indices[:-1]
+    first = np.ones(groups.shape[1], dtype=bool)
+    first[1:] = (groups[:, 1:] != groups[:, :-1]).any(axis=0)
+    return np.diff(np.append(np.flatnonzero(first), groups.shape[1]))
+
+
+def _counted(few: NDArray[np.int64]) -> NDArray[np.int64]:
+    """From 0 on in each group of so many."""
+    return np.arange(few.sum()) - np.repeat(np.cumsum(few) - few, few)
+
+
+def _ranked(plan: Plan, noisy: Sequence[ExactIntegers]) -> tuple[NDArray[np.int64], ExactIntegers]:
+    """The chosen cells of each group and their noisy counts, the largest first.
 
     They were chosen in the order of other noise, which beside the counts would look like a mistake. Where
     counts are equal the order is that of the policy's keys.
     """
     picks, counts = noisy
-    top, keys = plan.query.top or 1, len(plan.cells.axes[-1].labels)
-    groups = np.arange(len(picks)) // top
-    found = counts[groups * keys + picks]
+    sizes = _sizes(plan.cells)
+    few = np.minimum(sizes, plan.query.top or 1)
+    groups = np.repeat(np.arange(len(sizes)), few)
+    cells = (np.cumsum(sizes) - sizes)[groups] + picks.astype(np.int64)
+    found = counts[cells]
     # The counts may be integers of any size, which NumPy does not sort by several columns.
-    places = zip(groups.tolist(), (-found).tolist(), picks.tolist(), range(len(picks)), strict=True)
+    places = zip(groups.tolist(), (-found).tolist(), cells.tolist(), range(len(cells)), strict=True)
     order = [place for *_, place in sorted(places)]
-    return picks[order], found[order]
+    return cells[order], found[order]
