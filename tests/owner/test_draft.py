@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from command_line import leakcap
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy
-from leakcap.owner import PublicAnswers, draft
+from leakcap.owner import KeysWithin, PublicAnswers, draft
 from leakcap.owner.draft import todos
 from leakcap.policy import load_policy
 
@@ -297,3 +297,66 @@ def test_whole_numbers_are_drafted_as_such_by_the_type_of_their_column() -> None
     bounds = {"age": (0.0, 120.0), "stay": (0.0, 30.0), "beds": (0.0, 9.5), "day": (0.0, 366.0)}
     policy = load_policy(tomllib.loads(draft(types, PublicAnswers("d", bounds=dict(bounds)))))
     assert {name for name, known in policy.columns.items() if known.whole} == {"age", "day"}
+
+
+NESTED = ["--keys", "region=North,South", "--within", "district=region"]
+
+
+def test_keys_within_others_are_drafted_and_answered_at_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The draft is a policy with these pairs, by options and by answers alike."""
+    file, new = tmp_path / "stays.csv", tmp_path / "policy.toml"
+    file.write_text("id,region,district,code\n1,North,Ashby,7\n")
+    keys = "district=North>Ashby,Newton;South>Newton"
+    deep = ["--within", "code=district", "--keys", "code=North > Ashby > 1,2; North>Newton>3; South>Newton>1"]
+    done = leakcap("init", str(file), *NESTED, "--keys", keys, *deep, "--output", str(new))
+    assert done.returncode == 0, done.stderr
+    policy = load_policy(new)
+    assert policy.columns["district"].paths == (("North", "Ashby"), ("North", "Newton"), ("South", "Newton"))
+    ways = (
+        ("North", "Ashby", "1"),
+        ("North", "Ashby", "2"),
+        ("North", "Newton", "3"),
+        ("South", "Newton", "1"),
+    )
+    assert policy.columns["code"].paths == ways
+    within = {"code": KeysWithin("region", (("1", "7"), ("2", "8")))}
+    numbers = PublicAnswers("d", keys={"region": ("1", "2")}, within=within)
+    for type_, seven in (("BIGINT", "7"), ("VARCHAR", '"7"')):
+        text = draft({"region": "BIGINT", "code": type_}, numbers)
+        assert f"keys = {{ 1 = [{seven}], 2 = " in text
+    pairs = f"region: {keys.partition('=')[2]}"
+    answers = iter(["", "", "", "North,South", "region: North>Ashby;West>b", pairs, ""])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    asked = leakcap("init", str(file), "--id", "id", "--ask")
+    assert "name `West`, no key of `region`" in asked.stderr
+    told = load_policy(tomllib.loads(asked.stdout))
+    assert told.columns["district"].paths == policy.columns["district"].paths
+    assert told.columns["district"].within == "region"
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (NESTED, "goes with its keys"),
+        ([*NESTED, "--keys", "district=Ashby,Newton"], "must name these, as in North>Ashby"),
+        ([*NESTED, "--keys", "district=North>;South>a"], "must name these, as in North>Ashby"),
+        ([*NESTED, "--keys", "district=North>a;South>b>c"], "must have as many > each. Got 1 and 2"),
+        ([*NESTED, "--keys", "district=North>a"], "one key or more within `South`"),
+        (
+            [*NESTED, "--keys", "district=North>a,a;South>b", "--bounds", "district=0:1"],
+            "has `bounds` and `keys`",
+        ),
+        (["--within", "district=region", "--keys", "district=North>a"], "which has no public `keys`"),
+        (["--within", "district=county", "--keys", "district=North>a"], "no column `county`"),
+        (["--within", "district", "--keys", "district=North>a"], "`--within` must be NAME="),
+    ],
+)
+def test_keys_within_others_are_refused_in_one_line(words: list[str], rule: str, tmp_path: Path) -> None:
+    file = tmp_path / "stays.csv"
+    file.write_text("id,region,district\n1,North,Ashby\n")
+    done = leakcap("init", str(file), *words)
+    assert done.returncode == 2
+    assert rule in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from leakcap.cli.owner_answers import asked, ends_of, keys_of, named
+from leakcap.cli.owner_answers import asked, ends_of, keys_of, keys_within, named
 from leakcap.cli.printing import Json, print_record, say
 from leakcap.cli.targets import require_target
 from leakcap.credentials import without_credentials
@@ -65,6 +65,14 @@ def init(
         list[str] | None,
         typer.Option(help="Public keys of a column, e.g. sex=F,M; may be repeated.", show_default=False),
     ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column whose keys lie within those of another, e.g. district=region, with "
+            "--keys 'district=North>Ashby,Newton;South>Newton'; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask for what is public, one question after another.")
     ] = False,
@@ -90,6 +98,14 @@ def init(
         if output.exists() or output.is_symlink():
             raise InvalidQuery(f"`--output` may not replace `{output}`. Name a new file.")
     columns = attach(data, table=table).columns()
+    flat = named(keys, "--keys", "sex=F,M")
+    inner = named(within, "--within", "district=region")
+    for name, column in inner.items():
+        if name not in flat:
+            raise InvalidParameter(
+                f"`--within` of `{name}` goes with its keys: --keys '{name}=KEY OF {column}>a,b;…'."
+            )
+    nested = {name: keys_within(flat.pop(name), name, column) for name, column in inner.items()}
     answers = PublicAnswers(
         dataset=dataset or table or Path(data).stem,
         id=id_,
@@ -97,7 +113,8 @@ def init(
         people=people,
         epsilon=epsilon,
         bounds={name: ends_of(text, name) for name, text in named(bounds, "--bounds", "age=0:120").items()},
-        keys={name: keys_of(text) for name, text in named(keys, "--keys", "sex=F,M").items()},
+        keys={name: keys_of(text) for name, text in flat.items()},
+        within=nested,
     )
     text = draft(columns, asked(columns, answers) if ask else answers)
     if output is not None:

@@ -14,9 +14,9 @@ from leakcap.errors import InvalidParameter, InvalidPolicy
 from leakcap.plain import plain
 
 if TYPE_CHECKING:
-    from leakcap.owner import PublicAnswers
+    from leakcap.owner import KeysWithin, PublicAnswers
 
-__all__ = ["asked", "ends_of", "keys_of", "named"]
+__all__ = ["asked", "ends_of", "keys_of", "keys_within", "named"]
 
 _MOMENT = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?"
 _MOMENTS = re.compile(f"({_MOMENT}):({_MOMENT})")
@@ -71,6 +71,31 @@ def keys_of(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split(","))
 
 
+def keys_within(text: str, name: str, column: str) -> KeysWithin:
+    """Keys with those that they lie within: lists with a semicolon between, each with the way to it.
+
+    >>> keys_within("North > Ashby, Newton; South > Newton", "district", "region").paths
+    (('North', 'Ashby'), ('North', 'Newton'), ('South', 'Newton'))
+    """
+    from leakcap.owner import KeysWithin
+
+    paths: dict[tuple[str, ...], None] = {}
+    for part in text.split(";"):
+        *heads, last = (one.strip() for one in part.split(">"))
+        if not heads or not all(heads) or not last:
+            raise InvalidParameter(
+                f"`keys` of `{name}`, which lie within those of `{column}`, must name these, as in "
+                f"North>Ashby,Newton;South>Newton. Got {part.strip()!r}."
+            )
+        paths |= dict.fromkeys((*heads, one) for one in keys_of(last))
+    depths = set(map(len, paths))
+    if len(depths) > 1:
+        raise InvalidParameter(
+            f"`keys` of `{name}` must have as many > each. Got {min(depths) - 1} and {max(depths) - 1}."
+        )
+    return KeysWithin(column, tuple(paths))
+
+
 def asked(columns: dict[str, str], given: PublicAnswers) -> PublicAnswers:
     """The answers of somebody at the terminal; an empty one leaves a TODO.
 
@@ -119,19 +144,36 @@ def asked(columns: dict[str, str], given: PublicAnswers) -> PublicAnswers:
             lambda told: replace(answers, epsilon=_real(told)),
         )
     for name in columns:
-        if name != answers.id and name not in answers.bounds and name not in answers.keys:
-            question = f"{name}: its bounds (0:120 or 2024-01-01:2024-12-31), or its keys (F,M)?"
+        if name != answers.id and not any(
+            name in one for one in (answers.bounds, answers.keys, answers.within)
+        ):
+            question = (
+                f"{name}: its bounds (0:120 or 2024-01-01:2024-12-31), or its keys (F,M{_nested(answers)})?"
+            )
             ask(question, partial(_of_column, answers, name))
     return answers
 
 
 def _of_column(answers: PublicAnswers, name: str, told: str) -> PublicAnswers:
-    """Bounds have one colon or are dates; with a comma they are keys, unless it is a decimal one."""
+    """Bounds have one colon or are dates; with a comma they are keys, unless it is a decimal one.
+
+    A column with keys before the colon, and > behind it, is the one within whose keys they lie.
+    """
     from dataclasses import replace
 
+    outer, colon, inner = told.partition(":")
+    if colon and outer.strip() in {*answers.keys, *answers.within} and ">" in inner:
+        nested = keys_within(inner, name, outer.strip())
+        return replace(answers, within={**answers.within, name: nested})
     if ":" in told and ("," not in told or _DECIMAL_COMMAS.fullmatch(told)):
         return replace(answers, bounds={**answers.bounds, name: ends_of(told, name)})
     return replace(answers, keys={**answers.keys, name: keys_of(told)})
+
+
+def _nested(answers: PublicAnswers) -> str:
+    """An example of keys within those of a column that has some."""
+    known = next(iter(answers.keys.items()), None)
+    return "" if known is None else f", or within another's: {known[0]}: {known[1][0]}>a,b;…"
 
 
 def _tell(text: str) -> None:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
-__all__ = ["PublicAnswers"]
+__all__ = ["KeysWithin", "PublicAnswers"]
+
+
+class KeysWithin(NamedTuple):
+    """Keys that lie within those of another column: its name, and for each key the way to it from there."""
+
+    column: str
+    paths: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -15,7 +23,8 @@ class PublicAnswers:
 
     `id` is the column that names people, `max_rows` how many rows of one person count at most, `people` how
     many people (without an `id`, rows) there are where that is published, and `epsilon` the cap. `bounds` and
-    `keys` are those of columns; bounds are numbers or dates, the latter with or without a time.
+    `keys` are those of columns, and `within` keys that lie within another column's; bounds are numbers or
+    dates, the latter with or without a time.
     """
 
     dataset: str
@@ -25,3 +34,4 @@ class PublicAnswers:
     epsilon: float | None = None
     bounds: Mapping[str, tuple[float, float] | tuple[date, date]] = field(default_factory=dict)
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    within: Mapping[str, KeysWithin] = field(default_factory=dict)

@@ -7,9 +7,10 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from typing import Any
 
 from leakcap.errors import DataError, InvalidParameter
-from leakcap.owner.answers import PublicAnswers
+from leakcap.owner.answers import KeysWithin, PublicAnswers
 from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_number
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import meant
@@ -68,12 +69,16 @@ def todos(policy: str) -> int:
 
 def _require_known(columns: Mapping[str, str], answers: PublicAnswers) -> None:
     named = [*([answers.id] if answers.id is not None else []), *answers.bounds, *answers.keys]
+    named += [name for own, keys in answers.within.items() for name in (own, keys.column)]
     for name in named:
         if name not in columns:
             raise InvalidParameter(f"The data has no column `{name}`. {meant(name, columns)}")
     for name in answers.bounds:
-        if name in answers.keys:
+        if name in answers.keys or name in answers.within:
             raise InvalidParameter(f"`{name}` has `bounds` and `keys`. Give one of them.")
+    for name in answers.within:
+        if name in answers.keys:
+            raise InvalidParameter(f"`{name}` has `keys` of its own and `within` others. Give one of them.")
     if answers.max_rows is not None and answers.id is None:
         raise InvalidParameter("`max_rows` goes with the `id` of a person. Name the column.")
 
@@ -117,6 +122,9 @@ def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
         places = _places_of_keys(type_, given)
         kind = [] if places is None else ['type = "decimal"', f"places = {places}"]
         return [head, f"keys = [{', '.join(_typed(given, type_))}]", *kind]
+    if name in answers.within:
+        within = answers.within[name]
+        return [head, f"within = {_text(within.column)}", f"keys = {_table(within, type_)}"]
     if type_ == "BOOLEAN":
         return [head, "keys = [true, false]"]
     if type_ != "VARCHAR" and _can_be(name, type_, "number"):
@@ -137,6 +145,25 @@ def _column(name: str, type_: str, answers: PublicAnswers) -> list[str]:
         ]
     shown = re.sub(r"[^A-Z_]", "", type_.partition("(")[0])
     return [f"# {_text(name)} has type {shown or 'unknown'}, which leakcap does not read."]
+
+
+def _table(within: KeysWithin, type_: str) -> str:
+    """Nested keys as an inline table of TOML, a level for each column that they lie within."""
+    words = dict.fromkeys(path[-1] for path in within.paths)
+    known = dict(zip(words, _typed(words, type_), strict=True))
+    tree: dict[str, Any] = {}
+    for path in within.paths:
+        at = tree
+        for head in path[:-2]:
+            at = at.setdefault(head, {})
+        at.setdefault(path[-2], []).append(known[path[-1]])
+
+    def shown(at: dict[str, Any] | list[str]) -> str:
+        if isinstance(at, list):
+            return f"[{', '.join(at)}]"
+        return f"{{ {', '.join(f'{_key(head)} = {shown(inner)}' for head, inner in at.items())} }}"
+
+    return shown(tree)
 
 
 def _can_be(name: str, type_: str, kind: str) -> bool:
