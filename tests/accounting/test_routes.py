@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from leakcap.accounting import PrivacyLoss, routes
 from leakcap.accounting import grid as grid_module
 from leakcap.accounting import sampled as sampled_module
 from leakcap.accounting.curve import Curve
+from leakcap.accounting.exact import enumerate_losses
+from leakcap.accounting.finite import finite_loss
 from leakcap.accounting.grid import rounded_down, rounded_up
 from leakcap.accounting.gridsum import GridSum
 from leakcap.accounting.normal import GaussianLoss
 from leakcap.accounting.sampled import SampledGaussianLoss
 from leakcap.errors import InvalidParameter
-from leakcap.mechanism import Gaussian, Laplace
+from leakcap.mechanism import DiscreteGaussian, Gaussian, Laplace
 
 
 def steps(sigma: float, rate: float) -> PrivacyLoss:
@@ -205,3 +208,36 @@ def test_epsilon_takes_few_values_of_its_curve(
     assert found.width <= 1e-8 * found.upper
     monkeypatch.undo()
     assert loss.delta(found.upper * (1 + 1e-9)).upper <= 1e-6 <= loss.delta(found.lower * (1 - 1e-9)).upper
+
+
+def test_few_queries_of_many_losses_by_every_ordered_combination() -> None:
+    """Three queries of five losses: each of 125 ordered triples once, by the sum of its losses."""
+    p, q = [0.1, 0.15, 0.2, 0.25, 0.3], [0.31, 0.1, 0.25, 0.15, 0.19]
+    found = enumerate_losses([(finite_loss(p, q), 3)])
+    assert found is not None
+    assert found.losses.size == 35
+    triples = [[(p[i], q[i]) for i in chosen] for chosen in product(range(5), repeat=3)]
+    for epsilon in (0.0, 0.3, 1.0):
+        wanted = math.fsum(
+            max(0.0, math.prod(a for a, _ in t) - math.exp(epsilon) * math.prod(b for _, b in t))
+            for t in triples
+        )
+        low, high = found.delta(epsilon)
+        assert low <= wanted <= high <= low + 1e-12
+
+
+@pytest.mark.filterwarnings("error")
+def test_terms_that_cancel_to_nothing_are_their_rounding_at_most() -> None:
+    """M is 0 in doubles at a node of this contour: the sum of forty counts has no other likelihood ratio."""
+    sigma, times = math.sqrt(16.5), 40
+    places = np.arange(-60, 61)
+    law = np.exp(-0.5 * (places / sigma) ** 2)
+    law /= law.sum()
+    total = np.ones(1)
+    for _ in range(times):
+        total = np.convolve(total, law)
+    shifted = np.append(np.zeros(times), total)
+    apart = float(np.maximum(shifted - np.append(total, np.zeros(times)), 0.0).sum())
+    found = (PrivacyLoss.of_mechanism(DiscreteGaussian(sigma)) ** times).total_variation()
+    assert found.lower - 1e-12 <= apart <= found.upper + 1e-12
+    assert found.width < 1e-9

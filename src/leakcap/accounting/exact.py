@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain, combinations_with_replacement
 
 import numpy as np
 
@@ -103,6 +104,8 @@ def _powers(part: FiniteLoss, count: int) -> tuple[Floats, Floats]:
     """Sums of `count` losses by how often each came, with multinomial probabilities."""
     if count == 1:  # a table has a hundred thousand losses
         return np.array(part.losses), np.log(np.array(part.p))
+    if count < len(part.losses):
+        return _picked(part, count)
     counts = np.zeros((1, 0), dtype=np.int64)
     left = np.array([count])
     for _ in range(len(part.losses) - 1):
@@ -115,3 +118,14 @@ def _powers(part: FiniteLoss, count: int) -> tuple[Floats, Floats]:
     factorials = np.array([math.lgamma(k + 1.0) for k in range(count + 1)])
     logs = factorials[count] - factorials[counts].sum(axis=1) + counts @ np.log(np.array(part.p))
     return counts @ np.array(part.losses), logs
+
+
+def _picked(part: FiniteLoss, count: int) -> tuple[Floats, Floats]:
+    """The same where there are more losses than queries: which loss came first, second, …, in order."""
+    picks = combinations_with_replacement(range(len(part.losses)), count)
+    places = np.fromiter(chain.from_iterable(picks), dtype=np.int64).reshape(-1, count)
+    logs, run = np.full(len(places), math.lgamma(count + 1.0)), np.ones(len(places))
+    for before, after in zip(places.T, places.T[1:], strict=False):
+        run = np.where(before == after, run + 1.0, 1.0)  # a loss that came k times divides by k!
+        logs -= np.log(run)
+    return np.array(part.losses)[places].sum(axis=1), logs + np.log(np.array(part.p))[places].sum(axis=1)

@@ -106,9 +106,15 @@ class LossComponent(ABC):
         """Σ count·K and Σ count·error; a family with many members does it in one pass."""
         total, error = np.zeros_like(z), np.zeros(z.shape)
         for part, count in zip(parts, counts.tolist(), strict=True):
-            log_value = part.log_transform(z)
+            log_value, off = part.log_transform(z), part.error(z)
+            peak = _peak(part, z, log_value)
+            relative = relative_error(off, log_value, peak)
+            gone = np.isneginf(log_value.real) & np.isfinite(peak.real)
+            if gone.any():  # terms cancel but for their rounding: |M| is its error at most
+                log_value = np.where(gone, peak.real + np.log(off), log_value)
+                relative = np.where(gone, 2.0, relative)
             total = total + count * log_value
-            error = error + count * relative_error(part.error(z), log_value, _peak(part, z, log_value))
+            error = error + count * relative
         return total, error
 
 
