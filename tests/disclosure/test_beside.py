@@ -63,3 +63,13 @@ def test_reference_noise_beside_the_published_tables() -> None:
 def test_other_errors_are_refused(squared: Fraction) -> None:
     with pytest.raises(InvalidParameter, match=r"between 0\.01 and"):
         noise_of_error(squared)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 10), Fraction(3), Fraction(133, 2)])
+def test_sure_after_so_many_and_not_after_one_fewer(variance: Fraction) -> None:
+    for risk in noise_of_error(variance):
+        for chance in (0.5, 0.75, 0.95):
+            times = risk.until(chance)
+            assert times is not None
+            assert risk.success(times).lower >= chance
+            assert times == 1 or risk.success(times - 1).lower < chance

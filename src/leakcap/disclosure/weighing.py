@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 
 from leakcap.accounting import PrivacyLoss
+from leakcap.accounting.routes import TOLERANCE
 from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities import capacity
@@ -22,6 +24,8 @@ from leakcap.numeric.rounding import down, float_down, float_up, up
 __all__ = ["CellRisk", "RepeatedRisk", "cell_risks", "different_cells", "mean_squared_error", "worst_cell"]
 
 _MOST_TIMES = 1 << 20
+_ROUGH, _TURNS = 1e-3, 5
+_NORMAL = NormalDist()
 _ROUNDED = 2.0**-51
 """More than a law moves, in total variation, where its fractions become the nearest doubles."""
 
@@ -44,7 +48,10 @@ class RepeatedRisk(ABC):
         require(whole and 1 <= times <= _MOST_TIMES, "times", "success", rule, times)
         if self.loss is None:
             return Bound(0.5, 0.5, "nothing is told", unit="probability")
-        apart = (self.loss**times).total_variation()
+        return self._guessed(self.loss, times, TOLERANCE)
+
+    def _guessed(self, loss: PrivacyLoss, times: int, tolerance: float) -> Bound:
+        apart = (loss**times).delta(0.0, tolerance)
         slack = times * self.rounded
         lower, upper = max(0.0, apart.lower - slack), min(1.0, apart.upper + slack)
         return Bound((1 + lower) / 2, (1 + upper) / 2, apart.method, unit="probability")
@@ -59,19 +66,22 @@ class RepeatedRisk(ABC):
         require(within, "chance", "until", "be at least 1/2 and less than 1", chance)
         if self.loss is None:
             return None
-        most = 1
-        while self.success(most).lower < chance:
-            if most >= _MOST_TIMES:
-                return None
-            most *= 2
-        least = most // 2
-        while most - least > 1:
-            middle = (most + least) // 2
-            if self.success(middle).lower >= chance:
-                most = middle
+        least, most, times = 0, _MOST_TIMES + 1, 1
+        for turn in range(64):
+            found = self._guessed(self.loss, times, _ROUGH)
+            if found.lower < chance <= found.upper:
+                found = self.success(times)
+            if found.lower >= chance:
+                most = times
             else:
-                least = middle
-        return most
+                least = times
+            if most - least == 1:
+                break
+            # Sums of many losses are nearly normal: what is told grows as √k. Halves, where that misleads.
+            right = min(max(found.lower, 0.5 + 1e-9), 1 - 1e-16)
+            likely = math.ceil(times * (_NORMAL.inv_cdf(chance) / _NORMAL.inv_cdf(right)) ** 2)
+            times = min(max(likely, least + 1), most - 1) if turn < _TURNS else (least + most) // 2
+        return most if most <= _MOST_TIMES else None
 
 
 @dataclass(frozen=True)
