@@ -13,7 +13,13 @@ from leakcap.channel import Channel
 from leakcap.disclosure.cells import CellMethod, FollowedBy, GivenMethod
 from leakcap.disclosure.rounding import NearestRounding, RandomRounding
 from leakcap.disclosure.suppression import SmallCells, TopCoding
-from leakcap.disclosure.weighing import CellRisk, cell_risks, mean_squared_error, worst_cell
+from leakcap.disclosure.weighing import (
+    CellRisk,
+    cell_risks,
+    largest_squared_error,
+    mean_squared_error,
+    worst_cell,
+)
 from leakcap.errors import InvalidParameter
 
 HALF = Fraction(1, 2)
@@ -215,3 +221,13 @@ def test_a_given_matrix_is_any_method_whose_counts_it_has() -> None:
 def test_what_is_no_method_is_refused(make: Any, rule: str) -> None:
     with pytest.raises(InvalidParameter, match=rule):
         make()
+
+
+def test_the_error_of_counts_between_multiples_is_larger() -> None:
+    """Of r above a multiple of b: (r/b)(b−r)² + (1−r/b)r² = r(b−r), on average (b²−1)/6."""
+    for base in (2, 3, 5, 10):
+        rests = [Fraction(r * (base - r)) for r in range(base)]
+        assert largest_squared_error(RandomRounding(base)) == max(rests)
+        assert mean_squared_error(RandomRounding(base)) == sum(rests) / base == Fraction(base**2 - 1, 6)
+    assert largest_squared_error(NearestRounding(5)) == 4
+    assert largest_squared_error(SmallCells(below=4)) is None

@@ -16,17 +16,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from leakcap.bound import Bound
 from leakcap.disclosure.cell_key import PerturbationTable, Steps
-from leakcap.errors import require
+from leakcap.disclosure.moments import Places, checked_moments, exact_row, steps_of
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["LeastLeakingTable", "least_leaking_table"]
 
-Places = NDArray[np.int64]
 _OWNER = "least_leaking_table"
 _STEPS = 200
 _SLACK = 1e-11
@@ -78,14 +76,7 @@ def least_leaking_table(largest: int, variance: Fraction | int) -> LeastLeakingT
     >>> least.large.width < 1e-9, least.small.width < 1e-9, sum(least.table.law(9).values())
     (True, True, Fraction(1, 1))
     """
-    whole = isinstance(largest, int) and not isinstance(largest, bool)
-    require(whole and 2 <= largest <= 12, "largest", _OWNER, "be a whole number from 2 to 12", largest)
-    exact = isinstance(variance, int | Fraction) and not isinstance(variance, bool)
-    least = Fraction(largest**2, 40)
-    rule = (
-        f"be a fraction from {least}, below which changes by {largest} hardly occur, to less than {largest}"
-    )
-    require(exact and least <= variance < largest, "variance", _OWNER, rule, variance)
+    checked_moments(largest, variance, _OWNER)
     wide = np.arange(-largest, largest + 1)
     own, none = np.arange(len(wide)), np.zeros(len(wide) + 1)
     pair = _Pair(np.append(own, -1), np.append(-1, own), (none, none))
@@ -93,7 +84,7 @@ def least_leaking_table(largest: int, variance: Fraction | int) -> LeastLeakingT
     kept: Steps = ((0, Fraction(1)),)
     rows, small = _least(_of_small_counts(largest, float(variance), row), Fraction(variance))
     places = [np.arange(-count, largest + 1) for count in range(1, largest)]
-    steps = [_steps(own, place) for own, place in zip([*rows, row], [*places, wide], strict=True)]
+    steps = [steps_of(own, place) for own, place in zip([*rows, row], [*places, wide], strict=True)]
     return LeastLeakingTable(PerturbationTable((kept, *steps)), large, small)
 
 
@@ -122,7 +113,7 @@ def _of_small_counts(largest: int, variance: float, row: list[Fraction]) -> _Pro
 def _least(programme: _Programme, variance: Fraction) -> tuple[list[list[Fraction]], Bound]:
     """The rows in fractions with exact moments, and the sum of the pairs with what no rows go below."""
     solved = zip(_solved(programme), programme.places, strict=True)
-    exact = [_exact_row(row, place, variance) for row, place in solved]
+    exact = [exact_row(row, place, variance) for row, place in solved]
     flat = np.array([float(one) for row in exact for one in row])
     value, slopes, proved = _told(programme, flat)
     for own, place in zip(_parted(slopes, programme), programme.places, strict=True):
@@ -205,20 +196,6 @@ def _start(place: Places, variance: float) -> Floats:
     return np.asarray(np.maximum(found.x[:-1], 1e-12))
 
 
-def _exact_row(row: Floats, place: Places, variance: Fraction) -> list[Fraction]:
-    """Fractions near the row whose sum, mean and variance are exact: three of them make up for the rest."""
-    found, own = [Fraction(float(one)) for one in row], [int(k) for k in place]
-    low, middle, high = own.index(-1), own.index(0), own.index(1)
-    total, mean, square = (
-        target - sum(p * k**power for p, k in zip(found, own, strict=True))
-        for power, target in enumerate((Fraction(1), Fraction(0), variance))
-    )
-    found[low] += (square - mean) / 2
-    found[high] += (square + mean) / 2
-    found[middle] += total - square
-    return found
-
-
 def _below(place: Places, slopes: Floats, variance: float) -> float:
     """λ + ν·V for the parabola λ + μk + νk² below the slopes for which this is largest."""
     powers = np.vander(place, 3, increasing=True)
@@ -226,11 +203,3 @@ def _below(place: Places, slopes: Floats, variance: float) -> float:
     level, _, bend = (float(one) for one in found.x)
     over = max(0.0, float((powers @ found.x - slopes).max()))
     return level - over + bend * variance
-
-
-def _steps(row: list[Fraction], place: Places) -> Steps:
-    ends, total = [], Fraction(0)
-    for value, chance in zip(place, row, strict=True):
-        total += chance
-        ends.append((int(value), total))
-    return tuple(ends)

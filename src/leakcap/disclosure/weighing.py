@@ -21,7 +21,15 @@ from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.numeric.rounding import down, float_down, float_up, up
 
-__all__ = ["CellRisk", "RepeatedRisk", "cell_risks", "different_cells", "mean_squared_error", "worst_cell"]
+__all__ = [
+    "CellRisk",
+    "RepeatedRisk",
+    "cell_risks",
+    "different_cells",
+    "largest_squared_error",
+    "mean_squared_error",
+    "worst_cell",
+]
 
 _MOST_TIMES = 1 << 20
 _ROUGH, _TURNS = 1e-3, 5
@@ -239,13 +247,31 @@ def mean_squared_error(method: CellMethod) -> Fraction | None:
     >>> mean_squared_error(RandomRounding(3))
     Fraction(4, 3)
     """
+    squares = _squares(method)
+    return None if squares is None else sum(squares, Fraction(0)) / method.period
+
+
+def largest_squared_error(method: CellMethod) -> Fraction | None:
+    """The same of the large counts whose error is largest: of rounding, of those between multiples.
+
+    >>> from leakcap.disclosure.rounding import RandomRounding
+    >>> largest_squared_error(RandomRounding(3))
+    Fraction(2, 1)
+    """
+    squares = _squares(method)
+    return None if squares is None else max(squares)
+
+
+def _squares(method: CellMethod) -> list[Fraction] | None:
+    """The mean square of the error of each large count that is unlike the others; None for words."""
     if method.reach is None:
         return None
     counts = range(method.start, method.start + method.period)
-    squares = (
-        chance * (int(shown) - count) ** 2 for count in counts for shown, chance in method.law(count).items()
-    )
-    return sum(squares, Fraction(0)) / method.period
+    laws = ((count, method.law(count)) for count in counts)
+    return [
+        sum((chance * (int(shown) - count) ** 2 for shown, chance in law.items()), Fraction(0))
+        for count, law in laws
+    ]
 
 
 def _checked(prior: Fraction) -> Fraction:
