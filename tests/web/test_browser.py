@@ -16,7 +16,15 @@ from running_explorer import hospital, running
 
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 PAGES = ("/epsilon?mechanism=gaussian&queries=7", "/release?statistic=count&epsilon=0.1")
-MORE = ("/epsilon", "/epsilon?mechanism=continuous", "/choose?need=guess", "/mechanism")
+MORE = (
+    "/epsilon",
+    "/epsilon?mechanism=continuous",
+    "/choose?need=guess",
+    "/mechanism",
+    "/method",
+    "/method?kind=key&table=least",
+    "/method?kind=small",
+)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import leakcap.web.app
 import leakcap.web.serving.guard
 from leakcap.errors import InvalidParameter
 from leakcap.web import Settings, create_app
-from leakcap.web.choosing import choose_epsilon, epsilon
+from leakcap.web.choosing import choose_epsilon, epsilon, office_method
 from leakcap.web.server import address
 from leakcap.web.serving import bounded
 from leakcap.web.serving.guard import MOST_BODY, Keys
@@ -26,7 +26,7 @@ from running_explorer import hospital, promised
 
 HOME = "http://127.0.0.1:8421"
 TOKEN = "t" * 43
-PAGES = ["/epsilon", "/choose", "/mechanism", "/release", "/nothing", "/enter", "/static/app.js"]
+PAGES = ["/epsilon", "/choose", "/method", "/mechanism", "/release", "/nothing", "/enter", "/static/app.js"]
 
 
 def client(settings: Settings | None = None, keys: Keys | None = None, base: str = HOME) -> TestClient:
@@ -52,7 +52,7 @@ def test_every_answer_carries_a_strict_policy(path: str) -> None:
     assert "server" not in answer.headers
 
 
-@pytest.mark.parametrize("path", ["/epsilon", "/choose", "/mechanism", "/release"])
+@pytest.mark.parametrize("path", ["/epsilon", "/choose", "/method", "/mechanism", "/release"])
 def test_no_page_holds_what_the_policy_forbids(path: str, tmp_path: Path) -> None:
     text = client(hospital(tmp_path)).get(path).text
     assert not re.search(r"<script(?![^>]*\ssrc=)", text)
@@ -302,6 +302,12 @@ def worst(path: str) -> list[str]:
     elif path == "/choose":
         further = (choose_epsilon.QUERIES, choose_epsilon.PEOPLE, choose_epsilon.ROWS, choose_epsilon.GROUPS)
         sliders, kinds, name = (*choose_epsilon.SLIDERS.values(), *further), [*choose_epsilon.NEEDS], "need"
+    elif path == "/method":
+        methods = [f"kind={kind}&base={base}" for kind in office_method.KINDS for base in (2, 20)]
+        tables = [
+            f"kind=key&table={one}&largest=8&variance={v}" for one in ("entropy", "least") for v in (1, 8)
+        ]
+        return [f"{path}?{one}&below=20&top=40&matched=largest" for one in methods + tables]
     else:
         return [f"{path}?x={'9' * 4000}"]
     ends = ["&".join(f"{s.name}={end(s.least, s.most)}" for s in sliders) for end in (min, max)]

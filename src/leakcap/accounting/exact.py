@@ -109,10 +109,10 @@ def _powers(part: FiniteLoss, count: int) -> tuple[Floats, Floats]:
     counts = np.zeros((1, 0), dtype=np.int64)
     left = np.array([count])
     for _ in range(len(part.losses) - 1):
-        grown = [np.arange(rest + 1) for rest in left.tolist()]
-        counts = np.repeat(counts, [g.size for g in grown], axis=0)
-        taken = np.concatenate(grown)
-        left = np.repeat(left, [g.size for g in grown]) - taken
+        sizes = left + 1
+        counts = np.repeat(counts, sizes, axis=0)
+        taken = np.arange(len(counts)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        left = np.repeat(left, sizes) - taken
         counts = np.column_stack([counts, taken])
     counts = np.column_stack([counts, left])
     factorials = np.array([math.lgamma(k + 1.0) for k in range(count + 1)])

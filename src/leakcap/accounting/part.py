@@ -109,8 +109,10 @@ class LossComponent(ABC):
             log_value, off = part.log_transform(z), part.error(z)
             peak = _peak(part, z, log_value)
             relative = relative_error(off, log_value, peak)
-            gone = np.isneginf(log_value.real) & np.isfinite(peak.real)
-            if gone.any():  # terms cancel but for their rounding: |M| is its error at most
+            gone = np.isneginf(log_value.real)
+            if (
+                gone.any() and np.isfinite(peak.real).all()
+            ):  # terms cancel but for their rounding: |M| is its error at most
                 log_value = np.where(gone, peak.real + np.log(off), log_value)
                 relative = np.where(gone, 2.0, relative)
             total = total + count * log_value

@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 
 from leakcap.bound import Bound
 from leakcap.disclosure.cell_key import PerturbationTable, Steps
-from leakcap.disclosure.moments import Places, checked_moments, exact_row, steps_of
+from leakcap.disclosure.moments import Places, checked_moments, exact_row, shares_of
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["LeastLeakingTable", "least_leaking_table"]
@@ -84,7 +84,7 @@ def least_leaking_table(largest: int, variance: Fraction | int) -> LeastLeakingT
     kept: Steps = ((0, Fraction(1)),)
     rows, small = _least(_of_small_counts(largest, float(variance), row), Fraction(variance))
     places = [np.arange(-count, largest + 1) for count in range(1, largest)]
-    steps = [steps_of(own, place) for own, place in zip([*rows, row], [*places, wide], strict=True)]
+    steps = [shares_of(own, place) for own, place in zip([*rows, row], [*places, wide], strict=True)]
     return LeastLeakingTable(PerturbationTable((kept, *steps)), large, small)
 
 

@@ -12,7 +12,7 @@ from leakcap.disclosure.cell_key import Steps
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Places", "checked_moments", "exact_row", "steps_of"]
+__all__ = ["Places", "checked_moments", "exact_row", "shares_of"]
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ def exact_row(row: Floats, place: Places, variance: Fraction) -> list[Fraction]:
     return found
 
 
-def steps_of(row: list[Fraction], place: Places) -> Steps:
+def shares_of(row: list[Fraction], place: Places) -> Steps:
     """What is added, and up to which share of the keys."""
     ends, total = [], Fraction(0)
     for value, chance in zip(place, row, strict=True):

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakcap.disclosure.cell_key import PerturbationTable
-from leakcap.disclosure.moments import Places, checked_moments, exact_row, steps_of
+from leakcap.disclosure.cell_key import PerturbationTable, Steps
+from leakcap.disclosure.moments import Places, checked_moments, exact_row, shares_of
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["most_entropic_table"]
@@ -28,10 +28,10 @@ def most_entropic_table(largest: int, variance: Fraction | int) -> PerturbationT
     (0.6248, Fraction(1, 1))
     """
     checked_moments(largest, variance, _OWNER)
-    rows = [((0, Fraction(1)),)]
+    rows: list[Steps] = [((0, Fraction(1)),)]
     for count in range(1, largest + 1):
         place = np.arange(-count, largest + 1)
-        rows.append(steps_of(exact_row(_row(place, float(variance)), place, Fraction(variance)), place))
+        rows.append(shares_of(exact_row(_row(place, float(variance)), place, Fraction(variance)), place))
     return PerturbationTable(tuple(rows))
 
 

@@ -49,14 +49,14 @@ class RepeatedRisk(ABC):
     rounded: float = 0.0
     """By how much the loss is off, in total variation."""
 
-    def success(self, times: int) -> Bound:
-        """How often the best guess is right after so many of them."""
+    def success(self, times: int, tolerance: float = TOLERANCE) -> Bound:
+        """How often the best guess is right after so many; `tolerance` is how wide the interval should be."""
         whole = isinstance(times, int) and not isinstance(times, bool)
         rule = f"be a whole number from 1 to {_MOST_TIMES:,}"
         require(whole and 1 <= times <= _MOST_TIMES, "times", "success", rule, times)
         if self.loss is None:
             return Bound(0.5, 0.5, "nothing is told", unit="probability")
-        return self._guessed(self.loss, times, TOLERANCE)
+        return self._guessed(self.loss, times, tolerance)
 
     def _guessed(self, loss: PrivacyLoss, times: int, tolerance: float) -> Bound:
         apart = (loss**times).delta(0.0, tolerance)

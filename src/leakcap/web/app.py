@@ -24,6 +24,7 @@ from leakcap.web.channels.matrices import EXAMPLES, as_text
 from leakcap.web.choosing import choose_epsilon, epsilon, needs_plots
 from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
+from leakcap.web.choosing.method_page import method_page
 from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import not_shown
@@ -75,6 +76,7 @@ def create_app(settings: Settings | None = None, *, keys: Keys | None = None) ->
     _entrance(app, pages, keys)
     _meaning(app, pages)
     _choosing(app, pages, settings)
+    method_page(app, pages, _turn)
     _mechanism(app, pages, keys)
     _release(app, pages, keys, settings)
     _faults(app, pages)

@@ -29,6 +29,7 @@ __all__ = ["NAVIGATION", "Pages", "static_file"]
 NAVIGATION = (
     ("/epsilon", "What does ε mean", "Meaning"),
     ("/choose", "Choose ε", "Choose ε"),
+    ("/method", "What your method tells", "Methods"),
     ("/mechanism", "My mechanism", "Mechanism"),
     ("/release", "My release", "Release"),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from leakcap.plain import counted
 from leakcap.report.records.disclosure import DisclosureRecord, NoiseBesideRecord, WeighedCellRecord
 from leakcap.statement.wording import at_most, percent
 
-__all__ = ["HEADS", "KNOWN", "conclusions", "disclosure_rows", "others_text"]
+__all__ = ["HEADS", "KNOWN", "conclusions", "disclosure_rows", "numbers_text", "others_text"]
 
 HEADS = ("others in the cell", "nats", "ε", "belief", "1 cell", "10 cells", "50 cells", "95 % after")
 KNOWN = (
@@ -28,8 +29,17 @@ def others_text(cell: WeighedCellRecord, start: int, period: int | None) -> str:
     >>> others_text(cell, 0, 3), others_text(cell, 1, 1), others_text(cell, 7, 1), others_text(cell, 1, None)
     ('1, 4, 7, …', '1 and more', '1', '1')
     """
-    again = [n for n in cell.others if period is not None and n >= start]
-    once = [n for n in cell.others if n not in set(again)]
+    return numbers_text(cell.others, start, period)
+
+
+def numbers_text(others: Sequence[int], start: int, period: int | None) -> str:
+    """The same of the numbers alone.
+
+    >>> numbers_text((0, 1, 3, 4), 0, 5), numbers_text((2,), 0, 5)
+    ('0, 1, 3, 4, …', '2, 7, 12, …')
+    """
+    again = [n for n in others if period is not None and n >= start]
+    once = [n for n in others if n not in set(again)]
     if period is not None and len(again) == period:
         first = min(again)
         while first - 1 in once:
