@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from command_line import leakcap
+from leakcap.disclosure.cell_key_files import write_perturbation_table
 from leakcap.disclosure.description import read_method
+from leakcap.disclosure.most_entropy import most_entropic_table
 from leakcap.errors import LeakcapError
 
 STEP = '[[method]]\nkind = "random rounding"\nbase = 3\n'
@@ -112,4 +114,25 @@ def test_a_table_of_very_many_kinds_of_cells_says_how_many_are_left_out(tmp_path
     (tmp_path / "m.json").write_text(done.stdout)
     page = leakcap("report", "m.json", "-o", "m.md", cwd=tmp_path)
     assert (page.returncode, page.stderr) == (0, "")
-    assert "21 further kinds of cells tell less." in (tmp_path / "m.md").read_text()
+    assert "21 further kinds of cells tell no more." in (tmp_path / "m.md").read_text()
+
+
+def test_which_error_noise_has_and_the_large_cells_on_the_page_for_a_board(tmp_path: Path) -> None:
+    """Base 3: 4/3 on average, 2 between multiples, where ε is arcosh(1 + 1/2) = .9624."""
+    (tmp_path / "m.toml").write_text(STEP)
+    done = leakcap("disclosure", "m.toml", cwd=tmp_path)
+    said = " ".join(done.stdout.split())
+    assert "1.34 over large counts on average" in said
+    assert "it is 2.00, and discrete Laplace noise of that error would have ε = 0.963" in said
+    table = most_entropic_table(5, 3)
+    write_perturbation_table(table, tmp_path / "t.csv")
+    (tmp_path / "k.toml").write_text('[[method]]\nkind = "cell key"\ntable = "t.csv"\n')
+    done = leakcap("disclosure", "k.toml", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["largest_epsilon"] is None
+    (tmp_path / "k.json").write_text(done.stdout)
+    for audience, kinds in (("board", 3), ("reviewer", 6)):
+        assert leakcap("report", "k.json", "--for", audience, "-o", "k.md", cwd=tmp_path).returncode == 0
+        text = (tmp_path / "k.md").read_text()
+        assert text.count("\n| ") == 2 + kinds + 2  # a head of two lines, the cells, two kinds of noise
+        assert "| 5 and more |" in text
+        (tmp_path / "k.md").unlink()

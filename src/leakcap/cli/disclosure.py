@@ -28,17 +28,19 @@ def disclosure(
     from leakcap.disclosure.beside import noise_of_error
     from leakcap.disclosure.cells import GivenMethod
     from leakcap.disclosure.description import read_method
-    from leakcap.disclosure.weighing import different_cells, mean_squared_error
+    from leakcap.disclosure.weighing import different_cells, largest_squared_error, mean_squared_error
     from leakcap.report.records.disclosure import DisclosureRecord
     from leakcap.report.terminal.disclosure import print_disclosure
 
     title, method = read_method(file)
-    error = mean_squared_error(method)
+    error, most = mean_squared_error(method), largest_squared_error(method)
+    beside = noise_of_error(error) if error is not None and 100 * error >= 1 else ()
     record = DisclosureRecord.of(
         method,
         different_cells(method),
         squared_error=None if error is None else float(error),
-        noise=noise_of_error(error) if error is not None and 100 * error >= 1 else (),
+        noise=beside,
+        largest=(float(most), noise_of_error(most)[0]) if beside and most and most != error else None,
         endless=not isinstance(method, GivenMethod),
         file=file.name,
         title=title,

@@ -106,7 +106,16 @@ class DisclosureRecord(Record):
     squared_error: Annotated[
         float | None, Field(description="on average over large counts; null where words are published")
     ]
-    noise: tuple[NoiseBesideRecord, ...]
+    noise: Annotated[
+        tuple[NoiseBesideRecord, ...], Field(description="with the error that is average over large counts")
+    ]
+    largest_squared_error: Annotated[
+        float | None,
+        Field(description="of the large counts whose error is largest; null where it is as above"),
+    ] = None
+    largest_epsilon: Annotated[
+        float | None, Field(description="ε of discrete Laplace noise with that error, at most")
+    ] = None
 
     @classmethod
     def of(
@@ -117,10 +126,11 @@ class DisclosureRecord(Record):
         squared_error: float | None,
         noise: Sequence[NoiseRisk],
         endless: bool,
+        largest: tuple[float, NoiseRisk] | None = None,
         file: str = "",
         title: str = "",
     ) -> Self:
-        """A method that was weighed."""
+        """A method that was weighed; `largest` is the largest error of large counts, and its noise."""
         return cls.made(
             file=file,
             title=title,
@@ -131,6 +141,8 @@ class DisclosureRecord(Record):
             further=max(0, len(cells) - MOST_CELLS),
             squared_error=squared_error,
             noise=tuple(map(NoiseBesideRecord.made_of, noise)),
+            largest_squared_error=None if largest is None else largest[0],
+            largest_epsilon=None if largest is None else largest[1].epsilon.upper,
         )
 
 

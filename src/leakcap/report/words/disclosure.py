@@ -82,14 +82,17 @@ def conclusions(record: DisclosureRecord) -> list[str]:
     """What follows for the board, in sentences."""
     worst = record.cells[0]
     place = others_text(worst, record.start, record.period)
-    told = [f"The cell that tells most has {place} others."]
+    told = [f"The cell that tells most has {place} {'other person' if place == '1' else 'other people'}."]
     if worst.sure_after is None and all(guess.upper <= 0.5 for guess in worst.guesses):
         return ["No published cell tells anything about whether one person is in it."]
-    first = worst.guesses[0]
+    first = worst.guesses[0].upper
     told.append(
-        f"Whoever sees one such cell guesses with {percent(first.upper)} at most whether the person is there."
+        "Whoever sees one such cell knows for sure whether the person is there."
+        if first >= 1.0
+        else f"Whoever sees one such cell guesses right with {percent(first)} at most whether the person is "
+        "there; whoever sees nothing, with 50 %."
     )
-    if worst.sure_after is not None:
+    if worst.sure_after is not None and worst.sure_after > 1:
         told.append(
             f"After {counted(worst.sure_after, 'such cell')} the guess is right in 95 of 100 cases or more."
         )
@@ -97,17 +100,39 @@ def conclusions(record: DisclosureRecord) -> list[str]:
         several = any(n >= record.start for n in worst.others) and record.period is not None
         around = ", and many people around are no protection" if several else ""
         told.append(
-            f"Some published values prove that the person is there, or is not: the method has no ε{around}."
+            "Some published values prove that the person is there, or is not: the method keeps no ε "
+            f"of differential privacy{around}."
         )
-    if worst.belief >= 1.0:
+    if worst.belief >= 1.0 and first < 1.0:
         told.append("One of these values makes presence certain, whatever was believed before.")
     for noise in record.noise:
-        sure = "" if noise.sure_after is None else f", and is sure after {noise.sure_after:,} cells"
+        sure = (
+            ""
+            if noise.sure_after is None
+            else f", and in 95 of 100 cases after {counted(noise.sure_after, 'cell')}"
+        )
+        less = _upper(noise.capacity) < _upper(worst.capacity)
         told.append(
             f"Noise of differential privacy with the same error ({noise.name}) tells "
-            f"{at_most(_upper(noise.capacity))} nats of any cell: a guess is right with "
-            f"{percent(noise.guesses[0].upper)} at most{sure}."
+            f"{'less, ' if less else ''}{at_most(_upper(noise.capacity))} nats, of any cell: one guess is "
+            f"right with {percent(noise.guesses[0].upper)} at most{sure}."
         )
+    if record.noise and record.squared_error is not None:
+        told.append(_error_meant(record.squared_error, record))
     if record.period is None:
         told.append("Of larger counts than the matrix has nothing is known.")
     return told
+
+
+def _error_meant(average: float, record: DisclosureRecord) -> str:
+    """Which error the noise has, and what is larger."""
+    text = (
+        f"The error is the mean square of published number minus count, {at_most(average)} over large counts"
+    )
+    if record.largest_squared_error is None or record.largest_epsilon is None:
+        return f"{text}."
+    return (
+        f"{text} on average. Where it is largest, between the multiples say, it is "
+        f"{at_most(record.largest_squared_error)}, and discrete Laplace noise of that error would have "
+        f"ε = {at_most(record.largest_epsilon)}."
+    )
