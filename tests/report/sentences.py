@@ -157,6 +157,12 @@ def _both(s: Statement, m: Sequence[str], e: mpmath.mpf, d: mpmath.mpf) -> None:
     nats_and_bits(m[2:], e)
 
 
+def _test(s: Statement, m: Sequence[str], e: mpmath.mpf, d: mpmath.mpf) -> None:
+    """The larger slope of the worst mechanism's curve: everything is told with chance d, else a response."""
+    found, odds = mp.mpf("0.01"), mp.exp(e)
+    per_cent(m[0], min(odds * found + d, 1 - max(1 - found - d, 0) / odds))
+
+
 def _family(s: Statement, m: Sequence[str], e: mpmath.mpf, d: mpmath.mpf) -> None:
     k = int(m[0].replace(",", ""))
     per_cent(m[1], guess(k * e, group(e, d, k)))
@@ -255,6 +261,9 @@ PATTERNS: dict[str, list[tuple[str, Check]]] = {
             rf"Any conclusion .* at most {NUMBER} percentage points .*",
             lambda s, m, e, d: per_cent(m[0], d + (1 - d) * mp.tanh(e / 2)),
         )
+    ],
+    "test_power": [
+        (rf"A test of a yes/no fact .* in 1 % of cases finds .* probability {NUMBER} % at most\.", _test)
     ],
     "family": [
         (

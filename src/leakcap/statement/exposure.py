@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.rounding import sum_up, up
+from leakcap.statement.proving import Proven, proven, two_steps_of
 from leakcap.statement.record import ExposureRecord, Information
+from leakcap.statement.tally import Composed, Tally
 
 __all__ = ["Exposure", "compose"]
 
@@ -25,6 +29,8 @@ class Exposure:
     upper bound on the information about the whole table, ∞ when no public number of units is known.
     `delta` and `delta_contents` are the slacks that go with the two ε. `exact_totals` says that totals were
     published exactly beside the noise: all numbers here are then those of the noise alone.
+    `composed` is what the answers' composed curves are computed from, where it is known; every line takes the
+    least of what they prove and of what `epsilon` with `delta` says.
     """
 
     title: str
@@ -39,6 +45,7 @@ class Exposure:
     delta: float = 0.0
     delta_contents: float = 0.0
     exact_totals: bool = False
+    composed: Composed | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "epsilon_contents"):
@@ -52,10 +59,35 @@ class Exposure:
         ok = self.epsilon <= self.epsilon_contents <= 2 * self.epsilon * (1 + 1e-9)
         require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
 
+    @cached_property
+    def pairs(self) -> Proven:
+        """Pairs of an ε and a δ between neighbours, each of which holds; the first as it is said."""
+        told = ((self.epsilon, self.delta),)
+        return told if self.composed is None else (*told, *self._of(self.composed.neighbours))
+
+    @cached_property
+    def pairs_contents(self) -> Proven:
+        """The same between two contents of one unit's data."""
+        told = ((self.epsilon_contents, self.delta_contents),)
+        if self.composed is None:
+            return told
+        if self.relation == "replace-one":
+            return (*told, *self._of(self.composed.neighbours))
+        contents = self.composed.contents
+        by_absence = two_steps_of(self._of(self.composed.neighbours))
+        return (*told, *by_absence, *(() if contents is None else self._of(contents)))
+
+    def _of(self, tally: Tally) -> Proven:
+        assert self.composed is not None
+        return proven(tally, self.composed.at_once)
+
     def record(self) -> ExposureRecord:
-        """The numbers as a record; ∞ is null. What is exact is told only where there is such."""
+        """The numbers as a record; ∞ is null. What is exact, and what is composed, is told only where there
+        is such."""
+        known: dict[str, Any] = {} if self.composed is None else {"composed": self.composed.record()}
+        known |= {"exact_totals": True} if self.exact_totals else {}
         return ExposureRecord(
-            **({"exact_totals": True} if self.exact_totals else {}),
+            **known,
             epsilon=self.epsilon,
             epsilon_contents=self.epsilon_contents,
             delta=self.delta,
@@ -88,12 +120,15 @@ class Exposure:
             delta=min(self.delta * times, 1.0),
             delta_contents=min(self.delta_contents * times, 1.0),
             queries=self.queries * times,
+            composed=None if self.composed is None else self.composed.times(times),
         )
 
 
-def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
+def compose(exposures: Sequence[Exposure], title: str, *, at_once: bool = False) -> Exposure:
     """Everything in `exposures` seen together: ε, δ, MI-DP and table information add up, and totals are exact
     where they are in any of them.
+
+    With `at_once` all of it was fixed before any of it was seen, so that curves compose exactly.
 
     The lower end of the information is that of the most telling query alone; the upper end is the sum.
     Source: McSherry 2009; Cuff & Yu 2016, Corollary 6. All must protect the same unit under the same
@@ -121,4 +156,5 @@ def compose(exposures: Sequence[Exposure], title: str) -> Exposure:
         delta_contents=min(sum_up(e.delta_contents for e in exposures), 1.0),
         queries=sum(e.queries for e in exposures),
         exact_totals=any(e.exact_totals for e in exposures),
+        composed=Composed.total([e.composed for e in exposures], at_once=at_once),
     )

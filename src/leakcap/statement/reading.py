@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field
 
 from leakcap.statement.record import Ends, LineRecord
+from leakcap.statement.wording import at_most
 
-__all__ = ["Reading"]
+__all__ = ["BITS", "Reading", "exact_line", "information"]
 
 _FIELDS = ("key", "label", "unit", "lower", "upper", "sentence", "formula", "source")
 BITS = math.log2(math.e)
@@ -42,3 +43,26 @@ class Reading:
         if self.bits is not None:
             known["bits"] = Ends(lower=self.bits[0], upper=self.bits[1])
         return LineRecord(**known | ({"detail": self.detail} if self.detail else {}))
+
+
+def exact_line(
+    key: str,
+    label: str,
+    value: float,
+    unit: str,
+    sentence: str,
+    formula: str,
+    source: str,
+    **detail: float | int,
+) -> Reading:
+    """A line of a closed form, whose lower end is its upper."""
+    return Reading(key, label, value, value, unit, sentence, formula, source, dict(detail))
+
+
+def information(nats: float) -> str:
+    """An amount of information as a phrase, rounded up.
+
+    >>> information(0.1)
+    '0.100 nats (0.145 bits)'
+    """
+    return f"{at_most(nats)} nats ({at_most(nats * BITS)} bits)"

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from leakcap.uncollected import uncollected
 
 __all__ = [
+    "ComposedRecord",
     "Delta",
     "Ends",
     "Epsilon",
@@ -24,6 +25,7 @@ __all__ = [
     "Part",
     "Rho",
     "StatementRecord",
+    "TallyRecord",
     "Unbounded",
 ]
 
@@ -89,6 +91,43 @@ class Information(Ends):
     source: str
 
 
+class TallyRecord(Part):
+    """What answers are functions of, added up, between two tables and in both directions."""
+
+    gaussian: Annotated[
+        float,
+        Field(ge=0.0, description="Σμ², the squared distance of Gaussian noise whose function they are"),
+    ]
+    pure: Annotated[
+        tuple[tuple[Epsilon, Annotated[int, Field(ge=1)]], ...],
+        Field(description="ε of randomised responses whose function they are, and how many have it"),
+    ]
+    laplace: Annotated[
+        Unbounded,
+        Field(description="distance of Laplace noise, in scales, in place of `pure`; null: unknown"),
+    ]
+    delta: Annotated[Delta, Field(description="δ, a probability, that is left out of these")]
+    usable: Annotated[bool, Field(description="whether these cover every answer")]
+    curve: Annotated[
+        tuple[Nats, ...],
+        Field(description="Rényi divergences of all answers at the ledger's orders; empty where needless"),
+    ]
+    leak: Annotated[Delta, Field(description="δ, a probability, that is left out of the curve")]
+
+
+class ComposedRecord(Part):
+    """What the composed curves of a statement are computed from."""
+
+    neighbours: TallyRecord
+    contents: Annotated[
+        TallyRecord | None,
+        Field(description="between two contents of a unit; null: two steps between neighbours, or one"),
+    ]
+    at_once: Annotated[
+        bool, Field(description="whether all answers were fixed before any was seen, and compose exactly")
+    ]
+
+
 class ExposureRecord(Part):
     """What was spent, from which every line of the statement follows."""
 
@@ -102,6 +141,9 @@ class ExposureRecord(Part):
     exact_totals: Annotated[
         bool, Field(description="whether totals were published exactly; the numbers are of the noise alone")
     ] = False
+    composed: Annotated[
+        ComposedRecord | None, Field(description="what the answers' composed curves are computed from")
+    ] = None
 
 
 class StatementRecord(Part):

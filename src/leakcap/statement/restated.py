@@ -12,12 +12,13 @@ from leakcap.errors import InvalidParameter
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.record import StatementRecord
 from leakcap.statement.statement import Statement, statement_of
+from leakcap.statement.tally import Composed
 
 __all__ = ["asked_for", "restated", "same_but_for_rounding"]
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
-_LATER = {"joining"}
+_LATER = {"joining", "test_power"}
 """Lines that records of earlier versions do not have."""
 
 _ASKED = (("family", "family", "k"), ("guesses", "one_in_k", "k"), ("more", "more", "more"))
@@ -49,6 +50,7 @@ def restated(record: StatementRecord) -> Statement:
         delta=e.delta,
         delta_contents=e.delta_contents,
         exact_totals=e.exact_totals,
+        composed=None if e.composed is None else Composed.read(e.composed),
     )
     made = statement_of(exposure, **asked_for(record))
     told, keys = [line.sentence for line in record.lines], {line.key for line in record.lines}

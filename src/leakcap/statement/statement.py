@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leakcap.cards import card
@@ -86,4 +86,6 @@ def statement_of(exposure: Exposure, *, family: int = 5, guesses: int = 10, more
     require(family >= 2, "family", "statement_of", "be at least 2", family)
     require(guesses >= 2, "guesses", "statement_of", "be at least 2", guesses)
     require(more >= 1, "more", "statement_of", "be at least 1", more)
+    if exposure.composed is not None:
+        exposure = replace(exposure, composed=exposure.composed.lean)
     return Statement(exposure, readings(exposure, family=family, guesses=guesses, more=more))

@@ -177,6 +177,11 @@ class NoisyMeasurement(Measurement):
         return self.noise.event(steps=self.steps, squared=self.squared, most=self.most)
 
     @property
+    def event_contents(self) -> dict[str, Any] | None:
+        """The same between two contents."""
+        return self.noise.event(steps=self.contents, squared=self.contents_squared, most=self.contents_most)
+
+    @property
     def rho(self) -> Fraction:
         """That of its event: of Gaussian noise Δ₂²/(2σ²), exactly."""
         known = None if self.delta else self.event

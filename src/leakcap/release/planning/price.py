@@ -22,7 +22,10 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.statistics import statistic_of
 
-__all__ = ["SAID_DELTA", "Price", "event_of", "price_of"]
+__all__ = ["EVENT_CONTENTS", "SAID_DELTA", "Price", "event_of", "price_of"]
+
+EVENT_CONTENTS = "event_contents"
+"""The detail of a charge that says what its answer is between two contents of one unit, as an event."""
 
 SAID_DELTA = 1e-12
 """At which ε is said of what has none without a δ, where the policy names no δ."""
@@ -42,6 +45,8 @@ class Price:
     D_α ≤ αρ at every order above 1 (zCDP), but for δ. No ε holds of Gaussian noise without a δ (`pure` is
     false): it is said at the policy's δ, or at 10⁻¹² where the caps are on ρ or nats alone, and the ledger is
     charged ρ and the curve, with an ε of ∞.
+    `event_contents` is the event between two contents of one unit, where these may be further apart than
+    neighbours are.
     `chosen` says which noise was chosen and why, where the query left it open. `event` is what an auditor
     computes the charge from.
     """
@@ -64,6 +69,7 @@ class Price:
     chosen: str | None = None
     curve: tuple[float, ...] = field(default=(), repr=False)
     event: str = field(default="", repr=False)
+    event_contents: str = field(default="", repr=False)
 
     @cached_property
     def spend(self) -> Spend:
@@ -122,6 +128,7 @@ def price_of(plan: Plan) -> Price:
         rho=_rho(plan, epsilon),
         curve=_curve(plan, epsilon),
         event=event_of(plan),
+        event_contents="" if policy.neighbours == "replace-one" else _event_contents(plan),
         pure=exact is not None,
         chosen=plan.chosen,
     )
@@ -236,6 +243,25 @@ def event_of(plan: Plan) -> str:
     together = sum((part.loss or Fraction(0) for part in noisy), Fraction(0))
     # A row may be unable to move all vectors as far as it can move each.
     bounded = together < alone and len(noisy) == len(plan.parts)
+    return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
+
+
+def _event_contents(plan: Plan) -> str:
+    """The same between two contents; empty where it is not known of some part."""
+    noisy = noisy_of(plan.parts)
+    if len(noisy) < len(plan.parts) or any(part.delta > 0 for part in noisy):
+        return ""
+    events = [part.event_contents for part in noisy]
+    known = [event for event in events if event is not None]
+    if len(known) < len(events):
+        return ""
+    together = sum((part.loss_contents or Fraction(0) for part in noisy), Fraction(0))
+    alone = [
+        part.noise.loss(steps=part.contents, squared=part.contents_squared, most=part.contents_most)
+        for part in noisy
+    ]
+    bounded = together < sum((loss or Fraction(0) for loss in alone), Fraction(0))
+    parts = composed(known)
     return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
 
 

@@ -17,7 +17,8 @@ from leakcap.ledger.ticks import NOTHING, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.offer import epsilon_of_rho
-from leakcap.release.planning.price import SAID_DELTA, Price
+from leakcap.release.planning.price import EVENT_CONTENTS, SAID_DELTA, Price
+from leakcap.release.results.tallies import composed_of
 from leakcap.statement import Exposure, compose
 from leakcap.statement.risks import ProvenRecord
 
@@ -54,7 +55,13 @@ def exposure_of(price: Price, title: str) -> Exposure:
         units=price.units,
         delta=price.delta,
         delta_contents=_contents(price.delta, price.epsilon, price.relation),
+        composed=composed_of(price.spend, _details(price), price.relation),
     )
+
+
+def _details(price: Price) -> dict[str, Any]:
+    """What a charge says of two contents."""
+    return {"epsilon_contents": price.epsilon_contents, EVENT_CONTENTS: price.event_contents}
 
 
 def exposure_of_plan(
@@ -63,7 +70,7 @@ def exposure_of_plan(
     """What all queries of a plan show together, each answered once, with what is asked `beside` them."""
     others = [_of_spend(one.query, one.spend, one.details, policy) for one in beside]
     spends = [*(price.spend for price in prices), *(one.spend for one in beside)]
-    return _together([*each, *others], spends, policy, "this plan")
+    return _together([*each, *others], spends, policy, "this plan", at_once=True)
 
 
 def balances_of_plan(prices: Sequence[Price], policy: Policy, beside: Sequence[Charge] = ()) -> list[Balance]:
@@ -81,9 +88,13 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     together and that is less than half of ε added up.
     """
     each = [_of_entry(entry, policy) for entry in entries]
-    return _together(
-        each, [entry.spend for entry in entries], policy, f"everything from `{policy.dataset}` so far"
-    )
+    title = f"everything from `{policy.dataset}` so far"
+    return _together(each, [entry.spend for entry in entries], policy, title, at_once=_asked_at_once(entries))
+
+
+def _asked_at_once(entries: Sequence[Entry]) -> bool:
+    """Whether all of it was one batch, and so fixed before any answer was seen."""
+    return len({entry.batch for entry in entries}) == 1 and all(entry.id for entry in entries)
 
 
 def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecord, ...]:
@@ -94,28 +105,55 @@ def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecor
     """
     each = [_of_entry(entry, policy) for entry in entries]
     title = f"everything from `{policy.dataset}` so far"
-    return _proven(each, [entry.spend for entry in entries], policy, title)
+    spends = [entry.spend for entry in entries]
+    return _proven(each, spends, policy, title, at_once=_asked_at_once(entries))
 
 
 def proven_of_spend(title: str, spend: Spend, policy: Policy) -> tuple[ProvenRecord, ...]:
     """The same of one publication, whatever else was published."""
-    return _proven([_of_spend(title, spend, {}, policy)], [spend], policy, title)
+    return _proven([_of_spend(title, spend, {}, policy)], [spend], policy, title, at_once=True)
 
 
 def _proven(
-    each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str
+    each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str, *, at_once: bool
 ) -> tuple[ProvenRecord, ...]:
-    together, spent = compose(each, title), added(spends)
+    together, spent = compose(each, title, at_once=at_once), added(spends)
     found = [odometer(spent, delta) for delta in _DELTAS]
     readings = (_read_at(one, together, policy) for one in found if math.isfinite(one.epsilon))
-    exposures = (together, _together(each, spends, policy, title), *readings)
+    exposures = (together, _together(each, spends, policy, title, at_once=at_once), *readings)
     names = tuple(ProvenRecord.model_fields)
-    return tuple(ProvenRecord(**{name: getattr(one, name) for name in names}) for one in exposures)
+    told = [ProvenRecord(**{name: getattr(one, name) for name in names}) for one in exposures]
+    return (*told, *_of_curves(together))
 
 
-def _together(each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str) -> Exposure:
+def _of_curves(together: Exposure) -> list[ProvenRecord]:
+    """The pairs that the composed curves prove, those between contents beside those between neighbours."""
+    between, contents = sorted(together.pairs[1:]), sorted(together.pairs_contents[1:])
+    if len(contents) > len(between):
+        # Of two routes to the pairs between contents the corners of the lower one.
+        contents = _lower(contents)
+    longest = max(len(between), len(contents))
+    padded = [[*pairs, *[pairs[-1]] * (longest - len(pairs))] for pairs in (between, contents) if pairs]
+    return [
+        ProvenRecord(epsilon=one[0], delta=one[1], epsilon_contents=other[0], delta_contents=other[1])
+        for one, other in zip(*padded, strict=True)
+    ]
+
+
+def _lower(pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those that no other pair makes needless, by ε."""
+    kept: list[tuple[float, float]] = []
+    for pair in pairs:
+        if not kept or pair[1] < kept[-1][1]:
+            kept.append(pair)
+    return kept
+
+
+def _together(
+    each: Sequence[Exposure], spends: Sequence[Spend], policy: Policy, title: str, *, at_once: bool
+) -> Exposure:
     """All of it: by ε added up, or by the curves added up, at the δ at which that is said."""
-    together = compose(each, title)
+    together = compose(each, title, at_once=at_once)
     pure = all(math.isfinite(spend.epsilon) for spend in spends)
     if len(each) < 2 or (pure and policy.caps.ledger_caps().delta_together < SAID_DELTA):
         return together
@@ -154,6 +192,7 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
 def _of_spend(title: str, spend: Spend, details: Mapping[str, Any], policy: Policy) -> Exposure:
     steps = 1 if policy.neighbours == "replace-one" else 2
     recorded = details.get("epsilon_contents")
+    composed = composed_of(spend, details, policy.neighbours)
     if math.isinf(spend.epsilon):
         # What was recorded is of the δ of its price, and not of the one at which ε is read here.
         spend, recorded = _at_a_delta(spend, policy), None
@@ -171,6 +210,7 @@ def _of_spend(title: str, spend: Spend, details: Mapping[str, Any], policy: Poli
         delta=spend.delta,
         delta_contents=_contents(spend.delta, spend.epsilon, policy.neighbours),
         exact_totals=bool(details.get(EXACT_TOTALS)),
+        composed=composed,
     )
 
 

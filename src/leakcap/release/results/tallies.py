@@ -1,0 +1,173 @@
+"""From charges to tallies: what an answer is a function of, read from its event."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from leakcap.ledger import Spend
+from leakcap.ledger.dp_events import Event, fraction, guaranteed, read_event
+from leakcap.ledger.lattice_gaussian import distance_of_a_step, narrowed
+from leakcap.numeric import float_up, up
+from leakcap.release.planning.price import EVENT_CONTENTS
+from leakcap.statement.tally import Composed, Tally
+
+__all__ = ["composed_of"]
+
+
+def composed_of(spend: Spend, details: Mapping[str, Any], relation: str) -> Composed | None:
+    """What an answer's curves are computed from; None where no more is known than an ε and a δ.
+
+    `details` of a charge say what the answer is between two contents of one unit, where that was worked out.
+
+    >>> event = '{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"254"}'
+    >>> spend = Spend(math.inf, curve=(1.0,) * 31, event=event)
+    >>> composed_of(spend, {}, "replace-one").neighbours.gaussian
+    0.0039375...
+    """
+    neighbours = _of_spend(spend)
+    if neighbours is None:
+        return None
+    if relation == "replace-one":
+        return Composed(neighbours)
+    told = str(details.get(EVENT_CONTENTS, ""))
+    contents = _of_event(told) if told else None
+    pure = float(details.get("epsilon_contents", math.inf))
+    if contents is None and spend.delta == 0.0 and math.isfinite(spend.epsilon) and math.isfinite(pure):
+        contents = Tally(pure=((pure, 1),))
+    return Composed(neighbours, contents)
+
+
+def _of_spend(spend: Spend) -> Tally | None:
+    text = spend.event_text
+    known = _of_event(text) if text else None
+    if known is not None and (spend.curve is None or known.delta > 0.0):
+        return replace(known, curve=_curve_of(text), leak=known.delta)
+    if known is not None and spend.curve is not None:
+        return replace(known, curve=_shown(spend.curve))
+    if spend.curve is None:
+        return None
+    # A curve without a δ of its own, as of steps of Gaussian noise; and, where a finite ε is stated, that.
+    own = _delta_of(text) if text else spend.delta
+    pure = math.isfinite(spend.epsilon)
+    return Tally(
+        pure=((spend.epsilon, 1),) if pure and spend.epsilon > 0.0 else (),
+        delta=spend.delta if pure else 0.0,
+        usable=pure,
+        curve=_shown(spend.curve),
+        leak=own,
+    )
+
+
+def _shown(curve: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(float(nats) for nats in curve)
+
+
+@lru_cache(maxsize=4096)
+def _curve_of(text: str) -> tuple[float, ...]:
+    return guaranteed(read_event(text)).curve
+
+
+@lru_cache(maxsize=4096)
+def _delta_of(text: str) -> float:
+    return float_up(guaranteed(read_event(text)).delta)
+
+
+@lru_cache(maxsize=4096)
+def _of_event(text: str) -> Tally | None:
+    """The answer, but for its curve; None where it is no function of such noise."""
+    return _tally(read_event(text))
+
+
+def _tally(event: Event) -> Tally | None:
+    each = _leaves(event, 1)
+    if each is None:
+        return None
+    found, steps = [], defaultdict[Fraction, list[tuple[int, int]]](list)
+    for leaf, count in each:
+        if leaf["name"] == "DiscreteLaplaceDpEvent":
+            steps[fraction(leaf, "noise_parameter")].append((int(leaf["sensitivity"]), count))
+            continue
+        known = _READERS[str(leaf["name"])](leaf)
+        if known is None:
+            return None
+        found.append(known.times(count))
+    found += [_moved(rate, moved) for rate, moved in steps.items() if rate]
+    return Tally.total(found) if found else Tally()
+
+
+def _leaves(event: Event, count: int) -> list[tuple[Event, int]] | None:
+    """The events of single noisy vectors, and how often; None where one is no function of known noise."""
+    name = str(event["name"])
+    if name == "SelfComposedDpEvent":
+        return _leaves(event["event"], count * int(event["count"])) if event["count"] else []
+    if name == "ComposedDpEvent":
+        each = [_leaves(one, count) for one in event["events"]]
+        known = [one for one in each if one is not None]
+        return [leaf for one in known for leaf in one] if len(known) == len(each) else None
+    return [(event, count)] if name in _READERS else None
+
+
+def _moved(rate: Fraction, moved: list[tuple[int, int]]) -> Tally:
+    """Integers with discrete Laplace noise of one rate, each moved by so many steps.
+
+    Where each is moved by one step, each is a randomised response, and no more can be moved. Where one may be
+    moved farther the steps may also be shared among more, of which no sum of responses is known to say the
+    most but one of all of them. As Laplace noise d steps have a distance of ε + ε²/4d scales, however many
+    integers share them: see `docs/ledger.md`.
+    """
+    steps = sum(far * count for far, count in moved)
+    epsilon = rate * steps
+    alone = all(far <= 1 for far, _ in moved)
+    pure = (float_up(rate), steps) if alone else (float_up(epsilon), 1)
+    return Tally(pure=(pure,), laplace=float_up(epsilon + steps * rate**2 / 4)) if steps else Tally()
+
+
+def _pure(event: Event) -> Tally:
+    epsilon, delta = (float_up(fraction(event, name)) for name in ("epsilon", "delta"))
+    return Tally(pure=((epsilon, 1),) if epsilon else (), delta=delta)
+
+
+def _laplace(event: Event) -> Tally:
+    epsilon = float_up(1 / fraction(event, "noise_multiplier"))
+    return Tally(pure=((epsilon, 1),), laplace=epsilon)
+
+
+def _gaussian(event: Event) -> Tally:
+    return Tally(gaussian=float_up(1 / fraction(event, "noise_multiplier") ** 2))
+
+
+def _discrete_gaussian(event: Event) -> Tally | None:
+    """Of continuous noise that is a little narrower: see `leakcap.ledger.lattice_gaussian`.
+
+    A squared distance of up to three is that of so many integers that are moved by a step.
+    """
+    squared, variance = fraction(event, "squared_sensitivity"), fraction(event, "variance")
+    step = distance_of_a_step(variance) if squared in (1, 2, 3) else None
+    if step is not None:
+        return Tally(gaussian=up(int(squared) * step**2, 4))
+    found = narrowed(variance, squared) if squared else Fraction(0)
+    return None if found is None else Tally(gaussian=float_up(2 * found))
+
+
+def _bounded(event: Event) -> Tally | None:
+    """Parts whose joint ε is below the sum of theirs: one answer of that ε, or Laplace noise as the parts."""
+    inner = _tally(event["event"])
+    if inner is None or inner.gaussian > 0.0 or inner.delta > 0.0:
+        return None
+    return Tally(pure=((float_up(fraction(event, "epsilon")), 1),), laplace=inner.laplace)
+
+
+_READERS: Mapping[str, Callable[[Event], Tally | None]] = {
+    "EpsilonDeltaDpEvent": _pure,
+    "DiscreteLaplaceDpEvent": lambda event: None,  # taken together, by rate
+    "LaplaceDpEvent": _laplace,
+    "GaussianDpEvent": _gaussian,
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
+    "BoundedDpEvent": _bounded,
+}

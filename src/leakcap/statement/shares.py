@@ -1,0 +1,164 @@
+"""The lines of a statement that are shares: how often guesses and tests are right, how far beliefs move."""
+
+from __future__ import annotations
+
+from leakcap.statement.exposure import Exposure
+from leakcap.statement.guessing import joining
+from leakcap.statement.least import least_advantage, least_guess, least_joining, least_power, least_shared
+from leakcap.statement.reading import Reading, exact_line
+from leakcap.statement.wording import at_most, percent
+
+__all__ = [
+    "coin_flip",
+    "everybody",
+    "family",
+    "joining_line",
+    "one_in_k",
+    "power_of_tests",
+    "presence",
+    "total_variation",
+]
+
+_FALSE_ALARMS = 0.01
+
+
+def coin_flip(e: Exposure) -> Reading:
+    """A fifty-fifty guess."""
+    value = least_guess(e.pairs_contents)
+    sure = (
+        f"can be at most {percent(value)} sure after seeing this."
+        if value == least_guess(e.pairs_contents[:1]) and e.delta_contents == 0.0
+        else f"is right with probability {percent(value)} at most after seeing this."
+    )
+    return exact_line(
+        "coin_flip",
+        "a fifty-fifty guess",
+        value,
+        "probability",
+        f"Somebody who knows everybody else's data and would guess a yes/no fact about one person by tossing "
+        f"a coin (50 %) {sure}",
+        _least(e, "(A+δ)/(1+A), A = e^ε"),
+        "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015",
+    )
+
+
+def one_in_k(e: Exposure, k: int) -> Reading:
+    """A guess among k."""
+    value = least_guess(e.pairs_contents, k)
+    return exact_line(
+        "one_in_k",
+        f"a one-in-{k} guess",
+        value,
+        "probability",
+        f"A guess among {k:,} equally likely possibilities about one person (1 in {k:,} by chance) becomes "
+        f"right with probability {percent(value)} at most.",
+        _least(e, "(A+(k−1)δ)/(A+k−1), A = e^ε"),
+        "Alvim et al. 2011; Tu 2013, sharpened",
+        k=k,
+    )
+
+
+def presence(e: Exposure) -> Reading:
+    """Whether somebody is in the table."""
+    value = least_guess(e.pairs)
+    return exact_line(
+        "presence",
+        "whether a person is in the table",
+        value,
+        "probability",
+        "A fifty-fifty guess about whether a given person is in the table at all becomes right with "
+        f"probability {percent(value)} at most.",
+        _least(e, "(A+δ)/(1+A), A = e^ε under add/remove-one"),
+        "Tu 2013, guessing game, sharpened",
+    )
+
+
+def joining_line(e: Exposure) -> Reading:
+    """How far joining moves a belief."""
+    value, rare = joining(e.epsilon, e.delta) if e.composed is None else least_joining(e.pairs)
+    without = "without it" if e.relation == "add-remove-one" else "with another in its place"
+    tail = f", except with probability {at_most(rare)} at most" if rare > 0.0 and value < 1.0 else ""
+    return exact_line(
+        "joining",
+        "how far joining changes a belief",
+        value,
+        "probability",
+        f"Joining changes any belief by at most {percent(value).removesuffix(' %')} percentage points{tail}: "
+        "so far apart is, for every fact and whatever is believed beforehand, what these answers make of "
+        f"it with this person's record and {without}.",
+        "tanh(ε/2); with δ > 0 tanh ε + 2√η but for √η(1+e^ε) + δ, η = δ(1+e^{−2ε})/(1−e^{−ε})"
+        if e.composed is None
+        else "tanh(ε/2); or tanh(x/2) + 2t but for (η/t)(1+e^ε) + δ, η how often odds pass e^x",
+        "Ganta, Kasiviswanathan & Smith 2008; Tu 2013, theorem 3, sharpened; Kasiviswanathan & Smith 2014",
+        exception=rare,
+    )
+
+
+def total_variation(e: Exposure) -> Reading:
+    """The largest advantage."""
+    value = least_advantage(e.pairs_contents)
+    return exact_line(
+        "total_variation",
+        "total variation",
+        value,
+        "probability",
+        f"Any conclusion about one person drawn from this is at most {percent(value).removesuffix(' %')} "
+        "percentage points more likely to be drawn when it is true than when it is false.",
+        _least(e, "(A−1+2δ)/(A+1), A = e^ε; tanh(ε/2) at δ = 0"),
+        "Cuff & Yu 2016, Property 3; Kairouz, Oh & Viswanath 2015",
+    )
+
+
+def power_of_tests(e: Exposure) -> Reading:
+    """What a test of anything about one person finds at few false alarms."""
+    value = least_power(e.pairs_contents, _FALSE_ALARMS)
+    return exact_line(
+        "test_power",
+        "what a test finds",
+        value,
+        "probability",
+        "A test of a yes/no fact about one person that raises a false alarm in 1 % of cases finds the fact, "
+        f"where it is true, with probability {percent(value)} at most.",
+        _least(e, "min(Aa + δ, 1 − (1−a−δ)/A), A = e^ε, a = 1 %"),
+        "Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015; Dong, Roth & Su 2022",
+        false_alarms=_FALSE_ALARMS,
+    )
+
+
+def family(e: Exposure, k: int) -> Reading:
+    """k people who move together."""
+    value = least_shared(e.pairs_contents, k)
+    return exact_line(
+        "family",
+        f"{k} people whose records move together",
+        value,
+        "probability",
+        f"If the records of up to {k:,} people move together (a household, say), a fifty-fifty guess about "
+        f"what they share becomes right with probability {percent(value)} at most.",
+        _least(e, "e^{kε}/(1+e^{kε}), with δ the slack of the group beside it"),
+        "Wu, Xia & He 2017, Theorem 1; group privacy",
+        k=k,
+        epsilon=k * e.epsilon_contents,
+    )
+
+
+def everybody(e: Exposure, n: int) -> Reading:
+    """All who move together."""
+    value = least_shared(e.pairs_contents, n)
+    tail = " That is next to no protection." if value > 0.999 else ""
+    return exact_line(
+        "everybody",
+        f"all {n:,} records move together",
+        value,
+        "probability",
+        f"If all {n:,} records moved together (one shared fact, such as a common exposure), the guess could "
+        f"become right with probability {percent(value)} at most.{tail}",
+        _least(e, "e^{nε}/(1+e^{nε}), with δ the slack of the group beside it"),
+        "Cuff & Yu 2016, Example 4.1",
+        n=n,
+        epsilon=n * e.epsilon_contents,
+    )
+
+
+def _least(e: Exposure, formula: str) -> str:
+    return formula if e.composed is None else f"{formula}, least over the composed curve's (ε, δ)"
