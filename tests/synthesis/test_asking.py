@@ -16,8 +16,9 @@ import pytest
 from command_line import leakcap, record_told, tables_example
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.synthesis import Microdata, ask_file, synthesize
-from leakcap.tables.boxes import box_sums, box_variance
+from leakcap.tables.boxes import box_sums
 from leakcap.tables.residuals import covariance
+from leakcap.tables.widths import variance_of
 from synthesis.worlds import POLICY, people, released
 
 FILE = "examples/tables/microdata.toml"
@@ -37,7 +38,8 @@ def test_a_box_is_the_sum_of_its_cells_with_their_covariance(file: Microdata) ->
         for some in itertools.product(*(range(1, size + 1) for size in own)):
             chosen = {place: np.arange(sizes[place]) < many for place, many in zip(table, some, strict=True)}
             cells = list(itertools.product(*map(range, some)))
-            variance, steps = box_variance(plan, table, dict(zip(table, some, strict=True)))
+            weights = {place: own.astype(int).tolist() for place, own in chosen.items()}
+            variance, steps = variance_of(plan, table, weights)
             assert variance == sum(covariance(plan, (table, a), (table, b)) for a in cells for b in cells)
             names = plan.workload.named(table)
             keys = found.table(*names).keys
@@ -69,7 +71,7 @@ def test_weights_of_a_box_are_those_of_its_noises(file: Microdata) -> None:
             exact = Fraction(float(weight)).limit_denominator(20_000)
             variance += exact**2 * plan.variances[part]
             steps += abs(exact)
-    assert box_variance(plan, (1, 3), {1: 2, 3: 3}) == (variance, steps)
+    assert variance_of(plan, (1, 3), {1: [1, 0, 1], 3: [1, 1, 1, 0]}) == (variance, steps)
 
 
 def test_what_was_released_has_the_released_interval_and_the_rest_has_none(file: Microdata) -> None:

@@ -26,8 +26,8 @@ from leakcap.synthesis.choice import TableChoice
 from leakcap.synthesis.choosing import chosen_tables
 from leakcap.synthesis.mixture import MixtureOfProducts
 from leakcap.tables import TablesQuestion
-from leakcap.tables.answer import chosen_among
 from leakcap.tables.residuals import noisy_residuals, residual_integers
+from leakcap.tables.widths import chosen_among
 from seeded import SeededSource
 from synthesis.worlds import POLICY, people
 

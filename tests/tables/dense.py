@@ -25,14 +25,34 @@ def counted(workload: Workload, table: tuple[int, ...]) -> Floats:
 
 
 def centred(workload: Workload, table: tuple[int, ...]) -> Floats:
-    """n·I − 11ᵀ in each column of the table, on its counts."""
-    sizes = [workload.sizes[i] for i in table]
-    return kron([n * np.eye(n) - np.ones((n, n)) for n in sizes]) @ counted(workload, table)
+    """n·I − 11ᵀ in each column of the table, or an ordered column's strategy, on its counts."""
+    plain = [not hasattr(workload.bases[i], "matrix") for i in table]
+    grain = 64 if workload.kinds and all(plain) else 1
+    return grain * kron([strategy(workload, i) for i in table]) @ counted(workload, table)
+
+
+def strategy(workload: Workload, place: int) -> Floats:
+    basis, n = workload.bases[place], workload.sizes[place]
+    return np.array(getattr(basis, "matrix", n * np.eye(n) - np.ones((n, n))), float)
+
+
+def sums(size: int, kind: str | None) -> Floats:
+    """The cells of a column, or all prefixes, or all ranges, each a row of ones."""
+    starts = {"ranges": range(size), "prefixes": range(1)}.get(kind or "", range(0))
+    keys = np.arange(size)
+    rows = [(keys >= a) & (keys <= b) for a in starts for b in range(a, size)]
+    return np.array(rows, dtype=float) if rows else np.eye(size)
 
 
 def wanted(workload: Workload) -> Floats:
-    """All cells that were asked for, each times the root of its table's weight."""
-    return np.vstack([counted(workload, t) * float(w) ** 0.5 for t, w in workload.weights.items()])
+    """All that was asked for, each times the root of its table's weight."""
+    kinds = [workload.kinds.get(name) for name in workload.columns]
+    return np.vstack(
+        [
+            kron([sums(workload.sizes[i], kinds[i]) for i in t]) @ counted(workload, t) * float(w) ** 0.5
+            for t, w in workload.weights.items()
+        ]
+    )
 
 
 def gram(plan: ResidualPlan) -> Floats:
@@ -73,3 +93,17 @@ WORKLOADS = (
     Workload.of({"a": 2, "b": 3, "c": 2}, [["a", "b", "c"], ["b"], []], [1, Fraction(7, 2), 0.25]),
     Workload.of({"a": 2, "b": 1, "c": 4}, [["b", "c"], ["a"]], [2, 1]),
 )
+
+ORDERED = (
+    Workload.of({"week": 5}, [["week"]], kinds={"week": "ranges"}),
+    Workload.of({"week": 6}, [["week"]], kinds={"week": "prefixes"}),
+    Workload.of({"sex": 2, "week": 4}, [["sex", "week"], ["sex"]], [1, 5], {"week": "ranges"}),
+    Workload.of(
+        {"sex": 2, "week": 4, "age": 3}, [["sex", "week"], ["week", "age"]], None, {"week": "prefixes"}
+    ),
+    Workload.of({"week": 4, "age": 3}, [["week", "age"]], [0.5], {"week": "ranges", "age": "prefixes"}),
+    Workload.of(
+        {"age": 2, "one": 1, "week": 3}, [["age", "one"], ["week"]], None, {"age": "ranges", "one": "ranges"}
+    ),
+)
+"""Columns asked as ranges or prefixes, alone, in products and beside cells."""

@@ -17,10 +17,11 @@ from leakcap.errors import BudgetExceeded, DataError, InvalidInput, InvalidParam
 from leakcap.release import Policy, PrivateTable, attach, load_policy
 from leakcap.tables import TablesQuestion, reading, release_tables
 from leakcap.tables import release as releasing
-from leakcap.tables.answer import NORMAL, ReleasedTables, half_width
+from leakcap.tables.answer import ReleasedTables, half_width
 from leakcap.tables.charge import spend_of_tables
 from leakcap.tables.reading import counts_of, statements_of_tables
 from leakcap.tables.residuals import margin_of, noisy_residuals, residual_integers
+from leakcap.tables.widths import NORMAL
 from seeded import SeededSource
 
 COLUMNS: dict[str, dict[str, Any]] = {

@@ -27,6 +27,14 @@ def tables(
     report: Annotated[
         Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    between: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A count of several keys, with its interval, for free: `week = W03..W10, sex = f`. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
     csv: CsvTarget = None,
     excel: ExcelTarget = None,
     json_: Json = False,
@@ -46,6 +54,7 @@ def tables(
     from leakcap.tables import release_tables
     from leakcap.tables.charge import charge_of_tables
     from leakcap.tables.files import load_tables
+    from leakcap.tables.sums import cells_named
 
     asked = load_tables(file)
     policy = load_policy(asked.policy)
@@ -57,6 +66,7 @@ def tables(
     planned = asked.question.planned(policy)
     if excel is not None:
         require_sheets(planned)
+    sums = [cells_named(planned, words) for words in between or ()]
     charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
     with table_to_ask(
         asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
@@ -64,7 +74,13 @@ def tables(
         found = release_tables(table, asked.question, fresh=fresh)
         total = statement_of(exposure_so_far(table.ledger.entries(), policy))
         record = TablesRecord.of(
-            found, total, table.budget(), asked.publication, source=table.named, same_as=table.same_as
+            found,
+            total,
+            table.budget(),
+            asked.publication,
+            source=table.named,
+            same_as=table.same_as,
+            between=[(cells, found.between(cells)) for cells in sums],
         )
     if report is not None:
         write_html(page_of(record, "reviewer"), report)

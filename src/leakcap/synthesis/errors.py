@@ -20,8 +20,9 @@ import numpy as np
 
 from leakcap.numeric.rounding import up
 from leakcap.synthesis.microdata import Microdata
-from leakcap.tables.answer import chosen_among, half_width
+from leakcap.tables.answer import half_width
 from leakcap.tables.plan import ResidualPlan, root_up
+from leakcap.tables.widths import chosen_among
 from leakcap.tables.workload import Places, margins_of_places
 
 __all__ = ["TableError", "noise_bound", "table_errors"]

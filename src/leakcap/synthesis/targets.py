@@ -53,6 +53,11 @@ def check_fits(planned: PlannedTables) -> None:
     name = f"Microdata from tables `{planned.question.name}`"
     if not workload.columns:
         raise InvalidQuery(f"{name} must have a column. Ask for a table that has one.")
+    for column, kind in workload.kinds.items():
+        raise InvalidQuery(
+            f"{name} must have cells alone, and these are asked by {kind} of `{column}`. Ask without "
+            f"`{kind}`: ranges of the file are counted as everything else."
+        )
     keys = sum(workload.sizes)
     if keys > _MOST_KEYS:
         raise InvalidQuery(

@@ -13,29 +13,25 @@ from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter, require
 from leakcap.ledger import Spend
-from leakcap.numeric.rounding import float_down, float_up, up
+from leakcap.numeric.rounding import float_down, float_up
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Row, Rows
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
 from leakcap.tables.plan import ResidualPlan, root_up
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, covariance, margin_of
+from leakcap.tables.widths import half_of, inflated, rounded_by, tail_of, variance_of, widths_of
 from leakcap.tables.workload import Places, margins_of_places
 
 __all__ = [
     "LARGEST_WEIGHT",
-    "NORMAL",
     "WEIGHT_RULE",
     "Estimate",
     "ReleasedTable",
     "ReleasedTables",
-    "chosen_among",
     "error_of_cells",
     "half_width",
 ]
-
-NORMAL = Fraction(195996398455, 10**11)
-"""More than the 97.5 % point of the normal law: what is left over is far more than 10⁻¹³⁰ for each number."""
 
 LARGEST_WEIGHT = 1e100
 """Of `sum_of`: with it every sum and its square are far from where doubles end."""
@@ -54,9 +50,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A table: for each cell its keys and an estimate; `half_width` is that of every cell's interval.
+    """A table: for each cell its keys and an estimate; `half_width` is that of every cell's interval, or
+    of the widest where they are unlike, which `half_widths` has.
 
-    `values` has an axis for each column of `columns`, in the order of the policy's keys.
+    `values` has an axis for each column of `columns`, in the order of the policy's keys. A cell of a
+    `cumulative` column stands for all keys from the first one to its own.
     """
 
     columns: tuple[str, ...]
@@ -65,6 +63,8 @@ class ReleasedTable:
     half_width: float
     standard_deviation: float
     """At most, in each cell."""
+    half_widths: NDArray[np.float64] | None = None
+    cumulative: tuple[str, ...] = ()
 
     @property
     def cells(self) -> Iterator[tuple[tuple[Key, ...], Estimate]]:
@@ -72,8 +72,9 @@ class ReleasedTable:
         for place in np.ndindex(self.values.shape):
             value = float(self.values[place])
             # Rounded outward: a value is a double, the width another.
-            low = float_down(Fraction(value) - Fraction(self.half_width))
-            high = float_up(Fraction(value) + Fraction(self.half_width))
+            width = self.half_width if self.half_widths is None else float(self.half_widths[place])
+            low = float_down(Fraction(value) - Fraction(width))
+            high = float_up(Fraction(value) + Fraction(width))
             keys = tuple(own[i] for own, i in zip(self.keys, place, strict=True))
             yield keys, Estimate(value, low, high)
 
@@ -133,29 +134,66 @@ class ReleasedTables:
         """How many times the least possible the weighted squared error is, rounded up."""
         return float_up(self.plan.excess)
 
-    def table(self, *columns: str) -> ReleasedTable:
+    def table(self, *columns: str, cumulative: Sequence[str] = ()) -> ReleasedTable:
         """The table of these columns, in the order of the workload; of none it is the total.
 
-        Raises `InvalidParameter` for a table that was not asked for and is no margin of one.
+        Of the `cumulative` ones among them a cell stands for all keys from the first one to its own, in
+        the policy's order. Raises `InvalidParameter` for a table that was not asked for and is no margin
+        of one.
         """
         workload = self.plan.workload
         place = workload.place(columns)
+        rule = "be among the columns of the table"
+        require(all(one in columns for one in cumulative), "cumulative", "table", rule, tuple(cumulative))
+        added = [i for i in place if workload.named((i,))[0] in cumulative]
         top, bottom = margin_of(workload, self.integers, place)
+        for axis, i in enumerate(place):
+            top = np.cumsum(top, axis=axis) if i in added else top
         values = np.array([number / bottom for number in np.ravel(top)], dtype=np.float64)
         shape = tuple(workload.sizes[i] for i in place)
         keys = tuple(tuple(self.planned.axes[i].labels.values()) for i in place)
         # A double may lie half an ulp from its fraction, about which the interval is.
         exact = (Fraction(int(number), bottom) for number in np.ravel(top))
         off = max(abs(Fraction(value) - one) for value, one in zip(values.tolist(), exact, strict=True))
+        if not added and not workload.ordered.intersection(place):
+            half = half_width(self.plan, [(place, Fraction(1))], self.plan.variance(place), self.among)
+            each, deviation = None, root_up(self.plan.variance(place))
+            most = float_up(half + off)
+        else:
+            cells = math.prod(workload.sizes[i] for i in added)
+            off += cells * rounded_by(workload, self.integers, place)
+            each, deviation = widths_of(self.plan, place, added, self.among)
+            each = np.nextafter(each + float_up(off), math.inf)
+            most = float(each.max())
         return ReleasedTable(
-            workload.named(place),
-            keys,
-            values.reshape(shape),
-            float_up(
-                half_width(self.plan, [(place, Fraction(1))], self.plan.variance(place), self.among) + off
-            ),
-            root_up(self.plan.variance(place)),
+            workload.named(place), keys, values.reshape(shape), most, deviation, each, tuple(cumulative)
         )
+
+    def between(self, cells: Mapping[str, Key | tuple[Key, Key]]) -> Estimate:
+        """The count of some cells together: of each column a key, or a first and a last one, between which
+        all count.
+
+        `{"week": ("W03", "W10"), "sex": "f"}` are the women of eight weeks, in the order of the policy's
+        keys. Raises `InvalidParameter`.
+        """
+        workload = self.plan.workload
+        table = workload.place(tuple(cells))
+        top, bottom = margin_of(workload, self.integers, table)
+        weights = {}
+        for i in table:
+            column = workload.named((i,))[0]
+            wanted = cells[column]
+            ends = wanted if isinstance(wanted, tuple) else (wanted, wanted)
+            first, *_, last = [self._key(i, {column: end}) for end in ends] if len(ends) == 2 else (1, 0)
+            rule = "be a key, or a first one and a last one that is not before it"
+            require(first <= last, column, "between", rule, wanted)
+            weights[i] = [int(first <= key <= last) for key in range(workload.sizes[i])]
+            top = top[first : last + 1].sum(axis=0)
+        exact = Fraction(int(top), bottom)
+        variance, steps = variance_of(self.plan, table, weights)
+        many = math.prod(map(sum, weights.values()))
+        half = half_of(variance, steps, self.among) + many * rounded_by(workload, self.integers, table)
+        return Estimate(float(exact), float_down(exact - half), float_up(exact + half))
 
     def sum_of(self, cells: Sequence[tuple[Mapping[str, Key], float]]) -> Estimate:
         """Σ weight·count over cells, each given by its columns and keys: a total, a difference.
@@ -182,7 +220,14 @@ class ReleasedTables:
             Fraction(0),
         )
         among = self.among ** len(tables)
-        half = half_width(self.plan, [(place, weight) for place, _, weight in placed], variance, among)
+        sizes: dict[Places, Fraction] = {}
+        for place, _, own in placed:
+            sizes[place] = sizes.get(place, Fraction(0)) + abs(own)
+        tail = sum((size * tail_of(self.plan, place)[0] for place, size in sizes.items()), Fraction(0))
+        half = half_width(self.plan, list(sizes.items()), inflated(variance, tail), among)
+        half += sum(
+            (size * rounded_by(workload, self.integers, place) for place, size in sizes.items()), Fraction(0)
+        )
         return Estimate(float(found), float_down(found - half), float_up(found + half))
 
     def _key(self, place: int, keys: Mapping[str, Key]) -> int:
@@ -200,6 +245,8 @@ def error_of_cells(plan: ResidualPlan, table: Places) -> float:
 
     A released cell's interval is wider by the rounding of its value to a double.
     """
+    if plan.workload.ordered.intersection(table):
+        return float(widths_of(plan, table, ())[0].max())
     return float_up(half_width(plan, [(table, Fraction(1))], plan.variance(table)))
 
 
@@ -211,29 +258,16 @@ def half_width(
     Σ|w| adds up over the noises: each lies within 1 of a normal variable. See `docs/theory/tables.md`. With
     `among` the intervals of so many sums, one of which was chosen, hold all at once: see `chosen_among`.
     """
-    apart = sum((abs(weight) * _steps(plan, table) for table, weight in cells), Fraction(0))
-    normal = NORMAL if among == 1 else Fraction(chosen_among(among))
-    return apart + normal * Fraction(root_up(variance))
-
-
-def chosen_among(count: int) -> float:
-    """√(2 ln(20·count)), rounded up: so many normal variables are all within so many standard deviations with
-    probability 95 % or more, for P(|Z| > z) ≤ e^(−z²/2).
-
-    >>> round(chosen_among(66), 2)
-    3.79
-    """
-    return up(math.sqrt(2.0 * math.log(20 * count)) * (1.0 + 1e-12))
+    return half_of(
+        variance, sum((abs(weight) * _steps(plan, table) for table, weight in cells), Fraction(0)), among
+    )
 
 
 def _steps(plan: ResidualPlan, table: Places) -> Fraction:
-    """Σ|w| of a cell: ∏2(n − 1)/(N_A·N_B), added up over its margins A."""
-    sizes, cells = plan.workload.sizes, plan.workload.cells_of(table)
-    return sum(
-        (
-            Fraction(math.prod(2 * (sizes[i] - 1) for i in part), plan.workload.cells_of(part) * cells)
-            for part in margins_of_places(table)
-            if part in plan.variances
-        ),
-        Fraction(0),
-    )
+    """Σ|w| of a cell, at most: ∏2(n − 1)/(N_A·N_B), added up over its margins A; of ordered columns more."""
+    bases, found = plan.workload.bases, Fraction(0)
+    for part in margins_of_places(table):
+        if part in plan.variances:
+            whole = Fraction(1, plan.workload.grain(part))
+            found += math.prod((bases[i].most_absolute[i not in part] for i in table), start=whole)
+    return found + tail_of(plan, table)[1]

@@ -8,6 +8,8 @@
     name = "stays by ward"           left out, "tables"
     table = "stays"                  which table, where data is a database
     publication = { title = "Stays", period = "2026-03", version = "1.0" }
+    ranges = ["week"]                of these columns ranges of keys are wanted, in place of cells
+    prefixes = ["band"]              of these the counts from the first key on
 
     [[tables]]
     columns = ["sex", "age", "ward"]
@@ -54,6 +56,8 @@ class TablesContents(BaseModel):
     rho: Number | None = None
     epsilon: Number | None = None
     where: str | None = None
+    ranges: tuple[str, ...] | None = None
+    prefixes: tuple[str, ...] | None = None
     tables: tuple[TableAsked, ...] = Field(min_length=1)
 
 
@@ -109,5 +113,7 @@ def file_of_contents(contents: TablesContents, path: Path) -> TablesFile:
         rho=contents.rho,
         epsilon=contents.epsilon,
         where=contents.where,
+        ranges=contents.ranges,
+        prefixes=contents.prefixes,
     )
     return TablesFile(folder / contents.policy, data, contents.table, ledger, asked, contents.publication)

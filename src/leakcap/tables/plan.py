@@ -28,12 +28,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeAlias
 
 from leakcap.errors import require
 from leakcap.numeric import float_up
 from leakcap.numeric.rounding import floor_log2
 from leakcap.sampling.rational import printed
+from leakcap.tables.ordered.basis import root_down
+from leakcap.tables.ordered.protocol import Basis
 from leakcap.tables.workload import Places, Workload, margins_of_places
 
 __all__ = ["LEAST_VARIANCE", "MOST_VARIANCE", "ResidualPlan", "reach_squared", "root_up", "variance_up"]
@@ -92,7 +94,7 @@ class ResidualPlan:
         """
         owner = "ResidualPlan"
         heard = [table for table in tables if reach_squared(workload, table)]
-        roots = _roots(workload, heard)
+        roots = _roots(workload, heard, _own_measures(workload))
         total = sum(roots.values())
         offered = rho / rows**2
         # Shares of ρ as T is divided, where a unit is present or not.
@@ -136,13 +138,19 @@ class ResidualPlan:
         return sum((Fraction(top) / variance for variance, top in found.items()), Fraction(0))
 
     def _apart(self) -> Fraction:
-        """Between two rows: at most 2(Δ_A² − ∏_{same} n(n−1)·∏_{unlike}(−n)), over the ways to be unlike."""
-        sizes = self.workload.sizes
+        """Between two rows: at most 2(Δ_A² − ∏_{same} n(n−1)·∏_{unlike}(−n)), over the ways to be unlike.
+
+        Of an ordered column columns of Ξ differ in length, and two of them have one of several products.
+        What stands here is linear in the product of each column by itself, and so no more than with the
+        largest or the least.
+        """
+        bases = self.workload.bases
         used = sorted({place for table in self.variances for place in table})
         if len(used) > _ENUMERATED:
             return 2 * self._sum(
                 {
-                    table: reach_squared(self.workload, table) - _least_product([sizes[i] for i in table])
+                    table: reach_squared(self.workload, table)
+                    - self.workload.grain(table) ** 2 * _least_product([bases[i] for i in table])
                     for table in self.variances
                 }
             )
@@ -156,29 +164,33 @@ class ResidualPlan:
             if not any(unlike):
                 continue
             factor = {
-                place: -sizes[place] if differs else sizes[place] * (sizes[place] - 1)
+                place: bases[place].least if differs else bases[place].reach
                 for place, differs in zip(used, unlike, strict=True)
             }
             apart = sum(
-                weight * (reach - math.prod(factor[place] for place in table))
+                weight
+                * (reach - self.workload.grain(table) ** 2 * math.prod(factor[place] for place in table))
                 for table, reach, weight in parts
             )
             farthest = max(farthest, apart)
         return Fraction(2 * farthest, common)
 
+    def noise(self, table: Places) -> Fraction:
+        """The variance of what is released of a table, in units of its residual."""
+        return self.variances[table] / self.workload.grain(table) ** 2
+
     def parts(self, table: Places) -> Iterator[tuple[Places, Fraction]]:
-        """The tables whose noise reaches a cell of `table`, and each one's part of its variance."""
-        sizes = self.workload.sizes
-        cells = self.workload.cells_of(table)
+        """The tables whose noise reaches a cell of `table`, and each one's part of its variance, at most."""
         for part in margins_of_places(table):
             if part in self.variances:
-                own = self.workload.cells_of(part)
-                shown = math.prod(sizes[place] - 1 for place in part)
-                # s²/N² · ∏(n−1)/n within, ∏1/n² outside: s²·∏(n−1)·N/(N·cells)²
-                yield part, self.variances[part] * Fraction(shown, own * cells**2)
+                shown = Fraction(1)
+                for place in table:
+                    rest, spread = self.workload.bases[place].most_in_cells
+                    shown *= rest if place in part else spread
+                yield part, self.noise(part) * shown
 
     def variance(self, table: Places) -> Fraction:
-        """The variance of one cell of a table, all of which have the same; the true one is no larger.
+        """The variance of one cell of a table, at most; all cells have the same, but for ordered columns.
 
         >>> plan = ResidualPlan.of(Workload.of({"sex": 2}, [["sex"]]), 0.02)
         >>> [round(float(plan.variance(table)), 1) for table in plan.workload.closure]
@@ -188,31 +200,38 @@ class ResidualPlan:
 
     @cached_property
     def error(self) -> Fraction:
-        """The expected weighted squared error, over all cells of the tables that were asked for."""
-        return sum(
-            (
-                weight * self.workload.cells_of(table) * self.variance(table)
-                for table, weight in self.workload.weights.items()
-            ),
-            Fraction(0),
-        )
+        """The expected weighted squared error, over all that is wanted of the tables that were asked for."""
+        bases, found = self.workload.bases, Fraction(0)
+        for table, weight in self.workload.weights.items():
+            for part in margins_of_places(table):
+                if part in self.variances:
+                    own = math.prod(
+                        (bases[i].rest_error if i in part else bases[i].spread_error for i in table),
+                        start=Fraction(1),
+                    )
+                    found += weight * self.noise(part) * own
+        return found
 
     @cached_property
     def optimum(self) -> Fraction:
         """No unbiased linear mechanism with Gaussian noise that costs the ρ of this plan has a smaller
         weighted squared error.
 
-        Between presence and absence by the singular values; between contents, of which one is that no row
-        counts, also by the mean over all pairs of rows, from which the total hides. Source: Li & Miklau 2013,
-        theorem 3.
+        Between presence and absence by the singular values, with weights where columns are ordered;
+        between contents, of which one is that no row counts, also by the mean over all pairs of rows, from
+        which the total hides. Source: Li & Miklau 2013, theorem 3; `docs/theory/ranges.md`.
         """
-        roots = _roots(
-            self.workload, [one for one in self.workload.closure if reach_squared(self.workload, one)]
-        )
+        heard = [one for one in self.workload.closure if reach_squared(self.workload, one)]
+        roots = _roots(self.workload, heard, _least_measures(self.workload))
         square = Fraction(sum(roots.values()) ** 2, 1 << _FIXED)
         if self.replace:
             unlike = sum(root for table, root in roots.items() if table)
             square = max(square, 2 * Fraction(unlike**2, 1 << _FIXED))
+        if len(self.workload.weights) == 1:
+            # Of one table alone the best strategy is a product.
+            ((table, weight),) = self.workload.weights.items()
+            alone = math.prod((self.workload.bases[i].least_alone for i in table), start=weight)
+            square = max(square, alone)
         return self.rows**2 * square / (2 * self.rho)
 
     @property
@@ -222,43 +241,64 @@ class ResidualPlan:
 
     @property
     def root_mean_square(self) -> float:
-        """The root of the weighted mean squared error of a cell, rounded up."""
-        cells = sum(weight * self.workload.cells_of(one) for one, weight in self.workload.weights.items())
-        square = self.error / cells
-        return root_up(square)
+        """The root of the weighted mean squared error of all that is wanted, rounded up."""
+        counts = sum(weight * self.workload.answers_of(one) for one, weight in self.workload.weights.items())
+        return root_up(self.error / counts)
 
 
 def reach_squared(workload: Workload, table: Places) -> int:
-    """∏ n(n − 1): the squared length by which one row moves the integers of a residual table.
+    """The squared length by which one row moves the numbers of a residual table, at most: ∏ n(n − 1) for
+    cells.
 
     >>> reach_squared(Workload.of_ways({"sex": 2, "age": 5}, 2), (0, 1))
     40
     """
-    return math.prod(workload.sizes[place] * (workload.sizes[place] - 1) for place in table)
+    return workload.grain(table) ** 2 * math.prod(workload.bases[place].reach for place in table)
 
 
-def _roots(workload: Workload, tables: list[Places]) -> dict[Places, int]:
+_Measures: TypeAlias = Sequence[tuple[Fraction, Fraction]]
+
+
+def _own_measures(workload: Workload) -> _Measures:
+    """For each column Σ(wᵀu)², and √(Σ‖wᵀL‖²·Δ²/Σ(wᵀu)²): 1/n and n − 1 for cells."""
+    return [
+        (one.spread_error, root_down(one.rest_error * one.reach / one.spread_error)) for one in workload.bases
+    ]
+
+
+def _least_measures(workload: Workload) -> _Measures:
+    """The same of the least that any strategy errs by, from below."""
+    return [(one.least_total, root_down(one.least_rest / one.least_total)) for one in workload.bases]
+
+
+def _roots(workload: Workload, tables: Sequence[Places], measures: _Measures) -> dict[Places, int]:
     """∏(n − 1)·√m_A for each table, in steps of 2^−128, rounded down: never above what stands in T."""
     masses = dict.fromkeys(workload.closure, 0)
     for table, weight in workload.weights.items():
-        mass = math.floor(weight * (1 << _FIXED) / workload.cells_of(table))
+        mass = math.floor(
+            weight * (1 << _FIXED) * math.prod((measures[i][0] for i in table), start=Fraction(1))
+        )
         for part in margins_of_places(table):
             masses[part] += mass
     return {
-        table: math.prod(workload.sizes[place] - 1 for place in table) * math.isqrt(masses[table])
+        table: math.floor(
+            math.prod((measures[i][1] for i in table), start=Fraction(1)) * math.isqrt(masses[table])
+        )
         for table in tables
     }
 
 
-def _least_product(sizes: list[int]) -> int:
-    """The least ∏_{same} n(n − 1)·∏_{unlike}(−n) over the ways to be unlike somewhere.
+def _least_product(bases: list[Basis]) -> int:
+    """The least product of two unlike columns of ⊗Ξ, over the ways to be unlike somewhere, at least.
 
-    It is negative where one column is unlike, and that the one with the fewest keys; or three, where each has
-    two, which is as much.
+    In each column one of them is the reach or `least`, for it is linear in each; of cells that is negative
+    where one column is unlike, and that the one with the fewest keys.
     """
-    if not sizes:
-        return 1
-    return -math.prod(n * (n - 1) for n in sizes) // (min(sizes) - 1)
+    low, high = 1, 1
+    for one in bases:
+        ends = [end * factor for end in (low, high) for factor in (one.least, one.reach)]
+        low, high = min(ends), max(ends)
+    return low if bases else 1
 
 
 def root_up(square: Fraction) -> float:

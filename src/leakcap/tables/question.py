@@ -24,6 +24,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of
 from leakcap.release.planning.queries import Query
 from leakcap.sampling.rational import printed
+from leakcap.tables.ordered.design import Kind
 from leakcap.tables.plan import ResidualPlan
 from leakcap.tables.workload import MOST_TABLES, Places, Workload
 
@@ -63,6 +64,10 @@ class TablesQuestion(BaseModel):
     is ρ of zero-concentrated privacy, or the ρ that an `epsilon` buys at the δ of the policy. Only rows count
     that `where` is true of, and that have a public key in every column.
 
+    Columns in `ranges` have keys with an order, that of the policy: wanted are the counts of all ranges of
+    them, in `prefixes` those from the first key on, in place of cells. Cells, ranges and prefixes can all
+    be told afterwards.
+
     >>> TablesQuestion(columns=("sex", "age"), ways=2, rho=0.02).name
     'tables'
     """
@@ -73,6 +78,8 @@ class TablesQuestion(BaseModel):
     columns: tuple[str, ...] | None = None
     ways: Ways | None = None
     tables: tuple[TableAsked, ...] | None = None
+    ranges: tuple[str, ...] | None = None
+    prefixes: tuple[str, ...] | None = None
     rho: Number | None = None
     epsilon: Number | None = None
     where: str | None = None
@@ -119,6 +126,7 @@ class TablesQuestion(BaseModel):
         owner = f"tables `{self.name}`"
         if (self.ways is None) == (self.tables is None) or (self.columns is None) != (self.ways is None):
             raise InvalidQuery(f"Tables `{self.name}` must have `columns` and `ways`, or `tables`, not both.")
+        self._check_ordered()
         if (self.rho is None) == (self.epsilon is None):
             raise InvalidQuery(f"Tables `{self.name}` must have `rho` or `epsilon`, not both.")
         for one in self._asked():
@@ -152,6 +160,28 @@ class TablesQuestion(BaseModel):
                 "(`caps.each_person`) are on ε alone. Ask for a `contingency` table."
             )
 
+    def _check_ordered(self) -> None:
+        """Raise `InvalidQuery` unless `ranges` and `prefixes` name columns of the tables, each once."""
+        known, seen = self._columns(), set[str]()
+        for field in ("ranges", "prefixes"):
+            for column in getattr(self, field) or ():
+                if column not in known:
+                    raise InvalidQuery(
+                        f"`{field}` of tables `{self.name}` must name columns of its tables. Got `{column}`."
+                    )
+                if column in seen:
+                    raise InvalidQuery(
+                        f"`ranges` and `prefixes` of tables `{self.name}` must name each column once. "
+                        f"Got `{column}` twice."
+                    )
+                seen.add(column)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """What is wanted of columns that are not asked by their cells."""
+        found: dict[str, Kind] = dict.fromkeys(self.ranges or (), "ranges")
+        return found | dict.fromkeys(self.prefixes or (), "prefixes")
+
     def _asked(self) -> tuple[TableAsked, ...]:
         """The `tables`, or those that `columns` and `ways` stand for."""
         if self.tables is not None:
@@ -177,7 +207,8 @@ class TablesQuestion(BaseModel):
                 before = found.get(frozenset(columns), (columns, Fraction(0)))[1]
                 found[frozenset(columns)] = columns, before + weight
         wanted = list(found.values())
-        return Workload.of(sizes, [columns for columns, _ in wanted], [weight for _, weight in wanted])
+        tables, weights = [columns for columns, _ in wanted], [weight for _, weight in wanted]
+        return Workload.of(sizes, tables, weights, self.kinds)
 
     def at_share(self, share: float) -> TablesQuestion:
         """The question at this share of its price, rounded down."""
@@ -219,6 +250,9 @@ class PlannedTables:
                 if table in workload.weights
             ]
             told = f"tables {' '.join(parts)}"
+        for kind in ("ranges", "prefixes"):
+            own = sorted(name for name, one in workload.kinds.items() if one == kind)
+            told += f" by {kind} of {', '.join(map(named, own))}" if own else ""
         return f"{told} {text_of(self.counted).removeprefix('count').strip()}".strip()
 
     @property

@@ -2,11 +2,12 @@
 
 The estimates t̂ of a table A and the integers y of its residual have N_A·D·t̂ = D·y, D the differences from the
 first key along each axis: what smaller tables add is constant along an axis and falls out. D·y stands for y:
-Ξ·D·y = Ξ·y, and everything that is told of y is a function of Ξ·y.
+Ξ·D·y = Ξ·y, and everything that is told of y is a function of Ξ·y. Along an ordered column y = Ξ·t̂ itself.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.tables.answer import ReleasedTables
 from leakcap.tables.charge import charge_of_tables
 from leakcap.tables.question import PlannedTables
-from leakcap.tables.residuals import Integers
+from leakcap.tables.residuals import Integers, bases_of
 from leakcap.tables.workload import Places
 
 __all__ = ["recovered_tables"]
@@ -49,13 +50,16 @@ def recovered_tables(
     """
     workload, found = planned.plan.workload, dict[Places, Integers]()
     for table in planned.plan.variances:
-        cells = workload.cells_of(table)
-        sizes = [workload.sizes[place] for place in table]
-        apart = np.array(values[table], dtype=np.float64).reshape(sizes)
-        if not bool((np.abs(apart) * (2.0 ** len(table) * cells) < _EXACT).all()):
+        bases = bases_of(workload, table)
+        apart = np.array(values[table], dtype=np.float64).reshape([one.size for one in bases])
+        grown = math.prod(one.stretch if one.off else 2 * one.size for one in bases)
+        grown *= workload.grain(table)
+        if not bool((np.abs(apart) * float(grown) < _EXACT).all()):
             raise _unsound()
-        for axis in range(len(table)):
-            apart = apart - apart.take([0], axis)
+        cells = workload.grain(table)
+        for axis, basis in enumerate(bases):
+            apart = basis.forward(apart, axis) if basis.off else apart - apart.take([0], axis)
+            cells *= 1 if basis.off else basis.size
         scaled = apart * cells
         whole = np.rint(scaled)
         if not bool((np.abs(scaled - whole) < 0.25).all()):

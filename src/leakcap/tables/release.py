@@ -129,9 +129,10 @@ def _stored(planned: PlannedTables, noisy: Mapping[Places, Integers]) -> list[li
 
 def _shaped(planned: PlannedTables, values: Sequence[Sequence[Any]]) -> dict[Places, Integers]:
     """The same, as it was released."""
-    sizes, found = planned.plan.workload.sizes, {}
+    found = {}
     for (table, axes), own in zip(_by_name(planned), values, strict=True):
-        stored = np.array(own, dtype=np.int64).reshape([sizes[table[axis]] for axis in axes])
+        shape = planned.plan.workload.numbers_of(table)
+        stored = np.array(own, dtype=np.int64).reshape([shape[axis] for axis in axes])
         found[table] = stored.transpose(np.argsort(axes))
     return {table: found[table] for table in planned.plan.variances}
 

@@ -1,8 +1,9 @@
 """Residuals on integers: what is released, and the margins that follow from it.
 
 Of a table A with counts t_A the integers Ξ_A·t_A are released, each with discrete Gaussian noise of its own,
-Ξ_A = ⊗(n_i·I − 11ᵀ). Everything else is a function of these. All is done in integers of 64 bits, which wrap
-around: so what comes out is the exact noisy integer modulo 2⁶⁴, a function of it, however large a count is.
+Ξ_A = ⊗(n_i·I − 11ᵀ), or for an ordered column the matrix of its strategy (`ordered/`). Everything else is
+a function of these. All is done in integers of 64 bits, which wrap around: so what comes out is the exact
+noisy integer modulo 2⁶⁴, a function of it, however large a count is.
 
 Source: Xiao, He, Zhang & Kifer 2023, section 7; Canonne, Kamath & Steinke 2020 for the noise.
 """
@@ -10,7 +11,7 @@ Source: Xiao, He, Zhang & Kifer 2023, section 7; Canonne, Kamath & Steinke 2020 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,24 +19,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.sampling import ByteSource, discrete_gaussian
+from leakcap.tables.ordered.basis import basis_of
+from leakcap.tables.ordered.protocol import Basis
 from leakcap.tables.plan import ResidualPlan
 from leakcap.tables.workload import Places, Workload, margins_of_places
 
-__all__ = ["Integers", "covariance", "margin_of", "margins_counted", "noisy_residuals", "residual_integers"]
+__all__ = [
+    "Integers",
+    "bases_of",
+    "covariance",
+    "margin_of",
+    "margins_counted",
+    "noisy_residuals",
+    "residual_integers",
+]
 
 Integers = NDArray[np.int64]
 
 
-def residual_integers(counts: NDArray[Any]) -> NDArray[Any]:
-    """Ξ·counts for an array with an axis for each column: n·x − Σx along each.
+def residual_integers(counts: NDArray[Any], bases: Sequence[Basis] | None = None) -> NDArray[Any]:
+    """Ξ·counts for an array with an axis for each column: n·x − Σx along each, or as the `bases` say.
 
     >>> residual_integers(np.array([[3, 1], [0, 2]])).tolist()
     [[4, -4], [-4, 4]]
     """
     found = np.asarray(counts)
-    for axis, size in enumerate(found.shape):
-        found = size * found - found.sum(axis=axis, keepdims=True)
+    own = [basis_of(None, size, 1) for size in found.shape] if bases is None else bases
+    for axis, basis in enumerate(own):
+        found = basis.forward(found, axis)
     return found
+
+
+def bases_of(workload: Workload, table: Places) -> list[Basis]:
+    """What the columns of a table are released as."""
+    return [workload.bases[place] for place in table]
 
 
 def margins_counted(workload: Workload, counts: Mapping[Places, Integers]) -> dict[Places, Integers]:
@@ -65,7 +82,9 @@ def noisy_residuals(
     """
     released: dict[Places, Integers] = {}
     for table, variance in plan.variances.items():
-        exact = residual_integers(counts[table].astype(np.int64))
+        exact = plan.workload.grain(table) * residual_integers(
+            counts[table].astype(np.int64), bases_of(plan.workload, table)
+        )
         noise = discrete_gaussian(variance, exact.size, source).reshape(exact.shape)
         released[table] = np.asarray(exact + noise)
     return released
@@ -76,8 +95,8 @@ def margin_of(
 ) -> tuple[NDArray[np.object_], int]:
     """The best linear estimates of a table's counts, as whole numerators over one denominator.
 
-    t̂_B = Σ_{A⊆B} Ξ_A·y_A/(N_A·N_B), each residual spread evenly over the columns that A lacks. Estimates of
-    all tables agree exactly in their common margins.
+    t̂_B = Σ_{A⊆B} Ξ_A·y_A/(N_A·N_B), each residual spread evenly over the columns that A lacks; of ordered
+    columns L·y, spread as u says. Estimates of all tables agree exactly in their common margins.
 
     >>> pairs = Workload.of_ways({"sex": 2, "age": 2}, 2)
     >>> counts = margins_counted(pairs, {(0, 1): np.array([[3, 1], [0, 2]])})
@@ -86,35 +105,44 @@ def margin_of(
     >>> (top // bottom).tolist()
     [[3, 1], [0, 2]]
     """
-    cells = workload.cells_of(table)
     shape = tuple(workload.sizes[place] for place in table)
-    total = np.zeros(shape, dtype=object)
+    total, grains = np.zeros(shape, dtype=object), workload.grain(())
     for part in margins_of_places(table):
         if part in released:
-            own = residual_integers(np.asarray(released[part], dtype=object))
-            wide = tuple(size if place in part else 1 for size, place in zip(shape, table, strict=True))
-            total = total + own.reshape(wide) * (cells // workload.cells_of(part))
-    return np.asarray(total, dtype=object), cells**2
+            own = np.asarray(released[part]).astype(object)
+            for axis, basis in enumerate(bases_of(workload, part)):
+                own = basis.back(own, axis)
+            own = own.reshape([workload.sizes[place] if place in part else 1 for place in table])
+            for axis, place in enumerate(table):
+                if place not in part:
+                    spread = workload.bases[place].spread
+                    own = own * spread.reshape([-1 if one == axis else 1 for one in range(len(table))])
+            total = total + own * (grains // workload.grain(part))
+    bottom = grains * math.prod(workload.bases[place].bottom for place in table)
+    return np.asarray(total, dtype=object), bottom
 
 
 def covariance(plan: ResidualPlan, first: tuple[Places, Places], second: tuple[Places, Places]) -> Fraction:
     """The covariance of two estimated cells, each a table and the place of its key in each column.
 
     Σ_A s_A²/N_A²·∏_{i∈A}(δ − 1/n_i) over the tables A that are margins of both, spread over what A lacks.
+    Of ordered columns with the rounded L and u that estimates are made with: see `widths.inflated`.
 
     >>> plan = ResidualPlan.of(Workload.of({"sex": 2}, [["sex"]]), 0.02)
     >>> [round(float(covariance(plan, ((0,), (0,)), ((0,), (k,)))), 1) for k in (0, 1)]
     [25.0, 0.0]
     """
     (one, here), (other, there) = first, second
-    sizes = plan.workload.sizes
-    both = math.prod((plan.workload.cells_of(one), plan.workload.cells_of(other)))
+    bases = plan.workload.bases
     place, beside = dict(zip(one, here, strict=True)), dict(zip(other, there, strict=True))
+    spread = {i: bases[i].spread_at(k) for i, k in place.items()}
+    again = {i: bases[i].spread_at(k) for i, k in beside.items()}
     common = tuple(sorted(set(one) & set(other)))
+    shared = {i: bases[i].shared(place[i], beside[i]) for i in common}
     found = Fraction(0)
     for part in margins_of_places(common):
         if part in plan.variances:
-            # s²/N²·∏(δ − 1/n)·N/N_B·N/N_B' = s²·∏(nδ − 1)/N/(N_B·N_B')
-            alike = math.prod(sizes[i] - 1 if place[i] == beside[i] else -1 for i in part)
-            found += plan.variances[part] * Fraction(alike, plan.workload.cells_of(part) * both)
+            own = math.prod((shared[i] for i in part), start=plan.noise(part))
+            own *= math.prod((spread[i] for i in one if i not in part), start=Fraction(1))
+            found += own * math.prod((again[i] for i in other if i not in part), start=Fraction(1))
     return found

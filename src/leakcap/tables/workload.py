@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Self, TypeAlias
 
 from leakcap.errors import require
 from leakcap.sampling.rational import printed
+from leakcap.tables.ordered.basis import basis_of
+from leakcap.tables.ordered.design import MOST_ORDERED, Kind
+from leakcap.tables.ordered.protocol import Basis
 
 __all__ = ["MOST_CELLS", "MOST_TABLES", "Places", "Workload", "margins_of_places"]
 
@@ -21,6 +24,14 @@ Places: TypeAlias = tuple[int, ...]
 MOST_CELLS = 10**7
 """Cells of all tables together, those of their margins included."""
 MOST_TABLES = 200_000
+_GRAIN = 64
+"""Beside ordered columns, whose numbers are large, those of other tables are so many times as large: the
+noise that they need may be less than whole numbers can have."""
+_FINE, _COARSE, _MANY = 1024, 128, 2
+"""Columns of a strategy are so long, in whole numbers; where a table has many ordered columns they are
+shorter."""
+_MOST_STRETCH = 2**33
+"""So many times a count is what a noisy number may be: counts of 2³⁰ rows are still told apart in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,10 @@ class Workload:
     weight of a table is what a squared error in one of its cells counts for. Its margins, and their margins,
     are released with it: `closure`.
 
+    Of a column in `kinds` not the cells are wanted but the ranges of its keys, or the prefixes: counts
+    from the first key on. A table of two such columns has the products. A weight is then what a squared
+    error in one of these counts for. Whatever is wanted, every table, range, prefix and margin can be told.
+
     >>> pairs = Workload.of_ways({"sex": 2, "age": 5, "ward": 3}, 2)
     >>> pairs.names, len(pairs.closure), pairs.cells
     ([('sex', 'age'), ('sex', 'ward'), ('age', 'ward')], 7, 42)
@@ -38,6 +53,7 @@ class Workload:
 
     columns: Mapping[str, int]
     weights: Mapping[Places, Fraction]
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -45,6 +61,7 @@ class Workload:
         columns: Mapping[str, int],
         tables: Sequence[Sequence[str]],
         weights: Sequence[float | Fraction] | None = None,
+        kinds: Mapping[str, Kind] | None = None,
     ) -> Self:
         """These tables, all of weight 1 unless `weights` has one for each. Raises `InvalidParameter`.
 
@@ -72,17 +89,28 @@ class Workload:
             own = tuple(sorted(places[name] for name in table))
             require(own not in found, "tables", owner, "name each table once", list(table))
             found[own] = printed(weight)
-        return cls(dict(columns), found)._few()
+        return cls(dict(columns), found, cls._kinds(columns, kinds or {}))._few()._fine()
+
+    @staticmethod
+    def _kinds(columns: Mapping[str, int], kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+        """Checked; of a column with one key there is nothing but its cell."""
+        for name, kind in kinds.items():
+            require(name in columns, "kinds", "Workload", "be of the columns", name)
+            require(kind in ("ranges", "prefixes"), "kinds", "Workload", "be `ranges` or `prefixes`", kind)
+            rule = f"be of columns of at most {MOST_ORDERED} keys"
+            remedy = "Ask for its cells, or by fewer keys."
+            require(columns[name] <= MOST_ORDERED, "kinds", "Workload", rule, {name: columns[name]}, remedy)
+        return {name: kinds[name] for name in columns if name in kinds and columns[name] > 1}
 
     @classmethod
-    def of_ways(cls, columns: Mapping[str, int], ways: int) -> Self:
+    def of_ways(cls, columns: Mapping[str, int], ways: int, kinds: Mapping[str, Kind] | None = None) -> Self:
         """All tables of `ways` of the columns. Raises `InvalidParameter`."""
         whole = isinstance(ways, int) and not isinstance(ways, bool) and 0 <= ways <= len(columns)
         rule = f"be a whole number from 0 to the number of columns, {len(columns)}"
         require(whole, "ways", "Workload", rule, ways)
         count = math.comb(len(columns), ways)
         require(count <= MOST_TABLES, "ways", "Workload", f"make no more than {MOST_TABLES:,} tables", ways)
-        return cls.of(columns, list(itertools.combinations(columns, ways)))
+        return cls.of(columns, list(itertools.combinations(columns, ways)), kinds=kinds)
 
     def _few(self) -> Self:
         """Refuse what does not fit: the tables by themselves first, whose margins may be very many."""
@@ -94,6 +122,27 @@ class Workload:
         require(margins <= 8 * MOST_CELLS, "tables", "Workload", "have fewer margins", margins, remedy)
         require(self.cells <= MOST_CELLS, "tables", "Workload", rule, self.cells, remedy)
         return self
+
+    def _fine(self) -> Self:
+        """Refuse tables of ordered columns whose noisy numbers have no room in 64 bits."""
+        if self.kinds:
+            stretch = max(
+                self.grain(table) * math.prod(self.bases[place].stretch for place in table)
+                for table in self.weights
+            )
+            most = f"{_MOST_STRETCH:,} times a count"
+            rule = f"have noisy numbers of no more than {most} where columns are ordered"
+            remedy = "Ask for fewer columns of a table as ranges or prefixes."
+            require(stretch <= _MOST_STRETCH, "tables", "Workload", rule, stretch, remedy)
+        return self
+
+    @cached_property
+    def bases(self) -> tuple[Basis, ...]:
+        """What each column is released as."""
+        kinds = [self.kinds.get(name) for name in self.columns]
+        many = max((sum(kinds[place] is not None for place in table) for table in self.weights), default=0)
+        scale = _FINE if many <= _MANY else _COARSE
+        return tuple(basis_of(kind, size, scale) for kind, size in zip(kinds, self.sizes, strict=True))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -126,6 +175,27 @@ class Workload:
     def cells_of(self, table: Places) -> int:
         """How many cells a table has."""
         return math.prod(self.sizes[place] for place in table)
+
+    def answers_of(self, table: Places) -> int:
+        """How many numbers are wanted of a table: its cells, unless columns are asked as ranges or prefixes.
+
+        >>> Workload.of({"week": 4}, [["week"]], kinds={"week": "ranges"}).answers_of((0,))
+        10
+        """
+        return math.prod(self.bases[place].answers for place in table)
+
+    @cached_property
+    def ordered(self) -> frozenset[int]:
+        """The places of the columns that are asked as ranges or prefixes."""
+        return frozenset(place for place, name in enumerate(self.columns) if name in self.kinds)
+
+    def grain(self, table: Places) -> int:
+        """How many times its residual is released of a table: more than once only beside ordered columns."""
+        return _GRAIN if self.kinds and not self.ordered.intersection(table) else 1
+
+    def numbers_of(self, table: Places) -> tuple[int, ...]:
+        """The shape of what is released of a table: an axis for each column."""
+        return tuple(self.bases[place].rows for place in table)
 
     @cached_property
     def closure(self) -> tuple[Places, ...]:

@@ -21,7 +21,7 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.sections import PERSON, RHO
-from leakcap.report.words.margined import MarginedTable, margined_tables, table_name
+from leakcap.report.words.margined import MarginedTable, asked_words, margined_tables, name_of, table_name
 from leakcap.report.words.publication import ROUNDED, off_by
 from leakcap.report.words.wording import sum_text, to_its_noise
 
@@ -46,6 +46,10 @@ def workload_blocks(record: WorkloadRecord, audience: Audience) -> Iterator[Bloc
     for one in margined_tables(record, small, _ACROSS):
         yield Paragraph(f"{table_name(one.table.columns)}, with margins and 95 % intervals")
         yield _laid_out(one)
+    for added in record.cumulative:
+        if len(added.cells) <= _CELLS[audience]:
+            yield Paragraph(f"{name_of(added)}: each key of {_listed(added.up_to)} stands for all up to it")
+            yield _lines_of(added)
     if large := [table for table in asked if table not in small]:
         where = "their errors are in the table of all tables" if audience == "reviewer" else _off(large)
         yield Paragraph(f"Also published, and not on this page: {_names(large)}; {where}.")
@@ -82,7 +86,8 @@ def _paid(record: WorkloadRecord) -> Cards:
             Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
             Card(
                 NotedNumber(f"± {sum_text(record.root_mean_square, 3)}", _CELL),
-                f"is the error of a cell (root mean square), whose square is {sum_text(record.excess)} "
+                f"is the error of a {asked_words(record)} (root mean square), whose square is "
+                f"{sum_text(record.excess)} "
                 "times the least of any linear mechanism with Gaussian noise",
             ),
         )
@@ -93,6 +98,16 @@ def _laid_out(one: MarginedTable) -> TextTable:
     rows = tuple((*keys, *map(_cell, cells)) for keys, cells in one.rows)
     heads = (*one.corner, *one.heads)
     return TextTable(heads, rows, tuple(range(len(one.corner), len(heads))), one.shades)
+
+
+def _lines_of(table: TableRecord) -> TextTable:
+    heads = (*(f"{name}, up to" if name in table.up_to else name for name in table.columns), "count")
+    rows = tuple((*map(str, cell.keys), _cell(cell)) for cell in table.cells)
+    return TextTable(heads, rows, (len(table.columns),))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)
 
 
 def _cell(cell: CellRecord) -> Text:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from leakcap.errors import InvalidParameter
 from leakcap.ledger import Balance, DataVersion
+from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import Covers
 from leakcap.release.results.publication import Publication
@@ -20,10 +21,11 @@ from leakcap.statement.record import Nats, Part, Rho, StatementRecord
 
 # Whoever previews no tables does not wait for them.
 if TYPE_CHECKING:
-    from leakcap.tables.answer import ReleasedTables
+    from leakcap.tables.answer import Estimate, ReleasedTable, ReleasedTables
     from leakcap.tables.question import PlannedTables
 
 __all__ = [
+    "BetweenRecord",
     "CellRecord",
     "PlannedWorkloadRecord",
     "TableRecord",
@@ -50,7 +52,20 @@ class TableRecord(Part):
     columns: tuple[str, ...]
     asked: Annotated[bool, Field(description="whether it was asked for; else it is a margin")]
     standard_deviation: Annotated[float, Field(description="of each cell, at most")]
+    up_to: Annotated[
+        tuple[str, ...],
+        Field(description="columns of which a cell stands for all keys from the first one to its own"),
+    ] = ()
     cells: tuple[CellRecord, ...]
+
+
+class BetweenRecord(Part):
+    """The count of several cells together: of each column a key, or a first and a last one."""
+
+    keys: dict[str, tuple[KeyValue, ...]]
+    value: float
+    lower: float
+    upper: float
 
 
 class WorkloadRecord(Part):
@@ -76,6 +91,15 @@ class WorkloadRecord(Part):
         Field(description="the question as `TablesQuestion` reads it; null in records of before"),
     ] = None
     tables: tuple[TableRecord, ...]
+    cumulative: Annotated[
+        tuple[TableRecord, ...],
+        Field(description="tables by columns that are asked as prefixes, added up along them"),
+    ] = ()
+
+    @property
+    def every(self) -> tuple[TableRecord, ...]:
+        """Tables, margins, and what is added up."""
+        return (*self.tables, *self.cumulative)
 
     @classmethod
     def of_released(cls, found: ReleasedTables) -> WorkloadRecord:
@@ -90,27 +114,16 @@ class WorkloadRecord(Part):
 
 def _facts(found: ReleasedTables) -> dict[str, Any]:
     plan, workload = found.plan, found.plan.workload
-    tables = []
-    for table in workload.closure:
-        one = found.table(*workload.named(table))
-        cells = tuple(
-            CellRecord(
-                keys=keys,
-                value=cell.value,
-                lower=cell.low,
-                upper=cell.high,
-                **({"drowned": True} if drowned else {}),
-            )
-            for (keys, cell), drowned in zip(one.cells, one.drowned.tolist(), strict=True)
-        )
-        tables.append(
-            TableRecord(
-                columns=one.columns,
-                asked=table in workload.weights,
-                standard_deviation=one.standard_deviation,
-                cells=cells,
-            )
-        )
+    tables = [
+        _told(found.table(*workload.named(table)), table in workload.weights) for table in workload.closure
+    ]
+    added = [name for name, kind in workload.kinds.items() if kind == "prefixes"]
+    asked = [workload.named(table) for table in workload.closure if table in workload.weights]
+    cumulative = [
+        _told(found.table(*names, cumulative=[name for name in names if name in added]), True)
+        for names in asked
+        if set(names) & set(added)
+    ]
     return {
         "name": found.planned.question.name,
         "rho": found.spend.rho,
@@ -124,7 +137,28 @@ def _facts(found: ReleasedTables) -> dict[str, Any]:
         "query": found.planned.text,
         "question": found.planned.question.model_dump(mode="json", exclude_none=True),
         "tables": tuple(tables),
+        **({"cumulative": tuple(cumulative)} if cumulative else {}),
     }
+
+
+def _told(one: ReleasedTable, asked: bool) -> TableRecord:
+    cells = tuple(
+        CellRecord(
+            keys=keys,
+            value=cell.value,
+            lower=cell.low,
+            upper=cell.high,
+            **({"drowned": True} if drowned else {}),
+        )
+        for (keys, cell), drowned in zip(one.cells, one.drowned.tolist(), strict=True)
+    )
+    return TableRecord(
+        columns=one.columns,
+        asked=asked,
+        standard_deviation=one.standard_deviation,
+        **({"up_to": one.cumulative} if one.cumulative else {}),
+        cells=cells,
+    )
 
 
 class PlannedTableRecord(Part):
@@ -133,7 +167,7 @@ class PlannedTableRecord(Part):
     columns: tuple[str, ...]
     asked: bool
     cells: int
-    error_95: Annotated[float, Field(description="half the width of every cell's interval")]
+    error_95: Annotated[float, Field(description="half the width of every cell's interval, or of the widest")]
 
 
 class PlannedWorkloadRecord(Part):
@@ -188,6 +222,9 @@ class TablesRecord(WorkloadRecord, Record):
     publication: Publication | None = None
     source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
     same_as: SameAsRecord | None = None
+    between: Annotated[
+        tuple[BetweenRecord, ...], Field(description="counts of several keys, where asked for")
+    ] = ()
 
     @classmethod
     def of(
@@ -199,6 +236,7 @@ class TablesRecord(WorkloadRecord, Record):
         *,
         source: str = "",
         same_as: DataVersion | None = None,
+        between: Sequence[tuple[Mapping[str, Key | tuple[Key, Key]], Estimate]] = (),
     ) -> Self:
         """What was released; `total` is about everything in the ledger. Raises `InvalidParameter` for tables
         that a private score chose, of which such a record would say that all were asked for.
@@ -220,4 +258,12 @@ class TablesRecord(WorkloadRecord, Record):
             **({} if publication is None else {"publication": publication}),
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
+            **({"between": tuple(_between(*one) for one in between)} if between else {}),
         )
+
+
+def _between(cells: Mapping[str, Key | tuple[Key, Key]], found: Estimate) -> BetweenRecord:
+    keys: dict[str, tuple[KeyValue, ...]] = {
+        name: own if isinstance(own, tuple) else (own,) for name, own in cells.items()
+    }
+    return BetweenRecord(keys=keys, value=found.value, lower=found.low, upper=found.high)

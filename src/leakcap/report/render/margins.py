@@ -10,7 +10,7 @@ from leakcap.release.numbers.answers import own_heads
 from leakcap.release.results.pivot import FLAG, PARTS
 from leakcap.release.results.workbook import file_names
 from leakcap.report.records.tables import TableRecord, WorkloadRecord
-from leakcap.report.words.margined import table_name
+from leakcap.report.words.margined import name_of
 
 __all__ = ["cells_text", "table_lines", "write_cells", "write_each_table"]
 
@@ -30,18 +30,20 @@ def cells_text(record: WorkloadRecord) -> str:
     bears gets an underscore.
     """
     names = list(dict.fromkeys(name for table in record.tables for name in table.columns))
-    lines: list[list[object]] = [[*names, *own_heads(names, _NUMBERS)]]
-    for table in record.tables:
-        lines.extend(_lines(record, table, names))
+    # A key of a column that is added up stands for all from the first one on: which those are is in every
+    # line.
+    heads = (*_NUMBERS, *(["up_to"] if record.cumulative else []))
+    lines: list[list[object]] = [[*names, *own_heads(names, heads)]]
+    for table in record.every:
+        added = [", ".join(table.up_to)] if record.cumulative else []
+        lines.extend([*line, *added] for line in _lines(record, table, names))
     return csv_text(lines)
 
 
 def write_each_table(record: WorkloadRecord, folder: Path) -> None:
     """Write a file for each table and margin, named after its columns, into this folder, which is made."""
     folder.mkdir(parents=True, exist_ok=True)
-    for table, name in zip(
-        record.tables, file_names([table_name(table.columns) for table in record.tables]), strict=True
-    ):
+    for table, name in zip(record.every, file_names([name_of(table) for table in record.every]), strict=True):
         (folder / f"{name}.csv").write_text(csv_text(table_lines(record, table)), encoding="utf-8")
 
 

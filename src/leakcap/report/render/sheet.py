@@ -12,7 +12,7 @@ from leakcap.release.results.record import ReleasedRecord
 from leakcap.release.results.workbook import file_names
 from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.render.margins import table_lines
-from leakcap.report.words.margined import table_name
+from leakcap.report.words.margined import name_of
 
 __all__ = ["values_text", "write_each", "write_values"]
 
@@ -37,10 +37,10 @@ def write_each(
     One that is laid out has a line for each line of its pivot. Of a workload each table and margin has a
     file, named after the workload and its columns.
     """
-    tables = [(one, table) for one in workloads for table in one.tables]
+    tables = [(one, table) for one in workloads for table in one.every]
     titles = [
         *(one.name for one in releases),
-        *(f"{one.name} {table_name(table.columns)}" for one, table in tables),
+        *(f"{one.name} {name_of(table)}" for one, table in tables),
     ]
     names = file_names(titles)
     for (workload, table), name in zip(tables, names[len(releases) :], strict=True):
@@ -90,9 +90,10 @@ def values_text(releases: Sequence[ReleasedRecord], workloads: Sequence[Workload
                 (*cells, *row.interval, release.confidence, flag, row.covers or release.covers or "")
             )
     for one in workloads:
-        for table in one.tables:
+        for table in one.every:
             for cell in table.cells:
                 own = dict(zip(table.columns, cell.keys, strict=True))
-                said = (one.name, *(own.get(name, "") for name in names), cell.value, cell.lower, cell.upper)
+                name = f"{one.name}, cumulative" if table.up_to else one.name
+                said = (name, *(own.get(name, "") for name in names), cell.value, cell.lower, cell.upper)
                 lines.append((*said, _CONFIDENCE, FLAG if cell.drowned else "", one.covers))
     return csv_text(lines)

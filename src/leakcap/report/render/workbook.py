@@ -13,7 +13,7 @@ from leakcap.release.results.workbook import MOST_ROWS, Sheet, new_workbook, she
 from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.render.document import Block, Cards, Document, Drawing, Items, Paragraph, Text, TextTable
 from leakcap.report.render.margins import table_lines
-from leakcap.report.words.margined import table_name
+from leakcap.report.words.margined import name_of
 
 __all__ = ["require_one_sheet", "require_room", "write_book_of", "write_workbook"]
 
@@ -34,14 +34,14 @@ def write_workbook(
     each table and margin of a workload.
     """
     for workload in workloads:
-        require_room([len(table.cells) for table in workload.tables])
+        require_room([len(table.cells) for table in workload.every])
     book = new_workbook()
     _summarise(book, page)
     write_tables(book, releases)
-    tables = [(one, table) for one in workloads for table in one.tables]
+    tables = [(one, table) for one in workloads for table in one.every]
     taken = sheet_names([one.name for one in releases])
     several = len(workloads) > 1
-    called = [f"{one.name}, " * several + table_name(table.columns) for one, table in tables]
+    called = [f"{one.name}, " * several + name_of(table) for one, table in tables]
     named = sheet_names([*taken, *called])[len(taken) :]
     for (workload, table), name in zip(tables, named, strict=True):
         _add_lines(book, name, workload.name, list(_notes(workload)), table_lines(workload, table))

@@ -12,7 +12,9 @@ from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
 from leakcap.report.terminal.workloads import print_workload
+from leakcap.report.words.margined import between_words
 from leakcap.report.words.promises import protects
+from leakcap.report.words.publication import estimated
 from leakcap.statement.restated import restated
 
 __all__ = ["print_tables"]
@@ -27,6 +29,9 @@ def print_tables(console: Console, record: TablesRecord) -> None:
     if record.policy is not None:
         console.print(Text(plain(protects(record.policy)), style=_SOFT))
     print_workload(console, record)
+    for one in record.between:
+        value, interval = estimated(one.value, (one.lower, one.upper))
+        console.print(Text(plain(f"{between_words(one)}: {value}, {interval}")))
     if record.repeated:
         console.print("\nRepeated from the ledger, for free. --fresh pays for new noise.")
     console.print()

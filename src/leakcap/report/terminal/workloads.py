@@ -10,7 +10,7 @@ from leakcap.plain import counted, plain
 from leakcap.release.results.pivot import FLAG
 from leakcap.release.results.record import figure_held
 from leakcap.report.records.tables import PlannedWorkloadRecord, TableRecord, WorkloadRecord
-from leakcap.report.words.margined import table_name
+from leakcap.report.words.margined import asked_words, table_name
 from leakcap.report.words.publication import estimated, off_by
 from leakcap.report.words.wording import sum_text
 
@@ -21,7 +21,7 @@ _ACCENT, _SOFT, _MOST = "cyan", "dim", 60
 
 def print_workload(console: Console, record: WorkloadRecord) -> None:
     """The tables that were asked for, and what holds for all of them."""
-    for table in record.tables:
+    for table in record.every:
         if table.asked:
             _print_table(console, table)
     margins = sum(not table.asked for table in record.tables)
@@ -31,7 +31,8 @@ def print_workload(console: Console, record: WorkloadRecord) -> None:
         Text(
             f"{price}Intervals: 95 %, of each cell by itself. "
             f"All tables agree{beside}. "
-            f"The error of a cell is {sum_text(record.root_mean_square, 3)} (root mean square).",
+            f"The error of a {asked_words(record)} is {sum_text(record.root_mean_square, 3)} "
+            "(root mean square).",
             style=_SOFT,
         )
     )
@@ -67,7 +68,7 @@ def print_planned_workload(console: Console, planned: PlannedWorkloadRecord) -> 
 def _print_table(console: Console, table: TableRecord) -> None:
     shown = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
     for column in table.columns or ("total",):
-        shown.add_column(Text(plain(column)))
+        shown.add_column(Text(plain(f"{column}, up to" if column in table.up_to else column)))
     shown.add_column("count", justify="right")
     shown.add_column("interval", justify="right")
     for cell in table.cells[:_MOST]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from leakcap.report.records.tables import CellRecord, TableRecord, WorkloadRecord
+from leakcap.report.records.tables import BetweenRecord, CellRecord, TableRecord, WorkloadRecord
 
-__all__ = ["MarginedTable", "margined_tables", "table_name"]
+__all__ = ["MarginedTable", "asked_words", "between_words", "margined_tables", "name_of", "table_name"]
 
 _Line: TypeAlias = frozenset[tuple[str, str, str]]
 """Keys by column, each with its kind: 1, true and "1" are told apart."""
@@ -48,6 +48,32 @@ def table_name(columns: Sequence[str]) -> str:
     ('sex by ward', 'total')
     """
     return " by ".join(columns) or "total"
+
+
+def name_of(table: TableRecord) -> str:
+    """The same of a table of a record: what is added up along columns says so.
+
+    >>> name_of(TableRecord(columns=("week",), asked=True, standard_deviation=1.0, up_to=("week",), cells=()))
+    'week, cumulative'
+    """
+    return table_name(table.columns) + (", cumulative" if table.up_to else "")
+
+
+def asked_words(record: WorkloadRecord) -> str:
+    """What the error is of: a cell, or what is asked of ordered columns in its place."""
+    question = record.question or {}
+    kinds = [("range", question.get("ranges")), ("cumulative count", question.get("prefixes"))]
+    told = " and ".join(name for name, columns in kinds if columns)
+    return f"cell, {told} that was asked for" if told else "cell"
+
+
+def between_words(record: BetweenRecord) -> str:
+    """Which keys a count of several is of.
+
+    >>> between_words(BetweenRecord(keys={"week": (3, 10), "sex": ("f",)}, value=1.0, lower=0.0, upper=2.0))
+    'week 3 to 10, sex f'
+    """
+    return ", ".join(f"{name} {' to '.join(map(str, own))}" for name, own in record.keys.items())
 
 
 def margined_tables(
