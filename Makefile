@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo explore docs test check test-slow slowest bench peers attack-peers chromium postgresql flights wheel clean
+.PHONY: help demo explore docs style test check test-slow slowest bench peers attack-peers chromium postgresql flights wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -59,13 +59,21 @@ postgresql: ## what the tests of a team's ledger need (Debian's package; nothing
 flights: ## the 3-million-row table of the slow tests on real tables (from npm; nothing if it is there)
 	@scripts/ensure-flights
 
-check: $(VENV)/.dev ## style, types
+style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+check: style ## style, types
 	$(BIN)/mypy
 
-test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql check ## everything that must hold (with CI set, the slow suites too)
-	$(PYTEST) -n 2 --dist worksteal --durations=15 $(if $(CI),,-m "not slow")
+# Types are checked beside the tests: one after the other, a processor waited for a minute.
+test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql style ## everything that must hold (with CI set, the slow suites too)
+	@mkdir -p build
+	@echo "$(BIN)/mypy, beside the tests"
+	@$(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
+	trap 'kill $$types 2>/dev/null; exit 130' INT TERM; \
+	$(PYTEST) -n 2 --dist worksteal --durations=15 $(if $(CI),,-m "not slow"); tests=$$?; \
+	wait $$types; typed=$$?; cat build/types.txt; exit $$((tests ? tests : typed))
 
 test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql flights ## the slow suites alone
 	$(PYTEST) -n 2 --dist worksteal -m slow
