@@ -54,6 +54,37 @@ def test_both_ends_are_where_halving_finds_them(name: str) -> None:
             assert one == end or curve(one) < 0.0  # never inside
 
 
+@pytest.mark.parametrize("name", CURVES)
+def test_places_that_are_found_are_not_asked_again(name: str) -> None:
+    """One in twenty has a step, which takes long; ends are those of each place alone."""
+    rng = np.random.default_rng(20261126)
+    middles, scales = rng.uniform(-1e3, 1e3, 60), 10.0 ** rng.uniform(-6, 3, 60)
+    ends = middles - 1e6, middles + 1e9
+    of = [CURVES["a step" if place % 20 == 7 else name] for place in range(60)]
+    curves = [one(*given) for one, *given in zip(of, middles, scales, strict=True)]
+    asked = [0, 0]
+
+    def excess_at(some: np.ndarray, way: int) -> Callable[[np.ndarray], np.ndarray]:
+        def excess(c: np.ndarray) -> np.ndarray:
+            assert c.shape == (2, len(some))
+            asked[way] += c.size
+            return np.array([[curves[at](x) for at, x in zip(some, side, strict=True)] for side in c])
+
+        return excess
+
+    all_ = excess_at(np.arange(60), 0)
+    whole = crossings(all_, middles, ends)
+    given = excess_at(np.arange(60), 1)
+    found = crossings(given, middles, ends, lambda some: excess_at(some, 1))
+    for far, one, other in zip(ends, found, whole, strict=True):
+        assert (np.abs(one - other) <= 2e-11 * np.maximum(np.abs(one), np.abs(middles))).all()
+        for curve, end, at in zip(curves, far, one.tolist(), strict=True):
+            assert at == end or curve(at) < 0.0  # never inside
+    assert asked[1] <= asked[0]
+    if name in {"a line", "a parabola", "nothing outside", "outside already"}:
+        assert asked[1] < 0.6 * asked[0]
+
+
 def counted(law: Law) -> tuple[Law, list[int]]:
     asked = [0]
 

@@ -28,6 +28,7 @@ __all__ = ["all_where", "boxed_quotients", "boxed_shares", "crossings", "fieller
 
 Three = tuple[Floats, Floats, Floats]
 Flags = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
 # Below this tail the logarithm says no more than that it is small.
 _LEAST = 1e-300
@@ -52,7 +53,7 @@ def fieller_ends(
     those of the set's hull; where even the least or the largest belongs to it, that is the end. Where the
     combination is 0 at no r that can be, the set may hold the least or the largest alone, and is looked for
     from there. A set of none is the one number that is nearest. Both ends are looked for at once: `weights`
-    is given both ends of every place, along a first axis.
+    is given both ends of places, along a first axis; which places these are must not matter to it.
 
     >>> low, high = fieller_ends(lambda r: (1.0, -r), ([50.0], [100.0]), (1.0, 1.0), (0.0, [0.5], 9.0))
     >>> 0.4 < float(low[0]) < 0.5 < float(high[0]) < 0.6
@@ -62,20 +63,24 @@ def fieller_ends(
         *(np.asarray(number, dtype=np.float64) for number in (*noisy, *within, beyond))
     )
 
-    def excess(r: Floats) -> Floats:
-        """The logarithm of how much likelier it is than `beyond` that the noise goes so far: < 0 outside."""
-        a, b = _of_size_one(*weights(r))
-        far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
-        tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
-        return np.asarray(np.log(np.maximum(tail, _LEAST) / likely), dtype=np.float64)
+    def excess_of(x: Floats, y: Floats, likely: Floats) -> Callable[[Floats], Floats]:
+        def excess(r: Floats) -> Floats:
+            """How much likelier than `beyond` it is that the noise goes so far, as a logarithm: < 0 outside."""
+            a, b = _of_size_one(*weights(r))
+            far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
+            tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
+            return np.asarray(np.log(np.maximum(tail, _LEAST) / likely), dtype=np.float64)
 
+        return excess
+
+    excess = excess_of(x, y, likely)
     a, b = _of_size_one(*weights(np.array((middle, middle))))
     if (np.abs(a * x + b * y) > _ROUNDED * (np.abs(a * x) + np.abs(b * y))).any():
         away = excess(np.array((middle, middle)))[0] < 0.0
         below, above = excess(np.array((least, most)))
         end = np.where(below > above, least, most)
         middle = np.where(away & (np.maximum(below, above) >= 0.0), end, middle)
-    return crossings(excess, middle, (least, most))
+    return crossings(excess, middle, (least, most), lambda some: excess_of(x[some], y[some], likely[some]))
 
 
 def quotients(
@@ -183,16 +188,22 @@ def _of_size_one(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def crossings(
-    excess: Callable[[Floats], Floats], start: Floats, ends: tuple[Floats, Floats]
+    excess: Callable[[Floats], Floats],
+    start: Floats,
+    ends: tuple[Floats, Floats],
+    excess_at: Callable[[Places], Callable[[Floats], Floats]] | None = None,
 ) -> tuple[Floats, Floats]:
     """Outside, next to where that begins on the way from `start` to each of both ends; one of these where it
     is there.
 
     A bracket is narrowed by a parabola through three points where one is safe, and else by halving
     (Chandrupatla 1997); what is returned is its outer end. Of few places a step costs what the calls cost,
-    so both ways are gone at once: `excess` is asked of them along a first axis, the way down first.
+    so both ways are gone at once: `excess` is asked of them along a first axis, the way down first. Of many
+    places few are looked for long, mostly at steps of a law: where `excess_at` gives the excess of some
+    places alone, those that are found are not asked again.
     """
     outer = np.array(ends, dtype=np.float64)
+    found_ends, held = outer, np.arange(start.size)
     inner = np.array((start, start), dtype=np.float64)
     above, below = excess(inner), excess(outer)
     outer = np.where(above < 0.0, inner, outer)
@@ -200,9 +211,17 @@ def crossings(
     left, before = outer, below  # the end that was given up last
     tried = _between(inner, outer, flat=np.full(outer.shape, True))
     for _ in range(_STEPS):
-        width = outer - inner
-        if not (np.abs(width) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))).any():
+        open_ = np.abs(outer - inner) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))
+        if not open_.any():
             break
+        if excess_at is not None and start.ndim == 1:
+            some = np.flatnonzero(open_.any(axis=0))
+            if 2 * len(some) <= len(held):  # less often, copies would take what this gains
+                found_ends[:, held], held = outer, held[some]
+                excess = excess_at(held)
+                outer, inner, left, tried, above, below, before = (
+                    one[:, some] for one in (outer, inner, left, tried, above, below, before)
+                )
         found = excess(tried)
         out = found < 0.0
         left, before = np.where(out, outer, inner), np.where(out, below, above)
@@ -219,6 +238,9 @@ def crossings(
         tried = np.where(
             between, tried, _between(inner, outer, flat=np.abs(before - below) <= _FLAT * -below)
         )
+    if len(held) < start.size:
+        found_ends[:, held] = outer
+        outer = found_ends
     return outer[0], outer[1]
 
 

@@ -25,9 +25,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leakcap.release.numbers.places import laid_out
+
 __all__ = ["bent_gaussian_tail", "gaussian_tail", "normal_tail_up"]
 
 Floats = NDArray[np.float64]
+# For each noise and place the most and the least weight.
+Both = tuple[Floats, Floats]
 
 # Below this deviation a step counts.
 _COARSE = 16.0
@@ -77,38 +81,43 @@ def gaussian_tail(
     lower = [weight for weight, _ in noises] if least is None else least
     heard = [(*both, low) for both, low in zip(noises, lower, strict=True) if both[1] > 0.0]
     scales = [scale for _, scale, _ in heard]
-    given = [np.asarray(x, np.float64) for x in (at, *(w for w, _, _ in heard), *(w for _, _, w in heard))]
-    far, *weights = np.broadcast_arrays(*given)
-    flat = np.abs([weight.ravel() for weight in weights]).reshape(2, len(scales), far.size)
-    beyond, tail = far.ravel() * (1.0 - _HAIR), np.empty(far.size)
-    both = least is None and len(scales) == 2 and max(scales) < _COARSE
-    law = _of_two if both else _of_all
+    far, most, fewest = laid_out(
+        at, [w for w, _, _ in heard], None if least is None else [w for _, _, w in heard]
+    )
+    beyond, tail = far * (1.0 - _HAIR), np.empty(far.shape)
+    law = _of_two if least is None and len(scales) == 2 and max(scales) < _COARSE else _of_all
     coarse = min((scale for scale in scales if scale < _COARSE), default=0.0)
-    size = max(1, _AT_ONCE // math.ceil(_FAR * coarse + 2.0))
-    for start in range(0, far.size, size):
+    size = max(1, _AT_ONCE // (len(far) * math.ceil(_FAR * coarse + 2.0)))
+    for start in range(0, far.shape[1], size):
         some = slice(start, start + size)
-        tail[some] = law(flat[:, :, some], scales, beyond[some])
-    return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0).reshape(far.shape))
+        weights = most[:, some]
+        tail[:, some] = law(
+            (weights, weights if fewest is most else fewest[:, some]), scales, beyond[:, some]
+        )
+    shape = np.broadcast_shapes(np.shape(at), *(np.shape(weight) for weight, _, _ in heard))
+    return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0)).reshape(shape)
 
 
-def _of_all(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
+def _of_all(weights: Both, scales: Sequence[float], far: Floats) -> Floats:
     """One coarse noise as it is, where there is one, and all others as normal variables."""
     own = min(range(len(scales)), key=scales.__getitem__, default=None)
     if own is not None and scales[own] >= _COARSE:
         own = None
     rest = [place for place in range(len(scales)) if place != own]
     each = np.array([scales[place] for place in rest])[:, None]
-    wide, narrow = (np.sqrt(((one[rest] * each) ** 2).sum(axis=0)) for one in weights)
+    wide = np.sqrt(((weights[0][rest] * each) ** 2).sum(axis=0))
     missed = sum(2.01 * math.exp(-2.0 * math.pi**2 * scales[place] ** 2) for place in rest)
     left = far - weights[0][rest].sum(axis=0)
     if own is None:
         return np.where(left <= 0.0, 1.0, 2.0 * normal_tail_up(_over(left, wide)) + missed)
+    narrow = wide if weights[1] is weights[0] else np.sqrt(((weights[1][rest] * each) ** 2).sum(axis=0))
     z, chance = _sizes(scales[own])
     apart = z[None, :] * weights[0][own][:, None]
-    inside = apart < left[:, None]
-    deviation = np.where(inside, wide[:, None], narrow[:, None])
-    found = normal_tail_up(_over(left[:, None] - apart, deviation))
-    found += normal_tail_up(_over(left[:, None] + apart, wide[:, None]))
+    inside = (
+        wide[:, None] if narrow is wide else np.where(apart < left[..., None], wide[:, None], narrow[:, None])
+    )
+    found = normal_tail_up(_over(left[..., None] - apart, inside))
+    found += normal_tail_up(_over(left[..., None] + apart, wide[:, None]))
     return np.where(left <= 0.0, 1.0, found @ chance + missed + 1e-12)
 
 
@@ -118,13 +127,14 @@ def _over(left: Floats, deviation: Floats) -> Floats:
         return np.where(deviation > 0.0, left / deviation, np.where(left > 0.0, np.inf, -np.inf))
 
 
-def _of_two(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
+def _of_two(weights: Both, scales: Sequence[float], far: Floats) -> Floats:
     """P(|a·Y + b·Z| ≥ far), added up over Y, with the law of Z."""
     (y, first), (z, second) = map(_law, scales)
-    step = np.maximum(weights[0, 1], np.maximum(1e-200 * np.abs(far), 1e-300))
+    first_weight, second_weight = weights[0]
+    step = np.maximum(second_weight, np.maximum(1e-200 * np.abs(far), 1e-300))
     ends = len(z) // 2
     tails = np.append(np.cumsum(second[::-1])[::-1], 0.0)  # P(Z ≥ k) for k from −ends to ends + 1
-    least = np.ceil((far[:, None] - weights[0, 0][:, None] * y) / step[:, None] - _HAIR)
+    least = np.ceil((far[..., None] - first_weight[:, None] * y) / step[..., None] - _HAIR)
     return np.asarray(2.0 * (tails[np.clip(least, -ends, ends + 1).astype(np.int64) + ends] @ first) + 1e-12)
 
 

@@ -25,8 +25,8 @@ _BELOW = np.array([0.5 * math.erfc(-edge / math.sqrt(2.0)) for edge in _EDGES.to
 _CHANCES = np.diff(_BELOW)
 # What N is beyond, on one side, and what a tail may be too heavy by far out.
 _LEFT = 3e-7 + 1e-6
-# So many numbers of places and bins stay in the processor's cache.
-_AT_ONCE = 1 << 8
+# So many places, and so many numbers of places and bins, stay in the processor's cache.
+_PLACES, _AT_ONCE = 1 << 9, 1 << 13
 
 
 def sampled_tail(
@@ -45,16 +45,27 @@ def sampled_tail(
     far, spread, *each = np.broadcast_arrays(
         np.asarray(at, dtype=np.float64), np.asarray(deviation, dtype=np.float64), *weights
     )
-    steps = 2.0 * np.sum(np.abs(each), axis=0)
+    shape = far.shape
+    far, spread, *each = (one.ravel() for one in (far, spread, *each))
+    found = np.empty(far.shape)
+    for start in range(0, far.size, _PLACES):
+        some = slice(start, start + _PLACES)
+        own = [(one[some], scale) for one, scale in zip(each, scales, strict=True)]
+        found[some] = _of_places(law, own, spread[some], far[some])
+    return np.where(far <= 0.0, 1.0, np.minimum(found, 1.0)).reshape(shape)
+
+
+def _of_places(law: Law, noises: Sequence[tuple[Floats, float]], spread: Floats, far: Floats) -> Floats:
+    """The sum over all bins: many bins of few places, or of more places fewer, are looked at in one call."""
+    steps = 2.0 * np.sum(np.abs([weight for weight, _ in noises]), axis=0)
     found = np.full(far.shape, 2.0 * _LEFT)
-    # Of few places a bin costs what the calls cost: many bins are looked at in one.
     size = max(1, _AT_ONCE // max(1, far.size))
     for start in range(0, _BINS, size):
         chances, edges = (one[start : start + size] for one in (_CHANCES, _EDGES[1:]))
         left = far - np.multiply.outer(edges, spread)
         above = left > 0.0
-        tail = law.tail(list(zip(each, scales, strict=True)), np.where(above, left, steps - left), None)
+        tail = law.tail(noises, np.where(above, left, steps - left), None)
         parts = np.where(above, tail / 2.0, 1.0 - 0.475 * tail)
         for chance, part in zip(chances.tolist(), parts, strict=True):
             found += 2.0 * chance * part
-    return np.where(far <= 0.0, 1.0, np.minimum(found, 1.0))
+    return found

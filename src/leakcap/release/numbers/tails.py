@@ -27,6 +27,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leakcap.release.numbers.places import laid_out
+
 __all__ = ["Floats", "Pair", "exponentials", "noise_tail"]
 
 Floats = NDArray[np.float64]
@@ -62,33 +64,34 @@ def noise_tail(
     lower = [weight for weight, _ in noises] if least is None else least
     heard = [(*both, low) for both, low in zip(noises, lower, strict=True) if both[1] > 0.0]
     scales = [scale for _, scale, _ in heard]
-    given = [np.asarray(x, np.float64) for x in (at, *(w for w, _, _ in heard), *(w for _, _, w in heard))]
-    far, *weights = np.broadcast_arrays(*given)
-    flat = np.abs([weight.ravel() for weight in weights]).reshape(2, len(scales), far.size)
+    far, most, fewest = laid_out(
+        at, [w for w, _, _ in heard], None if least is None else [w for _, _, w in heard]
+    )
     # A hair less, so that rounding errs towards the heavier tail, and outcomes that are just so far count.
-    beyond = far.ravel() * (1.0 - _HAIR)
+    beyond = far * (1.0 - _HAIR)
     few = least is None and len(scales) == 2 and max(scales) <= _FEW
     law = _added_up if few else _in_closed_form
-    tail = np.empty(beyond.shape)
+    tail = np.empty(far.shape)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        size = max(1, _AT_ONCE // max(1, len(scales)))
-        for start in range(0, len(tail), size):
+        size = max(1, _AT_ONCE // (len(far) * max(1, len(scales))))
+        for start in range(0, far.shape[1], size):
             some = slice(start, start + size)
-            tail[some] = law(flat[:, :, some], scales, beyond[some])
-    return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0).reshape(far.shape))
+            tail[:, some] = law((most[:, some], fewest[:, some]), scales, beyond[:, some])
+    shape = np.broadcast_shapes(np.shape(at), *(np.shape(weight) for weight, _, _ in heard))
+    return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0)).reshape(shape)
 
 
-def _in_closed_form(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
+def _in_closed_form(weights: Pair, scales: Sequence[float], far: Floats) -> Floats:
     """One coarse noise as it is, where there is one, and all others as if they were continuous."""
     each = np.array(scales)[:, None]
     gaps = weights[0] * (1.0 + each * np.log1p(np.expm1(-1.0 / each) / 2.0))
-    wide, narrow = weights * each
+    wide, narrow = (one * each for one in weights)
     coarse = np.flatnonzero(each.ravel() < _COARSE)
     if not len(coarse):
         return _continuous(*exponentials(wide), np.asarray(far - gaps.sum(axis=0)))
     # The one whose steps are the largest, place by place.
     own = coarse[np.argmax(gaps[coarse], axis=0)]
-    places = (own, np.arange(len(far)))
+    places = (own, np.arange(far.shape[-1]))
     step, rest = weights[0][places], gaps.sum(axis=0) - gaps[places]
     others = np.arange(len(scales))[:, None] != own
     wide, narrow = (np.where(others, both, 0.0) for both in (wide, narrow))
@@ -116,7 +119,8 @@ def exponentials(sigmas: Floats, *, up: bool = True) -> tuple[Floats, Floats]:
 
 def _continuous(sigmas: Floats, shares: Floats, far: Floats) -> Floats:
     """P(|R| ≥ far) for R of these exponentials."""
-    found = np.where(sigmas > 0.0, shares * np.exp(-np.maximum(far, 0.0) / sigmas), 0.0).sum(axis=0)
+    each = shares * np.exp(-np.maximum(far, 0.0)[..., None, :] / sigmas)
+    found = np.where(sigmas > 0.0, each, 0.0).sum(axis=-2)
     return np.where(far <= 0.0, 1.0, found + _ROUNDED * np.abs(shares).sum(axis=0))
 
 
@@ -142,7 +146,7 @@ def _stepped(weight: Floats, scale: Floats, wide: Pair, narrow: Pair, far: Float
         rising = np.asarray((start * g - end * s) / (g - s))
         alike = (np.abs(each - decay) < _ALIKE) | ~np.isfinite(rising)
         if alike.any():
-            rise, terms = np.abs(each - decay)[alike], last[alike] + 1.0
+            rise, terms = np.broadcast_to(np.abs(each - decay), alike.shape)[alike], last[alike] + 1.0
             ratio = np.where(rise > 0.0, np.expm1(-terms * rise) / np.expm1(-rise), terms)
             rising[alike] = np.maximum(start, end)[alike] * ratio
         rising = rising - s * start * g / np.expm1(-decay - each)
@@ -155,10 +159,11 @@ def _stepped(weight: Floats, scale: Floats, wide: Pair, narrow: Pair, far: Float
     return np.where(far <= 0.0, 1.0, found / (1.0 + s) + _ROUNDED * rounded)
 
 
-def _added_up(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
+def _added_up(weights: Pair, scales: Sequence[float], far: Floats) -> Floats:
     """P(|a·Y + b·Z| ≥ far), added up over Y; what Y is beyond is taken to be far."""
     first, second = (1.0 / scale for scale in scales)
-    step = np.maximum(weights[0, 1], np.maximum(1e-200 * np.abs(far), 1e-300))
+    first_weight, second_weight = weights[0]
+    step = np.maximum(second_weight, np.maximum(1e-200 * np.abs(far), 1e-300))
     most, ends = math.ceil(-math.log(_LEFT) / first), math.ceil(40.0 / second) + 1
     # P(Z ≥ k) for each k from −ends to ends.
     places = np.arange(-ends, ends + 1)
@@ -168,8 +173,10 @@ def _added_up(weights: Floats, scales: Sequence[float], far: Floats) -> Floats:
     chance = math.tanh(first / 2.0) * np.exp(-np.abs(y) * first)
     left = 2.0 * math.exp(-(most + 1) * first) + _ROUNDED
     found = np.empty(far.shape)
-    for start in range(0, len(far), _AT_ONCE // len(y)):
-        some = slice(start, start + _AT_ONCE // len(y))
-        least = np.ceil((far[some, None] - weights[0, 0, some, None] * y) / step[some, None])
-        found[some] = tails[np.clip(least, -ends, ends).astype(np.int64) + ends] @ chance
+    size = max(1, _AT_ONCE // (len(y) * len(far)))
+    for start in range(0, far.shape[-1], size):
+        some = slice(start, start + size)
+        gone = first_weight[some, None] * y
+        least = np.ceil((far[:, some, None] - gone) / step[:, some, None])
+        found[:, some] = tails[np.clip(least, -ends, ends).astype(np.int64) + ends] @ chance
     return 2.0 * (found + left)

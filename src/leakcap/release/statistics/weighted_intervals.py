@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -78,26 +78,31 @@ class WeightedQuotient:
         value, least, most = self.sample(0.05)
         x, y = doubles(self.noisy[0]), doubles(self.noisy[1])
 
-        def excess(r: Floats) -> Floats:
-            far = np.abs(self.step * x - r * y) - 1e-15 * (np.abs(self.step * x) + np.abs(r * y))
-            noises = [(np.full(r.shape, self.step), float(self.scales[0])), (-r, float(self.scales[1]))]
-            square = np.maximum(self.variance(r, 2 * VARIANCE_BEYOND)[1], 0.0)
-            deviation = np.sqrt(square) * (1.0 + ROUNDED) / self.units[1]
-            tail = sampled_tail(self.law, noises, deviation, far)
-            return np.asarray(np.log(np.maximum(tail, _LEAST) / _BEYOND))
+        given, off, _ = self._sums(2 * VARIANCE_BEYOND)
+
+        def excess_of(x: Floats, y: Floats, given: list[Floats]) -> Callable[[Floats], Floats]:
+            def excess(r: Floats) -> Floats:
+                far = np.abs(self.step * x - r * y) - 1e-15 * (np.abs(self.step * x) + np.abs(r * y))
+                noises = [(np.full(r.shape, self.step), float(self.scales[0])), (-r, float(self.scales[1]))]
+                square = np.maximum(_variance_at(r, given, off)[1], 0.0)
+                deviation = np.sqrt(square) * (1.0 + ROUNDED) / self.units[1]
+                tail = sampled_tail(self.law, noises, deviation, far)
+                return np.asarray(np.log(np.maximum(tail, _LEAST) / _BEYOND))
+
+            return excess
 
         low, high = crossings(
-            excess, value, (np.full(x.shape, self.within[0]), np.full(x.shape, self.within[1]))
+            excess_of(x, y, given),
+            value,
+            (np.full(x.shape, self.within[0]), np.full(x.shape, self.within[1])),
+            lambda some: excess_of(x[some], y[some], [one[some] for one in given]),
         )
         return value, np.minimum(low, least), np.maximum(high, most)
 
     def variance(self, r: Floats, beyond: float) -> Ends:
         """Between what the variance of Σ w(x − r·z) lies; each end is passed with half this probability."""
         given, off, _ = self._sums(beyond)
-        middle = given[0] - 2.0 * r * given[1]
-        far = off[0] + 2.0 * np.abs(r) * off[1]
-        few, many = np.maximum(given[2] - off[2], 0.0), np.maximum(given[2] + off[2], 0.0)
-        return middle - far + r * r * few, middle + far + r * r * many
+        return _variance_at(r, given, off)
 
     def _sums(self, beyond: float) -> tuple[list[Floats], list[float], Ends]:
         """The variance's three sums, how far each is off, and where the lower end of the variance turns."""
@@ -114,6 +119,14 @@ class WeightedQuotient:
         return given, off, (np.minimum(turning[0], 0.0), np.maximum(turning[1], 0.0))
 
 
+def _variance_at(r: Floats, given: Sequence[Floats], off: Sequence[float]) -> Ends:
+    """The least and the most of Σ w(w − 1)(x − r·z)² with its three sums so far off."""
+    middle = given[0] - 2.0 * r * given[1]
+    far = off[0] + 2.0 * np.abs(r) * off[1]
+    few, many = np.maximum(given[2] - off[2], 0.0), np.maximum(given[2] + off[2], 0.0)
+    return middle - far + r * r * few, middle + far + r * r * many
+
+
 def column_centre(bounds: tuple[float, float]) -> float:
     """About the middle of what the column can be: a whole number where one lies within."""
     middle = bounds[0] / 2 + bounds[1] / 2
@@ -126,11 +139,17 @@ def sampled_reach(part: NoisyMeasurement, deviation: Floats) -> Floats:
     law, scale = law_of(part.noise), float(part.noise.width)
     most = part.error(_BEYOND / 2) + 2.4 * deviation + 1.0
 
-    def excess(t: Floats) -> Floats:
-        tail = sampled_tail(law, [(1.0, scale)], deviation, np.abs(t))
-        return np.asarray(np.log(np.maximum(tail, _LEAST) / _BEYOND))
+    def excess_of(deviation: Floats) -> Callable[[Floats], Floats]:
+        def excess(t: Floats) -> Floats:
+            tail = sampled_tail(law, [(1.0, scale)], deviation, np.abs(t))
+            return np.asarray(np.log(np.maximum(tail, _LEAST) / _BEYOND))
 
-    return crossings(excess, np.zeros(most.shape), (-most, most))[1]
+        return excess
+
+    ends = -most, most
+    return crossings(
+        excess_of(deviation), np.zeros(most.shape), ends, lambda some: excess_of(deviation[some])
+    )[1]
 
 
 def noise_around(values: Floats, off: Floats, step: float) -> Ends:
