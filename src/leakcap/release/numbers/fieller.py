@@ -65,7 +65,7 @@ def fieller_ends(
 
     def excess_of(x: Floats, y: Floats, likely: Floats) -> Callable[[Floats], Floats]:
         def excess(r: Floats) -> Floats:
-            """How much likelier than `beyond` it is that the noise goes so far, as a logarithm: < 0 outside."""
+            """How much likelier than `beyond` it is that noise goes so far, as a logarithm: < 0 outside."""
             a, b = _of_size_one(*weights(r))
             far = np.abs(a * x + b * y) - _ROUNDED * (np.abs(a * x) + np.abs(b * y))
             tail = law.tail([(a, scales[0]), (b, scales[1])], far, None)
