@@ -179,22 +179,25 @@ def sibson(alpha: float, rows: Rows) -> Ends:
 def _balanced(alpha: float, rows: Rows) -> list[Fraction]:
     """A prior under which all rows that have any are at one distance from the centre, in doubles."""
     matrix = np.array([[float(a) for a in row] for row in rows])
-    prior = np.full(len(rows), 1.0 / len(rows))
+    prior, powers = np.full(len(rows), 1.0 / len(rows)), matrix**alpha
     for _ in range(300):
+        before = prior
         with np.errstate(all="ignore"):
             if alpha == 1.0:
                 centre = prior @ matrix
                 told = np.nansum(np.where(matrix > 0, matrix * np.log(matrix / centre), 0.0), axis=1)
             else:
-                centre = (prior @ matrix**alpha) ** (1 / alpha)
+                centre = (prior @ powers) ** (1 / alpha)
                 centre /= centre.sum()
                 told = np.log(
-                    np.nansum(np.where(matrix > 0, matrix**alpha * centre ** (1 - alpha), 0.0), axis=1)
+                    np.nansum(np.where(matrix > 0, powers * centre ** (1 - alpha), 0.0), axis=1)
                 ) / (alpha - 1)
         if not np.isfinite(told).all():
             break
         prior = prior * np.exp(np.clip((told - told.max()) / max(1.0, alpha), -50, 0))
         prior /= prior.sum()
+        if np.array_equal(prior, before):
+            break
     parts = [Fraction(float(w)) for w in prior]
     return [w / sum(parts) for w in parts]
 

@@ -89,10 +89,13 @@ def law(counts: dict[str, int], keys: str, s: Fraction, threshold: int) -> Law:
 
 
 def beyond(first: Law, second: Law, odds: Fraction) -> Fraction:
-    """The hockey-stick divergence, exactly."""
-    return sum(
-        (max(p - odds * second.get(y, Fraction(0)), Fraction(0)) for y, p in first.items()), Fraction(0)
+    """The hockey-stick divergence, exactly: in units of the common denominator, as integers."""
+    unit = math.lcm(*(p.denominator for one in (first, second) for p in one.values()))
+    own, other = (
+        {y: p.numerator * (unit // p.denominator) for y, p in one.items()} for one in (first, second)
     )
+    more, less = odds.denominator, odds.numerator
+    return Fraction(sum(max(more * p - less * other.get(y, 0), 0) for y, p in own.items()), more * unit)
 
 
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
