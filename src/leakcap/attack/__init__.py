@@ -13,6 +13,7 @@ lecture_regression, ridge_regression the lecture's sensitivity bound, and one th
 games                                each of these where leakcap's guard is missing, and where it is
 linkage                              a k-anonymous file beside a public register
 suppressed                           suppressed cells of a table, from its margins
+records_from_tables                  records that every table has which agrees with all published numbers
 reconstruction                       a secret column from noisy counts of random subsets
 reused_noise, all_at_once, ...       attacks whose success is computed
 skew_curve, surprise                 how far outcomes are skewed, how often an output tells much
@@ -39,9 +40,13 @@ from leakcap.attack.games.reconstruction import Reconstructed, random_subsets, r
 from leakcap.attack.games.side_by_side import games
 from leakcap.attack.games.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
 from leakcap.attack.games.timing import Timed, published_timing, textbook_timing, timing
+from leakcap.attack.tables.crossing import PublishedNumber, PublishedTables, read_published_tables
 from leakcap.attack.tables.linkage import Linked, class_channel, generalise, linkage
+from leakcap.attack.tables.possible import possible_counts
+from leakcap.attack.tables.records import ReadNumbers, ReadRecords, records_from_tables
 from leakcap.attack.tables.suppressed import (
     CellRange,
+    HiddenCount,
     PublishedTable,
     Unsuppressed,
     cell_ranges,
@@ -62,12 +67,17 @@ __all__ = [
     "Finding",
     "Floored",
     "Guess",
+    "HiddenCount",
     "Linked",
     "Matched",
     "Misjudged",
     "Pedigree",
     "Played",
+    "PublishedNumber",
     "PublishedTable",
+    "PublishedTables",
+    "ReadNumbers",
+    "ReadRecords",
     "Reconstructed",
     "Sampled",
     "Skew",
@@ -108,13 +118,16 @@ __all__ = [
     "parities",
     "parity",
     "play",
+    "possible_counts",
     "published_timing",
     "random_subsets",
     "read_everybody",
     "read_field",
     "read_published_table",
+    "read_published_tables",
     "reconstruct",
     "reconstruction",
+    "records_from_tables",
     "reused_noise",
     "ridge_regression",
     "row_by_row",

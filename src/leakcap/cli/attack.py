@@ -17,8 +17,8 @@ from leakcap.cli.attack_records import (
     knowledge,
     linkage,
     samples,
-    suppressed,
 )
+from leakcap.cli.attack_tables import suppressed, tables
 from leakcap.cli.printing import Json
 from leakcap.errors import InvalidParameter
 
@@ -148,6 +148,7 @@ for command in (
     floor,
     linkage,
     suppressed,
+    tables,
     games,
     timing,
     lecture,

@@ -16,7 +16,7 @@ from leakcap.errors import InvalidParameter
 if TYPE_CHECKING:
     from leakcap.attack import Pedigree
 
-__all__ = ["chain", "family", "floor", "households", "knowledge", "linkage", "samples", "suppressed"]
+__all__ = ["chain", "family", "floor", "households", "knowledge", "linkage", "samples"]
 
 
 def households(
@@ -179,28 +179,6 @@ def linkage(
 
     law, generator = numbers(shares, "--shares"), np.random.default_rng(seed)
     show(link(k, epsilon, people=people, shares=law, generator=generator), json_, report)
-
-
-def suppressed(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="The published table: CSV, a column for each dimension, the count in the last.",
-            show_default=False,
-        ),
-    ],
-    total: Annotated[str, typer.Option(help="The word for a margin in the columns of dimensions.")] = "total",
-    report: Page = None,
-    json_: Json = False,
-) -> None:
-    """What the margins of a published table tell of its suppressed cells: the counts that each can have.
-
-    Example: leakcap attack suppressed examples/disclosure/register.csv
-    """
-    from leakcap.attack import read_published_table
-    from leakcap.attack import suppressed as attack_suppressed
-
-    show([attack_suppressed(read_published_table(file, total))], json_, report, read=file)
 
 
 def _cells(file: Path) -> list[list[str]]:

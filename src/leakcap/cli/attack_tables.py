@@ -1,0 +1,105 @@
+"""`leakcap attack suppressed` and `tables`: what published tables tell that was not meant to be published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakcap.cli.attack_printing import Page, show
+from leakcap.cli.printing import Json
+from leakcap.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from leakcap.attack import HiddenCount
+
+__all__ = ["suppressed", "tables"]
+
+Total = Annotated[str, typer.Option(help="The word for a margin in the columns of dimensions.")]
+Hidden = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What is known of a count where a word stands: x=1,4; 1,4 for every word; x=5 for 5 or more.",
+        show_default=False,
+    ),
+]
+
+
+def suppressed(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="The published table: CSV, a column for each dimension, the count in the last.",
+            show_default=False,
+        ),
+    ],
+    total: Total = "total",
+    hidden: Hidden = None,
+    report: Page = None,
+    json_: Json = False,
+) -> None:
+    """What the margins of a published table tell of its suppressed cells: the counts that each can have.
+
+    Example: leakcap attack suppressed examples/disclosure/register.csv
+    """
+    from leakcap.attack import read_published_table
+    from leakcap.attack import suppressed as attack_suppressed
+
+    table = read_published_table(file, total, _hidden(hidden))
+    show([attack_suppressed(table)], json_, report, read=file)
+
+
+def tables(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Published tables of the same people: CSV, a column for each dimension, then the count.",
+            show_default=False,
+        ),
+    ],
+    method: Annotated[
+        Path | None,
+        typer.Option(
+            help="The office's method: every published number is taken to come from it.", show_default=False
+        ),
+    ] = None,
+    total: Total = "total",
+    hidden: Hidden = None,
+    report: Page = None,
+    json_: Json = False,
+) -> None:
+    """Records from published tables, protected or not: what every table has that agrees with all the numbers.
+
+    Example: leakcap attack tables examples/disclosure/register.csv --hidden x=0,26
+    """
+    from leakcap.attack import read_published_tables, records_from_tables
+    from leakcap.cli.targets import require_target
+    from leakcap.disclosure.description import read_method
+
+    if report is not None:
+        require_target(report, "`--report`", kept=[*files, *([] if method is None else [method])])
+    read = read_published_tables(files, total)
+    way = None if method is None else read_method(method)[1]
+    show(records_from_tables(read, method=way, hidden=_hidden(hidden)), json_, report, read=files[0])
+
+
+def _hidden(given: list[str] | None) -> dict[str, HiddenCount]:
+    from leakcap.attack import HiddenCount
+    from leakcap.attack.tables.published_files import HIDDEN
+
+    found: dict[str, HiddenCount] = {}
+    for one in given or []:
+        word, _, ends = one.rpartition("=")
+        parts = ends.split(",")
+        if not (len(parts) <= 2 and all(part.isdecimal() and len(part) < 13 for part in parts)):
+            raise InvalidParameter(
+                "`--hidden` must be a word, `=`, and the least and the largest count, as in x=1,4. "
+                f"Got {one[:60]!r}."
+            )
+        if "=" in one and word.lower() not in HIDDEN:
+            said = ", ".join(repr(own) for own in HIDDEN)
+            raise InvalidParameter(f"The word of `--hidden` must be one of {said}. Got {word[:60]!r}.")
+        count = HiddenCount(int(parts[0]), int(parts[1]) if len(parts) == 2 else None)
+        found |= dict.fromkeys([word.lower()] if "=" in one else HIDDEN, count)
+    return found
