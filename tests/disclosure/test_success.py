@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from leakcap.disclosure.joint import margin_channel, margin_success, success
+from leakcap.disclosure.joint import laws, margin_channel, margin_success, success
 from leakcap.errors import InvalidParameter
 
 FOUR = [[0, 0, 0, 0], [-1, 0, 0, 1], [-2, 0, 1, 1]]
@@ -76,8 +76,8 @@ def test_holds_it_where_laws_are_merged_and_waves_left_out(
 def test_the_mergings_are_needed_in_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what merging can change, the interval misses the truth: the tests above would see it."""
     monkeypatch.setattr(success, "_LAWS", 2)
-    honest = success._stepped
-    monkeypatch.setattr(success, "_stepped", lambda *given: (honest(*given)[0], 0.0))
+    honest = laws.stepped
+    monkeypatch.setattr(laws, "stepped", lambda *given: (honest(*given)[0], 0.0))
     bound = margin_success(HUNDRED, 1, [2, 1, 2, 1])
     assert not bound.lower <= exactly(HUNDRED, 1, [2, 1, 2, 1]) <= bound.upper
 
