@@ -14,7 +14,7 @@ from leakcap.disclosure.joint.runs import carried_back, carried_on, runs_of
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["checked_count", "checked_table", "margin_channel", "shown_together"]
+__all__ = ["both_shown", "checked_count", "checked_table", "margin_channel", "shown_together"]
 
 _COUNTED = 1 << 53
 """Numbers of ways up to which doubles add and multiply whole numbers without rounding."""
@@ -105,14 +105,21 @@ def _siblings(rows: np.ndarray, groups: Counter[int]) -> Ways:
 
 def shown_together(rows: np.ndarray, here: int, there: int) -> Iterator[tuple[int, int, Floats]]:
     """Values of cell and margin, and over the siblings' sum of keys, how many keys of the cell show both."""
-    keys = rows.shape[1]
     own, margin = rows[min(here, len(rows) - 1)], rows[min(there, len(rows) - 1)]
-    held = np.ones(keys) if here else keys * np.eye(1, keys)[0]  # an empty cell's key is 0, K times of K
+    return both_shown(here + own, there + margin, bool(here))
+
+
+def both_shown(own: np.ndarray, margin: np.ndarray, people: bool) -> Iterator[tuple[int, int, Floats]]:
+    """The same, from what is published of the cell and of the margin at each key; is somebody in the cell?"""
+    keys = len(own)
+    held = np.ones(keys) if people else keys * np.eye(1, keys)[0]  # an empty cell's key is 0, K times of K
     for first in np.unique(own):
         cells = held * (own == first)
+        if not cells.any():
+            continue
         for second in np.unique(margin):
             # The margin's key is k + s: over s, the sum over k of both.
-            yield here + int(first), there + int(second), carried_back(cells, runs_of(margin == second))
+            yield int(first), int(second), carried_back(cells, runs_of(margin == second))
 
 
 def checked_table(perturbation: Sequence[Sequence[int]], verb: str) -> np.ndarray:

@@ -1,0 +1,53 @@
+"""The joint law of all published cells by listing every key of every kind of people: small tables only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from leakcap.disclosure.joint.evidence import Evidence
+from leakcap.disclosure.joint.published import Numbers, PublishedTables
+
+__all__ = ["by_every_key", "few_enough"]
+
+_MOST = 1 << 18
+
+
+def few_enough(tables: PublishedTables, keys: int) -> bool:
+    """Whether all keys of all kinds of people can be listed, one more kind among them."""
+    kinds = int((tables.counts > 0).sum()) + 1
+    return bool(kinds * np.log2(keys) <= np.log2(_MOST))
+
+
+def by_every_key(
+    tables: PublishedTables, kind: int, row: Callable[[int], Numbers], keys: int, size: int = 1
+) -> Evidence:
+    """What all published cells tell of `size` people's presence among those of a kind.
+
+    `row(count)` is what is published of a count at each key. All keys of the sums of the kinds that are not
+    empty are equally likely; numbers of ways are whole.
+    """
+    moved = [0, size]
+    laws: list[dict[tuple[int, ...], float]] = []
+    for more in moved:
+        counts = tables.counts.copy()
+        counts[kind] += more
+        full = np.flatnonzero(counts)
+        drawn = np.indices((keys,) * len(full)).reshape(len(full), -1)
+        shown = []
+        for table in tables.cells:
+            for cell in np.unique(table[table >= 0]):
+                chosen = table[full] == cell
+                shown.append(row(int(counts[table == cell].sum()))[drawn[chosen].sum(axis=0) % keys])
+        outcomes, ways = np.unique(np.array(shown), axis=1, return_counts=True)
+        total = float(keys ** len(full))
+        laws.append(
+            {
+                tuple(outcome): many / total
+                for outcome, many in zip(outcomes.T.tolist(), ways.tolist(), strict=True)
+            }
+        )
+    both = list(laws[0] | laws[1])
+    absent, present = ([law.get(outcome, 0.0) for outcome in both] for law in laws)
+    return Evidence.of(absent, present)

@@ -1,0 +1,247 @@
+"""What a whole set of published tables tells of one person: every cell that counts them, and those around."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from leakcap.bound import Bound
+from leakcap.disclosure.cells import CellMethod
+from leakcap.disclosure.joint.every_key import by_every_key, few_enough
+from leakcap.disclosure.joint.evidence import Evidence, told_by_all
+from leakcap.disclosure.joint.keyed import KeyedRows
+from leakcap.disclosure.joint.known import Pair, told_with_known_keys
+from leakcap.disclosure.joint.published import CellOf, Mask, PublishedTables, keys_are_independent
+from leakcap.disclosure.joint.siblings import margin_evidence
+from leakcap.disclosure.place import PlaceRisk
+from leakcap.errors import require
+from leakcap.numeric.logspace import Floats
+
+__all__ = ["WholeSet"]
+
+_MOST_SIBLINGS = 12
+_MOST_CELLS = 256
+"""Cells of which a rank is computed."""
+_NEAR, _MANY_KEYS = 8, 1024
+"""How many of the worst places are looked at with their siblings; half as many where keys are many."""
+_ALL = 64
+
+
+@dataclass(frozen=True, eq=False)
+class WholeSet:
+    """A set of tables that a method publishes, weighed for a person of any kind, present or absent.
+
+    With cell keys, `keys` is how many there are: by default as few as the perturbation table allows. `size`
+    people, a household, are present or absent together. Of other methods each published cell has a chance
+    of its own. Proofs: docs/theory/cell-keys.md.
+
+    >>> from leakcap.disclosure.rounding import RandomRounding
+    >>> by = [("a", "b"), ("a",), ("b",), ()]
+    >>> tables = PublishedTables.of_columns([4, 3, 0, 1], {"a": "xxyy", "b": "uvuv"}, by)
+    >>> round(WholeSet(RandomRounding(3), tables).at(0).success().lower, 6)  # 127/162
+    0.783951
+    """
+
+    method: CellMethod
+    tables: PublishedTables
+    keys: int | None = None
+    size: int = 1
+    _pairs: dict[bytes, Pair] = field(default_factory=dict, repr=False)
+    _single: dict[int, int] = field(default_factory=dict, repr=False)
+    _joint: dict[tuple[int, ...], Evidence] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
+    _margins: dict[tuple[object, ...], Evidence] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.size, int) and not isinstance(self.size, bool)
+        require(whole and 1 <= self.size <= 1000, "size", "WholeSet", "be from 1 to 1000 people", self.size)
+        rule = "be left out where there are no cell keys"
+        require(self.keys is None or self.rows is not None, "keys", "WholeSet", rule, self.keys)
+
+    @cached_property
+    def rows(self) -> KeyedRows | None:
+        """What cell keys publish at each key; None for another method."""
+        least = KeyedRows.keys_of(self.method)
+        return None if least is None else KeyedRows(self.method, least if self.keys is None else self.keys)
+
+    def at(self, kind: int, near: bool = True) -> PlaceRisk:
+        """What is told of a person of this kind: everything that is published, as an interval.
+
+        `near` looks at the siblings of the person's cells, too, which takes a second or so.
+        """
+        inside = isinstance(kind, int) and 0 <= kind < len(self.tables.counts)
+        require(inside, "kind", "WholeSet.at", f"be from 0 to {len(self.tables.counts) - 1}", kind)
+        # The same people have the same key, so that they are one cell; other chance is drawn for each cell.
+        cells = self.tables.counting(kind, once=self.rows is not None)
+        if self.rows is None or not cells:
+            laws = [self._laws(cell.others) for cell in cells]
+            told = told_by_all([Evidence.of([1.0], [1.0]), *(Evidence.of(*both) for both in laws)])
+            return PlaceRisk(kind, tuple(cells), (told,), (told,), _epsilon(laws, True))
+        return self._keyed(kind, cells, self.rows, near)
+
+    def worst(self, most: int = 20) -> list[PlaceRisk]:
+        """The places of which most is told, the worst first; all are weighed, these with their siblings.
+
+        The order is that of how often the best guess is right, from one half: its lower end.
+        """
+        count = len(self.tables.counts)
+        risks = [self.at(kind, near=count <= _ALL) for kind in range(count)]
+        risks.sort(key=lambda risk: (-risk.success().lower, -risk.success().upper, risk.kind))
+        if count > _ALL and self.rows is not None:
+            looks = _NEAR if self.rows.keys <= _MANY_KEYS else _NEAR // 2
+            risks[:looks] = [self.at(risk.kind) for risk in risks[:looks]]
+            risks[:looks] = sorted(risks[:looks], key=lambda risk: (-risk.success().lower, risk.kind))
+        return risks[:most]
+
+    def _keyed(self, kind: int, cells: list[CellOf], rows: KeyedRows, near: bool) -> PlaceRisk:
+        laws = [_law_pair(self._pair(cell.others)) for cell in cells]
+        if few_enough(self.tables, rows.keys):
+            told = by_every_key(self.tables, kind, rows.row, rows.keys, self.size)
+            return PlaceRisk(kind, tuple(cells), (told,), (told,), _epsilon(laws, False))
+        free = self._independent(cells, rows.keys)
+        alone = self._all_of([self._number(cell.others) for cell in free])
+        if len(free) < len(cells):
+            # Keys that follow from others: no bound but that presence itself is told.
+            return PlaceRisk(kind, tuple(cells), (alone,), (alone.at_most(1.0),), _epsilon(laws, False))
+        if self._all_independent:
+            return PlaceRisk(kind, tuple(cells), (alone,), (alone,), _epsilon(laws, True))
+        less, more = [alone], [alone.at_most(self._with_known_keys(cells))]
+        if near:
+            beside, everything = self._beside(kind, cells, rows)
+            if beside is not None:
+                less.append(beside)
+                more += [beside] * everything
+        return PlaceRisk(kind, tuple(cells), tuple(less), tuple(more), _epsilon(laws, False))
+
+    def _independent(self, cells: Sequence[CellOf], keys: int) -> list[CellOf]:
+        """Cells whose keys are independent: all, or as many as the smallest leave."""
+        if keys_are_independent([cell.people for cell in cells if cell.others], keys):
+            return list(cells)
+        chosen: list[CellOf] = []
+        for cell in sorted(cells, key=lambda one: one.others):
+            if keys_are_independent([one.people for one in (*chosen, cell) if one.others], keys):
+                chosen.append(cell)
+        return chosen
+
+    @cached_property
+    def _all_independent(self) -> bool:
+        different, rows = self.tables.different, self.rows
+        assert rows is not None
+        return len(different) <= _MOST_CELLS and keys_are_independent(different, rows.keys)
+
+    def _beside(self, kind: int, cells: list[CellOf], rows: KeyedRows) -> tuple[Evidence | None, bool]:
+        """Cells in pairs of cell and margin, each with the cell's siblings; is that all that is told?"""
+        found = []
+        for cell in cells:
+            for margin in cells:
+                siblings = self.tables.siblings(kind, cell, margin)
+                if siblings is not None:
+                    counts = self.tables.counted(cell.table, siblings)
+                    full = sum(map(bool, counts))
+                    if 1 <= full <= _MOST_SIBLINGS:
+                        found.append((full, cell, margin, siblings, counts))
+        found.sort(key=lambda one: (one[0], one[1].others))
+        people = [cell.people for cell in cells if cell.others]
+        used: list[CellOf] = []
+        parts: list[Evidence] = []
+        for _, cell, margin, siblings, counts in found:
+            if any(one is other for one in (cell, margin) for other in used):
+                continue
+            masks = [
+                (self.tables.cells[cell.table] == number) & (self.tables.counts > 0)
+                for number, count in zip(siblings, counts, strict=True)
+                if count
+            ]
+            # The margin's key is the sum of the others: it is told by them, and counts no further.
+            kept = [one for one in people if one is not margin.people]
+            if keys_are_independent([*kept, *masks], rows.keys):
+                people = [*kept, *masks]
+                used += [cell, margin]
+                parts.append(self._margin(rows, cell.others, tuple(sorted(counts))))
+        if not parts:
+            return None, False
+        rest = [one for one in cells if all(one is not other for other in used)]
+        parts += [self._all_of([self._number(one.others)]) for one in rest]
+        return told_by_all(parts), self._nothing_else(people, cells, rows.keys)
+
+    def _nothing_else(self, people: list[Mask], cells: list[CellOf], keys: int) -> bool:
+        """Whether all other published cells have keys that are independent of these."""
+        known = {np.packbits(one).tobytes() for one in (*people, *(cell.people for cell in cells))}
+        others = [one for one in self.tables.different if np.packbits(one).tobytes() not in known]
+        return len(people) + len(others) <= _MOST_CELLS and keys_are_independent([*people, *others], keys)
+
+    def _margin(self, rows: KeyedRows, cell: int, siblings: tuple[int, ...]) -> Evidence:
+        key = (cell, siblings)
+        if key not in self._margins:
+            self._margins[key] = margin_evidence(rows, cell, siblings, self.size)
+        return self._margins[key]
+
+    def _with_known_keys(self, cells: list[CellOf]) -> float:
+        numbers = tuple(sorted(self._number(cell.others) for cell in cells))
+        if numbers not in self._known:
+            pairs = list(self._pairs.values())
+            self._known[numbers] = told_with_known_keys([pairs[number] for number in numbers])
+        return self._known[numbers]
+
+    def _all_of(self, numbers: list[int]) -> Evidence:
+        """Cells with these laws and independent keys, together."""
+        ordered = tuple(sorted(numbers))
+        if ordered not in self._joint:
+            pairs = list(self._pairs.values())
+            own = Evidence.of(*_law_pair(pairs[ordered[-1]]))
+            self._joint[ordered] = own if len(ordered) == 1 else self._all_of(list(ordered[:-1])) & own
+        return self._joint[ordered]
+
+    def _number(self, others: int) -> int:
+        """Which of the different laws that of a cell with so many others is."""
+        rows = self.rows
+        assert rows is not None
+        if others not in self._single:
+            absent, present = rows.row(others), rows.row(others + self.size)
+            shown = np.unique(np.concatenate([absent, present]), return_inverse=True)[1].ravel()
+            pair = Pair(shown[: rows.keys], shown[rows.keys :], others > 0)
+            name = shown.tobytes() + bytes([others > 0])
+            self._pairs.setdefault(name, pair)
+            self._single[others] = list(self._pairs).index(name)
+        return self._single[others]
+
+    def _pair(self, others: int) -> Pair:
+        number = self._number(others)
+        return list(self._pairs.values())[number]
+
+    def _laws(self, others: int) -> tuple[Floats, Floats]:
+        """How likely each published value of a cell is, without and with the person."""
+        laws = self.method.law(others), self.method.law(others + self.size)
+        shown = list(laws[0] | laws[1])
+        absent, present = ([float(law.get(one, Fraction(0))) for one in shown] for law in laws)
+        return np.array(absent), np.array(present)
+
+
+def _law_pair(pair: Pair) -> tuple[Floats, Floats]:
+    size = int(max(pair.absent.max(), pair.present.max())) + 1
+    absent = pair.absent if pair.people else np.repeat(pair.absent[0], pair.keys)
+    ways = (np.bincount(row, minlength=size) for row in (absent, pair.present))
+    first, second = (each / pair.keys for each in ways)
+    return first, second
+
+
+def _epsilon(laws: Sequence[tuple[Floats, Floats]], independent: bool) -> Bound:
+    """The ε of all cells: of independent ones the sum; of others at least that of the worst."""
+    directions = [0.0, 0.0]
+    worst = 0.0
+    for absent, present in laws:
+        if ((absent > 0) != (present > 0)).any():
+            return Bound(math.inf, math.inf, "a published value proves presence or absence")
+        told = np.log(present[absent > 0] / absent[absent > 0])
+        for place, sign in enumerate((1.0, -1.0)):
+            directions[place] += max(0.0, float((sign * told).max()))
+            worst = max(worst, float((sign * told).max()))
+    if independent:
+        total = max(directions)
+        return Bound(max(0.0, total - 1e-12), total + 1e-12, "a sum over the cells")
+    return Bound(max(0.0, worst - 1e-12), math.inf, "the worst cell alone")
