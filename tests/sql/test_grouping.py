@@ -178,7 +178,7 @@ REFUSED = {
     "SELECT d, COUNT(*) AS n FROM tests GROUP BY ROLLUP (d) LIMIT 1": "is not followed by HAVING",
     "SELECT d, MEDIAN(x) FROM tests GROUP BY CUBE (d)": (
         "Line 1, column 11: MEDIAN has no margins. CUBE, ROLLUP or GROUPING SETS goes with COUNT, SUM, "
-        "AVG, VAR_POP and STDDEV_POP."
+        "AVG, VAR_POP, STDDEV_POP, COVAR_POP and CORR."
     ),
     "SELECT d, COUNT(*), median(x) AS m FROM tests GROUP BY CUBE (d)": (
         "Line 1, column 21: MEDIAN has no margins."
@@ -265,3 +265,21 @@ def test_the_command_shows_them_in_a_dry_run_and_an_answer(tmp_path: Path) -> No
     (count,) = json.loads(leakcap(*given, "--json").stdout)["releases"]
     assert len(count["values"]) == 12
     assert count["totals"] == {"d": "total", "k": "total"}
+
+
+def test_correlations_have_margins_of_their_noisy_sums() -> None:
+    """The rows are the groups, which are paid for once, then the margins."""
+    rows = [{"id": i, "d": "ab"[i % 2], "k": 1 + i % 2, "x": i % 9, "y": 2 + i % 6} for i in range(400)]
+    policy = policy_of(caps={"epsilon": 1e6})
+    with PrivateTable(table(rows), policy=policy, ledger="sqlite://") as private:
+        (found,) = private.sql("SELECT d, k, CORR(x, y) AS r FROM tests GROUP BY CUBE (d, k)", epsilon=1e4)
+        (plain,) = private.sql("SELECT d, k, CORR(x, y) AS r FROM tests GROUP BY d, k", epsilon=1e4)
+    assert plain.repeated
+    assert found.rows[: len(plain.rows)] == plain.rows
+    own = {(row.keys["d"], row.keys["k"]): row for row in found.rows}
+    assert len(own) == 3 * 2 + 3 + 2 + 1
+    xs, ys = [row["x"] for row in rows], [row["y"] for row in rows]
+    exact = float(np.corrcoef(xs, ys)[0, 1])
+    low, high = own["total", "total"].interval
+    assert low <= exact <= high < low + 0.1
+    assert "total" in str(found)

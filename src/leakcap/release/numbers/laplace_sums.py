@@ -148,5 +148,5 @@ def _nodes(count: int) -> tuple[Floats, Floats]:
     last = step
     while 2.0 / math.pi * (1.0 + last**2) ** (1.0 - count) / (2.0 * (count - 1) * last**2) > _LEFT:
         last *= 1.02
-    u: Floats = (np.arange(math.ceil(last / step) + 1, dtype=np.float64) + 0.5) * step
-    return u, 2.0 * step / (math.pi * u)
+    u = np.asarray((np.arange(math.ceil(last / step) + 1) + 0.5) * step, dtype=np.float64)
+    return u, np.asarray(2.0 * step / (math.pi * u), dtype=np.float64)
