@@ -78,8 +78,10 @@ TABLES = {"hospital": hospital, "adult": lambda: (ADULT, classes(ADULT, 48_842, 
 
 
 def written(name: str, folder: Path) -> tuple[dict[str, int], Codes]:
-    """Write `codes.parquet` and `sizes.json`, what every synthesizer is given, and return the same."""
+    """Write `codes.npz`, `codes.parquet` and `sizes.json`, what all are given, and return the same."""
     sizes, codes = TABLES[name]()
+    stored: Mapping[str, Any] = codes
+    np.savez(folder / "codes.npz", **stored)
     data: Any = pyarrow.table({column: pyarrow.array(own) for column, own in codes.items()})
     pyarrow.parquet.write_table(data, folder / "codes.parquet")
     (folder / "sizes.json").write_text(json.dumps(sizes))

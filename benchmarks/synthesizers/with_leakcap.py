@@ -1,5 +1,6 @@
 """leakcap: all pairs released for one charge, or so many chosen (a third word), and a file drawn.
 
+The table is read from its Parquet file, as with `leakcap synthesize`.
 Beside all pairs single columns are asked for, with three times the weight, whatever the table.
 """
 
@@ -7,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+from pathlib import Path
 
 import numpy as np
-import pyarrow
 from job import Codes, main
 
 from leakcap.release import PrivateTable
@@ -26,8 +27,7 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
         "caps": {"rho": rho},
         "columns": {column: {"keys": list(range(size))} for column, size in sizes.items()},
     }
-    data = pyarrow.table({column: pyarrow.array(own) for column, own in codes.items()})
-    with PrivateTable(data, policy=policy, ledger="sqlite://") as table:
+    with PrivateTable(Path(sys.argv[1]) / "codes.parquet", policy=policy, ledger="sqlite://") as table:
         if sys.argv[3:]:
             asked = TablesQuestion(columns=tuple(sizes), ways=2, rho=rho)
             found = release_chosen_tables(table, asked, int(sys.argv[3]))
@@ -35,7 +35,7 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
             pairs = [TableAsked(columns=pair) for pair in itertools.combinations(sizes, 2)]
             single = [TableAsked(columns=(column,), weight=3.0) for column in sizes]
             found = release_tables(table, TablesQuestion(tables=(*pairs, *single), rho=rho))
-    file = drawn(found, rows=len(data))
+    file = drawn(found, rows=len(next(iter(codes.values()))))
     return np.column_stack([file.codes[column] for column in sizes])
 
 

@@ -14,10 +14,12 @@ from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
+from leakcap.cli.values import require_values
 
 if TYPE_CHECKING:
     from leakcap.report.records.synthesis import SynthesisRecord
     from leakcap.synthesis.files import SynthesisFile
+    from leakcap.tables.answer import ReleasedTables
     from leakcap.tables.question import PlannedTables
 
 __all__ = ["synthesize"]
@@ -64,6 +66,15 @@ def synthesize(
     report: Annotated[
         Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            "--tables",
+            help="Where the released tables go as CSV, with intervals and margins, for free: a file, or a "
+            "new folder that gets one file per table. Also chosen ones.",
+            show_default=False,
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write a file of rows that agrees with released tables and tells no more than they do.
@@ -108,6 +119,8 @@ def synthesize(
     require_target(output, "`--output`", ENDINGS, kept)
     if report is not None:
         require_target(report, "`--report`", (".html", ".htm"), [*kept, output])
+    if tables is not None:
+        require_values(tables, None, [*kept, output, *([report] if report else [])], "`--tables`")
     if output.suffix.lower() == ".parquet":
         require_library("pyarrow", "`--output` to a Parquet file")
     if wanted is not None and rows is None:
@@ -116,7 +129,7 @@ def synthesize(
     weights = weights or (wanted is not None and wanted.weights)
     drawn = {"rows": rows, "seed": seed, "impossible": impossible}
     if source is not None:
-        record, unused = _from_record(source, output, drawn, weights), None
+        record, unused = _from_record(source, output, drawn, weights, tables), None
     else:
         assert wanted is not None
         assert url is not None
@@ -126,6 +139,7 @@ def synthesize(
             output,
             drawn,
             weights,
+            tables,
             analyst=analyst,
             fresh=fresh,
             yes=yes,
@@ -144,11 +158,17 @@ def synthesize(
     if unused is not None:
         print_new_ledger(out, unused)
     print_synthesis(out, record)
-    for what, path in [("rows are", output), *([("report is", report)] if report is not None else [])]:
+    for what, path in [
+        ("rows are", output),
+        *([("released tables are", tables)] if tables is not None else []),
+        *([("report is", report)] if report is not None else []),
+    ]:
         out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
 
 
-def _from_record(source: Path, output: Path, drawn: Mapping[str, Any], weights: bool) -> SynthesisRecord:
+def _from_record(
+    source: Path, output: Path, drawn: Mapping[str, Any], weights: bool, tables: Path | None
+) -> SynthesisRecord:
     """The file of a record's tables, and what it is made of; nothing else is read."""
     from leakcap.errors import InvalidParameter
     from leakcap.release.results.exposure import exposure_of_plan
@@ -172,6 +192,7 @@ def _from_record(source: Path, output: Path, drawn: Mapping[str, Any], weights: 
     _check(found.planned, drawn, weights)
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
+    _write_tables(found, tables)
     own = exposure_of_plan((), (), policy, [charge_of_tables(found.planned)])
     return SynthesisRecord.of(
         made,
@@ -193,6 +214,7 @@ def _from_ledger(
     output: Path,
     drawn: Mapping[str, Any],
     weights: bool,
+    tables: Path | None,
     *,
     analyst: str,
     fresh: bool,
@@ -230,6 +252,7 @@ def _from_ledger(
         entries, balances = table.ledger.entries(), table.budget()
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
+    _write_tables(found, tables)
     of_file = exposure_so_far([entry for entry in entries if entry.id == found.entry], policy)
     record = SynthesisRecord.of(
         made,
@@ -243,6 +266,16 @@ def _from_ledger(
         weights=weights,
     )
     return record, table.ledger.url if unused else None
+
+
+def _write_tables(found: ReleasedTables, target: Path | None) -> None:
+    """The tables that the file is made of, where they are asked for."""
+    if target is None:
+        return
+    from leakcap.report.records.tables import WorkloadRecord
+    from leakcap.report.render.margins import write_cells, write_each_table
+
+    (write_cells if target.suffix else write_each_table)(WorkloadRecord.of_released(found), target)
 
 
 def _check(planned: PlannedTables, drawn: Mapping[str, Any], weights: bool) -> None:

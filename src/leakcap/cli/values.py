@@ -48,13 +48,15 @@ ExcelTarget = Annotated[
 ]
 
 
-def require_values(csv: Path | None, excel: Path | None, kept: Sequence[Path | str]) -> None:
-    """Refuse what cannot be written, or would replace what the command rests on."""
+def require_values(
+    csv: Path | None, excel: Path | None, kept: Sequence[Path | str], option: str = "`--csv`"
+) -> None:
+    """Refuse what cannot be written, or would replace what the command rests on; `option` asks for `csv`."""
     if csv is not None:
-        require_target(csv, "`--csv`", (".csv",) if csv.suffix else (), kept)
+        require_target(csv, option, (".csv",) if csv.suffix else (), kept)
         if not csv.suffix and (csv.exists() or csv.is_symlink()):
             raise InvalidQuery(
-                f"`--csv` must be a new folder, or a file that ends in .csv. `{csv}` is there already. "
+                f"{option} must be a new folder, or a file that ends in .csv. `{csv}` is there already. "
                 "Nothing was spent or written."
             )
     if excel is not None:
