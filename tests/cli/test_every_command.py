@@ -89,6 +89,7 @@ def test_json_is_what_the_schema_says(place: Path, name: str) -> None:
         ("attack wifi", ["--bits", "4", "--fields", "2", "--adaptive"]),
         ("convert", ["PureDP(inf)", "MIDP"]),
         ("disclosure", ["examples/disclosure/rounding.toml"]),
+        ("disclosure", ["examples/disclosure/rounding.toml", "examples/disclosure/census.toml"]),
         ("ledger verify", ["examples/hospital/release.toml"]),
     ],
 )

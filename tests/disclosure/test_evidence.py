@@ -15,8 +15,8 @@ from leakcap.capacities import capacity
 from leakcap.channel import Channel
 from leakcap.disclosure.cell_key import CellKey, PerturbationTable
 from leakcap.disclosure.joint import margin_channel
-from leakcap.disclosure.joint.evidence import Evidence, condensed, told_by_all
-from leakcap.disclosure.joint.keyed import KeyedRows
+from leakcap.disclosure.joint.evidence import JointEvidence, condensed, told_by_all
+from leakcap.disclosure.joint.keyed import RowsByKey
 from leakcap.disclosure.joint.known import Pair, told_with_known_keys
 from leakcap.disclosure.joint.siblings import margin_evidence
 from leakcap.divergence import Renyi
@@ -51,7 +51,7 @@ def test_merged_tells_less_and_split_tells_more(seed: int) -> None:
 def test_all_together_against_the_accountant(seed: int) -> None:
     """The composed privacy loss is another route: δ(ε) at any ε, hence every guess."""
     several = [rows_of(10 * seed + place, 9) for place in range(4)]
-    told = told_by_all(Evidence.of(*rows) for rows in several)
+    told = told_by_all(JointEvidence.of(*rows) for rows in several)
     loss = PrivacyLoss.of([PrivacyLoss.of_rows(rows[1], rows[0]) for rows in several])
     for prior in (0.02, 0.5, 0.9):
         right = 1 - prior + prior * loss.delta(float(np.log((1 - prior) / prior))).upper
@@ -66,10 +66,10 @@ def test_all_together_against_the_accountant(seed: int) -> None:
 def test_nothing_of_this_total_variation_tells_more() -> None:
     for seed in range(20):
         rows = rows_of(seed, 5)
-        most = Evidence.of(*rows).at_most(abs(rows[0] - rows[1]).sum() / 2)
-        assert Evidence.of(*rows).capacity.lower <= most.capacity.upper
+        most = JointEvidence.of(*rows).at_most(abs(rows[0] - rows[1]).sum() / 2)
+        assert JointEvidence.of(*rows).capacity.lower <= most.capacity.upper
         for prior in (0.1, 0.5, 0.7):
-            assert Evidence.of(*rows).success(prior).lower <= most.success(prior).upper
+            assert JointEvidence.of(*rows).success(prior).lower <= most.success(prior).upper
 
 
 def known(pairs: list[Pair]) -> Fraction:
@@ -129,7 +129,7 @@ TABLE = PerturbationTable((
 @pytest.mark.parametrize(("cell", "siblings"), [(0, [2]), (1, [3]), (2, [1, 2]), (0, [0, 1, 2, 2])])
 def test_one_margin_against_its_exact_channel(cell: int, siblings: list[int]) -> None:
     exact = margin_channel(TABLE.by_key(4), cell, siblings)
-    told = margin_evidence(KeyedRows(CellKey(TABLE), 4), cell, siblings)
+    told = margin_evidence(RowsByKey(CellKey(TABLE), 4), cell, siblings)
     absent, present = exact.matrix
     for prior in (0.1, 0.5, 0.8):
         right = np.maximum((1 - prior) * absent, prior * present).sum()

@@ -134,7 +134,7 @@ SOME = [case for place, case in enumerate(EVERY) if place % 3 == 0]
 
 @pytest.mark.parametrize(("name", "kind"), SOME)
 def test_every_key_of_every_record(name: str, kind: int) -> None:
-    risk = WholeSet(CELL_KEY, SETS[name]).at(kind)
+    risk = WholeSet(CELL_KEY, SETS[name], KEYS).at(kind)
     assert risk.exact
     assert risk.success().width < 1e-3
     assert_holds(risk, truth(name, kind))
@@ -145,7 +145,7 @@ def test_the_interval_of_large_tables_holds_it_too(
     name: str, kind: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(whole_set, "few_enough", lambda *_: False)
-    assert_holds(WholeSet(CELL_KEY, SETS[name]).at(kind), truth(name, kind))
+    assert_holds(WholeSet(CELL_KEY, SETS[name], KEYS).at(kind), truth(name, kind))
 
 
 def missed(names: list[str]) -> list[str]:
@@ -153,7 +153,7 @@ def missed(names: list[str]) -> list[str]:
     found = []
     for name in names:
         for kind in range(len(SETS[name].counts)):
-            bound = WholeSet(CELL_KEY, SETS[name]).at(kind).success()
+            bound = WholeSet(CELL_KEY, SETS[name], KEYS).at(kind).success()
             if not bound.lower <= success(truth(name, kind)) <= bound.upper:
                 found.append(f"{name}, {kind}")
     return found
@@ -177,25 +177,25 @@ def test_planted_keys_of_empty_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = PublishedTables(np.array([0, 2, 1]), tables.cells[:1])
     # Without the person 0 is published, as key 0 says; with them 0, 1, 1 or 2.
     right = (1 + Fraction(3, 4)) / 2
-    found = WholeSet(CellKey(table), empty).at(0).success()
+    found = WholeSet(CellKey(table), empty, KEYS).at(0).success()
     assert not found.lower <= right <= found.upper
     monkeypatch.setattr(whole_set, "Pair", pair)
-    found = WholeSet(CellKey(table), empty).at(0).success()
+    found = WholeSet(CellKey(table), empty, KEYS).at(0).success()
     assert found.lower <= right <= found.upper
 
 
 def test_one_margin_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_set, "few_enough", lambda *_: False)
-    risk = WholeSet(CELL_KEY, SETS["one margin"]).at(0)
+    risk = WholeSet(CELL_KEY, SETS["one margin"], KEYS).at(0)
     assert risk.exact
     assert risk.success().width < 1e-6
 
 
 @pytest.mark.parametrize(("name", "size"), [("2 × 2", 2), ("two dates", 2), ("a tree", 2), ("one margin", 3)])
 def test_households(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_holds(WholeSet(CELL_KEY, SETS[name], size=size).at(1), truth(name, 1, size))
+    assert_holds(WholeSet(CELL_KEY, SETS[name], KEYS, size).at(1), truth(name, 1, size))
     monkeypatch.setattr(whole_set, "few_enough", lambda *_: False)
-    assert_holds(WholeSet(CELL_KEY, SETS[name], size=size).at(1), truth(name, 1, size))
+    assert_holds(WholeSet(CELL_KEY, SETS[name], KEYS, size).at(1), truth(name, 1, size))
 
 
 @pytest.mark.parametrize("method", [RandomRounding(3), NearestRounding(3), SmallCells(below=3)])
@@ -230,10 +230,10 @@ def test_suppression_after_cell_keys() -> None:
             found.append(seen)
         return found[0], found[1]
 
-    bound = WholeSet(method, tables).at(kind).success()
+    bound = WholeSet(method, tables, KEYS).at(kind).success()
     assert bound.lower <= success(told(truth("one margin", kind))) <= bound.upper
     with pytest.raises(InvalidParameter, match="no chance of its own"):
-        WholeSet(FollowedBy(CELL_KEY, RandomRounding(3)), tables).at(0)
+        WholeSet(FollowedBy(CELL_KEY, RandomRounding(3)), tables, KEYS).at(0)
 
 
 @pytest.mark.parametrize("keys", [2, 4, 6])
@@ -255,8 +255,9 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], keys=5).at(0), "whole number of keys"),
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], keys=1).at(0), "from 2 to 4096"),
     (lambda: WholeSet(RandomRounding(3), SETS["2 × 2"], keys=4), "no cell keys"),
-    (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], size=0), "1000 people"),
-    (lambda: WholeSet(CELL_KEY, SETS["2 × 2"]).at(4), "from 0 to 3"),
+    (lambda: WholeSet(CELL_KEY, SETS["2 × 2"]), "how many different keys"),
+    (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], KEYS, 0), "1000 people"),
+    (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], KEYS).at(4), "from 0 to 3"),
     (lambda: PublishedTables.of_columns([1], {"a": "x"}, [("b",)]), "cross columns"),
     (lambda: PublishedTables.of_columns([1, 2], {"a": "x"}, [("a",)]), "2 values"),
     (lambda: PublishedTables.of_columns([-1], {"a": "x"}, [("a",)]), "whole numbers from 0"),
@@ -274,6 +275,6 @@ def test_one_line_of_refusal(call: Callable[[], object], words: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), EVERY)
 def test_every_kind_of_every_set(name: str, kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_holds(WholeSet(CELL_KEY, SETS[name]).at(kind), truth(name, kind))
+    assert_holds(WholeSet(CELL_KEY, SETS[name], KEYS).at(kind), truth(name, kind))
     monkeypatch.setattr(whole_set, "few_enough", lambda *_: False)
-    assert_holds(WholeSet(CELL_KEY, SETS[name]).at(kind), truth(name, kind))
+    assert_holds(WholeSet(CELL_KEY, SETS[name], KEYS).at(kind), truth(name, kind))

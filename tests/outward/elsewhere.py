@@ -16,11 +16,21 @@ _JOINING = "tests/leakage/test_joining.py::test_no_prior_does_more_and_some_prio
 
 _BINS = "tests/accounting/test_bins.py::test_two_bins_by_quadrature"
 
+_SET = "tests/disclosure/test_whole_set.py::test_every_key_of_every_record"
+_TOGETHER = "tests/disclosure/test_evidence.py::test_all_together_against_the_accountant"
 _BESIDE = "tests/disclosure/test_beside.py::test_it_has_the_variance_and_tells_what_plain_sums_say"
 
 ELSEWHERE = {
     "leakcap.disclosure.beside.NoiseRisk.capacity": _BESIDE,
     "leakcap.disclosure.beside.NoiseRisk.epsilon": _BESIDE,
+    "leakcap.disclosure.joint.evidence.JointEvidence.capacity": (
+        "tests/disclosure/test_evidence.py::test_one_margin_against_its_exact_channel"
+    ),
+    "leakcap.disclosure.joint.evidence.JointEvidence.delta": _TOGETHER,
+    "leakcap.disclosure.joint.evidence.JointEvidence.success": _TOGETHER,
+    "leakcap.disclosure.place.PlaceRisk.capacity": _SET,
+    "leakcap.disclosure.place.PlaceRisk.delta": _SET,
+    "leakcap.disclosure.place.PlaceRisk.success": _SET,
     "leakcap.disclosure.joint.success.margin_success": (
         "tests/disclosure/test_success.py::test_holds_the_exact_channel"
     ),

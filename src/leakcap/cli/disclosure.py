@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from leakcap.cli.printing import Json, console, print_record
+from leakcap.errors import InvalidInput
 
 __all__ = ["disclosure"]
 
@@ -17,14 +18,25 @@ def disclosure(
         Path,
         typer.Argument(help="The method: a TOML file with a [[method]] for each step.", show_default=False),
     ],
+    tables: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Tables that are published together: a TOML file that names who is counted.",
+            show_default=False,
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """What rounding, suppression, cell keys or another method tells about one person in a published cell.
 
     Reads no data. Each kind of cell, the worst first, beside noise of differential privacy that is as large.
+    With tables: what all of them tell together, place by place, the worst first.
 
     Example: leakcap disclosure examples/disclosure/rounding.toml
     """
+    if tables is not None:
+        _whole_set(file, tables, json_)
+        return
     from leakcap.disclosure.beside import noise_of_error
     from leakcap.disclosure.cells import GivenMethod
     from leakcap.disclosure.description import read_method
@@ -49,3 +61,39 @@ def disclosure(
         print_record(record)
     else:
         print_disclosure(console(), record)
+
+
+def _whole_set(file: Path, tables: Path, json_: bool) -> None:
+    """What a set of tables tells together."""
+    from leakcap.disclosure.description import read_method
+    from leakcap.disclosure.joint.keyed import begins_with_keys
+    from leakcap.disclosure.set_description import read_tables
+    from leakcap.disclosure.whole_set import WholeSet
+    from leakcap.report.records.disclosure_sets import TableSetRecord
+    from leakcap.report.terminal.disclosure_sets import print_table_set
+
+    _, method = read_method(file)
+    described, published, by, columns, kinds = read_tables(tables)
+    if json_ and not described.assumed:
+        raise InvalidInput(
+            "`assumed` is false: real counts have no record. Leave out `--json`, or give assumed numbers."
+        )
+    whole = WholeSet(
+        method, published, keys=described.keys if begins_with_keys(method) else None, size=described.household
+    )
+    risks = whole.worst(len(kinds))
+    record = TableSetRecord.of(
+        risks,
+        [dict(zip(columns, kind, strict=True)) for kind in kinds],
+        by=by,
+        published=published.cells_counted,
+        method=method.words,
+        keys=None if whole.rows is None else whole.rows.keys,
+        household=described.household,
+        file=tables.name,
+        title=described.title,
+    )
+    if json_:
+        print_record(record)
+    else:
+        print_table_set(console(), record, real=not described.assumed)

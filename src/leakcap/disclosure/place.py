@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from leakcap.bound import Bound
-from leakcap.disclosure.joint.evidence import Evidence
+from leakcap.disclosure.joint.evidence import JointEvidence
 from leakcap.disclosure.joint.published import CellOf
 
 __all__ = ["PlaceRisk"]
@@ -23,8 +23,8 @@ class PlaceRisk:
 
     kind: int
     cells: tuple[CellOf, ...]
-    less: tuple[Evidence, ...]
-    more: tuple[Evidence, ...]
+    less: tuple[JointEvidence, ...]
+    more: tuple[JointEvidence, ...]
     epsilon: Bound
     """The ε of pure differential privacy in nats; ∞ where something published proves presence, or absence."""
 

@@ -13,8 +13,8 @@ import numpy as np
 from leakcap.bound import Bound
 from leakcap.disclosure.cells import CellMethod
 from leakcap.disclosure.joint.every_key import by_every_key, few_enough
-from leakcap.disclosure.joint.evidence import Evidence, told_by_all
-from leakcap.disclosure.joint.keyed import KeyedRows
+from leakcap.disclosure.joint.evidence import JointEvidence, told_by_all
+from leakcap.disclosure.joint.keyed import RowsByKey, begins_with_keys
 from leakcap.disclosure.joint.known import Pair, told_with_known_keys
 from leakcap.disclosure.joint.published import CellOf, Mask, PublishedTables, keys_are_independent
 from leakcap.disclosure.joint.siblings import margin_evidence
@@ -36,9 +36,9 @@ _ALL = 64
 class WholeSet:
     """A set of tables that a method publishes, weighed for a person of any kind, present or absent.
 
-    With cell keys, `keys` is how many there are: by default as few as the perturbation table allows. `size`
-    people, a household, are present or absent together. Of other methods each published cell has a chance
-    of its own. Proofs: docs/theory/cell-keys.md.
+    With cell keys, `keys` is how many there are: each record's is one of 0, …, `keys` − 1. `size` people, a
+    household, are present or absent together. Of other methods each published cell has a chance of its own.
+    Proofs: docs/theory/cell-keys.md.
 
     >>> from leakcap.disclosure.rounding import RandomRounding
     >>> by = [("a", "b"), ("a",), ("b",), ()]
@@ -53,21 +53,24 @@ class WholeSet:
     size: int = 1
     _pairs: dict[bytes, Pair] = field(default_factory=dict, repr=False)
     _single: dict[int, int] = field(default_factory=dict, repr=False)
-    _joint: dict[tuple[int, ...], Evidence] = field(default_factory=dict, repr=False)
+    _joint: dict[tuple[int, ...], JointEvidence] = field(default_factory=dict, repr=False)
     _known: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
-    _margins: dict[tuple[object, ...], Evidence] = field(default_factory=dict, repr=False)
+    _margins: dict[tuple[object, ...], JointEvidence] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         whole = isinstance(self.size, int) and not isinstance(self.size, bool)
         require(whole and 1 <= self.size <= 1000, "size", "WholeSet", "be from 1 to 1000 people", self.size)
-        rule = "be left out where there are no cell keys"
-        require(self.keys is None or self.rows is not None, "keys", "WholeSet", rule, self.keys)
+        if begins_with_keys(self.method):
+            rule = "be given: how many different keys a record can have"
+            require(self.keys is not None, "keys", "WholeSet", rule, self.keys)
+        else:
+            rule = "be left out where there are no cell keys"
+            require(self.keys is None, "keys", "WholeSet", rule, self.keys)
 
     @cached_property
-    def rows(self) -> KeyedRows | None:
+    def rows(self) -> RowsByKey | None:
         """What cell keys publish at each key; None for another method."""
-        least = KeyedRows.keys_of(self.method)
-        return None if least is None else KeyedRows(self.method, least if self.keys is None else self.keys)
+        return None if self.keys is None else RowsByKey(self.method, self.keys)
 
     def at(self, kind: int, near: bool = True) -> PlaceRisk:
         """What is told of a person of this kind: everything that is published, as an interval.
@@ -80,7 +83,7 @@ class WholeSet:
         cells = self.tables.counting(kind, once=self.rows is not None)
         if self.rows is None or not cells:
             laws = [self._laws(cell.others) for cell in cells]
-            told = told_by_all([Evidence.of([1.0], [1.0]), *(Evidence.of(*both) for both in laws)])
+            told = told_by_all([JointEvidence.of([1.0], [1.0]), *(JointEvidence.of(*both) for both in laws)])
             return PlaceRisk(kind, tuple(cells), (told,), (told,), _epsilon(laws, True))
         return self._keyed(kind, cells, self.rows, near)
 
@@ -98,7 +101,7 @@ class WholeSet:
             risks[:looks] = sorted(risks[:looks], key=lambda risk: (-risk.success().lower, risk.kind))
         return risks[:most]
 
-    def _keyed(self, kind: int, cells: list[CellOf], rows: KeyedRows, near: bool) -> PlaceRisk:
+    def _keyed(self, kind: int, cells: list[CellOf], rows: RowsByKey, near: bool) -> PlaceRisk:
         laws = [_law_pair(self._pair(cell.others)) for cell in cells]
         if few_enough(self.tables, rows.keys):
             told = by_every_key(self.tables, kind, rows.row, rows.keys, self.size)
@@ -134,7 +137,7 @@ class WholeSet:
         assert rows is not None
         return len(different) <= _MOST_CELLS and keys_are_independent(different, rows.keys)
 
-    def _beside(self, kind: int, cells: list[CellOf], rows: KeyedRows) -> tuple[Evidence | None, bool]:
+    def _beside(self, kind: int, cells: list[CellOf], rows: RowsByKey) -> tuple[JointEvidence | None, bool]:
         """Cells in pairs of cell and margin, each with the cell's siblings; is that all that is told?"""
         found = []
         for cell in cells:
@@ -148,7 +151,7 @@ class WholeSet:
         found.sort(key=lambda one: (one[0], one[1].others))
         people = [cell.people for cell in cells if cell.others]
         used: list[CellOf] = []
-        parts: list[Evidence] = []
+        parts: list[JointEvidence] = []
         for _, cell, margin, siblings, counts in found:
             if any(one is other for one in (cell, margin) for other in used):
                 continue
@@ -175,7 +178,7 @@ class WholeSet:
         others = [one for one in self.tables.different if np.packbits(one).tobytes() not in known]
         return len(people) + len(others) <= _MOST_CELLS and keys_are_independent([*people, *others], keys)
 
-    def _margin(self, rows: KeyedRows, cell: int, siblings: tuple[int, ...]) -> Evidence:
+    def _margin(self, rows: RowsByKey, cell: int, siblings: tuple[int, ...]) -> JointEvidence:
         key = (cell, siblings)
         if key not in self._margins:
             self._margins[key] = margin_evidence(rows, cell, siblings, self.size)
@@ -188,12 +191,12 @@ class WholeSet:
             self._known[numbers] = told_with_known_keys([pairs[number] for number in numbers])
         return self._known[numbers]
 
-    def _all_of(self, numbers: list[int]) -> Evidence:
+    def _all_of(self, numbers: list[int]) -> JointEvidence:
         """Cells with these laws and independent keys, together."""
         ordered = tuple(sorted(numbers))
         if ordered not in self._joint:
             pairs = list(self._pairs.values())
-            own = Evidence.of(*_law_pair(pairs[ordered[-1]]))
+            own = JointEvidence.of(*_law_pair(pairs[ordered[-1]]))
             self._joint[ordered] = own if len(ordered) == 1 else self._all_of(list(ordered[:-1])) & own
         return self._joint[ordered]
 

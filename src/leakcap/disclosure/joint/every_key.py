@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from leakcap.disclosure.joint.evidence import Evidence
+from leakcap.disclosure.joint.evidence import JointEvidence
 from leakcap.disclosure.joint.published import Numbers, PublishedTables
 
 __all__ = ["by_every_key", "few_enough"]
@@ -22,7 +22,7 @@ def few_enough(tables: PublishedTables, keys: int) -> bool:
 
 def by_every_key(
     tables: PublishedTables, kind: int, row: Callable[[int], Numbers], keys: int, size: int = 1
-) -> Evidence:
+) -> JointEvidence:
     """What all published cells tell of `size` people's presence among those of a kind.
 
     `row(count)` is what is published of a count at each key. All keys of the sums of the kinds that are not
@@ -50,4 +50,4 @@ def by_every_key(
         )
     both = list(laws[0] | laws[1])
     absent, present = ([law.get(outcome, 0.0) for outcome in both] for law in laws)
-    return Evidence.of(absent, present)
+    return JointEvidence.of(absent, present)

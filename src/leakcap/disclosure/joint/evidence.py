@@ -17,7 +17,7 @@ from leakcap.divergence import Renyi
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Evidence", "condensed", "told_by_all"]
+__all__ = ["JointEvidence", "condensed", "told_by_all"]
 
 _STEP, _REACH = 1 / 32, 10.0
 _GRID = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
@@ -27,7 +27,7 @@ _ROUNDED = 1e-11
 
 
 @dataclass(frozen=True)
-class Evidence:
+class JointEvidence:
     """What a publication tells of presence, as an interval in the order of experiments (Blackwell 1951).
 
     `least` and `most` have two rows, how likely each outcome is in absence and in presence. The publication
@@ -35,7 +35,7 @@ class Evidence:
     Many outcomes are condensed by the logarithm of their ratio: `least` merges those that are alike, `most`
     splits each into the two ratios around it (Tal & Vardy 2013).
 
-    >>> coin = Evidence.of([0.75, 0.25], [0.25, 0.75])
+    >>> coin = JointEvidence.of([0.75, 0.25], [0.25, 0.75])
     >>> told_by_all([coin, coin, coin]).success().lower > 0.84
     True
     """
@@ -45,24 +45,24 @@ class Evidence:
     slack: float = 0.0
 
     @classmethod
-    def of(cls, absent: Iterable[float], present: Iterable[float], slack: float = 0.0) -> Evidence:
+    def of(cls, absent: Iterable[float], present: Iterable[float], slack: float = 0.0) -> JointEvidence:
         """From how likely each outcome is without and with the person; condensed where there are many."""
         rows = np.array([tuple(absent), tuple(present)], dtype=float)
         return cls(rows, rows, slack)._condensed()
 
-    def at_most(self, variation: float) -> Evidence:
+    def at_most(self, variation: float) -> JointEvidence:
         """This at least, and at most what has this total variation: the truth with that chance, or nothing.
 
-        >>> Evidence.of([0.75, 0.25], [0.25, 0.75]).at_most(0.6).success().upper
+        >>> JointEvidence.of([0.75, 0.25], [0.25, 0.75]).at_most(0.6).success().upper
         0.8000000000...
         """
         told = min(1.0, max(0.0, variation))
         most = np.array([[told, 1 - told, 0.0], [0.0, 1 - told, told]])
-        return Evidence(self.least, most, self.slack)
+        return JointEvidence(self.least, most, self.slack)
 
     def success(self, prior: float = 0.5) -> Bound:
         """How often the best guess is right, where presence has this probability beforehand."""
-        require(0 < prior < 1, "prior", "Evidence", "lie between 0 and 1", prior)
+        require(0 < prior < 1, "prior", "JointEvidence", "lie between 0 and 1", prior)
         weights = np.array([[1 - prior], [prior]])
         low, high = (float(np.max(weights * rows, axis=0).sum()) for rows in (self.least, self.most))
         off = self.slack + _ROUNDED
@@ -70,7 +70,7 @@ class Evidence:
 
     def delta(self, epsilon: float) -> Bound:
         """The least δ with which this ε is kept, in both directions: a probability."""
-        require(0 <= epsilon <= 700, "epsilon", "Evidence", "lie between 0 and 700", epsilon)
+        require(0 <= epsilon <= 700, "epsilon", "JointEvidence", "lie between 0 and 700", epsilon)
         factor = math.exp(epsilon)
 
         def excess(rows: Floats) -> float:
@@ -101,30 +101,30 @@ class Evidence:
         low = max(0.0, ends[0].lower - off)
         return Bound(low, max(low, min(math.log(2), ends[1].upper + off)), _METHOD)
 
-    def __and__(self, other: Evidence) -> Evidence:
+    def __and__(self, other: JointEvidence) -> JointEvidence:
         """Both, each by independent chance."""
-        if not isinstance(other, Evidence):
+        if not isinstance(other, JointEvidence):
             return NotImplemented
         least, most = (
             np.array([np.outer(a, b).ravel() for a, b in zip(one, two, strict=True)])
             for one, two in ((self.least, other.least), (self.most, other.most))
         )
-        return Evidence(least, most, self.slack + other.slack)._condensed()
+        return JointEvidence(least, most, self.slack + other.slack)._condensed()
 
-    def _condensed(self) -> Evidence:
+    def _condensed(self) -> JointEvidence:
         if max(self.least.shape[1], self.most.shape[1]) <= 64:
             return self
         least = condensed(self.least)
         most = least if self.most is self.least else condensed(self.most)
-        return Evidence(least[0], most[1], self.slack + _ROUNDED)
+        return JointEvidence(least[0], most[1], self.slack + _ROUNDED)
 
 
 _METHOD = "outcomes with like ratios merged, and split"
 
 
-def told_by_all(parts: Iterable[Evidence]) -> Evidence:
+def told_by_all(parts: Iterable[JointEvidence]) -> JointEvidence:
     """All of them together, each by independent chance."""
-    return reduce(Evidence.__and__, parts)
+    return reduce(JointEvidence.__and__, parts)
 
 
 def condensed(rows: Floats) -> tuple[Floats, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,14 +12,14 @@ from leakcap.disclosure.cell_key import CellKey
 from leakcap.disclosure.cells import CellMethod, FollowedBy, Shown
 from leakcap.errors import require
 
-__all__ = ["KeyedRows", "first_of"]
+__all__ = ["RowsByKey", "begins_with_keys"]
 
 Codes = NDArray[np.int64]
 _MOST_KEYS = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
-class KeyedRows:
+class RowsByKey:
     """What a method with cell keys publishes of so many people at the keys 0, …, `keys` − 1.
 
     Numbers stand for themselves, words for −1, −2, …. Raises `InvalidParameter` for a method without cell
@@ -28,7 +27,7 @@ class KeyedRows:
 
     >>> from leakcap.disclosure.cell_key import PerturbationTable
     >>> half = Fraction(1, 2)
-    >>> rows = KeyedRows(CellKey(PerturbationTable((((0, 2 * half),), ((-1, half), (1, 2 * half))))), 4)
+    >>> rows = RowsByKey(CellKey(PerturbationTable((((0, 2 * half),), ((-1, half), (1, 2 * half))))), 4)
     >>> rows.row(7)
     array([6, 6, 8, 8])
     """
@@ -40,27 +39,18 @@ class KeyedRows:
     _rows: dict[int, list[int]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        first = first_of(self.method)
-        require(isinstance(first, CellKey), "method", "KeyedRows", "begin with cell keys", self.method.words)
+        first = _first_of(self.method)
+        require(isinstance(first, CellKey), "method", "RowsByKey", "begin with cell keys", self.method.words)
         whole = isinstance(self.keys, int) and not isinstance(self.keys, bool)
         rule = f"be a whole number from 2 to {_MOST_KEYS}"
-        require(whole and 2 <= self.keys <= _MOST_KEYS, "keys", "KeyedRows", rule, self.keys)
+        require(whole and 2 <= self.keys <= _MOST_KEYS, "keys", "RowsByKey", rule, self.keys)
         assert isinstance(first, CellKey)
         self._rows.update(enumerate(first.table.by_key(self.keys)))
-
-    @staticmethod
-    def keys_of(method: CellMethod) -> int | None:
-        """The least number of keys that its table's shares are whole numbers of; None without a table."""
-        first = first_of(method)
-        if not isinstance(first, CellKey):
-            return None
-        shares = {share.denominator for row in first.table.rows for _, share in row}
-        return max(2, math.lcm(*shares))
 
     def row(self, count: int) -> Codes:
         """At each key what is published of a count; that of an empty cell has key 0 alone."""
         if count not in self._found:
-            first = first_of(self.method)
+            first = _first_of(self.method)
             assert isinstance(first, CellKey)
             added = self._rows[first.table.place(count)]
             shown = {value: self._after(self.method, count + value) for value in set(added)}
@@ -73,15 +63,24 @@ class KeyedRows:
             return number
         law = method.second.law(int(self._after(method.first, number)))
         rule = "have no chance of its own after the cell keys"
-        require(set(law.values()) == {Fraction(1)}, "method", "KeyedRows", rule, method.second.words)
+        require(set(law.values()) == {Fraction(1)}, "method", "RowsByKey", rule, method.second.words)
         return next(iter(law))
 
     def _code(self, shown: Shown) -> int:
         return shown if isinstance(shown, int) else self._words.setdefault(shown, -1 - len(self._words))
 
 
-def first_of(method: CellMethod) -> CellMethod:
-    """The first step of a method."""
+def begins_with_keys(method: CellMethod) -> bool:
+    """Whether the first step of a method is that of cell keys.
+
+    >>> from leakcap.disclosure.rounding import RandomRounding
+    >>> begins_with_keys(RandomRounding(3))
+    False
+    """
+    return isinstance(_first_of(method), CellKey)
+
+
+def _first_of(method: CellMethod) -> CellMethod:
     while isinstance(method, FollowedBy):
         method = method.first
     return method

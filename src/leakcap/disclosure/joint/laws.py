@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from leakcap.disclosure.joint.runs import runs_of
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Kind", "Laws", "kinds_of", "laws_of", "seen", "stepped"]
+__all__ = ["SiblingKind", "SiblingLaws", "kinds_of", "laws_of", "seen", "stepped"]
 
 _PLACES = 1 << 20
 """How many numbers the masses of laws may hold."""
 
 
-class Kind(NamedTuple):
+class SiblingKind(NamedTuple):
     """Sets of keys that are one another moved, each of which shows a value."""
 
     waves: NDArray[np.complex128]
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     """How likely each of the sets is."""
 
 
-class Laws(NamedTuple):
+class SiblingLaws(NamedTuple):
     """Laws of the siblings' sum of keys given what they show: each a shape, moved by c with the mass of c."""
 
     waves: NDArray[np.complex128]
@@ -40,12 +40,12 @@ class Laws(NamedTuple):
 
 def laws_of(
     full: Sequence[int],
-    kinds: Mapping[int, list[Kind]],
+    kinds: Mapping[int, list[SiblingKind]],
     keys: int,
     told: Floats,
     waves: int,
     most: tuple[int, int],
-) -> tuple[Laws, float]:
+) -> tuple[SiblingLaws, float]:
     """The laws of the siblings' sum of keys, given what they show, and what the mergings can change.
 
     `full` are the rows of the siblings that are not empty; `told` is what a difference in each wave can
@@ -56,16 +56,18 @@ def laws_of(
         left.append(left[-1] * sum(len(kind.places) * kind.share * abs(kind.waves) for kind in kinds[row]))
     followed = min(waves, keys // 2) + 1
     apart = float(left[-1][followed:].sum())
-    laws = Laws(np.ones((1, followed), dtype=np.complex128), np.eye(1, keys), np.zeros(1, dtype=np.int64))
+    laws = SiblingLaws(
+        np.ones((1, followed), dtype=np.complex128), np.eye(1, keys), np.zeros(1, dtype=np.int64)
+    )
     for row, after in zip(full, left[-2::-1], strict=True):
         laws, distance = stepped(laws, kinds[row], after, min(most[0], _PLACES // keys))
         apart += distance
-    nobody = Kind(np.ones(keys // 2 + 1, dtype=np.complex128), 0, [0], 1.0)
+    nobody = SiblingKind(np.ones(keys // 2 + 1, dtype=np.complex128), 0, [0], 1.0)
     laws, distance = stepped(laws, [nobody], told, most[1])
     return laws, apart + distance
 
 
-def seen(laws: Laws, told: Floats) -> Iterator[tuple[Floats, Floats]]:
+def seen(laws: SiblingLaws, told: Floats) -> Iterator[tuple[Floats, Floats]]:
     """For each law, over its places: how likely each is, and the sums over s of law(s − place) × told(s)."""
     keys = told.shape[1]
     waves = np.fft.rfft(told)[:, : laws.waves.shape[1]]
@@ -74,7 +76,7 @@ def seen(laws: Laws, told: Floats) -> Iterator[tuple[Floats, Floats]]:
         yield mass, np.fft.irfft((law * turns**half).conj()[None, :] * waves, n=keys)
 
 
-def kinds_of(row: NDArray[np.int64]) -> list[Kind]:
+def kinds_of(row: NDArray[np.int64]) -> list[SiblingKind]:
     """What a sibling with this row of the perturbation can show."""
     keys = len(row)
     found: dict[tuple[tuple[tuple[int, int], ...], int], list[int]] = {}
@@ -89,11 +91,13 @@ def kinds_of(row: NDArray[np.int64]) -> list[Kind]:
         for first, end in about:
             shown[np.arange(first, end) % keys] = 1.0
         waves = np.fft.rfft(shown) * np.exp(1j * np.pi * half * np.arange(keys // 2 + 1) / keys)
-        kinds.append(Kind(waves / shown.sum(), half, places, shown.sum() / keys))
+        kinds.append(SiblingKind(waves / shown.sum(), half, places, shown.sum() / keys))
     return kinds
 
 
-def stepped(laws: Laws, kinds: list[Kind], after: Floats, room: int) -> tuple[Laws, float]:
+def stepped(
+    laws: SiblingLaws, kinds: list[SiblingKind], after: Floats, room: int
+) -> tuple[SiblingLaws, float]:
     """What one sibling more shows, laws that are alike taken as one, and what that can change at most."""
     (size, followed), keys = laws.waves.shape, laws.masses.shape[1]
     after = after[:followed]
@@ -114,7 +118,7 @@ def stepped(laws: Laws, kinds: list[Kind], after: Floats, room: int) -> tuple[La
                 np.add.at(masses, into[chosen], np.roll(laws.masses[chosen], place + up, axis=1) * kind.share)
     parity = np.zeros(count, dtype=np.int64)
     parity[group] = halves % 2
-    return Laws(means, masses, parity), float(weights @ (abs(waves - means[group]) @ after))
+    return SiblingLaws(means, masses, parity), float(weights @ (abs(waves - means[group]) @ after))
 
 
 def _alike(

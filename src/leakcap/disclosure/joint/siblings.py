@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leakcap.disclosure.joint.evidence import Evidence, condensed
-from leakcap.disclosure.joint.keyed import KeyedRows
+from leakcap.disclosure.joint.evidence import JointEvidence, condensed
+from leakcap.disclosure.joint.keyed import RowsByKey
 from leakcap.disclosure.joint.laws import kinds_of, laws_of, seen
 from leakcap.disclosure.joint.margin import both_shown
 from leakcap.numeric.logspace import Floats
@@ -22,7 +22,7 @@ _NOTHING = 1e-14
 """Less than this, of a law, is no probability but a rounding: what it hides is in the slack."""
 
 
-def margin_evidence(rows: KeyedRows, cell: int, siblings: Sequence[int], size: int = 1) -> Evidence:
+def margin_evidence(rows: RowsByKey, cell: int, siblings: Sequence[int], size: int = 1) -> JointEvidence:
     """What a cell of so many others, its siblings and their margin tell of `size` people's presence in it.
 
     As `margin_success`, by the same laws of the siblings' keys: here both worlds' laws are kept, outcomes of
@@ -33,7 +33,7 @@ def margin_evidence(rows: KeyedRows, cell: int, siblings: Sequence[int], size: i
     >>> fourth = Fraction(1, 4)
     >>> steps = ((-1, fourth), (0, 3 * fourth), (1, Fraction(1)))
     >>> table = PerturbationTable((((0, Fraction(1)),), steps))
-    >>> told = margin_evidence(KeyedRows(CellKey(table), 4), 1, [3])
+    >>> told = margin_evidence(RowsByKey(CellKey(table), 4), 1, [3])
     >>> bool(told.success().lower <= 0.8125 <= told.success().upper)
     True
     """
@@ -68,4 +68,4 @@ def margin_evidence(rows: KeyedRows, cell: int, siblings: Sequence[int], size: i
     slack = apart + 4096 * (1 + len(full)) * keys**0.5 * len(shown) * _UNIT
     slack += _NOTHING * keys * len(shown)
     ends = condensed(np.concatenate(least, axis=1))[0], condensed(np.concatenate(most, axis=1))[1]
-    return Evidence(*ends, slack)
+    return JointEvidence(*ends, slack)

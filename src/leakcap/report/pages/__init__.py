@@ -8,6 +8,7 @@ from leakcap.report.pages.channel import channel_page
 from leakcap.report.pages.convert import convert_page
 from leakcap.report.pages.dalenius import dalenius_page
 from leakcap.report.pages.disclosure import disclosure_page
+from leakcap.report.pages.disclosure_sets import table_set_page
 from leakcap.report.pages.fit import fit_page
 from leakcap.report.pages.hierarchy import hierarchy_page
 from leakcap.report.pages.preview import preview_page
@@ -31,5 +32,6 @@ __all__ = [
     "release_page",
     "running_page",
     "synthesis_page",
+    "table_set_page",
     "tables_page",
 ]
