@@ -9,7 +9,7 @@ import numpy as np
 from leakcap.disclosure.joint.evidence import JointEvidence
 from leakcap.disclosure.joint.published import Numbers, PublishedTables
 
-__all__ = ["by_every_key", "few_enough"]
+__all__ = ["by_every_key", "few_enough", "shares_by_every_key"]
 
 _MOST = 1 << 18
 
@@ -23,31 +23,32 @@ def few_enough(tables: PublishedTables, keys: int) -> bool:
 def by_every_key(
     tables: PublishedTables, kind: int, row: Callable[[int], Numbers], keys: int, size: int = 1
 ) -> JointEvidence:
-    """What all published cells tell of `size` people's presence among those of a kind.
+    """What all published cells tell of `size` people's presence among those of a kind."""
+    laws = [shares_by_every_key(tables, kind, more, row, keys) for more in (0, size)]
+    both = list(laws[0] | laws[1])
+    absent, present = ([law.get(outcome, 0.0) for outcome in both] for law in laws)
+    return JointEvidence.of(absent, present)
+
+
+def shares_by_every_key(
+    tables: PublishedTables, kind: int, more: int, row: Callable[[int], Numbers], keys: int
+) -> dict[tuple[int, ...], float]:
+    """How likely all published cells, table by table, show what they show, with so many `more` of a kind.
 
     `row(count)` is what is published of a count at each key. All keys of the sums of the kinds that are not
     empty are equally likely; numbers of ways are whole.
     """
-    moved = [0, size]
-    laws: list[dict[tuple[int, ...], float]] = []
-    for more in moved:
-        counts = tables.counts.copy()
-        counts[kind] += more
-        full = np.flatnonzero(counts)
-        drawn = np.indices((keys,) * len(full)).reshape(len(full), -1)
-        shown = []
-        for table in tables.cells:
-            for cell in np.unique(table[table >= 0]):
-                chosen = table[full] == cell
-                shown.append(row(int(counts[table == cell].sum()))[drawn[chosen].sum(axis=0) % keys])
-        outcomes, ways = np.unique(np.array(shown), axis=1, return_counts=True)
-        total = float(keys ** len(full))
-        laws.append(
-            {
-                tuple(outcome): many / total
-                for outcome, many in zip(outcomes.T.tolist(), ways.tolist(), strict=True)
-            }
-        )
-    both = list(laws[0] | laws[1])
-    absent, present = ([law.get(outcome, 0.0) for outcome in both] for law in laws)
-    return JointEvidence.of(absent, present)
+    counts = tables.counts.copy()
+    counts[kind] += more
+    full = np.flatnonzero(counts)
+    drawn = np.indices((keys,) * len(full)).reshape(len(full), -1)
+    shown = [
+        row(int(counts[table == cell].sum()))[drawn[table[full] == cell].sum(axis=0) % keys]
+        for table in tables.cells
+        for cell in np.unique(table[table >= 0])
+    ]
+    outcomes, ways = np.unique(np.array(shown), axis=1, return_counts=True)
+    total = float(keys ** len(full))
+    return {
+        tuple(outcome): many / total for outcome, many in zip(outcomes.T.tolist(), ways.tolist(), strict=True)
+    }
