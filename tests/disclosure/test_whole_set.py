@@ -259,6 +259,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"]), "how many different keys"),
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], KEYS, 0), "1000 people"),
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], KEYS).at(4), "from 0 to 3"),
+    (lambda: WholeSet(RandomRounding(3), set_of([1] * 70_000, (70_000,))).worst(), "few enough"),
     (lambda: PublishedTables.of_columns([1], {"a": "x"}, [("b",)]), "cross columns"),
     (lambda: PublishedTables.of_columns([1, 2], {"a": "x"}, [("a",)]), "2 values"),
     (lambda: PublishedTables.of_columns([-1], {"a": "x"}, [("a",)]), "whole numbers from 0"),

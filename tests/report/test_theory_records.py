@@ -18,8 +18,10 @@ from leakcap.audit import audit_samples
 from leakcap.channel import Channel
 from leakcap.definition import MIDP, PureDP, implications, route
 from leakcap.disclosure.beside import noise_of_error
+from leakcap.disclosure.joint.published import PublishedTables
 from leakcap.disclosure.rounding import RandomRounding
 from leakcap.disclosure.weighing import different_cells, mean_squared_error
+from leakcap.disclosure.whole_set import WholeSet
 from leakcap.leakage import Hyper
 from leakcap.leakage.findings import findings
 from leakcap.leakage.findings_about import correlated_findings
@@ -32,10 +34,12 @@ from leakcap.report.records import (
     Record,
 )
 from leakcap.report.records.disclosure import DisclosureRecord
+from leakcap.report.records.disclosure_sets import TableSetRecord
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.sources import page_of, record_of
 from leakcap.report.terminal.audit import print_audit
 from leakcap.report.terminal.disclosure import print_disclosure
+from leakcap.report.terminal.disclosure_sets import print_table_set
 from leakcap.report.terminal.theory import print_attacks, print_channel, print_dalenius, print_route
 
 SURVEY = Channel([[0.75, 0.25], [0.2, 0.8]], inputs=["no", "yes"])
@@ -87,6 +91,20 @@ def weighed() -> DisclosureRecord:
     )
 
 
+def weighed_together() -> TableSetRecord:
+    by = (("sex",), ())
+    tables = PublishedTables.of_columns([3, 1], {"sex": "fm"}, by)
+    risks = WholeSet(RandomRounding(3), tables).worst()
+    return TableSetRecord.of(
+        risks,
+        [{"sex": "f"}, {"sex": "m"}],
+        by=by,
+        published=tables.cells_counted,
+        method="random rounding",
+        title="Census",
+    )
+
+
 KINDS: dict[str, tuple[Callable[[], Record], Callable[[Console, Any], None]]] = {
     "channel": (channel, print_channel),
     "dalenius": (dalenius, print_dalenius),
@@ -94,6 +112,7 @@ KINDS: dict[str, tuple[Callable[[], Record], Callable[[Console, Any], None]]] = 
     "attack": (attacked, print_attacks),
     "convert": (converted, print_route),
     "disclosure": (weighed, print_disclosure),
+    "disclosure of tables": (weighed_together, print_table_set),
 }
 
 
@@ -111,7 +130,7 @@ def kind(request: pytest.FixtureRequest) -> tuple[Record, Callable[[Console, Any
 
 def test_every_kind_of_theory_is_here() -> None:
     made = {type(make()) for make, _ in KINDS.values()}
-    rooms = ("channels", "audits", "attacks", "conversions", "disclosure")
+    rooms = ("channels", "audits", "attacks", "conversions", "disclosure", "disclosure_sets")
     assert made == {kind for kind in Record.__subclasses__() if kind.__module__.rpartition(".")[2] in rooms}
 
 
@@ -137,6 +156,7 @@ PLANTED = {
     AttackRecord: ("findings", 0, "at_most"),
     ConvertRecord: ("steps", 0, "formula"),
     DisclosureRecord: ("title",),
+    TableSetRecord: ("title",),
 }
 """One number, or formula, of each record that is shown everywhere."""
 

@@ -92,7 +92,9 @@ class WholeSet:
 
         The order is that of how often the best guess is right, from one half: its lower end.
         """
-        count = len(self.tables.counts)
+        tables, count = self.tables.cells.shape
+        rule = "be few enough to weigh all: 2^32 kinds × kinds × tables. `at` weighs one place"
+        require(tables * count * count <= 1 << 32, "tables", "worst", rule, f"{count:,} kinds of people")
         risks = [self.at(kind, near=count <= _ALL) for kind in range(count)]
         risks.sort(key=lambda risk: (-risk.success().lower, -risk.success().upper, risk.kind))
         if count > _ALL and self.rows is not None:
@@ -133,9 +135,9 @@ class WholeSet:
 
     @cached_property
     def _all_independent(self) -> bool:
-        different, rows = self.tables.different, self.rows
-        assert rows is not None
-        return len(different) <= _MOST_CELLS and keys_are_independent(different, rows.keys)
+        if self.keys is None or self.tables.cells_counted > _MOST_CELLS:
+            return False
+        return keys_are_independent(self.tables.different, self.keys)
 
     def _beside(self, kind: int, cells: list[CellOf], rows: RowsByKey) -> tuple[JointEvidence | None, bool]:
         """Cells in pairs of cell and margin, each with the cell's siblings; is that all that is told?"""
@@ -174,9 +176,11 @@ class WholeSet:
 
     def _nothing_else(self, people: list[Mask], cells: list[CellOf], keys: int) -> bool:
         """Whether all other published cells have keys that are independent of these."""
+        if self.tables.cells_counted > _MOST_CELLS:
+            return False
         known = {np.packbits(one).tobytes() for one in (*people, *(cell.people for cell in cells))}
         others = [one for one in self.tables.different if np.packbits(one).tobytes() not in known]
-        return len(people) + len(others) <= _MOST_CELLS and keys_are_independent([*people, *others], keys)
+        return keys_are_independent([*people, *others], keys)
 
     def _margin(self, rows: RowsByKey, cell: int, siblings: tuple[int, ...]) -> JointEvidence:
         key = (cell, siblings)

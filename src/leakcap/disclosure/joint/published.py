@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
@@ -43,6 +43,7 @@ class PublishedTables:
 
     counts: Numbers
     cells: Numbers
+    _nested: dict[tuple[int, int], bool] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         sized = self.counts.ndim == 1 and 1 <= len(self.counts) <= _MOST_ATOMS
@@ -90,17 +91,15 @@ class PublishedTables:
         """How many cells are published."""
         return sum(len(np.unique(row[row >= 0])) for row in self.cells)
 
-    @cached_property
-    def nested(self) -> dict[tuple[int, int], bool]:
+    def nests(self, first: int, second: int) -> bool:
         """Whether each cell of the first table lies within one of the second, which holds nobody else."""
-        return {(a, b): self._nested(a, b) for a in range(len(self.cells)) for b in range(len(self.cells))}
-
-    def _nested(self, a: int, b: int) -> bool:
-        within, around = self.cells[a], self.cells[b]
-        if a == b or (within[around >= 0] < 0).any():
-            return False
-        pairs = np.unique(np.array([within, around])[:, within >= 0], axis=1)
-        return bool(len(np.unique(pairs[0])) == pairs.shape[1])
+        if (first, second) not in self._nested:
+            within, around = self.cells[first], self.cells[second]
+            pairs = np.unique(np.array([within, around])[:, within >= 0], axis=1)
+            alone = len(np.unique(pairs[0])) == pairs.shape[1]
+            covered = not (within[around >= 0] < 0).any()
+            self._nested[first, second] = bool(first != second and covered and alone)
+        return self._nested[first, second]
 
     def counting(self, kind: int, once: bool = True) -> list[CellOf]:
         """The cells that count a person of this kind; those that count the same people are one if `once`."""
@@ -117,7 +116,7 @@ class PublishedTables:
 
     def siblings(self, kind: int, cell: CellOf, margin: CellOf) -> Numbers | None:
         """The other cells of the cell's table that the margin holds; None where it is no margin of them."""
-        if not self.nested[cell.table, margin.table]:
+        if not self.nests(cell.table, margin.table):
             return None
         own = self.cells[cell.table, kind]
         inside = self.cells[cell.table][self.cells[margin.table] == self.cells[margin.table, kind]]
