@@ -84,6 +84,9 @@ TRIED: dict[str, list[list[str]]] = {
     ),
     "suppressed": [["published.csv"], ["published.csv", "--hidden", "x=1,26"]],
     "tables": [["published.csv"], ["published.csv", "--hidden", "x=1,26"]],
+    "builder": options(
+        noise=("1", "4"), queries=("2", "30"), people=("300", "2000"), counts=("1", "20"), seed=("1",)
+    ),
     "reused": options(values=("2", "3", "10")),
     "delta": options(delta=("0", "1e-300", "1e-3", "1"), people=("1", "1000000000")),
     "membership": options(epsilon=(*EPSILONS, "inf"), others=("0", "1", "30"), share=("0.5", "0.001", "0.9")),

@@ -15,6 +15,7 @@ linkage                              a k-anonymous file beside a public register
 suppressed                           suppressed cells of a table, from its margins
 records_from_tables                  records that every table has which agrees with all published numbers
 reconstruction                       a secret column from noisy counts of random subsets
+averaged_counts                      bounded noise of a table builder, averaged away
 reused_noise, all_at_once, ...       attacks whose success is computed
 skew_curve, surprise                 how far outcomes are skewed, how often an output tells much
 """
@@ -40,6 +41,7 @@ from leakcap.attack.games.reconstruction import Reconstructed, random_subsets, r
 from leakcap.attack.games.side_by_side import games
 from leakcap.attack.games.surprises import Skew, Surprise, skew_curve, surprise, surprise_curve
 from leakcap.attack.games.timing import Timed, published_timing, textbook_timing, timing
+from leakcap.attack.tables.builder import AveragedCounts, TableBuilder, averaged_counts
 from leakcap.attack.tables.crossing import PublishedNumber, PublishedTables, read_published_tables
 from leakcap.attack.tables.linkage import Linked, class_channel, generalise, linkage
 from leakcap.attack.tables.possible import possible_counts
@@ -59,6 +61,7 @@ from leakcap.attack.wifi.finite import finite_length_rate, least_uses
 from leakcap.attack.wifi.lab import Transmission, transmit, transmit_adaptively
 
 __all__ = [
+    "AveragedCounts",
     "CellRange",
     "Correlated",
     "Decoded",
@@ -84,12 +87,14 @@ __all__ = [
     "Span",
     "Sums",
     "Surprise",
+    "TableBuilder",
     "Timed",
     "Transmission",
     "Unsuppressed",
     "Unsure",
     "Use",
     "all_at_once",
+    "averaged_counts",
     "averaging",
     "cell_ranges",
     "class_channel",

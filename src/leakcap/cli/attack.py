@@ -18,7 +18,7 @@ from leakcap.cli.attack_records import (
     linkage,
     samples,
 )
-from leakcap.cli.attack_tables import suppressed, tables
+from leakcap.cli.attack_tables import builder, suppressed, tables
 from leakcap.cli.printing import Json
 from leakcap.errors import InvalidParameter
 
@@ -149,6 +149,7 @@ for command in (
     linkage,
     suppressed,
     tables,
+    builder,
     games,
     timing,
     lecture,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.attack_printing import Page, show
+from leakcap.cli.attack_printing import Page, Seed, show
 from leakcap.cli.printing import Json
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from leakcap.attack import HiddenCount
 
-__all__ = ["suppressed", "tables"]
+__all__ = ["builder", "suppressed", "tables"]
 
 Total = Annotated[str, typer.Option(help="The word for a margin in the columns of dimensions.")]
 Hidden = Annotated[
@@ -82,6 +82,31 @@ def tables(
     read = read_published_tables(files, total)
     way = None if method is None else read_method(method)[1]
     show(records_from_tables(read, method=way, hidden=_hidden(hidden)), json_, report, read=files[0])
+
+
+def builder(
+    noise: Annotated[int, typer.Option(help="Up to how much is added to an answer, or taken away.")] = 2,
+    queries: Annotated[int, typer.Option(help="Asked for each count.")] = 180,
+    people: Annotated[int, typer.Option(help="In the made-up table.")] = 20_000,
+    counts: Annotated[int, typer.Option(help="How many counts are attacked.")] = 100,
+    below: Annotated[int, typer.Option(help="Smaller counts are answered with 0.")] = 5,
+    seed: Seed = None,
+    report: Page = None,
+    json_: Json = False,
+) -> None:
+    """A table builder whose noise repeats itself for the same people: averaged away over halves of them.
+
+    Example: leakcap attack builder --noise 2 --queries 180
+    """
+    import numpy as np
+
+    from leakcap.attack import averaged_counts
+
+    generator = np.random.default_rng(seed)
+    found = averaged_counts(
+        noise, queries=queries, people=people, counts=counts, below=below, generator=generator
+    )
+    show(found, json_, report)
 
 
 def _hidden(given: list[str] | None) -> dict[str, HiddenCount]:
