@@ -17,7 +17,7 @@ from leakcap import gain, leakage
 from leakcap.accounting import PrivacyLoss
 from leakcap.attack import copies_curve
 from leakcap.definition import meaning
-from offices import census_tables, census_tree, public_use_file, series
+from offices import census_tables, census_tree, public_use_file, series, three_ways
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 SURVEY = lc.Channel([[2 / 3, 1 / 6, 1 / 6], [1 / 3, 1 / 3, 1 / 3], [1 / 6, 1 / 6, 2 / 3]])
@@ -312,7 +312,7 @@ def odds() -> Canvas:
 
 DRAWINGS: tuple[Callable[[], Canvas], ...] = (
     channel, adversary, capacity, diameter, orders, lift, g_leakage, composition, groups, odds, series,
-    census_tables, census_tree, public_use_file,
+    census_tables, census_tree, public_use_file, three_ways,
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""The drawings of the tutorials in which an office publishes: a series, a census, a public-use file.
+"""The drawings of the tutorials in which an office publishes: a series, a census, a public-use file, a table.
 
-All of them are computed from plans of noise, which know no data.
+All of them are computed from plans of noise and from methods, which know no data.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from canvas import Canvas, Plot
+from leakcap.choosing import OfficeMethod, told_by
 from leakcap.running.plan import RunningPlan
 from leakcap.tables import Hierarchy
 from leakcap.tables.hierarchies.fit import TreeFit
@@ -123,6 +124,25 @@ def public_use_file() -> Canvas:
     kept = standard_errors(twos, HOSPITAL, pairs)
     rows = [(" × ".join(pair), a, b) for pair, a, b in zip(pairs, fine, kept, strict=True)]
     bars(c, rows, ("the table of three, added up", "tables of two"), "standard error of a count, in patients", 12.0)  # fmt: skip
+    return c
+
+
+def three_ways() -> Canvas:
+    """How often a guess is right from cells of the worst kind under three methods, and under noise."""
+    c = Canvas("three-ways", 560, 318, "The same table, protected three ways, and by noise",
+               "Two bars for each method: of 100 fifty-fifty guesses whether a person is in a cell, how many are right "
+               "from one cell of the worst kind, and from ten. Small counts left out: 100 and 100. Rounding to base 3 "
+               "and cell keys: about two thirds, and 99. Noise as large as each tells less from ten cells.")  # fmt: skip
+    asked = {"rounded to base 3": OfficeMethod(), "small counts left out": OfficeMethod("small")}
+    asked["cell keys, D = 5, V = 3"] = OfficeMethod("key")
+    rows = []
+    for name, method in asked.items():
+        told = told_by(method)
+        rows.append((name, *(100 * right for right in told.worst.guesses[:2])))
+        if told.noise:
+            laplace, gaussian = (tuple(100 * right for right in one.guesses[:2]) for one in told.noise)
+            rows += [("Laplace noise as large", *laplace), ("Gaussian noise as large", *gaussian)]
+    bars(c, rows, ("one cell", "ten cells"), "right, of 100 guesses", 100.0)
     return c
 
 
