@@ -14,9 +14,7 @@ from abc import ABC
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike, np
 from leakcap.errors import InvalidPrior, require, require_number
 
 __all__ = [

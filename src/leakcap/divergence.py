@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike, np
 from leakcap.errors import require, require_number
 from leakcap.numeric.enclosure import INFINITE, Interval
 from leakcap.numeric.logspace import Floats, exp_rest, logsumexp, safe_log

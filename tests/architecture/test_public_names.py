@@ -46,7 +46,7 @@ def silent(module: ModuleType) -> list[str]:
         if inspect.isclass(value):
             members = (
                 (n, m.fget if isinstance(m, property) else getattr(m, "__func__", m))
-                for n, m in vars(value).items()
+                for n, m in tuple(vars(value).items())  # a record may be completed when it is looked at
             )
             found += [
                 f"{module.__name__}.{name}.{n}"

@@ -13,7 +13,7 @@ import leakcap
 SOURCE = Path(leakcap.__file__).parent
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("credentials", "lazily"),
+    ("arrays", "credentials", "lazily"),
     ("errors",),
     ("apart", "cards", "numeric", "plain", "progress", "uncollected"),
     ("sampling",),

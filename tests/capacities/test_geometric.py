@@ -100,7 +100,17 @@ def test_one_step_is_randomised_response_in_relative_precision(decay):
 
 
 @pytest.mark.parametrize(
-    ("steps", "decay"), [(2, 1e-9), (3, 0.3), (50, 1e-11), (50, 0.06), (5000, 1e-4), (5000, 6e-4)]
+    ("steps", "decay"),
+    [
+        (2, 1e-9),
+        (3, 0.3),
+        (50, 1e-11),
+        (50, 0.06),
+        (65, 1e-3),
+        (780, 1 / 250),
+        (5000, 1e-4),
+        (5000, 6e-4),
+    ],
 )
 def test_two_ends_in_relative_precision(steps, decay):
     # I = ½ ΣΣ W ln(W/q) over the merged outputs, at 60 digits.
@@ -187,10 +197,20 @@ def test_grows_with_steps_and_decay():
 
 
 @pytest.mark.parametrize(
-    ("decay", "d", "centre"), [(1 / 300, 2100, 1500.3), (1e-3, 2500, 1933.2), (0.3, 6, 4.2), (3.0, 2, 1.1)]
+    ("decay", "d", "centre"),
+    [
+        (1 / 300, 2100, 1500.3),
+        (1e-3, 500, 433.2),
+        (1 / 257, 65, 40.0),
+        (1e-6, 70, 17.5),
+        (1 / 256, 490, 300.7),
+        (1e-3, 64, 33.2),
+        (0.3, 6, 4.2),
+        (3.0, 2, 1.1),
+    ],
 )
 def test_half_sums_at_forty_digits(decay, d, centre):
-    assert (decay < FINE and d > 2048) == (d in (2100, 2500))
+    assert (decay < FINE and d > 64) == (d in (2100, 500, 65, 70))
     with mp.workdps(40):
         eta, middle = mp.mpf(decay), mp.mpf(centre)
         s = mp.exp(-eta)

@@ -21,7 +21,8 @@ from leakcap.report.render.html import render_html
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.render.sheet import values_text
 from leakcap.report.sources import page_of
-from leakcap.report.terminal.tables import print_preview, print_release
+from leakcap.report.terminal.previews import print_preview
+from leakcap.report.terminal.tables import print_release
 from release.asked import contents
 from release.world import answers, policy_of, table
 from seeded import SeededSource

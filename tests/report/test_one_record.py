@@ -33,7 +33,8 @@ from leakcap.report.render.markdown import render_markdown
 from leakcap.report.render.sheet import values_text
 from leakcap.report.render.workbook import write_workbook
 from leakcap.report.sources import page_of, read_record
-from leakcap.report.terminal.tables import print_preview, print_release
+from leakcap.report.terminal.previews import print_preview
+from leakcap.report.terminal.tables import print_release
 from leakcap.report.words.wording import to_its_noise
 from release.asked import contents
 from release.world import COLUMNS, policy_of

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from leakcap.release import Query, load_policy, preview
 from leakcap.report.records import CapRecord, PreviewRecord
+from leakcap.report.terminal.previews import print_preview
 from leakcap.report.terminal.spending import caps_table
-from leakcap.report.terminal.tables import print_preview
 from leakcap.report.words.publication import estimated, off_by
 from leakcap.statement.wording import error_text
 

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.channel.checks import labels_of
 from leakcap.channel.finite import Channel
 from leakcap.channel.reading import stochastic

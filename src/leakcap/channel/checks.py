@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.errors import InvalidChannel, InvalidPrior
 from leakcap.numeric.logspace import Floats
 
@@ -17,7 +16,7 @@ __all__ = ["ROW_TOLERANCE", "as_prior", "check_entries", "check_totals", "labels
 ROW_TOLERANCE = 1e-9
 """Rows (and priors) may miss one by this much; they are then scaled to sum to one."""
 
-_NEGLIGIBLE = 8 * np.finfo(np.float64).eps
+_NEGLIGIBLE = 8 * sys.float_info.epsilon
 
 
 def as_prior(prior: ArrayLike, size: int) -> Floats:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.numeric.logspace import Floats
 
 __all__ = [

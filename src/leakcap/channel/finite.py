@@ -9,9 +9,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.cards import card
 from leakcap.channel.checks import labels_of, probability_of, same_labels
 from leakcap.channel.entries import (

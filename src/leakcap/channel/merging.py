@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.channel.entries import both, is_exact, is_sparse, summed_columns
 from leakcap.errors import InvalidChannel
 from leakcap.numeric.logspace import Floats
@@ -26,7 +24,7 @@ PROPORTIONAL = 2.0**-42
 _LARGEST = 1 << 24
 """Entries of the largest matrix that a repetition builds (128 MiB of doubles)."""
 
-Groups = tuple[NDArray[np.intp], NDArray[np.intp]]
+Groups: TypeAlias = "tuple[NDArray[np.intp], NDArray[np.intp]]"
 """The group of each column (−1 when it is dropped), and the first column of each group."""
 
 

@@ -8,9 +8,7 @@ from fractions import Fraction
 from numbers import Integral, Rational
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.channel.checks import check_entries, check_exact, check_totals
 from leakcap.channel.entries import is_sparse, scipy_sparse
 from leakcap.errors import InvalidChannel

@@ -274,7 +274,7 @@ def print_previewed(
 ) -> None:
     """What queries would cost and how far off they would be, as a table or as JSON."""
     from leakcap.report.records import PreviewRecord
-    from leakcap.report.terminal.tables import print_preview
+    from leakcap.report.terminal.previews import print_preview
 
     record = PreviewRecord.of(policy, previews, limits, workloads)
     if json_:

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
-import numpy as np
-
 from leakcap.adversary import Neighbours
+from leakcap.arrays import np
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact, capacity
 from leakcap.capacities.solvers.columns import row_residue

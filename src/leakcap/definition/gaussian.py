@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.bound import Bound
 from leakcap.capacities import HasExact
 from leakcap.channel import Channel

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from statistics import NormalDist
 
-import numpy as np
+from leakcap.arrays import NDArray, np
 
 __all__ = ["normal_profile", "quantile_of_logit", "quantile_of_tail", "tail"]
 
@@ -78,10 +79,14 @@ def quantile_of_logit(logit: float) -> float:
     return x
 
 
-# ∫₀^∞ g(s) ds = ∫ g(e^{u−e^{−u}}) (1+e^{−u}) e^{u−e^{−u}} du: the trapezoid rule converges exponentially.
-_U = np.linspace(-4.5, 4.5, 289)
-_S = np.exp(_U - np.exp(-_U))
-_W = (_U[1] - _U[0]) * _S * (1.0 + np.exp(-_U))
+@cache
+def _half_line() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and weights: ∫₀^∞ g(s) ds = ∫ g(e^{u−e^{−u}}) (1+e^{−u}) e^{u−e^{−u}} du, where the trapezoid
+    rule converges exponentially.
+    """
+    u = np.linspace(-4.5, 4.5, 289)
+    s = np.exp(u - np.exp(-u))
+    return s, (u[1] - u[0]) * s * (1.0 + np.exp(-u))
 
 
 def log_normal_profile(mu: float, epsilon: float) -> float:
@@ -102,8 +107,9 @@ def log_normal_profile(mu: float, epsilon: float) -> float:
         second = epsilon - 0.5 * (a + mu) ** 2 - _LOG_ROOT_TAU + log_mills(a + mu)
         return math.log(tail(a)) + math.log1p(-math.exp(min(second - math.log(tail(a)), -1e-300)))
     scale = max(a, 1.0)
-    s = _S / scale
-    total = float(np.sum(_W / scale * np.exp(-a * s - 0.5 * s * s) * -np.expm1(-mu * s)))
+    nodes, weights = _half_line()
+    s = nodes / scale
+    total = float(np.sum(weights / scale * np.exp(-a * s - 0.5 * s * s) * -np.expm1(-mu * s)))
     return (math.log(total) if total > 0.0 else -math.inf) - 0.5 * a * a - _LOG_ROOT_TAU
 
 

@@ -25,34 +25,38 @@ import logging
 from typing import TYPE_CHECKING
 
 from leakcap.lazily import lazily
-from leakcap.ledger.anchors import Anchor
-from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
-from leakcap.ledger.editions import DataVersion, Edition, PublishedVersion, Revision, SaidSame
-from leakcap.ledger.export import export
-from leakcap.ledger.gaussian_laws import PlannedDescent
-from leakcap.ledger.paying import Paid, answer_once
-from leakcap.ledger.paying_steps import PaidSteps, answer_steps
-from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
-from leakcap.ledger.told import (
-    Account,
-    Amendment,
-    Answer,
-    Balance,
-    Change,
-    DatasetSpending,
-    Head,
-    OdometerReading,
-    ProgressStep,
-    Totals,
-)
-from leakcap.ledger.transfers import BackedUp, CustodyEvent, Moved, Restored
-from leakcap.ledger.values import Charge, Entry, Spend
 
 if TYPE_CHECKING:
     from leakcap.ledger.admission import admit_dataset
     from leakcap.ledger.amending import Planned, Proposed
+    from leakcap.ledger.anchors import Anchor
+    from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
     from leakcap.ledger.custody import backup, move, restore
+    from leakcap.ledger.editions import Edition
+    from leakcap.ledger.export import export
+    from leakcap.ledger.gaussian_laws import PlannedDescent
     from leakcap.ledger.ledger import Ledger
+    from leakcap.ledger.limits import Balance
+    from leakcap.ledger.odometer import OdometerReading
+    from leakcap.ledger.paying import Paid, answer_once
+    from leakcap.ledger.paying_steps import PaidSteps, answer_steps
+    from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
+    from leakcap.ledger.told import (
+        Account,
+        Amendment,
+        Answer,
+        Change,
+        DatasetSpending,
+        DataVersion,
+        Head,
+        ProgressStep,
+        PublishedVersion,
+        Revision,
+        SaidSame,
+        Totals,
+    )
+    from leakcap.ledger.transfers import BackedUp, CustodyEvent, Moved, Restored
+    from leakcap.ledger.values import Charge, Entry, Spend
 
 __all__ = [
     "MOST_LEVELS",
@@ -104,8 +108,34 @@ __getattr__, __dir__ = lazily(
     {
         "leakcap.ledger.admission": ("admit_dataset",),
         "leakcap.ledger.amending": ("Planned", "Proposed"),
+        "leakcap.ledger.anchors": ("Anchor",),
+        "leakcap.ledger.caps": ("MOST_LEVELS", "Caps", "Limits"),
         "leakcap.ledger.custody": ("backup", "move", "restore"),
+        "leakcap.ledger.editions": ("Edition",),
+        "leakcap.ledger.export": ("export",),
+        "leakcap.ledger.gaussian_laws": ("PlannedDescent",),
         "leakcap.ledger.ledger": ("Ledger",),
+        "leakcap.ledger.limits": ("Balance",),
+        "leakcap.ledger.odometer": ("OdometerReading",),
+        "leakcap.ledger.paying": ("Paid", "answer_once"),
+        "leakcap.ledger.paying_steps": ("PaidSteps", "answer_steps"),
+        "leakcap.ledger.slots": ("Slot", "SlotPlan", "SlotUse"),
+        "leakcap.ledger.told": (
+            "Account",
+            "Amendment",
+            "Answer",
+            "Change",
+            "DataVersion",
+            "DatasetSpending",
+            "Head",
+            "ProgressStep",
+            "PublishedVersion",
+            "Revision",
+            "SaidSame",
+            "Totals",
+        ),
+        "leakcap.ledger.transfers": ("BackedUp", "CustodyEvent", "Moved", "Restored"),
+        "leakcap.ledger.values": ("Charge", "Entry", "Spend"),
     },
 )
 

@@ -16,7 +16,7 @@ from leakcap.ledger.chain import require_reason, require_text, text_hash
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.differences import carried_words, differences
 from leakcap.ledger.events import amend_row, regime_of, stamp
-from leakcap.ledger.limits import balances
+from leakcap.ledger.limits import Balance, balances
 from leakcap.ledger.planning import due, paid
 from leakcap.ledger.policies import keep_text, regime_rows, texts_of_all
 from leakcap.ledger.rules import rules_of
@@ -24,7 +24,7 @@ from leakcap.ledger.schema import ACCOUNT, EVENT, make_current
 from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, replace_state, save_account
 from leakcap.ledger.sums import Regime, RunningSums, documents_of, terms_of_all
-from leakcap.ledger.told import Amendment, Balance
+from leakcap.ledger.told import Amendment
 from leakcap.ledger.verification import proven_sums
 
 __all__ = ["Planned", "Proposed", "amendments", "commit", "plan"]

@@ -1,11 +1,11 @@
-"""What an answer is published as, what becomes of it, and the calendar periods that it is about."""
+"""What an answer is published as, and the calendar periods that it is about."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from leakcap.errors import InvalidParameter
@@ -13,11 +13,7 @@ from leakcap.ledger.caps import Period
 from leakcap.ledger.chain import require_line, require_text
 
 __all__ = [
-    "DataVersion",
     "Edition",
-    "PublishedVersion",
-    "Revision",
-    "SaidSame",
     "calendar_days",
     "day_label",
     "period_labels",
@@ -77,96 +73,6 @@ class Edition:
 
 
 _KEYS = {"title": "publication", "period": "reference_period", "version": "publication_version"}
-
-
-@dataclass(frozen=True)
-class Revision:
-    """That the answer of an entry was replaced by another's, or withdrawn (`replaced_by` is None).
-
-    `edition` is what it was published as, `by_edition` what the other one is; `hash` is its link in the
-    chain.
-
-    >>> when = datetime(2026, 5, 4)
-    >>> Revision(3, "stays", Edition("Stays"), None, None, when, "ada", "A ward is missing.").what
-    'withdrawn'
-    """
-
-    entry: int
-    query: str
-    edition: Edition | None
-    replaced_by: int | None
-    by_edition: Edition | None
-    time: datetime
-    by: str
-    reason: str
-    hash: str = ""
-
-    @property
-    def what(self) -> str:
-        """What became of the answer, in a few words."""
-        return "withdrawn" if self.replaced_by is None else f"replaced by entry {self.replaced_by}"
-
-    @property
-    def became(self) -> str:
-        """The same with when and why, as `Answer.revised` says it."""
-        return f"{self.what} on {self.time:%Y-%m-%d}: {self.reason.rstrip('.')}."
-
-
-@dataclass(frozen=True)
-class DataVersion:
-    """What the ledger knows of one version of a table: its number, what its owner called the data, and the
-    reference periods for which answers about it were published.
-
-    >>> DataVersion(1, ("stays.csv",), ("2026-03",)).line
-    'version 1 of the table (stays.csv, published for 2026-03)'
-    """
-
-    number: int
-    sources: tuple[str, ...]
-    periods: tuple[str, ...]
-
-    @property
-    def line(self) -> str:
-        """All that is known, in a few words."""
-        published = f"published for {', '.join(self.periods)}" if self.periods else ""
-        told = ", ".join(text for text in (", ".join(self.sources), published) if text)
-        return f"version {self.number} of the table" + (f" ({told})" if told else "")
-
-
-@dataclass(frozen=True)
-class SaidSame:
-    """That somebody said of data, whatever it was called then, that it is a version which the ledger knew:
-    who, since when, and how many answers were given on this word, repeated ones among them."""
-
-    source: str
-    by: str
-    time: datetime
-    answers: int
-
-
-@dataclass(frozen=True)
-class PublishedVersion:
-    """What was published as one edition about one version of a table.
-
-    `sources` is what its owner called the data, without what was only said to be the same (`same_as`).
-    `answers` of the ledger left as this edition, paid for or repeated; so many of them were `replaced`, by
-    those of the editions `replaced_by`, or `withdrawn`, for these `reasons`. `repeated` is how often one left
-    for free.
-    """
-
-    dataset: str
-    edition: Edition
-    data_version: int
-    sources: tuple[str, ...]
-    first: datetime
-    last: datetime
-    answers: int
-    repeated: int
-    replaced: int
-    replaced_by: tuple[Edition, ...]
-    withdrawn: int
-    reasons: tuple[str, ...]
-    same_as: tuple[SaidSame, ...]
 
 
 def calendar_days(period: str) -> tuple[date, date] | None:

@@ -12,9 +12,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.editions import Revision
 from leakcap.ledger.ticks import AMOUNTS
-from leakcap.ledger.told import Amendment
+from leakcap.ledger.told import Amendment, Revision
 from leakcap.ledger.transfers import CustodyEvent
 from leakcap.ledger.values import Entry
 from leakcap.plain import csv_text, json_text

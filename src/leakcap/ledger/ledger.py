@@ -18,7 +18,6 @@ from leakcap.ledger.caps import Caps
 from leakcap.ledger.chain import require_reason, require_text, texts_of
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import connect
-from leakcap.ledger.editions import Revision
 from leakcap.ledger.opening import begin, begin_anew, existing, require_owned, unused
 from leakcap.ledger.policies import keep_text
 from leakcap.ledger.rules import rules_of
@@ -28,6 +27,7 @@ from leakcap.ledger.spending import now
 from leakcap.ledger.state import append, load_state, replace_state
 from leakcap.ledger.streaming import StreamingLedger
 from leakcap.ledger.succession import settled
+from leakcap.ledger.told import Revision
 from leakcap.ledger.values import Entry
 
 __all__ = ["Ledger"]

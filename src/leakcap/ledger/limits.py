@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from leakcap.cards import Shown, bar, card
 from leakcap.errors import BudgetExceeded, Passed
 from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.ticks import Ticks, decimal, total, units_left, units_spent
-from leakcap.ledger.told import Balance
 
-__all__ = ["UNITS", "balances", "excess", "refuse", "unallowed_delta"]
+__all__ = ["UNITS", "Balance", "balances", "excess", "refuse", "unallowed_delta"]
 
 UNITS = {
     "epsilon": "nats of log-odds",
@@ -26,6 +26,17 @@ UNITS = {
 
 _ALWAYS = ("epsilon", "delta", "nats_person", "nats_table")
 _COLUMN = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One currency's account. `cap` and `left` are None where nothing is capped."""
+
+    name: str
+    unit: str
+    cap: float | None
+    spent: float
+    left: float | None
 
 
 def excess(

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 
 from leakcap.errors import require
 from leakcap.ledger.curve import curve_of_pure, epsilon_proved, odometer_surcharges
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
-from leakcap.ledger.told import OdometerReading
 from leakcap.ledger.values import Spend
 from leakcap.numeric import float_up, up
 
-__all__ = ["added", "odometer"]
+__all__ = ["OdometerReading", "added", "odometer"]
+
+
+@dataclass(frozen=True)
+class OdometerReading:
+    """What all answers told: no odds were moved by more than e^`epsilon`, but with probability `delta`."""
+
+    epsilon: float
+    delta: float
 
 
 def added(spends: Sequence[Spend]) -> Ticks:

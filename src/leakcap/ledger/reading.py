@@ -17,10 +17,9 @@ from leakcap.ledger.continuing import document_of
 from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.database import Database
 from leakcap.ledger.details import STREAM
-from leakcap.ledger.editions import DataVersion, PublishedVersion, Revision
 from leakcap.ledger.events import entries_query
-from leakcap.ledger.limits import balance_rows, balances
-from leakcap.ledger.odometer import odometer
+from leakcap.ledger.limits import Balance, balance_rows, balances
+from leakcap.ledger.odometer import OdometerReading, odometer
 from leakcap.ledger.policies import counting_of, texts_of_all
 from leakcap.ledger.rehearsal import Rehearsed, rehearse
 from leakcap.ledger.revising import revisions_of
@@ -33,11 +32,12 @@ from leakcap.ledger.told import (
     Account,
     Amendment,
     Answer,
-    Balance,
     DatasetSpending,
+    DataVersion,
     Head,
-    OdometerReading,
     ProgressStep,
+    PublishedVersion,
+    Revision,
     Totals,
 )
 from leakcap.ledger.transfers import CustodyEvent

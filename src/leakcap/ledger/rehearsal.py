@@ -8,12 +8,11 @@ from datetime import datetime
 
 from leakcap.errors import BudgetExceeded, Passed
 from leakcap.ledger.accounts import booked
-from leakcap.ledger.limits import balances
+from leakcap.ledger.limits import Balance, balances
 from leakcap.ledger.planning import uses_among
 from leakcap.ledger.slots import SlotUse
 from leakcap.ledger.state import State
 from leakcap.ledger.ticks import NOTHING, Ticks
-from leakcap.ledger.told import Balance
 from leakcap.ledger.values import Charge
 
 __all__ = ["Rehearsed", "rehearse"]

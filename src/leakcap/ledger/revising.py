@@ -16,10 +16,11 @@ from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger.details import STREAM
-from leakcap.ledger.editions import Edition, Revision
+from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import entries_query, entry_of, note_row
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State
+from leakcap.ledger.told import Revision
 from leakcap.ledger.values import Entry
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a ledger tells whoever asks: recorded answers, totals, balances, accounts, the chain's end."""
+"""What a ledger tells: recorded answers and what became of them, totals, accounts, the end of the chain."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from leakcap.ledger.editions import Edition
+from leakcap.ledger.limits import Balance
 from leakcap.ledger.ticks import NOTHING, decimal, total
 from leakcap.ledger.values import Entry
 
@@ -14,12 +16,14 @@ __all__ = [
     "Account",
     "Amendment",
     "Answer",
-    "Balance",
     "Change",
+    "DataVersion",
     "DatasetSpending",
     "Head",
-    "OdometerReading",
     "ProgressStep",
+    "PublishedVersion",
+    "Revision",
+    "SaidSame",
     "Totals",
 ]
 
@@ -73,25 +77,6 @@ class Totals:
     nats_level: float
     rho: float
     entries: int
-
-
-@dataclass(frozen=True)
-class OdometerReading:
-    """What all answers told: no odds were moved by more than e^`epsilon`, but with probability `delta`."""
-
-    epsilon: float
-    delta: float
-
-
-@dataclass(frozen=True)
-class Balance:
-    """One currency's account. `cap` and `left` are None where nothing is capped."""
-
-    name: str
-    unit: str
-    cap: float | None
-    spent: float
-    left: float | None
 
 
 @dataclass(frozen=True)
@@ -150,3 +135,93 @@ class Amendment:
     changes: tuple[Change, ...]
     carried: str
     hash: str = ""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """That the answer of an entry was replaced by another's, or withdrawn (`replaced_by` is None).
+
+    `edition` is what it was published as, `by_edition` what the other one is; `hash` is its link in the
+    chain.
+
+    >>> when = datetime(2026, 5, 4)
+    >>> Revision(3, "stays", Edition("Stays"), None, None, when, "ada", "A ward is missing.").what
+    'withdrawn'
+    """
+
+    entry: int
+    query: str
+    edition: Edition | None
+    replaced_by: int | None
+    by_edition: Edition | None
+    time: datetime
+    by: str
+    reason: str
+    hash: str = ""
+
+    @property
+    def what(self) -> str:
+        """What became of the answer, in a few words."""
+        return "withdrawn" if self.replaced_by is None else f"replaced by entry {self.replaced_by}"
+
+    @property
+    def became(self) -> str:
+        """The same with when and why, as `Answer.revised` says it."""
+        return f"{self.what} on {self.time:%Y-%m-%d}: {self.reason.rstrip('.')}."
+
+
+@dataclass(frozen=True)
+class DataVersion:
+    """What the ledger knows of one version of a table: its number, what its owner called the data, and the
+    reference periods for which answers about it were published.
+
+    >>> DataVersion(1, ("stays.csv",), ("2026-03",)).line
+    'version 1 of the table (stays.csv, published for 2026-03)'
+    """
+
+    number: int
+    sources: tuple[str, ...]
+    periods: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """All that is known, in a few words."""
+        published = f"published for {', '.join(self.periods)}" if self.periods else ""
+        told = ", ".join(text for text in (", ".join(self.sources), published) if text)
+        return f"version {self.number} of the table" + (f" ({told})" if told else "")
+
+
+@dataclass(frozen=True)
+class SaidSame:
+    """That somebody said of data, whatever it was called then, that it is a version which the ledger knew:
+    who, since when, and how many answers were given on this word, repeated ones among them."""
+
+    source: str
+    by: str
+    time: datetime
+    answers: int
+
+
+@dataclass(frozen=True)
+class PublishedVersion:
+    """What was published as one edition about one version of a table.
+
+    `sources` is what its owner called the data, without what was only said to be the same (`same_as`).
+    `answers` of the ledger left as this edition, paid for or repeated; so many of them were `replaced`, by
+    those of the editions `replaced_by`, or `withdrawn`, for these `reasons`. `repeated` is how often one left
+    for free.
+    """
+
+    dataset: str
+    edition: Edition
+    data_version: int
+    sources: tuple[str, ...]
+    first: datetime
+    last: datetime
+    answers: int
+    repeated: int
+    replaced: int
+    replaced_by: tuple[Edition, ...]
+    withdrawn: int
+    reasons: tuple[str, ...]
+    same_as: tuple[SaidSame, ...]

@@ -11,12 +11,11 @@ from leakcap.ledger.accounts import batch_of, booked, refusals_logged, ticks_ask
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.chain import START
 from leakcap.ledger.database import connect
-from leakcap.ledger.limits import balances
+from leakcap.ledger.limits import Balance, balances
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.state import State
 from leakcap.ledger.ticks import NOTHING, Ticks
-from leakcap.ledger.told import Balance
 from leakcap.ledger.values import Charge
 
 __all__ = ["UnbegunLedger"]

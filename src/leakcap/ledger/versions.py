@@ -16,11 +16,12 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.details import SAME_AS, SOURCE, STREAM, dataset_told
-from leakcap.ledger.editions import DataVersion, Edition, PublishedVersion, Revision, SaidSame
+from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import entries_query, entry_of
 from leakcap.ledger.revising import revisions_of
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.sharing import admitted_policies
+from leakcap.ledger.told import DataVersion, PublishedVersion, Revision, SaidSame
 from leakcap.ledger.values import Entry
 
 __all__ = ["data_version_of", "state_name_of", "versions_of"]

@@ -7,8 +7,7 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray
 from leakcap.bound import Bound
 from leakcap.mechanism.base import Mechanism
 from leakcap.sampling import ByteSource

@@ -7,10 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from leakcap.adversary import Adversary, AllPriors, AllPriorsJoint, Neighbours
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi

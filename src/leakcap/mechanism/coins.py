@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.sampling import ByteSource, bernoulli_exp, uniform_below
 from leakcap.sampling.source import MAX_BOUND, fair_bits
 
 __all__ = ["accept", "coin", "exp_coins", "logistic_coins"]
 
-Integers = NDArray[np.int64]
-Coins = NDArray[np.bool_]
+Integers: TypeAlias = "NDArray[np.int64]"
+Coins: TypeAlias = "NDArray[np.bool_]"
 
 
 def exp_coins(multiples: NDArray[Any], unit: Fraction, source: ByteSource) -> Coins:

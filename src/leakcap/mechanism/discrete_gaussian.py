@@ -9,10 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from leakcap.adversary import Adversary, AllPriors, GivenPrior
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.bound import Bound
 from leakcap.capacities.verb import solve
 from leakcap.channel import Channel

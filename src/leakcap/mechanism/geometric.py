@@ -10,10 +10,8 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from leakcap.adversary import Adversary, Neighbours
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.bound import Bound
 from leakcap.capacities.noise.geometric import geometric_capacity
 from leakcap.channel import Channel

@@ -14,9 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from leakcap.adversary import AllPriors
+from leakcap.arrays import np
 from leakcap.bound import Bound
 from leakcap.capacities.noise.interval_prior import IntervalPrior
 from leakcap.capacities.solvers.level_binary import binary_level

@@ -37,8 +37,7 @@ import math
 from fractions import Fraction
 from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
+from leakcap.arrays import NDArray, np
 
 __all__ = ["gaussian_sum_error", "laplace_error", "laplace_sum_error", "laplace_sum_tail", "laplace_variance"]
 

@@ -9,9 +9,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
 from leakcap.mechanism.base import Mechanism, Outputs, as_secrets, require_epsilon

@@ -18,13 +18,14 @@ from leakcap.numeric.rounding import (
     sum_up,
     up,
 )
-from leakcap.numeric.search import bisect, bracket, last_where, maximise
+from leakcap.numeric.search import bisect, bracket, crossing, last_where, maximise
 
 __all__ = [
     "binary_entropy",
     "bisect",
     "bracket",
     "ceil_to",
+    "crossing",
     "down",
     "entropy",
     "exp_rest",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike, np
 from leakcap.numeric.logspace import Floats
 from leakcap.numeric.search import bisect
 

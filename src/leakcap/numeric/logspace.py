@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from leakcap.arrays import ArrayLike, NDArray, np
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 
 _NEAR = 0.1
 

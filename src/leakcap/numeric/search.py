@@ -78,6 +78,33 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
     return 0.5 * (below + above)
 
 
+def crossing(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function crosses zero, in some ten calls where `bisect` has fifty.
+
+    The chord's root replaces the end of its sign, and an end that stays twice in a row counts half. The root
+    is as good as the last digits of the function; where there is none, the end nearest to zero is returned.
+
+    Source: Dowell & Jarratt 1971 (the Illinois algorithm).
+
+    >>> round(crossing(lambda x: x * x - 2.0, 0.0, 2.0), 12), crossing(lambda x: x - 3.0, 0.0, 2.0)
+    (1.414213562373, 2.0)
+    """
+    at_low, at_high = function(low), function(high)
+    if at_low >= 0.0 or at_high <= 0.0:
+        return low if at_low >= 0.0 else high
+    middle, side = low, 0
+    for _ in range(60):
+        previous, middle = middle, high - at_high * (high - low) / (at_high - at_low)
+        value = function(middle)
+        if value == 0.0 or abs(middle - previous) <= 2.0**-52 * high:
+            break
+        if value > 0.0:
+            high, at_high, at_low, side = middle, value, at_low / 2 if side > 0 else at_low, 1
+        else:
+            low, at_low, at_high, side = middle, value, at_high / 2 if side < 0 else at_high, -1
+    return middle
+
+
 def maximise(function: Callable[[float], float], low: float, high: float, *, steps: int = 120) -> float:
     """The argument of the maximum of a unimodal function on [low, high] (golden section, Kiefer 1953).
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from leakcap.errors import InvalidParameter
-from leakcap.ledger import PlannedDescent, Slot, SlotPlan
 from leakcap.policy.validation import Strict
+
+# A policy that plans nothing does not wait for the laws of slots.
+if TYPE_CHECKING:
+    from leakcap.ledger import Slot, SlotPlan
 
 __all__ = ["PolicyPlan", "PolicySlot", "check_deltas", "check_plans"]
 
@@ -41,6 +44,8 @@ class PolicySlot(Strict):
 
     def slot(self, neighbours: str) -> Slot:
         """As the ledger takes it, under this neighbouring relation."""
+        from leakcap.ledger import PlannedDescent, Slot
+
         table = math.inf if self.nats_table is None else self.nats_table
         epsilon = math.inf if self.epsilon is None else self.epsilon
         descent = None
@@ -87,6 +92,8 @@ class PolicyPlan(Strict):
 
     def ledger_plan(self, neighbours: str = "add-remove-one") -> SlotPlan:
         """As the ledger takes it, under this neighbouring relation."""
+        from leakcap.ledger import SlotPlan
+
         return SlotPlan(self.name, tuple(one.slot(neighbours) for one in self.slots), self.delta)
 
 

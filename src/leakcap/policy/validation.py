@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 class Strict(BaseModel):
     """What the owner writes: unknown fields are refused, and nothing is converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 # The names of the forms that a `unit` may have are no part of where it stands.

@@ -10,11 +10,9 @@ them for one. Both come from integers with a bound on their error, so that no di
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import SourceError, require
 from leakcap.sampling.source import MAX_BOUND, ByteSource, words
 
@@ -27,7 +25,7 @@ _WORD = 64
 _MOST_WORDS = 24
 """A coin that 24 words leave undecided has probability 2⁻¹⁵³⁶ unless the source is broken."""
 
-Integers = NDArray[np.int64] | NDArray[np.object_]
+Integers: TypeAlias = "NDArray[np.int64] | NDArray[np.object_]"
 
 
 def bernoulli_exp(numerators: Integers, denominator: int, source: ByteSource) -> NDArray[np.bool_]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import require
 from leakcap.sampling.bernoulli import bernoulli_exp
 from leakcap.sampling.laplace import discrete_laplace

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import require
 from leakcap.sampling.bernoulli import bernoulli_exp, whole_nats
 from leakcap.sampling.rational import require_scale

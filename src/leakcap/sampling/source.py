@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import SourceError, require
 
 __all__ = ["MAX_BOUND", "ByteSource", "fair_bits", "system_bytes", "uniform_below", "words"]
@@ -22,8 +20,7 @@ _CHUNK = 1 << 20
 MAX_BOUND = 1 << 62
 """The largest bound of `uniform_below`."""
 
-_TOP = np.uint64((1 << 64) - 1)
-_ONE = np.uint64(1)
+_TOP = (1 << 64) - 1
 
 
 class ByteSource(Protocol):
@@ -98,7 +95,8 @@ def uniform_below(bounds: int | NDArray[np.int64], size: int, source: ByteSource
     else:
         _check(bounds, size)
     moduli = np.asarray(bounds, dtype=np.uint64)
-    last = _TOP - (_TOP % moduli + _ONE) % moduli
+    top, one = np.uint64(_TOP), np.uint64(1)
+    last = top - (top % moduli + one) % moduli
     draws = words(size, source)
     rejected = np.flatnonzero(draws > last)
     if rejected.size:

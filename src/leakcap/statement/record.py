@@ -49,7 +49,7 @@ Delta: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, description="δ, a pro
 class Part(BaseModel):
     """A piece of a record. It cannot be changed, and a field that it does not know is refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it. Optional fields that nobody set are left out.

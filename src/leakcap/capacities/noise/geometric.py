@@ -11,6 +11,7 @@ from leakcap.capacities.noise.geometric_ends import ends_information, middle_exc
 from leakcap.capacities.noise.geometric_gap import Gap, middle_gap, plateau_gap, side_gap
 from leakcap.capacities.noise.interval_prior import IntervalPrior
 from leakcap.capacities.noise.laplace import laplace_capacity
+from leakcap.capacities.noise.tilt import log_two_cosh
 from leakcap.errors import require
 from leakcap.numeric import down, up
 
@@ -146,8 +147,7 @@ def _with_middle(steps: int, gap: Gap) -> Bound:
 
 
 def _cosh_level(gap: Gap) -> float:
-    t = abs(gap.decay * (gap.d - 1 - gap.centre))
-    return t + math.log1p(math.exp(-2.0 * t))
+    return log_two_cosh(gap.decay * (gap.d - 1 - gap.centre))
 
 
 def _continuous(steps: int, decay: float) -> Bound:
@@ -161,7 +161,7 @@ def _continuous(steps: int, decay: float) -> Bound:
 
 
 def _bound(value: float, method: str, prior: IntervalPrior, terms: int = 0) -> Bound:
-    # Sums have at most 4096 terms, all of one sign (longer ones go by Euler–Maclaurin, which has a dozen).
+    # Direct sums have fewer than 16/FINE = 4096 terms, all of one sign; Euler–Maclaurin has a dozen.
     operations = _OPERATIONS + (terms if terms <= 4096 else 0)
     low = math.nextafter(down(value, operations), 0.0)
     return Bound(low, math.nextafter(up(value, operations), math.inf), method, _SOURCE, witness=prior)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from leakcap.capacities.noise.half_sums import FINE, half_sums
 from leakcap.capacities.noise.laplace import two_atoms
 from leakcap.capacities.noise.tilt import tilt_information
 
 __all__ = ["ends_information", "middle_excess"]
 
-_DIRECT = 4096
+_DIRECT = 64
 _NEAR = 2.0**-5
 """Up to this range D(W_m ‖ q) ≤ χ² ≤ 0.2 h² < 0.47 h² ≤ D(W_0 ‖ q), h = Nη/2, whatever N."""
 
@@ -26,7 +24,7 @@ def ends_information(steps: int, decay: float) -> float:
     half = steps * decay / 2
     s = math.exp(-decay)
     # Mass at or below 0, both secrets: ½(1 + s^N)/(1 + s); the same at or above N.
-    outer = (1.0 + math.exp(-2.0 * half)) / (1.0 + s) * float(tilt_information(half))
+    outer = (1.0 + math.exp(-2.0 * half)) / (1.0 + s) * tilt_information(half)
     if steps == 1:
         return outer
     if steps <= _DIRECT or decay >= FINE:
@@ -36,15 +34,17 @@ def ends_information(steps: int, decay: float) -> float:
 
 def _inside_direct(steps: int, decay: float) -> float:
     """e^{−E/2} Σ_{0<y<N} cosh(t_y) J(t_y), t_y = η(y − N/2)."""
-    t = np.abs(decay * (np.arange(1, steps, dtype=np.float64) - steps / 2))
-    weight = 0.5 * (np.exp(t - steps * decay / 2) + np.exp(-t - steps * decay / 2))
-    return float(np.dot(weight, tilt_information(t)))
+    half, total = steps * decay / 2, 0.0
+    for y in range(1, steps):
+        t = abs(decay * (y - steps / 2))
+        total += 0.5 * (math.exp(t - half) + math.exp(-t - half)) * tilt_information(t)
+    return total
 
 
 def _inside_smooth(decay: float, half: float) -> float:
     """The same by Euler–Maclaurin, g(t) = t sinh t − cosh t ln cosh t, g'' = g + sech t."""
     sech, slope = 1.0 / math.cosh(half), math.tanh(half)
-    end = float(tilt_information(half)) / sech
+    end = tilt_information(half) / sech
     first = half / sech - math.sinh(half) * math.log(math.cosh(half))
     third = first - sech * slope
     integral = 2.0 * (math.exp(half) * two_atoms(half) - end)

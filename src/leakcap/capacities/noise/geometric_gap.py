@@ -9,6 +9,8 @@ from functools import lru_cache
 
 from leakcap.capacities.noise import laplace
 from leakcap.capacities.noise.half_sums import HalfSums, half_sums
+from leakcap.capacities.noise.tilt import log_two_cosh
+from leakcap.numeric import crossing
 
 __all__ = ["Gap", "middle_gap", "plateau_gap"]
 
@@ -30,8 +32,7 @@ class Gap:
     @property
     def beyond(self) -> float:
         """The same cosh continued to d + 1."""
-        t = abs(self.decay * (self.d + 1 - self.centre))
-        return self.shift + t + math.log1p(math.exp(-2.0 * t))
+        return self.shift + log_two_cosh(self.decay * (self.d + 1 - self.centre))
 
     @property
     def mass(self) -> float:
@@ -108,29 +109,12 @@ def middle_gap(decay: float, d: int) -> Gap:
 
 
 def _solve(decay: float, d: int, excess: Callable[[HalfSums], tuple[float, float]]) -> Gap:
-    """The centre μ at which D(0) = D(d), by the Illinois rule; the excess rises with μ."""
+    """The centre μ at which D(0) = D(d), where the excess crosses zero; it rises with μ."""
 
     def at(centre: float) -> float:
         return excess(half_sums(decay, d, centre))[0]
 
-    centre = _illinois(at, 0.25 * d, d + 1.0)
+    centre = crossing(at, 0.25 * d, d + 1.0)
     sums = half_sums(decay, d, centre)
     shift = excess(sums)[1]
     return Gap(decay, d, centre, shift, shift + sums.first, shift + sums.last)
-
-
-def _illinois(function: Callable[[float], float], low: float, high: float) -> float:
-    at_low, at_high = function(low), function(high)
-    if at_high <= 0.0:
-        return high
-    middle = low
-    for _ in range(60):
-        previous, middle = middle, high - at_high * (high - low) / (at_high - at_low)
-        value = function(middle)
-        if value == 0.0 or abs(middle - previous) <= 2.0**-52 * high:
-            break
-        if value > 0.0:
-            high, at_high, at_low = middle, value, at_low / 2
-        else:
-            low, at_low, at_high = middle, value, at_high / 2
-    return middle

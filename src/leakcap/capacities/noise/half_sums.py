@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from leakcap.capacities.noise.tilt import log_two_cosh
 
 __all__ = ["FINE", "HalfSums", "half_sums"]
 
 FINE = 2.0**-8
 """Below this decay the sums are replaced by integrals and end corrections (error under 1e-16)."""
-_DIRECT = 2048
+_DIRECT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class HalfSums:
 
 def half_sums(decay: float, d: int, centre: float) -> HalfSums:
     """The averages for noise decay η, last point d ≥ 1 and centre μ (in steps)."""
-    first, last = _log_two_cosh(decay * centre), _log_two_cosh(decay * (d - centre))
+    first, last = log_two_cosh(decay * centre), log_two_cosh(decay * (d - centre))
     # Σ_{k≥0} s^k (L(0) − kη) = (L(0) − η/(e^η − 1))/(1 − s).
     tail = first - decay / math.expm1(decay) if decay < 700.0 else first
     if decay < FINE and d > _DIRECT:
@@ -42,18 +40,13 @@ def half_sums(decay: float, d: int, centre: float) -> HalfSums:
     return HalfSums(inner + math.exp(-decay * d) * tail, start + tail, first, last)
 
 
-def _log_two_cosh(t: float) -> float:
-    return abs(t) + math.log1p(math.exp(-2.0 * abs(t)))
-
-
 def _direct(decay: float, d: int, centre: float) -> tuple[float, float]:
-    steps = np.arange(1, d + 1, dtype=np.float64)
-    values = log_two_cosh(decay * (steps - centre))
-    weights = np.exp(-decay * (steps - 1.0))
+    values = [log_two_cosh(decay * (y - centre)) for y in range(1, d + 1)]
+    weights = [math.exp(-decay * k) for k in range(d)]
+    inner = math.fsum(weight * value for weight, value in zip(weights, reversed(values), strict=True))
+    start = math.fsum(weight * value for weight, value in zip(weights, values, strict=True))
     once = -math.expm1(-decay)
-    return once * float(np.dot(weights[::-1], values)), once * math.exp(-decay) * float(
-        np.dot(weights, values)
-    )
+    return once * inner, once * math.exp(-decay) * start
 
 
 def _euler_maclaurin(decay: float, end: float, centre: float) -> tuple[float, float]:
@@ -63,7 +56,7 @@ def _euler_maclaurin(decay: float, end: float, centre: float) -> tuple[float, fl
     """
     low, high = math.exp(-centre), math.exp(end - centre)
     angle = math.atan(high) - math.atan(low)
-    begin, finish, fade = _log_two_cosh(centre), _log_two_cosh(end - centre), math.exp(-end)
+    begin, finish, fade = log_two_cosh(centre), log_two_cosh(end - centre), math.exp(-end)
     inner = finish - fade * begin - 1.0 + fade + 2.0 * angle / high
     start = begin - fade * finish - 1.0 + fade + 2.0 * angle * low
     right, left = _jets(end - centre), _jets(-centre)
@@ -77,7 +70,7 @@ def _jets(t: float) -> tuple[float, float, float, float]:
     """L and its first three derivatives: ln 2cosh, tanh, sech², −2 sech² tanh."""
     slope = math.tanh(t)
     bend = 1.0 - slope * slope
-    return _log_two_cosh(t), slope, bend, -2.0 * bend * slope
+    return log_two_cosh(t), slope, bend, -2.0 * bend * slope
 
 
 def _correction(decay: float, jets: tuple[float, float, float, float], sign: float) -> float:

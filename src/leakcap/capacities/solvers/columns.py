@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.channel import Channel
 from leakcap.numeric.logspace import Floats
 

@@ -17,8 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["BinaryLevel", "binary_level"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.numeric.logspace import Floats, safe_log
 
 __all__ = ["LevelObjective"]

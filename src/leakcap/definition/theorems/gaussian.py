@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.definition.approximate import ApproxDP, DeltaDP
 from leakcap.definition.gaussian import GaussianDP
 from leakcap.definition.graph import implies

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
+from leakcap.arrays import NDArray, np
 from leakcap.numeric import up
 from leakcap.policy.declared import Key
 from leakcap.release.columns.typed import OneOf, literal

@@ -15,9 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.numeric.rounding import floor_log2
 from leakcap.release.columns.typed import Quantize, column
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles

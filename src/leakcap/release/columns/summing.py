@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.release.columns.cells import Cells
 from leakcap.release.columns.within import inner_axes, places_among
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers

@@ -15,8 +15,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.release.columns.grid import Grid, grid_for
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.numbers.laws import NoiseSums

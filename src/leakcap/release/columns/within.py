@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.nested import key_word
@@ -29,7 +28,7 @@ __all__ = [
     "tied_axes",
 ]
 
-Indices = NDArray[np.int64]
+Indices: TypeAlias = "NDArray[np.int64]"
 _MOST = 10**6
 
 

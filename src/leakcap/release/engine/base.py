@@ -14,10 +14,9 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
+from leakcap.arrays import NDArray, np
 from leakcap.errors import DataError
 from leakcap.uncollected import uncollected
 

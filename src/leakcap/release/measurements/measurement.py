@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.implied import rho_of_pure, tight_mutual_information

@@ -15,10 +15,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leakcap.bound import Bound
+from leakcap.numeric import crossing
 
 __all__ = ["MOST_BITS", "one_hot_capacity"]
 
@@ -38,14 +36,14 @@ def one_hot_capacity(cells: int, decay: float) -> Bound:
     source = "Shannon 1948; Gallager 1968, theorem 4.5.1"
     if decay > 300.0:
         return Bound(0.0, math.log(cells + 1), method="logarithm of the number of inputs", source=source)
-    none, one = _set_bits(cells, decay)
-    low, high = 0.0, 1.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        at_none, at_one = _divergences(cells, decay, middle, none, one)
-        low, high = (middle, high) if at_none > at_one else (low, middle)
-    prior = 0.5 * (low + high)
-    at_none, at_one = _divergences(cells, decay, prior, none, one)
+    bits = _set_bits(cells, decay)
+
+    def excess(prior: float) -> float:
+        at_none, at_one = _divergences(cells, decay, prior, bits)
+        return at_one - at_none
+
+    prior = crossing(excess, 0.0, 1.0)
+    at_none, at_one = _divergences(cells, decay, prior, bits)
     slack = _SLACK * decay * (cells + 20)
     lower = max(0.0, prior * at_none + (1.0 - prior) * at_one - slack)
     upper = min(max(at_none, at_one) + slack, math.log(cells + 1))
@@ -53,37 +51,41 @@ def one_hot_capacity(cells: int, decay: float) -> Bound:
     return Bound(min(lower, upper), upper, method=method, source=source, witness=prior)
 
 
-def _set_bits(cells: int, decay: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How many bits are set: the law when the person is in no cell, and when in one."""
+def _set_bits(cells: int, decay: float) -> list[tuple[int, float, float]]:
+    """How many bits are set, and how likely that is when the person is in no cell, and when in one."""
     flip = math.exp(-decay) / (1.0 + math.exp(-decay))
-    none = _binomial(cells, flip)
-    rest = _binomial(cells - 1, flip)
-    one = np.zeros(cells + 1)
-    one[1:] += (1.0 - flip) * rest
-    one[:-1] += flip * rest
-    return none, one
+    none, rest = _binomial(cells, flip), [0.0, *_binomial(cells - 1, flip), 0.0]
+    one = [(1.0 - flip) * rest[t] + flip * rest[t + 1] for t in range(cells + 1)]
+    return [(t, p, q) for t, (p, q) in enumerate(zip(none, one, strict=True)) if p or q]
 
 
-def _binomial(trials: int, p: float) -> NDArray[np.float64]:
+def _binomial(trials: int, p: float) -> list[float]:
     """The binomial weights, built outward from the mode, where rounding matters most."""
-    mode = min(trials, int((trials + 1) * p))
-    steps = np.arange(1, trials + 1)
-    ratios = np.log((trials - steps + 1) / steps) + math.log(p) - math.log1p(-p)
-    logs = np.zeros(trials + 1)
-    logs[mode + 1 :] = np.cumsum(ratios[mode:])
-    logs[:mode] = -np.cumsum(ratios[:mode][::-1])[::-1]
-    weights = np.exp(logs)
-    result: NDArray[np.float64] = weights / weights.sum()
-    return result
+    mode, odds = min(trials, int((trials + 1) * p)), p / (1.0 - p)
+    weights = [0.0] * (trials + 1)
+    weights[mode] = 1.0
+    for t in range(mode, trials):
+        weights[t + 1] = weights[t] * ((trials - t) / (t + 1) * odds)
+    for t in range(mode, 0, -1):
+        weights[t - 1] = weights[t] / ((trials - t + 1) / t * odds)
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
 
 
 def _divergences(
-    cells: int, decay: float, prior: float, none: NDArray[np.float64], one: NDArray[np.float64]
+    cells: int, decay: float, prior: float, bits: list[tuple[int, float, float]]
 ) -> tuple[float, float]:
     """D(P_none‖q) and D(P_one‖q); the latter's log-likelihood ratio to P_none has mean η·tanh(η/2)."""
-    bits = np.arange(cells + 1)
-    # ln L_t through its distance from 1, which keeps its digits when η is small
-    up, down = math.expm1(decay), math.expm1(-decay)
-    logs = np.log1p((1.0 - prior) / cells * (bits * up + (cells - bits) * down))
-    gain = decay * math.tanh(decay / 2)
-    return -float(none @ logs), gain - float(one @ logs)
+    up, down, each = math.expm1(decay), math.expm1(-decay), (1.0 - prior) / cells
+    set_bit, clear_bit = math.exp(decay), math.exp(-decay)
+    none = one = 0.0
+    for t, p, q in bits:
+        # ln L_t through its distance from 1, which keeps its digits when η is small
+        off = each * (t * up + (cells - t) * down)
+        level = (
+            math.log1p(off)
+            if off > -0.5
+            else math.log(prior + each * (t * set_bit + (cells - t) * clear_bit))
+        )
+        none, one = none + p * level, one + q * level
+    return -none, decay * math.tanh(decay / 2) - one

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.mechanism.selection import permute_and_flip
 from leakcap.numeric import up
 from leakcap.release.measurements.choice import ChoiceMeasurement

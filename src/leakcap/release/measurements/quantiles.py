@@ -30,8 +30,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.mechanism.selection import nats_off, permute_and_flip
 from leakcap.numeric import up
 from leakcap.numeric.enclosure import outward

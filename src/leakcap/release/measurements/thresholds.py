@@ -33,9 +33,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.bound import Bound
 from leakcap.ledger.implied import tight_mutual_information
 from leakcap.numeric import float_up, up

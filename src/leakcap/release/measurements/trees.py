@@ -18,8 +18,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.numeric import up
 from leakcap.release.measurements.aggregates import RowCount
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured

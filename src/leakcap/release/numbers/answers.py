@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
 from leakcap.uncollected import uncollected

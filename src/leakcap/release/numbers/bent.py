@@ -18,8 +18,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.release.numbers.tails import Floats, Pair, exponentials
 
 __all__ = ["bent_tail"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import DataError
 
 __all__ = ["ExactIntegers", "clipped", "doubles", "exact_integers", "objects", "plus"]

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from leakcap.arrays import ArrayLike, NDArray, np
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats
@@ -27,8 +26,8 @@ from leakcap.release.numbers.tails import Floats
 __all__ = ["all_where", "boxed_quotients", "boxed_shares", "crossings", "fieller_ends", "quotients"]
 
 Three = tuple[Floats, Floats, Floats]
-Flags = NDArray[np.bool_]
-Places = NDArray[np.intp]
+Flags: TypeAlias = "NDArray[np.bool_]"
+Places: TypeAlias = "NDArray[np.intp]"
 
 # Below this tail the logarithm says no more than that it is small.
 _LEAST = 1e-300

@@ -21,17 +21,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from leakcap.arrays import ArrayLike, NDArray, np
 
 from leakcap.release.numbers.places import laid_out
 
 __all__ = ["bent_gaussian_tail", "gaussian_tail", "normal_tail_up"]
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 # For each noise and place the most and the least weight.
-Both = tuple[Floats, Floats]
+Both: TypeAlias = "tuple[Floats, Floats]"
 
 # Below this deviation a step counts.
 _COARSE = 16.0

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
 from leakcap.mechanism.geometric import TwoSidedGeometric

@@ -24,9 +24,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike, np
 from leakcap.release.numbers.fieller import crossings, fieller_ends
 from leakcap.release.numbers.laws import LAPLACE, Law
 from leakcap.release.numbers.tails import Floats

@@ -24,8 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from leakcap.arrays import NDArray, np
 
 __all__ = [
     "as_correlations",

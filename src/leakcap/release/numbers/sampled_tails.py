@@ -10,23 +10,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike, np
 from leakcap.release.numbers.laws import Law
 from leakcap.release.numbers.tails import Floats
 
 __all__ = ["sampled_tail"]
 
 _FAR, _BINS = 5.0, 100
-_EDGES = np.linspace(-_FAR, _FAR, _BINS + 1)
-_BELOW = np.array([0.5 * math.erfc(-edge / math.sqrt(2.0)) for edge in _EDGES.tolist()])
-_CHANCES = np.diff(_BELOW)
 # What N is beyond, on one side, and what a tail may be too heavy by far out.
 _LEFT = 3e-7 + 1e-6
 # So many places, and so many numbers of places and bins, stay in the processor's cache.
 _PLACES, _AT_ONCE = 1 << 9, 1 << 13
+
+
+@cache
+def _bins() -> tuple[Floats, Floats]:
+    """The chance of each bin, and its upper end."""
+    edges = np.linspace(-_FAR, _FAR, _BINS + 1)
+    below = np.array([0.5 * math.erfc(-edge / math.sqrt(2.0)) for edge in edges.tolist()])
+    return np.diff(below), edges[1:]
 
 
 def sampled_tail(
@@ -61,7 +65,7 @@ def _of_places(law: Law, noises: Sequence[tuple[Floats, float]], spread: Floats,
     found = np.full(far.shape, 2.0 * _LEFT)
     size = max(1, _AT_ONCE // max(1, far.size))
     for start in range(0, _BINS, size):
-        chances, edges = (one[start : start + size] for one in (_CHANCES, _EDGES[1:]))
+        chances, edges = (one[start : start + size] for one in _bins())
         left = far - np.multiply.outer(edges, spread)
         above = left > 0.0
         tail = law.tail(noises, np.where(above, left, steps - left), None)

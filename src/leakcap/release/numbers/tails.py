@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from leakcap.arrays import ArrayLike, NDArray, np
 
 from leakcap.release.numbers.places import laid_out
 
 __all__ = ["Floats", "Pair", "exponentials", "noise_tail"]
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 Pair = tuple[Floats, Floats]
 
 # Up to this scale a step counts: it is 0.002 % of how far wider noise goes.

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.ledger.ticks import LARGEST
 from leakcap.policy.document import Policy

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidParameter
 from leakcap.release.numbers.answers import Rows, own_heads
 from leakcap.release.numbers.exact_integers import doubles
@@ -16,7 +14,7 @@ from leakcap.release.results.pivot import FLAG, PARTS, Layout, wide_columns
 
 __all__ = ["arrow_of", "pandas_of", "polars_of"]
 
-Marked = Sequence[bool] | NDArray[np.bool_]
+Marked: TypeAlias = "Sequence[bool] | NDArray[np.bool_]"
 """For each row whether its noise drowns the value."""
 
 

@@ -13,9 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import ClassVar, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidQuery, LeakcapError
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy

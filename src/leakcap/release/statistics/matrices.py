@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS
 from leakcap.numeric import float_up
@@ -40,7 +39,7 @@ __all__ = ["Correlation", "Covariance", "JointMeasurement"]
 
 _MOST_COLUMNS = 20
 Pair = tuple[int, int]
-Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+Matrix: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.float64]]"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
 from sqlglot import exp
 
+from leakcap.arrays import np
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.columns.grid import grid_for

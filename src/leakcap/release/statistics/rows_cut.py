@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.errors import InvalidQuery
 from leakcap.release.columns.typed import ReadColumn, column
 from leakcap.release.measurements.aggregates import People, RowCount

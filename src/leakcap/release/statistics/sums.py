@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.release.columns.grid import LARGEST_EXACT, Grid, grid_for
 from leakcap.release.measurements.aggregates import Known, Sum
 from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of

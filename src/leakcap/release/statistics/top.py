@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidQuery
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, Cells, key_axis

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.release.columns.variance import (
     boxed_variances,
     square_reach,

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leakcap.arrays import NDArray, np
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.measurement import noisy_of
 from leakcap.release.numbers.answers import Answers, Labels, Rows, nested, rows_listed

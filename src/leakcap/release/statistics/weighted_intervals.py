@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.release.measurements.measurement import NoisyMeasurement, noisy_of
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles
 from leakcap.release.numbers.fieller import crossings, quotients

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
+from leakcap.arrays import np
 from leakcap.release.conditions.number_columns import Operand
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers

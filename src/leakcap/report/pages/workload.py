@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from leakcap.plain import counted
 from leakcap.release.results.pivot import FLAG
 from leakcap.release.results.record import figure_held
-from leakcap.report.records.tables import CellRecord, PlannedWorkloadRecord, TableRecord, WorkloadRecord
+from leakcap.report.records.planned_tables import PlannedWorkloadRecord
+from leakcap.report.records.tables import CellRecord, TableRecord, WorkloadRecord
 from leakcap.report.render.document import (
     Audience,
     Block,

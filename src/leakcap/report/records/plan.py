@@ -13,7 +13,7 @@ from leakcap.release import Preview
 from leakcap.release.asking.year import Year
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.ledger import SlotRecord
-from leakcap.report.records.tables import PlannedWorkloadRecord
+from leakcap.report.records.planned_tables import PlannedWorkloadRecord
 from leakcap.statement.record import Delta, Epsilon, Part, Rho, Unbounded
 from leakcap.tables.question import PlannedTables
 

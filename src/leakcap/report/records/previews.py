@@ -13,7 +13,7 @@ from leakcap.release.asking.offered import cut_offered
 from leakcap.release.asking.planned import PlannedRecord
 from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
 from leakcap.report.records.base import CapRecord, Record
-from leakcap.report.records.tables import PlannedWorkloadRecord
+from leakcap.report.records.planned_tables import PlannedWorkloadRecord
 from leakcap.report.words.promises import assumptions
 from leakcap.statement import statement_of
 from leakcap.statement.record import Part, StatementRecord, Unbounded

@@ -6,32 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.release.results.pivot import FLAG
+from leakcap.report.terminal.plain_tables import ACCENT, SOFT, plain_table
 from leakcap.report.words.crossed import CrossedTable, crossed_table
 from leakcap.report.words.wording import to_its_noise
 
 if TYPE_CHECKING:
     from leakcap.report.records import ReleasedRecord, RowRecord
 
-__all__ = ["ACCENT", "MOST_ROWS", "SOFT", "crossed_in", "plain_table", "value_cells"]
+__all__ = ["MOST_ROWS", "crossed_in", "value_cells"]
 
 MOST_ROWS = 20
-ACCENT, SOFT = "cyan", "dim"
 _MOST_ACROSS = 4
-
-
-def plain_table(*titles: str) -> Table:
-    """A plain table: text in the second column, numbers to the right in the others."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style=SOFT)
-    for index, title in enumerate(titles):
-        text = index == (1 if titles[0] == "#" else 0)
-        # As text: a title may be a released key, and what Rich would read as its markup is none.
-        table.add_column(Text(title), justify="left" if text else "right", no_wrap=not text)
-    return table
 
 
 def value_cells(row: RowRecord, places: int | None) -> tuple[Text, str]:

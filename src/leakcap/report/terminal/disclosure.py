@@ -7,7 +7,7 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.report.records.disclosure import DisclosureRecord
-from leakcap.report.terminal.crossed import plain_table
+from leakcap.report.terminal.plain_tables import plain_table
 from leakcap.report.words.disclosure import HEADS, KNOWN, conclusions, disclosure_rows
 
 __all__ = ["print_disclosure"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,46 +13,39 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.report.plots.release import label
-from leakcap.report.terminal.crossed import ACCENT, MOST_ROWS, SOFT, crossed_in, plain_table, value_cells
+from leakcap.report.terminal.crossed import MOST_ROWS, crossed_in, value_cells
+from leakcap.report.terminal.plain_tables import SOFT, WARM, name_cell, plain_table
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.titles import print_title
-from leakcap.report.terminal.workloads import print_planned_workload, print_workload
+from leakcap.report.terminal.workloads import print_workload
 from leakcap.report.words.promises import not_counted, protects
 from leakcap.report.words.publication import (
-    CAPS,
     ROUNDED,
-    cap_name,
     may_come,
     none_shown,
-    off_by,
     scales,
     shared,
     unreliable,
 )
-from leakcap.report.words.wording import at_least, in_short, sum_text
+from leakcap.report.words.wording import in_short
 from leakcap.statement.restated import restated
 
 if TYPE_CHECKING:
-    from leakcap.release.asking.planned import WayRecord
-    from leakcap.report.records import CapRecord, PreviewRecord, ReleasedRecord, ReleaseRecord
+    from leakcap.report.records import CapRecord, ReleasedRecord, ReleaseRecord
     from leakcap.statement import Statement
 
 __all__ = [
     "print_new_ledger",
-    "print_preview",
     "print_release",
     "print_statement",
     "print_values",
 ]
 
-_NAME = 34
-_WARM = "red"
-
 
 def print_new_ledger(console: Console, url: str) -> None:
     """What stands before the first spend of a ledger."""
     words = f"A new ledger begins: {url}. What other ledgers tell about the same people is not counted in it."
-    console.print(Text(plain(f"\n{words}"), style=_WARM), soft_wrap=not console.is_terminal)
+    console.print(Text(plain(f"\n{words}"), style=WARM), soft_wrap=not console.is_terminal)
 
 
 def print_release(
@@ -83,7 +75,7 @@ def print_release(
     if record.same_as is not None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=SOFT))
     for told in revision_lines(record.revisions):
-        console.print(Text(plain(told), style=_WARM))
+        console.print(Text(plain(told), style=WARM))
     for amendment in record.amendments:
         when = datetime.fromisoformat(amendment.time)
         words = f"The policy was amended on {when:%Y-%m-%d}: {amendment.reason}"
@@ -114,9 +106,9 @@ def _values(releases: Sequence[ReleasedRecord], scale: bool, crossed: Sequence[b
     for release, apart in zip(releases, crossed, strict=True):
         price = (*([scales(release.noise.scales)] if scale else []), f"{release.price.epsilon:g}")
         if not release.grouped:
-            table.add_row(_name(release.name), *value_cells(release.values[0], release.places), *price)
+            table.add_row(name_cell(release.name), *value_cells(release.values[0], release.places), *price)
             continue
-        table.add_row(_name(release.name), "", "", *price)
+        table.add_row(name_cell(release.name), "", "", *price)
         if apart:
             table.add_row(Text("  in a table of its own, below", style=SOFT))
             continue
@@ -128,11 +120,6 @@ def _values(releases: Sequence[ReleasedRecord], scale: bool, crossed: Sequence[b
             more = len(release.values) - MOST_ROWS
             table.add_row(Text(f"  … {more} more, in the report, --csv and --json", style=SOFT))
     return table
-
-
-def _name(name: str) -> Text:
-    """A name of which no line but the first could be taken for another."""
-    return Text(textwrap.fill(plain(name), _NAME, subsequent_indent="      "))
 
 
 def print_statement(
@@ -161,68 +148,3 @@ def print_statement(
         parts.append(Text(f"{every} shows all {len(lines)} lines, with formulas and sources.", style=SOFT))
     title = Text(plain(f"What {statement.exposure.title} lets an attacker do"))
     console.print(Panel(Group(*parts), title=title, title_align="left", border_style=SOFT, padding=(1, 2)))
-
-
-def _ways(ways: Sequence[WayRecord]) -> str:
-    """What each law of noise would err by, and how much of the caps it would take."""
-    return ", ".join(
-        f"{way.noise} {off_by(way.error)} for {sum_text(100.0 * way.share, 3)} % of the `{way.cap}` cap"
-        for way in ways
-    )
-
-
-def print_preview(console: Console, record: PreviewRecord) -> None:
-    """Accuracy and price of each query, before anything is spent."""
-    table = plain_table("statistic", "95 % error", "ε", "nats, person", "nats, table")
-    for p in record.statistics:
-        price = p.price
-        table.add_row(
-            _name(p.name),
-            Text(off_by(p.error), style="bold " + ACCENT),
-            f"{price.epsilon:g}",
-            _nats(price.nats_person),
-            _nats(price.nats_table),
-        )
-    console.print(table)
-    for p in record.statistics:
-        if p.remark:
-            console.print(Text(plain(f"`{p.name}`: {off_by(p.error)} {p.remark}."), style=SOFT))
-        if p.useless is not None:
-            console.print(Text(plain(p.useless), style=_WARM))
-        if p.chosen is not None:
-            console.print(Text(plain(f"`{p.name}`: {p.chosen}."), style=SOFT))
-        elif p.ways:
-            console.print(Text(plain(f"`{p.name}`: {_ways(p.ways)}."), style=SOFT))
-    for planned in record.workloads:
-        print_planned_workload(console, planned)
-    names = [p.name for p in record.statistics]
-    notes = [p.assumed for p in record.statistics], [p.about for p in record.statistics]
-    for words in (words for one in notes for words in shared(names, one)):
-        console.print(Text(plain(words), style=SOFT))
-    if record.offered is not None:
-        console.print(Text(plain(record.offered), style=SOFT))
-    total = record.together.exposure
-    with_slack = f" with δ = {total.delta:g}" if total.delta else ""
-    words = f"All together ε = {total.epsilon:g}{with_slack}{_of_the_cap(record)}."
-    for told in (f"{words} Nothing was read and nothing was spent.", not_counted(record.policy)):
-        if told:
-            console.print(Text(plain(told), style=SOFT))
-
-
-def _of_the_cap(record: PreviewRecord) -> str:
-    """What a cap on all answers together would be charged, which is another number than the statement's."""
-    for cap in record.caps:
-        name = cap_name(cap.cap, cap.unit)
-        if (
-            cap.cap == "epsilon"
-            and name != CAPS["epsilon"]
-            and cap.limit is not None
-            and cap.spent is not None
-        ):
-            taken = f"{sum_text(cap.spent)} of the {at_least(cap.limit)}"
-            return f", which is what the statement says; of the cap on {name}, {taken} would be used"
-    return ""
-
-
-def _nats(value: float | None) -> str:
-    return "no bound" if value is None else f"{value:.4g}"

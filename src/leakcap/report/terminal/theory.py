@@ -19,7 +19,8 @@ from leakcap.report.records import (
     FindingRecord,
     MeasureRecord,
 )
-from leakcap.report.terminal.crossed import MOST_ROWS, plain_table
+from leakcap.report.terminal.crossed import MOST_ROWS
+from leakcap.report.terminal.plain_tables import plain_table
 from leakcap.report.words.wording import CHANCE, few_of, outward_text, signed
 
 __all__ = ["print_attacks", "print_channel", "print_dalenius", "print_route"]

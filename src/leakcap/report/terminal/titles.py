@@ -7,7 +7,7 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.release.results.publication import Publication
-from leakcap.report.terminal.crossed import SOFT
+from leakcap.report.terminal.plain_tables import SOFT
 from leakcap.report.words.publication import headings
 
 __all__ = ["print_title"]

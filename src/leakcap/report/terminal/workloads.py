@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -9,10 +11,13 @@ from rich.text import Text
 from leakcap.plain import counted, plain
 from leakcap.release.results.pivot import FLAG
 from leakcap.release.results.record import figure_held
-from leakcap.report.records.tables import PlannedWorkloadRecord, TableRecord, WorkloadRecord
 from leakcap.report.words.margined import asked_words, table_name
 from leakcap.report.words.publication import estimated, off_by
 from leakcap.report.words.wording import sum_text
+
+if TYPE_CHECKING:
+    from leakcap.report.records.planned_tables import PlannedWorkloadRecord
+    from leakcap.report.records.tables import TableRecord, WorkloadRecord
 
 __all__ = ["print_planned_workload", "print_workload"]
 

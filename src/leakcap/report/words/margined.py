@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from leakcap.report.records.tables import BetweenRecord, CellRecord, TableRecord, WorkloadRecord
+if TYPE_CHECKING:
+    from leakcap.report.records.tables import BetweenRecord, CellRecord, TableRecord, WorkloadRecord
 
 __all__ = ["MarginedTable", "asked_words", "between_words", "margined_tables", "name_of", "table_name"]
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from leakcap.definition.meaning import fano_guess, posterior_bound
-from leakcap.report.render.document import Note, NotedNumber, Text
+from leakcap.report.render.noted import Note, NotedNumber, Text
 from leakcap.statement import Reading, Statement
 from leakcap.statement.wording import at_most, percent
 
