@@ -24,7 +24,6 @@ from functools import cache
 from typing import TypeAlias
 
 from leakcap.arrays import ArrayLike, NDArray, np
-
 from leakcap.release.numbers.places import laid_out
 
 __all__ = ["bent_gaussian_tail", "gaussian_tail", "normal_tail_up"]

@@ -29,15 +29,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from leakcap.arrays import ArrayLike, np
 from leakcap.release.numbers.tails import Floats
 
 __all__ = ["gaussian_sums_bound", "laplace_sums_bound", "laplace_sums_tail"]
 
-Noises = Sequence[tuple[ArrayLike, float]]
+Noises: TypeAlias = "Sequence[tuple[ArrayLike, float]]"
 
 # What the series leaves out at each of its two ends, and rounding.
 _LEFT = 1e-7

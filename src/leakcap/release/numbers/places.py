@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from leakcap.arrays import ArrayLike, NDArray, np
 
 __all__ = ["laid_out"]
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 
 
 def laid_out(

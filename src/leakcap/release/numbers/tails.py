@@ -26,7 +26,6 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from leakcap.arrays import ArrayLike, NDArray, np
-
 from leakcap.release.numbers.places import laid_out
 
 __all__ = ["Floats", "Pair", "exponentials", "noise_tail"]

@@ -21,7 +21,7 @@ from leakcap.statement.record import Nats, Part, Rho, StatementRecord
 
 # Whoever previews no tables does not wait for them.
 if TYPE_CHECKING:
-    from leakcap.tables.answer import ReleasedTable, ReleasedTables
+    from leakcap.tables.answer import Estimate, ReleasedTable, ReleasedTables
 
 __all__ = [
     "BetweenRecord",

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.report.records.disclosure_sets import TableSetRecord
-from leakcap.report.terminal.crossed import plain_table
+from leakcap.report.terminal.plain_tables import plain_table
 from leakcap.report.words.disclosure_sets import SET_HEADS, set_assumptions, set_conclusions, set_rows
 
 __all__ = ["print_table_set"]
