@@ -39,7 +39,7 @@ from leakcap.statement.least import (
     least_power,
     yes_no_nats,
 )
-from leakcap.statement.proving import gaussian_distance_of_pure, proven, two_steps_of
+from leakcap.statement.proving import gaussian_distance_of_pure, proven_pairs, two_steps_of
 from leakcap.statement.record import StatementRecord
 from leakcap.statement.restated import restated
 from leakcap.statement.tally import Composed, Tally
@@ -98,7 +98,7 @@ def exposure(composed: Composed, relation: str = "replace-one", queries: int = 1
 )
 def test_what_was_fixed_beforehand_is_exact(squared: float, pure: list[tuple[float, int]]) -> None:
     law = product([response(epsilon) for epsilon, n in pure for _ in range(n)])
-    for epsilon, delta in proven(Tally(gaussian=squared, pure=tuple(sorted(pure))), True)[::7]:
+    for epsilon, delta in proven_pairs(Tally(gaussian=squared, pure=tuple(sorted(pure))), True)[::7]:
         if squared:
             weights: dict[float, float] = defaultdict(float)
             for p, q in law:
@@ -113,7 +113,7 @@ def test_what_was_fixed_beforehand_is_exact(squared: float, pure: list[tuple[flo
 def test_many_responses_are_listed_exactly() -> None:
     """A thousand of ε = 0.1: the binomial law in fractions of fifty digits."""
     right = 1 / (1 + mp.exp(-mp.mpf("0.1")))
-    for epsilon, delta in proven(Tally(pure=((0.1, 1000),)), True)[:20:9]:
+    for epsilon, delta in proven_pairs(Tally(pure=((0.1, 1000),)), True)[:20:9]:
         truth = mp.fsum(
             mp.binomial(1000, k) * right**k * (1 - right) ** (1000 - k)
             * (1 - mp.exp(mp.mpf(epsilon) - (2 * k - 1000) * mp.mpf("0.1")))
@@ -207,7 +207,7 @@ def reached() -> Iterator[Tally]:
 
 def test_whoever_asks_one_thing_after_another_gains_no_more() -> None:
     for sums in reached():
-        bound = proven(sums, False)
+        bound = proven_pairs(sums, False)
         for epsilon, delta in bound[::8]:
             assert best(sums, epsilon) <= delta * (1 + 1e-9) + 1e-12
 
@@ -216,10 +216,10 @@ def test_what_holds_beforehand_alone_is_caught() -> None:
     """Two responses of .4, fixed, tell less than somebody may gain who spends the same sums otherwise."""
     sums = Tally.total([questions()[0][1]] * 2)
     loose = replace(sums, curve=tuple(10 * nats for nats in sums.curve))
-    fixed = proven(replace(sums, curve=()), True)[0][1]
+    fixed = proven_pairs(replace(sums, curve=()), True)[0][1]
     both = replace(loose, gaussian=2.0)  # room for what hides as much as noise of any kind
     assert fixed < best(both, 0.0)
-    assert proven(both, False)[0][1] >= best(both, 0.0)
+    assert proven_pairs(both, False)[0][1] >= best(both, 0.0)
 
 
 def discrete(sigma: float, shift: int) -> Law:
@@ -237,31 +237,31 @@ def test_discrete_gaussian_noise_by_its_own_law(variance: Fraction) -> None:
     sigma, step = math.sqrt(variance), distance_of_a_step(variance)
     assert step is not None
     one = discrete(sigma, 1)
-    naive = proven(Tally(gaussian=float(1 / variance)), True)
+    naive = proven_pairs(Tally(gaussian=float(1 / variance)), True)
     assert stick(one, 0.0) > naive[0][1]  # the continuous law of the same σ would claim too little
-    for epsilon, delta in proven(Tally(gaussian=step**2), True)[:24:4]:
+    for epsilon, delta in proven_pairs(Tally(gaussian=step**2), True)[:24:4]:
         truth = stick(one, epsilon)
         assert truth <= delta
         assert epsilon > 0.0 or delta <= truth * (1 + 1e-9)
     if variance == 5:
-        for epsilon, delta in proven(Tally(gaussian=2 * step**2), True)[:24:6]:
+        for epsilon, delta in proven_pairs(Tally(gaussian=2 * step**2), True)[:24:6]:
             assert stick(product([one, one]), epsilon) <= delta
     far = narrowed(variance, Fraction(4))
     if far is not None:
-        for epsilon, delta in proven(Tally(gaussian=float(2 * far)), True)[:24:6]:
+        for epsilon, delta in proven_pairs(Tally(gaussian=float(2 * far)), True)[:24:6]:
             assert stick(discrete(sigma, 2), epsilon) <= delta
 
 
 def test_two_contents_by_way_of_absence() -> None:
     """Absent is between: (2ε, (1 + e^ε)δ), against responses and noise at both steps."""
     for mu in (0.2, 1.0, 3.0):
-        for epsilon, delta in two_steps_of(proven(Tally(gaussian=mu**2), True))[::5]:
+        for epsilon, delta in two_steps_of(proven_pairs(Tally(gaussian=mu**2), True))[::5]:
             assert delta >= normal(2 * mu, epsilon) * (1 - mp.mpf("1e-9")) or delta == 1.0
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.22, 1.0, 3.0])
 def test_lines_against_the_normal_law(mu: float) -> None:
-    pairs = proven(Tally(gaussian=mu**2), True)
+    pairs = proven_pairs(Tally(gaussian=mu**2), True)
     half = mp.ncdf(mp.mpf(mu) / 2)
     assert half <= least_guess(pairs) <= half + mp.mpf("1e-9")
     power = mp.ncdf(mp.mpf(mu) - mp.mpf("2.3263478740408411009"))
@@ -287,7 +287,7 @@ def test_one_of_many_against_the_normal_law(k: int) -> None:
             middle = (low + high) / 2
             quantile = mp.sqrt(2) * mp.erfinv(2 * (1 - middle) / (k - 1) - 1)
             low, high = (middle, high) if mp.ncdf(quantile + mu) > middle else (low, middle)
-        assert low <= least_guess(proven(Tally(gaussian=mu**2), True), k) <= low * mp.mpf("1.02")
+        assert low <= least_guess(proven_pairs(Tally(gaussian=mu**2), True), k) <= low * mp.mpf("1.02")
 
 
 def test_a_count_of_rho_0_0244_is_told_as_what_it_is() -> None:

@@ -129,6 +129,10 @@ def test_no_sentence_is_false(query: dict[str, str]) -> None:
         "coin_flip": (rf"probability {NUMBER} % at most", lambda f: per_cent(f[1], phi(mu / 2))),
         "one_in_k": (rf"probability {NUMBER} % at most", lambda f: per_cent(f[1], among)),
         "total_variation": (rf"most {NUMBER} percentage", lambda f: per_cent(f[1], 2 * phi(mu / 2) - 1)),
+        "test_power": (
+            rf"probability {NUMBER} % at most",
+            lambda f: per_cent(f[1], phi(mu - upper_quantile("0.01"))),
+        ),
         "family": (rf"probability {NUMBER} % at most", lambda f: per_cent(f[1], phi(k * mu / 2))),
         "odds": (
             rf"(?:most {NUMBER}, except with probability {NUMBER} at most|by any factor)\.",

@@ -20,6 +20,7 @@ from leakcap.mechanism import Gaussian
 from leakcap.numeric import down, up
 from leakcap.statement import Exposure, Statement, statement_of
 from leakcap.statement.reading import Reading
+from leakcap.statement.shares import power_said
 from leakcap.statement.wording import at_most, percent
 
 __all__ = ["SHARE", "GaussianMeaning", "meaning_of"]
@@ -214,6 +215,10 @@ class GaussianMeaning(Meaning):
                 "it is true than when it is false."
             )
             return _line(line, apart, text, "2Φ(μ/2) − 1", f"{_SOURCE}, corollary 2.13")
+        if line.key == "test_power":
+            finds = tail(quantile_of_tail(line.detail["false_alarms"]) - self.mu())
+            found = Bound(down(finds, _ROUNDINGS), min(up(finds, _ROUNDINGS), 1.0), "normal tail")
+            return _line(line, found, power_said(found.upper), "Φ(μ − z), z = 2.326", _SOURCE)
         if line.key == "family":
             shared = guess_success(_loss(self.mu(a.family)))
             text = (

@@ -8,7 +8,7 @@ from leakcap.definition import MIDP, ApproxDP, PureDP, convert
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.guessing import exception
 from leakcap.statement.least import least_beyond, least_guess, least_odds, yes_no_nats
-from leakcap.statement.reading import Reading, exact_line, information
+from leakcap.statement.reading import Reading, exact_line, nats_and_bits
 from leakcap.statement.wording import at_most, percent, times
 
 __all__ = [
@@ -31,7 +31,7 @@ def epsilon(e: Exposure) -> Reading:
     note = (
         ""
         if e.epsilon == e.epsilon_contents
-        else f" Between two possible records it is {information(e.epsilon_contents)}"
+        else f" Between two possible records it is {nats_and_bits(e.epsilon_contents)}"
         + (f", with a slack of {at_most(e.delta_contents)}." if e.delta_contents > 0.0 else ".")
     )
     about = (
@@ -43,6 +43,9 @@ def epsilon(e: Exposure) -> Reading:
     answer = "no noisy answer" if e.exact_totals else "no answer"
     weight = f"{slack}{answer} can weigh more than that for or against {about}"
     if e.composed is not None and e.delta > 0.0:
+        if note:
+            moved = least_odds(e.pairs_contents, e.delta)[0]
+            note = f" Between two possible records it is {nats_and_bits(moved)}, but for as rare answers."
         rare = at_most(least_beyond(e.pairs, e.epsilon))
         weight = (
             f"at δ = {at_most(e.delta)}: {answer.removeprefix('no ')}s that weigh more than that for or "
@@ -53,7 +56,7 @@ def epsilon(e: Exposure) -> Reading:
         "privacy loss ε",
         e.epsilon,
         "nats",
-        f"The privacy loss is {information(e.epsilon)}{'' if weight.startswith('at δ') else ':'} {weight}. "
+        f"The privacy loss is {nats_and_bits(e.epsilon)}{'' if weight.startswith('at δ') else ':'} {weight}. "
         f"Losses of several answers add up.{note}{_how(e)}",
         "P(E) ≤ e^ε P'(E) + δ for every event E",
         "Dwork, McSherry, Nissim & Smith 2006",
@@ -104,8 +107,8 @@ def own_information(e: Exposure) -> Reading:
     """What this mechanism tells."""
     known = math.isfinite(e.nats.upper)
     text = (
-        f"On average over its noise this very mechanism tells at most {information(e.nats.upper)} about one "
-        "person, to somebody who knows all the others and believes whatever they like."
+        f"On average over its noise this very mechanism tells at most {nats_and_bits(e.nats.upper)} about "
+        "one person, to somebody who knows all the others and believes whatever they like."
         if known
         else "How much is told on average about a record that may be anything has no bound: what δ "
         "allows may tell everything."
@@ -132,7 +135,7 @@ def tight_information(e: Exposure) -> Reading:
         "information, any mechanism with this ε",
         value,
         "nats",
-        f"No mechanism with this privacy loss, however built, tells more than {information(value)} "
+        f"No mechanism with this privacy loss, however built, tells more than {nats_and_bits(value)} "
         "about one person on average.",
         "D − 1 − ln D, D = ε/(1−e^{−ε})",
         "bounded-range argument; Dong, Durfee & Rogers 2020",
@@ -146,7 +149,7 @@ def _yes_no_information(e: Exposure) -> Reading:
         "information about a yes/no fact",
         value,
         "nats",
-        f"About one yes/no fact no mechanism with this ε and δ tells more than {information(value)} on "
+        f"About one yes/no fact no mechanism with this ε and δ tells more than {nats_and_bits(value)} on "
         "average.",
         "δ ln 2 + (1−δ)(ln 2 − h(A/(1+A))), A = e^ε",
         "Kairouz, Oh & Viswanath 2015",
@@ -160,7 +163,7 @@ def _yes_no_told(e: Exposure) -> Reading:
         "information about a yes/no fact",
         value,
         "nats",
-        f"About one yes/no fact no mechanism with such a curve tells more than {information(value)} on "
+        f"About one yes/no fact no mechanism with such a curve tells more than {nats_and_bits(value)} on "
         "average.",
         "∫ δ(ε)/(1+e^ε) dε over ε > 0, or the information about one person if that is less",
         "Polyanskiy, Poor & Verdú 2010; Sason & Verdú 2016",
@@ -175,7 +178,7 @@ def published_information(e: Exposure) -> Reading:
         "information, the published bound",
         value,
         "nats",
-        f"The bound printed in the literature for the same thing is {information(value)}.",
+        f"The bound printed in the literature for the same thing is {nats_and_bits(value)}.",
         "ε tanh(ε/2)",
         "Cuff & Yu 2016, Property 1 and Lemma 1",
     )
@@ -192,8 +195,8 @@ def average_and_worst(e: Exposure) -> Reading:
         )
     else:
         text = (
-            f"On average an attacker learns at most {information(e.nats.upper)} about one person; with the "
-            f"unluckiest noise at most {information(e.epsilon_contents)}."
+            f"On average an attacker learns at most {nats_and_bits(e.nats.upper)} about one person; with the "
+            f"unluckiest noise at most {nats_and_bits(e.epsilon_contents)}."
         )
     return Reading(
         "average_and_worst",
@@ -214,7 +217,7 @@ def _average_and_seldom(e: Exposure) -> Reading:
     average = e.nats.upper if e.delta_contents == 0.0 else min(yes_no_nats(e.pairs_contents), e.nats.upper)
     about = "about one person" if average == e.nats.upper else "about one yes/no fact"
     luck = f", but for a probability of {at_most(rare)}," if rare > 0.0 else ""
-    most = f"at most {information(worst)}" if math.isfinite(worst) else "any amount"
+    most = f"at most {nats_and_bits(worst)}" if math.isfinite(worst) else "any amount"
     all_told = e.composed.neighbours.all_told
     tail = (
         f" With a probability of {at_most(all_told)} an answer may tell everything: so much was left to it."
@@ -227,7 +230,7 @@ def _average_and_seldom(e: Exposure) -> Reading:
         average,
         worst if rare == 0.0 else math.inf,
         "nats",
-        f"On average an attacker learns at most {information(average)} {about}; with the unluckiest noise"
+        f"On average an attacker learns at most {nats_and_bits(average)} {about}; with the unluckiest noise"
         f"{luck} {most}.{tail}",
         "Shannon capacity (α = 1) against max-divergence (α = ∞)",
         "Cuff & Yu 2016; Fernandes, McIver & Sadeghi 2022, Theorem 1",
@@ -238,7 +241,7 @@ def table(e: Exposure) -> Reading:
     """The whole table."""
     known = math.isfinite(e.table_nats)
     text = (
-        f"About the whole table taken together at most {information(e.table_nats)} are told on average."
+        f"About the whole table taken together at most {nats_and_bits(e.table_nats)} are told on average."
         if known
         else "How much is told about the whole table has no bound: the policy gives no public number of rows."
         if e.units is None
@@ -267,7 +270,7 @@ def more(e: Exposure, more: int) -> Reading:
         value,
         "probability",
         f"After {more:,} more releases like this one a fifty-fifty guess could be right with probability "
-        f"{percent(value)} at most, and the average information {about} be at most {information(nats)}.",
+        f"{percent(value)} at most, and the average information {about} be at most {nats_and_bits(nats)}.",
         _least(e, "losses add up: (1 + m)·ε, (1 + m)·δ and (1 + m)·MI-DP"),
         "McSherry 2009; Cuff & Yu 2016, Corollary 6",
         more=more,
@@ -289,7 +292,7 @@ def _weight(e: Exposure) -> tuple[float, float]:
     """How much answers weigh for or against anything about one person at most, and how often it may be
     more."""
     if e.composed is not None:
-        return least_odds(e.pairs_contents, e.delta_contents or _SELDOM)
+        return least_odds(e.pairs_contents, e.delta or _SELDOM)
     moved = e.epsilon_contents * (2 if e.delta_contents > 0.0 else 1)
     return moved, exception(e.epsilon_contents, e.delta_contents)
 

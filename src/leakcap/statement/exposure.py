@@ -11,7 +11,7 @@ from typing import Any
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.rounding import sum_up, up
-from leakcap.statement.proving import Proven, proven, two_steps_of
+from leakcap.statement.proving import Proven, proven_pairs, two_steps_of
 from leakcap.statement.record import ExposureRecord, Information
 from leakcap.statement.tally import Composed, Tally
 
@@ -79,7 +79,7 @@ class Exposure:
 
     def _of(self, tally: Tally) -> Proven:
         assert self.composed is not None
-        return proven(tally, self.composed.at_once)
+        return proven_pairs(tally, self.composed.at_once)
 
     def record(self) -> ExposureRecord:
         """The numbers as a record; ∞ is null. What is exact, and what is composed, is told only where there

@@ -36,7 +36,7 @@ from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import sum_up, up
 from leakcap.statement.tally import Tally
 
-__all__ = ["Proven", "gaussian_distance_of_pure", "proven", "two_steps_of"]
+__all__ = ["Proven", "gaussian_distance_of_pure", "proven_pairs", "two_steps_of"]
 
 Proven = tuple[tuple[float, float], ...]
 """Pairs (ε, δ), each of which holds in both directions."""
@@ -59,12 +59,12 @@ _CLOSE = 1e-9
 
 
 @lru_cache(maxsize=512)
-def proven(tally: Tally, at_once: bool) -> Proven:
+def proven_pairs(tally: Tally, at_once: bool) -> Proven:
     """What holds of a tally at each ε of a grid from 0 on, the least of all bounds, rounded up.
 
-    >>> [round(delta, 6) for epsilon, delta in proven(Tally(gaussian=0.0488), True)[:1]]
+    >>> [round(delta, 6) for epsilon, delta in proven_pairs(Tally(gaussian=0.0488), True)[:1]]
     [0.08795]
-    >>> proven(Tally(pure=((1.0, 1),), laplace=1.25), True)[-1]
+    >>> proven_pairs(Tally(pure=((1.0, 1),), laplace=1.25), True)[-1]
     (1.0, 0.0)
     """
     top = _top(tally)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from leakcap.statement.record import Ends, LineRecord
 from leakcap.statement.wording import at_most
 
-__all__ = ["BITS", "Reading", "exact_line", "information"]
+__all__ = ["BITS", "Reading", "exact_line", "nats_and_bits"]
 
 _FIELDS = ("key", "label", "unit", "lower", "upper", "sentence", "formula", "source")
 BITS = math.log2(math.e)
@@ -59,10 +59,10 @@ def exact_line(
     return Reading(key, label, value, value, unit, sentence, formula, source, dict(detail))
 
 
-def information(nats: float) -> str:
+def nats_and_bits(nats: float) -> str:
     """An amount of information as a phrase, rounded up.
 
-    >>> information(0.1)
+    >>> nats_and_bits(0.1)
     '0.100 nats (0.145 bits)'
     """
     return f"{at_most(nats)} nats ({at_most(nats * BITS)} bits)"

@@ -31,7 +31,7 @@ def readings(exposure: Exposure, *, family: int, guesses: int, more: int) -> tup
         amounts.tight_information(exposure),
         *([] if exposure.delta_contents > 0.0 else [amounts.published_information(exposure)]),
         amounts.average_and_worst(exposure),
-        shares.total_variation(exposure),
+        shares.advantage(exposure),
         shares.power_of_tests(exposure),
         shares.family(exposure, family),
     ]

@@ -9,14 +9,15 @@ from leakcap.statement.reading import Reading, exact_line
 from leakcap.statement.wording import at_most, percent
 
 __all__ = [
+    "advantage",
     "coin_flip",
     "everybody",
     "family",
     "joining_line",
     "one_in_k",
     "power_of_tests",
+    "power_said",
     "presence",
-    "total_variation",
 ]
 
 _FALSE_ALARMS = 0.01
@@ -94,7 +95,19 @@ def joining_line(e: Exposure) -> Reading:
     )
 
 
-def total_variation(e: Exposure) -> Reading:
+def power_said(value: float) -> str:
+    """The sentence about what a test finds.
+
+    >>> power_said(0.0272)[-41:]
+    'is true, with probability 2.72 % at most.'
+    """
+    return (
+        "A test of a yes/no fact about one person that raises a false alarm in 1 % of cases finds the fact, "
+        f"where it is true, with probability {percent(value)} at most."
+    )
+
+
+def advantage(e: Exposure) -> Reading:
     """The largest advantage."""
     value = least_advantage(e.pairs_contents)
     return exact_line(
@@ -117,8 +130,7 @@ def power_of_tests(e: Exposure) -> Reading:
         "what a test finds",
         value,
         "probability",
-        "A test of a yes/no fact about one person that raises a false alarm in 1 % of cases finds the fact, "
-        f"where it is true, with probability {percent(value)} at most.",
+        power_said(value),
         _least(e, "min(Aa + δ, 1 − (1−a−δ)/A), A = e^ε, a = 1 %"),
         "Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015; Dong, Roth & Su 2022",
         false_alarms=_FALSE_ALARMS,

@@ -72,7 +72,7 @@ class Tally:
     @staticmethod
     def total(tallies: Iterable[Tally]) -> Tally:
         """All of them together. A curve is kept where each has one."""
-        return Tally._sum(list(Counter(tallies).items()))
+        return Tally.summed(list(Counter(tallies).items()))
 
     def times(self, count: int) -> Tally:
         """So many times the same, each with fresh noise.
@@ -80,10 +80,12 @@ class Tally:
         >>> Tally(pure=((0.1, 3),), laplace=0.5).times(2)
         Tally(gaussian=0.0, pure=((0.1, 6),), laplace=1.0, delta=0.0, usable=True, curve=(), leak=0.0)
         """
-        return Tally._sum([(self, count)])
+        return Tally.summed([(self, count)])
 
     @staticmethod
-    def _sum(counted: Sequence[tuple[Tally, int]]) -> Tally:
+    def summed(counted: Sequence[tuple[Tally, int]]) -> Tally:
+        """All of them, each so many times. A curve is kept where each has one."""
+
         def added(values: Iterable[tuple[float, int]]) -> float:
             return sum_up(value if n == 1 else up(value * n) for value, n in values)
 
@@ -178,10 +180,15 @@ class Composed:
         known = [one for one in each if one is not None]
         if len(known) < len(each) or not known:
             return None
-        contents = [one.contents for one in known if one.contents is not None]
+        # Answers recur, and to compare whole curves takes time: the same objects first.
+        same: dict[int, list[Composed]] = {}
+        for one in known:
+            same.setdefault(id(one), []).append(one)
+        counted = [(those[0], len(those)) for those in same.values()]
+        contents = [(one.contents, n) for one, n in counted if one.contents is not None]
         return Composed(
-            Tally.total(one.neighbours for one in known),
-            Tally.total(contents) if len(contents) == len(known) else None,
+            Tally.summed([(one.neighbours, n) for one, n in counted]),
+            Tally.summed(contents) if len(contents) == len(counted) else None,
             at_once=at_once or (len(known) == 1 and known[0].at_once),
         )
 

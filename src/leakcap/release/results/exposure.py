@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from leakcap.bound import Bound
@@ -220,10 +221,16 @@ def _at_a_delta(spend: Spend, policy: Policy) -> Spend:
     Of one answer's ρ the best of all orders is known beforehand. Of many, asked one after another, it is not,
     and the odometer pays for a choice among its own.
     """
-    delta = delta_said(policy)
-    kept = odometer(added([spend]), delta)
-    known = kept.epsilon if math.isinf(spend.rho) else min(kept.epsilon, epsilon_of_rho(spend.rho, delta))
-    return replace(spend, epsilon=known, delta=kept.delta)
+    epsilon, delta = _said_at(spend.epsilon, spend.delta, spend.curve, spend.rho, delta_said(policy))
+    return replace(spend, epsilon=epsilon, delta=delta)
+
+
+@lru_cache(maxsize=4096)
+def _said_at(
+    epsilon: float, own: float, curve: tuple[float, ...] | None, rho: float, delta: float
+) -> tuple[float, float]:
+    kept = odometer(added([Spend(epsilon, own, rho=rho, curve=curve)]), delta)
+    return (kept.epsilon if math.isinf(rho) else min(kept.epsilon, epsilon_of_rho(rho, delta))), kept.delta
 
 
 def _contents(delta: float, epsilon: float, relation: str) -> float:

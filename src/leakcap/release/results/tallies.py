@@ -30,42 +30,45 @@ def composed_of(spend: Spend, details: Mapping[str, Any], relation: str) -> Comp
     >>> composed_of(spend, {}, "replace-one").neighbours.gaussian
     0.0039375...
     """
-    neighbours = _of_spend(spend)
+    if relation == "replace-one":
+        neighbours = _of_spend(spend.epsilon, spend.delta, spend.curve, spend.event_text)
+        return None if neighbours is None else Composed(neighbours)
+    told, pure = str(details.get(EVENT_CONTENTS, "")), float(details.get("epsilon_contents", math.inf))
+    return _by_absence(spend.epsilon, spend.delta, spend.curve, spend.event_text, told, pure)
+
+
+@lru_cache(maxsize=4096)
+def _by_absence(
+    epsilon: float, delta: float, curve: tuple[float, ...] | None, text: str, told: str, pure: float
+) -> Composed | None:
+    """Between presence and absence, and between two contents where that was worked out."""
+    neighbours = _of_spend(epsilon, delta, curve, text)
     if neighbours is None:
         return None
-    if relation == "replace-one":
-        return Composed(neighbours)
-    told = str(details.get(EVENT_CONTENTS, ""))
     contents = _of_event(told) if told else None
-    pure = float(details.get("epsilon_contents", math.inf))
-    if contents is None and spend.delta == 0.0 and math.isfinite(spend.epsilon) and math.isfinite(pure):
+    if contents is None and delta == 0.0 and math.isfinite(epsilon) and math.isfinite(pure):
         contents = Tally(pure=((pure, 1),))
     return Composed(neighbours, contents)
 
 
-def _of_spend(spend: Spend) -> Tally | None:
-    text = spend.event_text
+@lru_cache(maxsize=4096)
+def _of_spend(epsilon: float, delta: float, curve: tuple[float, ...] | None, text: str) -> Tally | None:
     known = _of_event(text) if text else None
-    if known is not None and (spend.curve is None or known.delta > 0.0):
+    if known is not None and (curve is None or known.delta > 0.0):
         return replace(known, curve=_curve_of(text), leak=known.delta)
-    if known is not None and spend.curve is not None:
-        return replace(known, curve=_shown(spend.curve))
-    if spend.curve is None:
+    if known is not None and curve is not None:
+        return replace(known, curve=curve)
+    if curve is None:
         return None
     # A curve without a δ of its own, as of steps of Gaussian noise; and, where a finite ε is stated, that.
-    own = _delta_of(text) if text else spend.delta
-    pure = math.isfinite(spend.epsilon)
+    pure = math.isfinite(epsilon)
     return Tally(
-        pure=((spend.epsilon, 1),) if pure and spend.epsilon > 0.0 else (),
-        delta=spend.delta if pure else 0.0,
+        pure=((epsilon, 1),) if pure and epsilon > 0.0 else (),
+        delta=delta if pure else 0.0,
         usable=pure,
-        curve=_shown(spend.curve),
-        leak=own,
+        curve=curve,
+        leak=_delta_of(text) if text else delta,
     )
-
-
-def _shown(curve: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(float(nats) for nats in curve)
 
 
 @lru_cache(maxsize=4096)
