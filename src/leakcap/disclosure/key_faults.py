@@ -78,34 +78,38 @@ def _from_a_seed(keys: list[int]) -> list[str]:
     first = keys[:_FIRST]
     least = max(keys) + 1
     sizes = sorted({least, 1 << (least - 1).bit_length()})
-    makers: dict[str, Callable[[int, int], list[int]]] = {
-        "NumPy's `default_rng`": _of_generator,
-        "NumPy's `RandomState`": _of_state,
+    makers: dict[str, Callable[[int], Iterator[list[int]]]] = {
+        "NumPy's `default_rng`": _of_generators,
+        "NumPy's `RandomState`": _of_states,
         "Python's `random`": _of_python,
     }
     return [
         f"The keys are what {name} gives from the seed {seed}: whoever has the program has the keys."
-        for name, make in makers.items()
+        for name, made in makers.items()
         for size in sizes
         if size >= 2
-        for seed in range(_SEEDS)
-        if make(seed, size) == first
+        for seed, keys in enumerate(made(size))
+        if keys == first
     ][:1]
 
 
-def _of_generator(seed: int, size: int) -> list[int]:
-    found: list[int] = np.random.default_rng(seed).integers(0, size, _FIRST).tolist()
-    return found
+def _of_generators(size: int) -> Iterator[list[int]]:
+    for seed in range(_SEEDS):
+        yield np.random.default_rng(seed).integers(0, size, _FIRST).tolist()
 
 
-def _of_state(seed: int, size: int) -> list[int]:
-    found: list[int] = np.random.RandomState(seed).randint(0, size, _FIRST).tolist()
-    return found
+def _of_states(size: int) -> Iterator[list[int]]:
+    """One state, seeded anew each time: a new one would first ask the operating system for a seed."""
+    state = np.random.RandomState(0)
+    for seed in range(_SEEDS):
+        state.seed(seed)
+        yield state.randint(0, size, _FIRST).tolist()
 
 
-def _of_python(seed: int, size: int) -> list[int]:
-    source = random.Random(seed)
-    return [source.randrange(size) for _ in range(_FIRST)]
+def _of_python(size: int) -> Iterator[list[int]]:
+    for seed in range(_SEEDS):
+        source = random.Random(seed)
+        yield [source.randrange(size) for _ in range(_FIRST)]
 
 
 def _uneven(keys: list[int]) -> list[str]:
