@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # Tests start leakcap a hundred times: what is compiled is kept, also where the machine would rather not keep it.
-# Memory that arrays gave back is kept for the next ones: the system took half of a tenth of the time to clear it.
+# Memory that arrays gave back is kept for the next ones: the system took a twentieth of the time to clear it.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
   MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TOP_PAD_=16777216 $(BIN)/pytest
 
