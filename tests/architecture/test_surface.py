@@ -93,7 +93,7 @@ ROOMS: dict[str, str] = {
         Column JoinedTable Policy load_policy
     """,
     "leakcap.owner": """
-        DataFault PublicAnswers check draft
+        DataFault KeysWithin PublicAnswers check draft
     """,
     "leakcap.release": """
         Batch Column Comparison Covariances DuckDB Engine IdUnit Policy PolicyCaps Preview Price

@@ -32,14 +32,13 @@ _MOST_GROUPS = 10_000
 
 
 def by_day(plans: Sequence[Plan]) -> bool:
-    """Whether the rows are counted by day first: rows are all that is counted, and groups are few."""
+    """Whether rows of axes that follow from days are counted by day first: they alone are, in few groups."""
     first = plans[0]
     axes = first.cells.axes
     only_rows = all(isinstance(part.aggregate, RowCount) for plan in plans for part in plan.parts)
     if not only_rows or first.each_person or first.beyond is not None or first.cells.open:
         return False
-    groups = math.prod(axis.days or len(axis.labels) for axis in axes)
-    return any(axis.days for axis in axes) and groups <= _MOST_GROUPS
+    return math.prod(axis.days or len(axis.labels) for axis in axes) <= _MOST_GROUPS
 
 
 def coded(rows: exp.Select, axes: Sequence[Axis]) -> exp.Select:

@@ -52,7 +52,7 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     first = replace(plans[0], policy=_policy_of(plans))
     axes = first.cells.axes
     codes = [column(f"k{index}") for index in range(len(axes))]
-    if by_day(plans):
+    if any(axis.days for axis in axes) and by_day(plans):
         days = [aliased(axis.by_day.copy(), code.name) for axis, code in zip(axes, codes, strict=True)]
         inner = coded(rows_of(first, days, seed), axes)
         return _added_up(inner, first.cells, codes, [rows_added_up() for plan in plans for _ in plan.parts])
