@@ -99,7 +99,7 @@ class Workload:
             require(kind in ("ranges", "prefixes"), "kinds", "Workload", "be `ranges` or `prefixes`", kind)
             rule = f"be of columns of at most {MOST_ORDERED} keys"
             remedy = "Ask for its cells, or by fewer keys."
-            require(columns[name] <= MOST_ORDERED, "kinds", "Workload", rule, {name: columns[name]}, remedy)
+            require(columns[name] <= MOST_ORDERED, kind, "Workload", rule, {name: columns[name]}, remedy)
         return {name: kinds[name] for name in columns if name in kinds and columns[name] > 1}
 
     @classmethod

@@ -8,7 +8,7 @@ from leakcap.plain import counted
 from leakcap.report.pages.workload import table_by_table, workload_blocks
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.records.versions import same_as_line
-from leakcap.report.render.document import Audience, Document, Paragraph, Section
+from leakcap.report.render.document import Audience, Block, Document, Paragraph, Section, TextTable
 from leakcap.report.sections import (
     caps_section,
     gains_section,
@@ -17,8 +17,9 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
+from leakcap.report.words.margined import between_words
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import headings
+from leakcap.report.words.publication import estimated, headings
 from leakcap.statement.restated import restated
 
 __all__ = ["tables_page"]
@@ -29,7 +30,9 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
     full, total, known = audience == "reviewer", restated(record.so_far), record.policy
     sections = [
         Section("In short", headlined(total)),
-        Section("What is published", (*workload_blocks(record, audience), *_data(record, full))),
+        Section(
+            "What is published", (*workload_blocks(record, audience), *_between(record), *_data(record, full))
+        ),
         *([] if full or known is None else protection_section(known, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
@@ -51,6 +54,17 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
         audience=audience,
         sections=tuple(sections),
     )
+
+
+def _between(record: TablesRecord) -> Iterator[Block]:
+    """Counts of several keys, where they were asked for."""
+    if record.between:
+        yield Paragraph("Counts of several keys together, with 95 % intervals")
+        rows = tuple(
+            (between_words(one), " from ".join(estimated(one.value, (one.lower, one.upper))))
+            for one in record.between
+        )
+        yield TextTable(("keys", "count"), rows, (1,))
 
 
 def _data(record: TablesRecord, full: bool) -> Iterator[Paragraph]:

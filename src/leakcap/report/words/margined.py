@@ -64,8 +64,8 @@ def asked_words(record: WorkloadRecord) -> str:
     """What the error is of: a cell, or what is asked of ordered columns in its place."""
     question = record.question or {}
     kinds = [("range", question.get("ranges")), ("cumulative count", question.get("prefixes"))]
-    told = " and ".join(name for name, columns in kinds if columns)
-    return f"cell, {told} that was asked for" if told else "cell"
+    told = [name for name, columns in kinds if columns]
+    return f"{', '.join(['cell', *told[:-1]])} or {told[-1]} that was asked for" if told else "cell"
 
 
 def between_words(record: BetweenRecord) -> str:
