@@ -69,6 +69,14 @@ def test_cell_keys_need_their_number(place: Path) -> None:
     assert "4 of them" in " ".join(done.stdout.split())
 
 
+def test_what_tells_nothing_says_so(place: Path) -> None:
+    (place / "m.toml").write_text('[[method]]\nkind = "suppression"\nbelow = 9\nzeros = true\n')
+    done = leakcap("disclosure", "m.toml", "t.toml", cwd=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "50.00 %" in done.stdout
+    assert "tells nothing" in " ".join(done.stdout.split())
+
+
 def test_real_counts_leave_no_record(place: Path) -> None:
     (place / "t.toml").write_text(TABLES.replace("true", "false"))
     done = leakcap("disclosure", "m.toml", "t.toml", "--json", cwd=place)
@@ -93,6 +101,7 @@ BAD = [
     ("same kind of people", TABLES, "town,land,people\ns,x,1\ns,x,2\n"),
     ("a line for each kind", TABLES, "town,land,people\n"),
     ("CSV in UTF-8", TABLES, b"town,land,people\ns,\xff,1\n"),
+    ("`household` of .* must be at least 1", "household = 0\n" + TABLES, PEOPLE),
     ("at most 5", 'people = "p.csv"\nassumed = true\nmargins_of = ["a", "b", "c", "d", "e", "f"]\n', PEOPLE),
 ]
 

@@ -14,7 +14,7 @@ from leakcap.adversary import AllPriors
 from leakcap.capacities import capacity
 from leakcap.channel import Channel
 from leakcap.disclosure.cell_key import CellKey, PerturbationTable
-from leakcap.disclosure.joint import margin_channel
+from leakcap.disclosure.joint import laws, margin_channel, siblings
 from leakcap.disclosure.joint.evidence import JointEvidence, condensed, told_by_all
 from leakcap.disclosure.joint.keyed import RowsByKey
 from leakcap.disclosure.joint.known import Pair, told_with_known_keys
@@ -77,7 +77,7 @@ def known(pairs: list[Pair]) -> Fraction:
     keys, total = pairs[0].keys, 0
     people = [pair for pair in pairs if pair.people]
     for drawn in product(range(keys), repeat=len(people) - all(pair.people for pair in pairs)):
-        laws = []
+        worlds = []
         for present in (False, True):
             # Somebody else in the person's own cell: its key is unknown, and that of the person adds nothing.
             unknown = range(keys) if len(people) == len(pairs) or present else range(1)
@@ -90,8 +90,10 @@ def known(pairs: list[Pair]) -> Fraction:
                 )
                 for k in unknown
             )
-            laws.append({shown: Fraction(many, len(unknown)) for shown, many in seen.items()})
-        total += sum(max(Fraction(0), p - laws[1].get(shown, Fraction(0))) for shown, p in laws[0].items())
+            worlds.append({shown: Fraction(many, len(unknown)) for shown, many in seen.items()})
+        total += sum(
+            max(Fraction(0), p - worlds[1].get(shown, Fraction(0))) for shown, p in worlds[0].items()
+        )
     return total / keys ** (len(people) - all(pair.people for pair in pairs))
 
 
@@ -126,10 +128,10 @@ TABLE = PerturbationTable((
 ))  # fmt: skip
 
 
-@pytest.mark.parametrize(("cell", "siblings"), [(0, [2]), (1, [3]), (2, [1, 2]), (0, [0, 1, 2, 2])])
-def test_one_margin_against_its_exact_channel(cell: int, siblings: list[int]) -> None:
-    exact = margin_channel(TABLE.by_key(4), cell, siblings)
-    told = margin_evidence(RowsByKey(CellKey(TABLE), 4), cell, siblings)
+@pytest.mark.parametrize(("cell", "parts"), [(0, [2]), (1, [3]), (2, [1, 2]), (0, [0, 1, 2, 2])])
+def test_one_margin_against_its_exact_channel(cell: int, parts: list[int]) -> None:
+    exact = margin_channel(TABLE.by_key(4), cell, parts)
+    told = margin_evidence(RowsByKey(CellKey(TABLE), 4), cell, parts)
     absent, present = exact.matrix
     for prior in (0.1, 0.5, 0.8):
         right = np.maximum((1 - prior) * absent, prior * present).sum()
@@ -138,3 +140,38 @@ def test_one_margin_against_its_exact_channel(cell: int, siblings: list[int]) ->
     assert told.capacity.lower <= truth.upper
     assert truth.lower <= told.capacity.upper
     assert told.capacity.width < 1e-3
+
+
+TWELFTHS = PerturbationTable((
+    ((0, Fraction(1)),),
+    ((-1, Fraction(3, 12)), (0, Fraction(7, 12)), (1, Fraction(1))),
+    ((-2, Fraction(1, 12)), (-1, Fraction(4, 12)), (0, Fraction(9, 12)), (1, Fraction(1))),
+))  # fmt: skip
+
+
+def off(waves: int, room: int, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How far the truth lies outside the interval, 0 within, where laws are merged and waves left out."""
+    monkeypatch.setattr(siblings, "_WAVES", waves)
+    monkeypatch.setattr(siblings, "_LAWS", room)
+    found = []
+    for cell, parts in ((1, [1, 2, 1, 2]), (2, [2, 2, 3]), (0, [1, 1, 2])):
+        absent, present = margin_channel(TWELFTHS.by_key(12), cell, parts).matrix
+        told = margin_evidence(RowsByKey(CellKey(TWELFTHS), 12), cell, parts)
+        for prior in (0.1, 0.5, 0.8):
+            right = float(np.maximum((1 - prior) * absent, prior * present).sum())
+            bound = told.success(prior)
+            found.append(max(0.0, bound.lower - right, right - bound.upper))
+    return found
+
+
+@pytest.mark.parametrize(("waves", "room"), [(1, 256), (256, 2), (2, 3)])
+def test_the_interval_holds_what_merging_changes(
+    waves: int, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert max(off(waves, room, monkeypatch)) == 0.0
+
+
+def test_planted_mergings_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = laws.stepped
+    monkeypatch.setattr(laws, "stepped", lambda *given: (honest(*given)[0], 0.0))
+    assert max(off(256, 2, monkeypatch)) > 1e-4

@@ -36,7 +36,7 @@ class DescribedTables(Strict):
     count: str = "people"
     assumed: bool
     keys: int | None = None
-    household: int = 1
+    household: Annotated[int, Field(ge=1, le=1000)] = 1
     margins_of: list[str] | None = None
     table: Annotated[list[OneTable], Field(default_factory=list, max_length=_MOST_TABLES)]
 

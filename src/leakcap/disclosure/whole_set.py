@@ -83,7 +83,10 @@ class WholeSet:
         cells = self.tables.counting(kind, once=self.rows is not None)
         if self.rows is None or not cells:
             laws = [self._laws(cell.others) for cell in cells]
-            told = told_by_all([JointEvidence.of([1.0], [1.0]), *(JointEvidence.of(*both) for both in laws)])
+            told_apart = [both for both in laws if not np.array_equal(*both)]
+            told = told_by_all(
+                [JointEvidence.of([1.0], [1.0]), *(JointEvidence.of(*both) for both in told_apart)]
+            )
             return PlaceRisk(kind, tuple(cells), (told,), (told,), _epsilon(laws, True))
         return self._keyed(kind, cells, self.rows, near)
 

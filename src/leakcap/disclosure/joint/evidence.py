@@ -63,6 +63,8 @@ class JointEvidence:
     def success(self, prior: float = 0.5) -> Bound:
         """How often the best guess is right, where presence has this probability beforehand."""
         require(0 < prior < 1, "prior", "JointEvidence", "lie between 0 and 1", prior)
+        if self._nothing:
+            return Bound(max(prior, 1 - prior), max(prior, 1 - prior), "nothing is told", unit="probability")
         weights = np.array([[1 - prior], [prior]])
         low, high = (float(np.max(weights * rows, axis=0).sum()) for rows in (self.least, self.most))
         off = self.slack + _ROUNDED
@@ -71,6 +73,8 @@ class JointEvidence:
     def delta(self, epsilon: float) -> Bound:
         """The least δ with which this ε is kept, in both directions: a probability."""
         require(0 <= epsilon <= 700, "epsilon", "JointEvidence", "lie between 0 and 700", epsilon)
+        if self._nothing:
+            return Bound(0.0, 0.0, "nothing is told", unit="probability")
         factor = math.exp(epsilon)
 
         def excess(rows: Floats) -> float:
@@ -88,6 +92,8 @@ class JointEvidence:
     @property
     def capacity(self) -> Bound:
         """Shannon's capacity in nats: the most that is told on average, under any prior."""
+        if self._nothing:
+            return Bound(0.0, 0.0, "nothing is told")
         ends = [
             capacity(Channel(_normal(rows), inputs=("absent", "present")), Renyi(1.0), AllPriors())
             for rows in (self.least, self.most)
@@ -100,6 +106,10 @@ class JointEvidence:
         off = moved * math.log(2) + (1 + moved) * doubt + 1e-12
         low = max(0.0, ends[0].lower - off)
         return Bound(low, max(low, min(math.log(2), ends[1].upper + off)), _METHOD)
+
+    @property
+    def _nothing(self) -> bool:
+        return self.slack == 0.0 and np.array_equal(self.most[0], self.most[1])
 
     def __and__(self, other: JointEvidence) -> JointEvidence:
         """Both, each by independent chance."""

@@ -39,7 +39,7 @@ def place_text(place: PlaceRecord) -> str:
     >>> place_text(PlaceRecord.model_construct(place={"age": "80", "sex": "f"}))
     'age 80, sex f'
     """
-    return ", ".join(f"{name} {value}" for name, value in place.place.items())
+    return ", ".join(" ".join(f"{name} {value}".split()) for name, value in place.place.items())
 
 
 def _chances(ends: tuple[float, float]) -> str:
