@@ -232,6 +232,26 @@ def test_keys_move_a_slider_however_small_its_step(page: Page, home: str) -> Non
 
 
 @pytest.mark.slow
+def test_a_method_by_keyboard(page: Page, home: str) -> None:
+    """Base 3 to 4: with 0 others a guess is right with 1 − ½·¾ after one cell."""
+    visit(page, home + "/method")
+    expect(page.locator(".hero")).to_contain_text("66.67 %")
+    page.focus("input[type=range][data-for=base]")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("base=4"))
+    expect(page.locator(".hero")).to_contain_text("62.50 %")
+    page.focus("a.pick:has-text('Cell keys')")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("kind=key"))
+    expect(page.locator("#variance")).to_have_value("3")
+    # A variance that no table of this largest change has is said, and the nearest shown.
+    page.focus("input[type=range][data-for=largest]")
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator("[role=alert]")).to_contain_text("shown is 1.9")
+
+
+@pytest.mark.slow
 def test_back_goes_to_where_a_slider_stood(page: Page, home: str) -> None:
     """What the slider passes on its way leaves nothing to go back to."""
     visit(page, home + "/epsilon")
