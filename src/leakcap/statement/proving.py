@@ -27,12 +27,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-
-import numpy as np
+from itertools import accumulate, product
+from typing import TypeAlias
 
 from leakcap.definition.normal import normal_profile, quantile_of_logit, tail
 from leakcap.ledger.curve import ORDERS
-from leakcap.numeric.logspace import Floats
 from leakcap.numeric.rounding import sum_up, up
 from leakcap.statement.tally import Tally
 
@@ -41,6 +40,7 @@ __all__ = ["Proven", "gaussian_distance_of_pure", "proven_pairs", "two_steps_of"
 Proven = tuple[tuple[float, float], ...]
 """Pairs (ε, δ), each of which holds in both directions."""
 
+_Floats: TypeAlias = list[float]
 _STEPS = 32
 _LEAST = 1e-13
 """A δ that is small enough for every line: where the grid ends."""
@@ -68,10 +68,10 @@ def proven_pairs(tally: Tally, at_once: bool) -> Proven:
     (1.0, 0.0)
     """
     top = _top(tally)
-    grid = np.append(top * np.arange(_STEPS) / _STEPS, top)
-    found = np.min([np.ones(grid.size), *_bounds(tally, at_once, grid)], axis=0)
+    grid = [top * step / _STEPS for step in range(_STEPS)] + [top]
+    found = map(min, zip(*_bounds(tally, at_once, grid), [1.0] * len(grid), strict=True))
     # A profile falls, whatever way it was bounded.
-    return tuple(zip(grid.tolist(), np.minimum.accumulate(found).tolist(), strict=True))
+    return tuple(zip(grid, accumulate(found, min), strict=True))
 
 
 def two_steps_of(pairs: Proven) -> Proven:
@@ -115,26 +115,27 @@ def _top(tally: Tally) -> float:
     return max(tally.epsilon, 1e-9) if pure else end
 
 
-def _bounds(tally: Tally, at_once: bool, grid: Floats) -> list[Floats]:
-    found: list[Floats] = []
+def _bounds(tally: Tally, at_once: bool, grid: _Floats) -> list[_Floats]:
+    found: list[_Floats] = []
     if tally.usable:
         found += [_mixed(*one, grid) for one in (_exactly(tally) if at_once else _adaptively(tally))]
         if tally.gaussian == 0.0:
-            found.append((grid < tally.epsilon).astype(np.float64))
+            found.append([float(at < tally.epsilon) for at in grid])
             if math.isfinite(tally.laplace):
-                found.append(-np.expm1(np.minimum(grid - tally.laplace, 0.0) / 2.0))
+                found.append([-math.expm1(min(at - tally.laplace, 0.0) / 2.0) for at in grid])
     left = [_beside(one, tally.delta) for one in found]
     return [*left, _beside(_of_curve(tally.curve, grid), tally.leak)] if tally.curve else left
 
 
-def _beside(delta: Floats, left_out: float) -> Floats:
+def _beside(delta: _Floats, left_out: float) -> _Floats:
     """With what is left out beside it: where it told nothing more it told all."""
-    shown = delta * (1.0 + _MARGIN)
-    return shown if left_out == 0.0 else np.minimum(np.nextafter(shown + left_out, 2.0), 1.0)
+    shown = [each * (1.0 + _MARGIN) for each in delta]
+    return shown if left_out == 0.0 else [min(math.nextafter(each + left_out, 2.0), 1.0) for each in shown]
 
 
-_Losses = tuple[Floats, Floats]
-_NO_LOSS: _Losses = (np.zeros(1), np.ones(1))
+_Losses: TypeAlias = Sequence[tuple[float, float]]
+"""Each with its chance."""
+_NO_LOSS: _Losses = ((0.0, 1.0),)
 
 
 def _exactly(tally: Tally) -> list[tuple[float, _Losses]]:
@@ -143,12 +144,13 @@ def _exactly(tally: Tally) -> list[tuple[float, _Losses]]:
     if rest and tally.gaussian == 0.0:
         kept, rest = _listed(tally.pure, _LISTED_BESIDE_NOISE)
     squared = sum_up([tally.gaussian, *(_as_gaussian(e, n) for e, n in rest)])
-    values, chances = _NO_LOSS
+    losses = _NO_LOSS
     for epsilon, n in kept:
-        own, weights = _binomial(epsilon, n)
-        values = np.nextafter(np.add.outer(values, own).ravel(), math.inf)
-        chances = np.multiply.outer(chances, weights).ravel()
-    return [(squared, (values, chances))]
+        losses = [
+            (math.nextafter(one + other, math.inf), chance * weight)
+            for (one, chance), (other, weight) in product(losses, _binomial(epsilon, n))
+        ]
+    return [(squared, losses)]
 
 
 _Groups = Sequence[tuple[float, int]]
@@ -182,28 +184,22 @@ def _binomial(epsilon: float, n: int) -> _Losses:
     """The losses of n randomised responses of ε, and their chances, rounded up."""
     right, wrong = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
     ways = [math.lgamma(k + 1) for k in range(n + 1)]
-    counts = np.arange(n + 1, dtype=np.float64)
-    logs = counts * right + (n - counts) * wrong
-    if n > 1:
-        logs = logs + ways[n] - np.array(ways) - np.array(ways[::-1])
-    with np.errstate(under="ignore"):
+    each = []
+    for k in range(n + 1):
+        rare = k * right + (n - k) * wrong + (ways[n] - ways[k] - ways[n - k] if n > 1 else 0.0)
         # What is rarer than e^−700 counts as that.
-        chances = np.exp(np.maximum(logs, -700.0))
-    return np.nextafter((2.0 * counts - n) * epsilon, math.inf), chances
+        each.append((math.nextafter((2.0 * k - n) * epsilon, math.inf), math.exp(max(rare, -700.0))))
+    return tuple(each)
 
 
-def _mixed(squared: float, losses: _Losses, grid: Floats) -> Floats:
+def _mixed(squared: float, losses: _Losses, grid: _Floats) -> _Floats:
     """E[δ(ε − L)] over these losses, δ the profile of Gaussian noise at this squared distance."""
-    values, chances = losses
     if squared > 0.0:
-        mu, each = up(math.sqrt(squared), 2), list(zip(values.tolist(), chances.tolist(), strict=True))
-        return np.array(
-            [
-                _ABOVE + math.fsum(p * _gaussian(mu, at - _NEARLY - loss) for loss, p in each)
-                for at in grid.tolist()
-            ]
-        )
-    return np.asarray(-np.expm1(np.minimum(grid[:, None] - values, 0.0)) @ chances)
+        mu = up(math.sqrt(squared), 2)
+        return [
+            _ABOVE + math.fsum(p * _gaussian(mu, at - _NEARLY - loss) for loss, p in losses) for at in grid
+        ]
+    return [math.fsum(p * -math.expm1(at - loss) for loss, p in losses if loss > at) for at in grid]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -219,19 +215,19 @@ def _gaussian(mu: float, epsilon: float) -> float:
     return found + error if error < _CLOSE * found else normal_profile(mu, epsilon)
 
 
-def _of_curve(curve: Sequence[float], grid: Floats) -> Floats:
+def _of_curve(curve: Sequence[float], grid: _Floats) -> _Floats:
     """The least δ of any order; at ε = 0 also by Kullback and Leibler's divergence.
 
     Sources: Canonne, Kamath & Steinke 2020, proposition 12; Pinsker; Bretagnolle & Huber 1979.
     """
-    nats = np.array(curve[1:])[:, None]
-    logs = _AT * (np.minimum(nats, 1e300) - grid) + _SHIFT
-    found = np.exp(np.minimum(logs, 0.0)).min(axis=0)
+    orders = [
+        (order - 1, min(nats, 1e300), (order - 1) * math.log1p(-1 / order) - math.log(order))
+        for order, nats in zip(ORDERS[1:], curve[1:], strict=True)
+    ]
+    found = [
+        math.exp(min(min(less * (nats - at) + shift for less, nats, shift in orders), 0.0)) for at in grid
+    ]
     if math.isfinite(curve[0]):
         at_zero = min(math.sqrt(curve[0] / 2), math.sqrt(-math.expm1(-curve[0])))
         found[0] = min(found[0], at_zero)
-    return np.asarray(found)
-
-
-_AT = np.array([[order - 1] for order in ORDERS[1:]], dtype=np.float64)
-_SHIFT = np.array([[(o - 1) * math.log1p(-1 / o) - math.log(o)] for o in ORDERS[1:]])
+    return found
