@@ -13,7 +13,7 @@ from typing import Any
 from leakcap.definition.meaning import posterior_bound
 from leakcap.release.results.record import RowRecord
 from leakcap.statement import Statement
-from leakcap.statement.guessing import success
+from leakcap.statement.least import least_guess
 from leakcap.statement.wording import at_most
 
 __all__ = ["Spec", "future", "guess", "information_bars", "label", "report_chart", "short", "statistic"]
@@ -79,10 +79,12 @@ def guess(statement: Statement) -> Spec:
     k = int(statement["family"].detail["k"])
     curves = [("nothing was published", 0.0), ("one person", shown.epsilon_contents)]
     note = "at most, by how sure it was before"
-    if shown.delta_contents > 0.0:
-        # With δ the odds move by e^{2ε} but for a rare exception, and no such curve holds for a family.
-        curves[1] = ("one person", 2 * shown.epsilon_contents)
-        note += f", except with probability {at_most(statement['odds'].detail['exception'])}"
+    odds = statement["odds"]
+    if odds.detail["exception"] > 0.0:
+        # Odds move so far but for a rare exception, and no such curve holds for a family.
+        moved = math.log(odds.upper) if math.isfinite(odds.upper) else 2 * shown.epsilon_contents
+        curves[1] = ("one person", moved)
+        note += f", except with probability {at_most(odds.detail['exception'])}"
     else:
         curves.append((f"{k} together", k * shown.epsilon_contents))
     data = [
@@ -180,8 +182,9 @@ def information_bars(statement: Statement) -> Spec:
 def future(statement: Statement) -> Spec:
     """A fifty-fifty guess after more releases like everything so far."""
     shown, most = statement.exposure, int(statement["more"].detail["more"])
-    totals = [shown.repeated(m + 1) for m in range(most + 1)]
-    data = [{"more": m, "after": success(e.epsilon_contents, e.delta_contents)} for m, e in enumerate(totals)]
+    places = range(most + 1) if shown.composed is None else sorted({most * i // 40 for i in range(41)})
+    totals = [(m, shown.repeated(m + 1)) for m in places]
+    data = [{"more": m, "after": least_guess(e.pairs_contents)} for m, e in totals]
     return report_chart(
         "If this were repeated",
         "how sure a fifty-fifty guess could become, at most",

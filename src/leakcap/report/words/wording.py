@@ -102,13 +102,14 @@ def in_odds(statement: Statement) -> list[Text]:
             " are right on average.",
         )
     ]
-    slack = shown.delta_contents > 0.0
-    moved = shown.epsilon_contents * (2 if slack else 1)
-    if moved > math.log(_MILLION):
+    odds = statement["odds"]
+    slack = odds.detail["exception"] > 0.0
+    if odds.upper > _MILLION:
         sentences.append("Nothing here keeps odds of 1 to 1 from becoming a million to 1.")
     else:
-        factor, note = at_most(math.exp(moved)), _SLACK if slack else _ODDS
-        rare = at_most(statement["odds"].detail["exception"])
+        seldom = _SLACK if shown.composed is None else Note(odds.formula, odds.source)
+        factor, note = at_most(odds.upper), seldom if slack else _ODDS
+        rare = at_most(odds.detail["exception"])
         tail = f", except with probability {rare} at most." if slack else "."
         sentences.append(
             (
@@ -167,7 +168,7 @@ def on_average(statement: Statement) -> Text | None:
 
 def in_short(statement: Statement) -> list[str]:
     """The four sentences that a person needs first, each number once."""
-    shown, guess, odds = statement.exposure, statement["coin_flip"].upper, statement["odds"]
+    guess, odds = statement["coin_flip"].upper, statement["odds"]
     family, own = statement["family"], statement["information_own"].upper
     told = [
         "Somebody who knows everybody else's data, and would toss a coin about a yes/no fact of one person, "
@@ -178,7 +179,7 @@ def in_short(statement: Statement) -> list[str]:
     ]
     if odds.upper <= _MILLION:
         rare = at_most(odds.detail["exception"])
-        tail = f", except with probability {rare} at most" if shown.delta_contents > 0.0 else ""
+        tail = f", except with probability {rare} at most" if odds.detail["exception"] > 0.0 else ""
         told.append(
             f"Odds about one person are multiplied or divided by at most {at_most(odds.upper)}{tail}."
         )
