@@ -174,7 +174,9 @@ def test_one_clear_line_and_no_page(place: Path, args: list[str]) -> None:
     (place / "bad.json").write_text('{"schema": "leakcap/release/1"')
     (place / "list.json").write_text("[1, 2]")
     (place / "nan.json").write_text('{"schema": NaN}')
-    (place / "forged.json").write_text(sound.replace("80.22 %", "50.01 %"), encoding="utf-8")
+    forged = sound.replace("60.32 %", "50.01 %")
+    assert forged != sound
+    (place / "forged.json").write_text(forged, encoding="utf-8")
     (place / "deep.json").write_text("[" * 100_000)
     (place / "dry.json").write_text('{"schema": "leakcap/dry-run/1", "dry_run": true, "releases": []}')
     (place / "old.json").write_text(sound.replace("leakcap/release/1", "leakcap/release/0"), encoding="utf-8")
