@@ -80,7 +80,7 @@ def gaussian_tail(
     lower = [weight for weight, _ in noises] if least is None else least
     heard = [(*both, low) for both, low in zip(noises, lower, strict=True) if both[1] > 0.0]
     scales = [scale for _, scale, _ in heard]
-    far, most, fewest = laid_out(
+    far, most, fewest, shape = laid_out(
         at, [w for w, _, _ in heard], None if least is None else [w for _, _, w in heard]
     )
     beyond, tail = far * (1.0 - _HAIR), np.empty(far.shape)
@@ -93,7 +93,6 @@ def gaussian_tail(
         tail[:, some] = law(
             (weights, weights if fewest is most else fewest[:, some]), scales, beyond[:, some]
         )
-    shape = np.broadcast_shapes(np.shape(at), *(np.shape(weight) for weight, _, _ in heard))
     return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0)).reshape(shape)
 
 

@@ -63,7 +63,7 @@ def noise_tail(
     lower = [weight for weight, _ in noises] if least is None else least
     heard = [(*both, low) for both, low in zip(noises, lower, strict=True) if both[1] > 0.0]
     scales = [scale for _, scale, _ in heard]
-    far, most, fewest = laid_out(
+    far, most, fewest, shape = laid_out(
         at, [w for w, _, _ in heard], None if least is None else [w for _, _, w in heard]
     )
     # A hair less, so that rounding errs towards the heavier tail, and outcomes that are just so far count.
@@ -76,7 +76,6 @@ def noise_tail(
         for start in range(0, far.shape[1], size):
             some = slice(start, start + size)
             tail[:, some] = law((most[:, some], fewest[:, some]), scales, beyond[:, some])
-    shape = np.broadcast_shapes(np.shape(at), *(np.shape(weight) for weight, _, _ in heard))
     return np.where(far <= 0.0, 1.0, np.clip(tail, 0.0, 1.0)).reshape(shape)
 
 
