@@ -59,7 +59,7 @@ class _CellBasis:
 
     @property
     def spread(self) -> Whole:
-        return np.array([self.size] * self.size, dtype=object)
+        return np.array([self.size], dtype=object)
 
     @property
     def reach(self) -> int:

@@ -38,7 +38,7 @@ class Basis(Protocol):
 
     @property
     def spread(self) -> Whole:
-        """The numerators of u."""
+        """The numerators of u; one for all where they are alike."""
 
     @property
     def reach(self) -> int:
