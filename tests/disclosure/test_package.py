@@ -20,7 +20,7 @@ from leakcap.disclosure.cell_key import CellKey, PerturbationTable
 from leakcap.disclosure.joint import margin_channel, margin_success
 from leakcap.disclosure.joint.every_key import shares_by_every_key
 from leakcap.disclosure.joint.keyed import RowsByKey
-from leakcap.disclosure.joint.published import PublishedTables, all_margins
+from leakcap.disclosure.joint.published import TableSet, all_margins
 from leakcap.disclosure.whole_set import WholeSet
 
 package = importlib.import_module("cell_key_perturbation.create_perturbed_table")
@@ -154,9 +154,7 @@ EIGHT = PerturbationTable((
     ((-1, Fraction(3, 8)), (0, Fraction(5, 8)), (2, Fraction(1))),
     ((-2, Fraction(1, 8)), (-1, Fraction(3, 8)), (0, Fraction(6, 8)), (1, Fraction(1))),
 ))  # fmt: skip
-SET = PublishedTables.of_columns(
-    [2, 1, 1, 0], {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]}, all_margins(["a", "b"])
-)
+SET = TableSet.of_columns([2, 1, 1, 0], {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]}, all_margins(["a", "b"]))
 
 
 def set_published(kind: int, world: int, shift: int = 0) -> Outcomes:

@@ -15,7 +15,7 @@ import pytest
 from leakcap.disclosure import whole_set
 from leakcap.disclosure.cell_key import CellKey, PerturbationTable
 from leakcap.disclosure.cells import CellMethod, FollowedBy
-from leakcap.disclosure.joint.published import PublishedTables, all_margins, keys_are_independent
+from leakcap.disclosure.joint.published import TableSet, all_margins, keys_are_independent
 from leakcap.disclosure.place import PlaceRisk
 from leakcap.disclosure.rounding import NearestRounding, RandomRounding
 from leakcap.disclosure.suppression import SmallCells
@@ -34,10 +34,10 @@ NOISE = TABLE.by_key(KEYS)
 Law = dict[tuple[int, ...], Fraction]
 
 
-def set_of(counts: list[int], shape: tuple[int, ...]) -> PublishedTables:
+def set_of(counts: list[int], shape: tuple[int, ...]) -> TableSet:
     names = "abc"[: len(shape)]
     places = np.indices(shape).reshape(len(shape), -1).tolist()
-    return PublishedTables.of_columns(counts, dict(zip(names, places, strict=True)), all_margins(names))
+    return TableSet.of_columns(counts, dict(zip(names, places, strict=True)), all_margins(names))
 
 
 # All margins of 2 × 2, 2 × 3 and 2 × 2 × 2, with empty kinds among them, a hierarchy, two dates, overlaps.
@@ -48,21 +48,19 @@ SETS = {
     "2 × 3": set_of([1, 0, 1, 1, 0, 1], (2, 3)),
     "2 × 2 × 2": set_of([1, 0, 0, 1, 0, 1, 1, 0], (2, 2, 2)),
     "one margin": set_of([1, 2, 1], (3,)),
-    "a tree": PublishedTables.of_columns(
-        [1, 1, 1, 2], {"town": "stuv", "land": "xxyy"}, [("town",), ("land",), ()]
-    ),
-    "two dates": PublishedTables.of_columns(
+    "a tree": TableSet.of_columns([1, 1, 1, 2], {"town": "stuv", "land": "xxyy"}, [("town",), ("land",), ()]),
+    "two dates": TableSet.of_columns(
         [2, 1, 1, 1],
         {"before": ["x", "x", "y", ""], "after": ["x", "y", "y", "x"]},
         [("before",), ("after",)],
     ),
-    "overlaps": PublishedTables.of_columns(
+    "overlaps": TableSet.of_columns(
         [1, 1, 2, 1], {"a": "xxyy", "b": "uvuv", "c": "pqqp"}, [("a",), ("b",), ("c",)]
     ),
 }
 
 
-def by_every_record(tables: PublishedTables, kind: int, size: int) -> tuple[Law, Law]:
+def by_every_record(tables: TableSet, kind: int, size: int) -> tuple[Law, Law]:
     """All published cells of both worlds, for each choice of every record's key."""
     laws = []
     for more in (0, size):
@@ -175,7 +173,7 @@ def test_planted_keys_of_empty_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_set, "Pair", lambda absent, present, people: pair(absent, present, True))
     table = PerturbationTable((((0, FOURTH), (1, ONE)), *TABLE.rows[1:]))
     tables = SETS["one margin"]
-    empty = PublishedTables(np.array([0, 2, 1]), tables.cells[:1])
+    empty = TableSet(np.array([0, 2, 1]), tables.cells[:1])
     # Without the person 0 is published, as key 0 says; with them 0, 1, 1 or 2.
     right = (1 + Fraction(3, 4)) / 2
     found = WholeSet(CellKey(table), empty, KEYS).at(0).success()
@@ -260,10 +258,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], KEYS, 0), "1000 people"),
     (lambda: WholeSet(CELL_KEY, SETS["2 × 2"], KEYS).at(4), "from 0 to 3"),
     (lambda: WholeSet(RandomRounding(3), set_of([1] * 70_000, (70_000,))).worst(), "few enough"),
-    (lambda: PublishedTables.of_columns([1], {"a": "x"}, [("b",)]), "cross columns"),
-    (lambda: PublishedTables.of_columns([1, 2], {"a": "x"}, [("a",)]), "2 values"),
-    (lambda: PublishedTables.of_columns([-1], {"a": "x"}, [("a",)]), "whole numbers from 0"),
-    (lambda: PublishedTables.of_columns([1], {"a": "x"}, []), "a row for each table"),
+    (lambda: TableSet.of_columns([1], {"a": "x"}, [("b",)]), "cross columns"),
+    (lambda: TableSet.of_columns([1, 2], {"a": "x"}, [("a",)]), "2 values"),
+    (lambda: TableSet.of_columns([-1], {"a": "x"}, [("a",)]), "whole numbers from 0"),
+    (lambda: TableSet.of_columns([1], {"a": "x"}, []), "a row for each table"),
 ]
 
 

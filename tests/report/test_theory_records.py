@@ -18,7 +18,7 @@ from leakcap.audit import audit_samples
 from leakcap.channel import Channel
 from leakcap.definition import MIDP, PureDP, implications, route
 from leakcap.disclosure.beside import noise_of_error
-from leakcap.disclosure.joint.published import PublishedTables
+from leakcap.disclosure.joint.published import TableSet
 from leakcap.disclosure.rounding import RandomRounding
 from leakcap.disclosure.weighing import different_cells, mean_squared_error
 from leakcap.disclosure.whole_set import WholeSet
@@ -93,7 +93,7 @@ def weighed() -> DisclosureRecord:
 
 def weighed_together() -> TableSetRecord:
     by = (("sex",), ())
-    tables = PublishedTables.of_columns([3, 1], {"sex": "fm"}, by)
+    tables = TableSet.of_columns([3, 1], {"sex": "fm"}, by)
     risks = WholeSet(RandomRounding(3), tables).worst()
     return TableSetRecord.of(
         risks,

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from leakcap.disclosure.joint.published import PublishedTables, all_margins
+from leakcap.disclosure.joint.published import TableSet, all_margins
 from leakcap.errors import InvalidInput
 from leakcap.policy.validation import Strict, meant, read_checked
 
@@ -45,7 +45,7 @@ class DescribedSet(NamedTuple):
     """A set of tables that was read: `kinds` are the lines' values, in the order of `columns`."""
 
     described: DescribedTables
-    tables: PublishedTables
+    tables: TableSet
     by: tuple[tuple[str, ...], ...]
     columns: tuple[str, ...]
     kinds: tuple[tuple[str, ...], ...]
@@ -71,7 +71,7 @@ def read_tables(path: Path) -> DescribedSet:
         if name not in columns:
             raise InvalidInput(f"`{name}` is no column of `{people}`. {meant(name, columns)}")
     values = {name: [kind[place] for kind in kinds] for place, name in enumerate(columns)}
-    tables = PublishedTables.of_columns(counts, values, by)
+    tables = TableSet.of_columns(counts, values, by)
     return DescribedSet(described, tables, tuple(by), columns, tuple(kinds))
 
 

@@ -16,7 +16,7 @@ from leakcap.disclosure.joint.every_key import by_every_key, few_enough
 from leakcap.disclosure.joint.evidence import JointEvidence, told_by_all
 from leakcap.disclosure.joint.keyed import RowsByKey, begins_with_keys
 from leakcap.disclosure.joint.known import Pair, told_with_known_keys
-from leakcap.disclosure.joint.published import CellOf, Mask, PublishedTables, keys_are_independent
+from leakcap.disclosure.joint.published import CellOf, Mask, TableSet, keys_are_independent
 from leakcap.disclosure.joint.siblings import margin_evidence
 from leakcap.disclosure.place import PlaceRisk
 from leakcap.errors import require
@@ -42,13 +42,13 @@ class WholeSet:
 
     >>> from leakcap.disclosure.rounding import RandomRounding
     >>> by = [("a", "b"), ("a",), ("b",), ()]
-    >>> tables = PublishedTables.of_columns([4, 3, 0, 1], {"a": "xxyy", "b": "uvuv"}, by)
+    >>> tables = TableSet.of_columns([4, 3, 0, 1], {"a": "xxyy", "b": "uvuv"}, by)
     >>> round(WholeSet(RandomRounding(3), tables).at(0).success().lower, 6)  # 127/162
     0.783951
     """
 
     method: CellMethod
-    tables: PublishedTables
+    tables: TableSet
     keys: int | None = None
     size: int = 1
     _pairs: dict[bytes, Pair] = field(default_factory=dict, repr=False)

@@ -35,8 +35,9 @@ class Tally:
     the ledger's orders, in nats, but for a δ of `leak`; empty where it was not added up.
 
     >>> one = Tally(gaussian=0.5)
-    >>> Tally.total([one, one, Tally(pure=((0.1, 3),))])
-    Tally(gaussian=1.0, pure=((0.1, 3),), laplace=inf, delta=0.0, usable=True, curve=(), leak=0.0)
+    >>> both = Tally.total([one, one, Tally(pure=((0.1, 3),))])
+    >>> round(both.gaussian, 12), both.pure
+    (1.0, ((0.1, 3),))
     """
 
     gaussian: float = 0.0
@@ -77,8 +78,9 @@ class Tally:
     def times(self, count: int) -> Tally:
         """So many times the same, each with fresh noise.
 
-        >>> Tally(pure=((0.1, 3),), laplace=0.5).times(2)
-        Tally(gaussian=0.0, pure=((0.1, 6),), laplace=1.0, delta=0.0, usable=True, curve=(), leak=0.0)
+        >>> twice = Tally(pure=((0.1, 3),), laplace=0.5).times(2)
+        >>> twice.pure, round(twice.laplace, 12)
+        (((0.1, 6),), 1.0)
         """
         return Tally.summed([(self, count)])
 

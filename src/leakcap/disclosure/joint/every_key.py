@@ -7,21 +7,21 @@ from collections.abc import Callable
 import numpy as np
 
 from leakcap.disclosure.joint.evidence import JointEvidence
-from leakcap.disclosure.joint.published import Numbers, PublishedTables
+from leakcap.disclosure.joint.published import Numbers, TableSet
 
 __all__ = ["by_every_key", "few_enough", "shares_by_every_key"]
 
 _MOST = 1 << 18
 
 
-def few_enough(tables: PublishedTables, keys: int) -> bool:
+def few_enough(tables: TableSet, keys: int) -> bool:
     """Whether all keys of all kinds of people can be listed, one more kind among them."""
     kinds = int((tables.counts > 0).sum()) + 1
     return bool(kinds * np.log2(keys) <= np.log2(_MOST))
 
 
 def by_every_key(
-    tables: PublishedTables, kind: int, row: Callable[[int], Numbers], keys: int, size: int = 1
+    tables: TableSet, kind: int, row: Callable[[int], Numbers], keys: int, size: int = 1
 ) -> JointEvidence:
     """What all published cells tell of `size` people's presence among those of a kind."""
     laws = [shares_by_every_key(tables, kind, more, row, keys) for more in (0, size)]
@@ -31,7 +31,7 @@ def by_every_key(
 
 
 def shares_by_every_key(
-    tables: PublishedTables, kind: int, more: int, row: Callable[[int], Numbers], keys: int
+    tables: TableSet, kind: int, more: int, row: Callable[[int], Numbers], keys: int
 ) -> dict[tuple[int, ...], float]:
     """How likely all published cells, table by table, show what they show, with so many `more` of a kind.
 

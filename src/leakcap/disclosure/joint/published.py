@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from leakcap.errors import require
 
-__all__ = ["CellOf", "PublishedTables", "all_margins", "keys_are_independent"]
+__all__ = ["CellOf", "TableSet", "all_margins", "keys_are_independent"]
 
 _MOST_ATOMS, _MOST_TABLES, _MOST_PEOPLE = 1 << 20, 62, 1 << 53
-_OWNER = "PublishedTables"
+_OWNER = "TableSet"
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -30,13 +30,13 @@ class CellOf(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedTables:
+class TableSet:
     """Tables of counts of the same people, each of whom is of one kind: cross tables, hierarchies, versions.
 
     `counts` says how many people are of each kind; `cells[table, kind]` in which cell of a table the kind is
     counted, −1 where the table leaves it out. Kinds are told apart as finely as any table tells them.
 
-    >>> tables = PublishedTables.of_columns([5, 0, 2], {"a": "xyy", "b": "uuv"}, [("a", "b"), ("a",), ()])
+    >>> tables = TableSet.of_columns([5, 0, 2], {"a": "xyy", "b": "uuv"}, [("a", "b"), ("a",), ()])
     >>> [(cell.table, cell.others) for cell in tables.counting(1)]
     [(0, 0), (1, 2), (2, 7)]
     """
@@ -62,7 +62,7 @@ class PublishedTables:
         counts: Sequence[int],
         columns: Mapping[str, Sequence[Hashable]],
         tables: Sequence[Sequence[str]],
-    ) -> PublishedTables:
+    ) -> TableSet:
         """Tables by columns: each table crosses some, none for the total; None or "" is in no cell.
 
         A column that follows from another makes a hierarchy; columns for one question at two dates make
