@@ -17,7 +17,7 @@ from command_line import COMMANDS, ROOT, example, leakcap
 from leakcap.apart import apart
 from leakcap.ledger import Ledger
 
-OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy"}
+OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy", "tables"}
 """Options of all commands that name a file to be written."""
 
 READ = {"backup", "correlation", "file", "files", "first", "known", "old", "pedigree", "policy", "source"}
@@ -106,6 +106,7 @@ WAYS = {
     "synthesize --output csv": (["synthesize", "t.toml", "--output"], ".csv"),
     "synthesize --output parquet": (["synthesize", "t.toml", "--output"], ".parquet"),
     "synthesize --report": (["synthesize", "t.toml", "--output", "rows.csv", "--report"], ".html"),
+    "synthesize --tables": (["synthesize", "t.toml", "--output", "rows.csv", "--tables"], ".csv"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
@@ -137,6 +138,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
         ("running", "report"),
         ("synthesize", "output"),
         ("synthesize", "report"),
+        ("synthesize", "tables"),
         ("tables", "csv"),
         ("tables", "excel"),
         ("tables", "report"),
