@@ -54,7 +54,7 @@ def test_the_limit_by_enumeration(pairs: int) -> None:
     """(1 + TV)/2 of `pairs` sums, over all of their values."""
     found = averaged_counts(1, queries=2 * pairs, counts=1, people=60, generator=np.random.default_rng(0))
     weights = {-2: 1, -1: 2, 0: 3, 1: 2, 2: 1}
-    laws = [{(): 1}, {(): 1}]
+    laws: list[dict[tuple[int, ...], int]] = [{(): 1}, {(): 1}]
     for place in (0, 1):
         for _ in range(pairs):
             laws[place] = {

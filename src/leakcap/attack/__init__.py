@@ -43,7 +43,7 @@ from leakcap.attack.games.surprises import Skew, Surprise, skew_curve, surprise,
 from leakcap.attack.games.timing import Timed, published_timing, textbook_timing, timing
 from leakcap.attack.tables.builder import AveragedCounts, TableBuilder, averaged_counts
 from leakcap.attack.tables.crossing import PublishedNumber, PublishedTables, read_published_tables
-from leakcap.attack.tables.linkage import Linked, class_channel, generalise, linkage
+from leakcap.attack.tables.linkage import Linked, class_channel, linkage
 from leakcap.attack.tables.possible import possible_counts
 from leakcap.attack.tables.records import ReadNumbers, ReadRecords, records_from_tables
 from leakcap.attack.tables.suppressed import (
@@ -59,6 +59,7 @@ from leakcap.attack.value import Finding
 from leakcap.attack.wifi.field import FieldRead, read_everybody, read_field, search_field
 from leakcap.attack.wifi.finite import finite_length_rate, least_uses
 from leakcap.attack.wifi.lab import Transmission, transmit, transmit_adaptively
+from leakcap.disclosure.whole.generalising import generalise
 
 __all__ = [
     "AveragedCounts",

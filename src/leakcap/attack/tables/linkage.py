@@ -19,13 +19,14 @@ from leakcap.attack.chance import binomial_interval
 from leakcap.attack.value import Finding
 from leakcap.capacities import capacity
 from leakcap.channel import Channel
+from leakcap.disclosure.whole.generalising import generalise
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidPrior, require
 from leakcap.leakage.guessing import bayes_vulnerability
 from leakcap.numeric.logspace import Floats
 from leakcap.sampling import ByteSource, discrete_laplace, rational_scale, system_bytes
 
-__all__ = ["Linked", "class_channel", "generalise", "linkage"]
+__all__ = ["Linked", "class_channel", "linkage"]
 
 Whole = NDArray[np.int64]
 _MOST_OUTPUTS = 100_000
@@ -50,42 +51,6 @@ class Linked(Finding):
     sure: float
     epsilon: float
     nats: float
-
-
-def generalise(register: ArrayLike, k: int) -> list[Whole]:
-    """Classes of at least k people: the widest attribute is cut at its median, while both parts have k.
-
-    `register` has a row a person and a column an attribute. A class is a box of values, which is what the
-    file says of its people. Source: LeFevre, DeWitt & Ramakrishnan 2006 (Mondrian).
-
-    >>> [who.tolist() for who in generalise([[1], [9], [2], [8]], 2)]
-    [[0, 2], [1, 3]]
-    """
-    table = np.asarray(register, dtype=np.int64)
-    require(
-        table.ndim == 2 and table.size > 0, "register", "generalise", "be people × attributes", table.shape
-    )
-    require(1 <= k <= len(table), "k", "generalise", f"be from 1 to the {len(table)} people", k)
-    spread = np.maximum(np.ptp(table, axis=0), 1)
-    done: list[Whole] = []
-    open_ = [np.arange(len(table))]
-    while open_:
-        who = open_.pop()
-        halves = _cut(table[who] / spread, who, k)
-        if halves is None:
-            done.append(who)
-        else:
-            open_ += halves[::-1]
-    return done
-
-
-def _cut(values: Floats, who: Whole, k: int) -> list[Whole] | None:
-    for attribute in np.argsort(-np.ptp(values, axis=0), kind="stable"):
-        column = values[:, attribute]
-        low = column <= np.sort(column)[(len(who) - 1) // 2]
-        if k <= int(low.sum()) <= len(who) - k:
-            return [who[low], who[~low]]
-    return None
 
 
 def class_channel(shares: ArrayLike, unknown: int, epsilon: float = math.inf) -> Channel:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from leakcap.attack.tables.crossing import PublishedTables
-from leakcap.attack.tables.known_sums import CountRange, KnownSum, KnownSums
 from leakcap.attack.tables.possible import possible_counts
 from leakcap.attack.tables.suppressed import HiddenCount
 from leakcap.attack.value import Finding
 from leakcap.disclosure.cells import SUPPRESSED, CellMethod
+from leakcap.disclosure.known_sums import CountRange, KnownSum, KnownSums
 from leakcap.plain import counted
 
 __all__ = ["ReadNumbers", "ReadRecords", "records_from_tables"]
