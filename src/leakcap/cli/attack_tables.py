@@ -111,7 +111,7 @@ def builder(
 
 def _hidden(given: list[str] | None) -> dict[str, HiddenCount]:
     from leakcap.attack import HiddenCount
-    from leakcap.attack.tables.published_files import HIDDEN
+    from leakcap.disclosure.published_files import HIDDEN
 
     found: dict[str, HiddenCount] = {}
     for one in given or []:

@@ -18,24 +18,37 @@ def disclosure(
         Path,
         typer.Argument(help="The method: a TOML file with a [[method]] for each step.", show_default=False),
     ],
-    tables: Annotated[
+    published: Annotated[
         Path | None,
         typer.Argument(
-            help="Tables that are published together: a TOML file that names who is counted.",
+            help="Tables that are published together (.toml), or real counts (.csv), for the owner alone.",
             show_default=False,
         ),
     ] = None,
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--show", help="Of real counts: show what is found also where the output is no terminal."
+        ),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """What rounding, suppression, cell keys or another method tells about one person in a published cell.
 
     Reads no data. Each kind of cell, the worst first, beside noise of differential privacy that is as large.
     With tables: what all of them tell together, place by place, the worst first.
+    With real counts, a CSV file with a column for each dimension and the count in the last: what their own
+    cells tell, on the owner's terminal; nothing is recorded.
 
     Example: leakcap disclosure examples/disclosure/rounding.toml
     """
-    if tables is not None:
-        _whole_set(file, tables, json_)
+    if published is not None and published.suffix.lower() == ".csv":
+        from leakcap.cli.disclosure_counts import weigh_counts
+
+        weigh_counts(file, published, json_=json_, show=show)
+        return
+    if published is not None:
+        _whole_set(file, published, json_)
         return
     from leakcap.disclosure.beside import noise_of_error
     from leakcap.disclosure.cells import GivenMethod

@@ -34,6 +34,8 @@ __all__ = [
 _MOST_TIMES = 1 << 20
 _ROUGH, _TURNS = 1e-3, 5
 _NORMAL = NormalDist()
+_ALIKE = 9
+"""Digits of capacities beyond which cells are equally bad: the solver's intervals are as wide."""
 _ROUNDED = 2.0**-51
 """More than a law moves, in total variation, where its fractions become the nearest doubles."""
 
@@ -225,8 +227,7 @@ def different_cells(method: CellMethod) -> list[tuple[tuple[int, ...], CellRisk]
     for risk in cell_risks(method):
         alike.setdefault(risk.told(), []).append(risk.others)
     found = [(tuple(others), CellRisk(method, others[0])) for others in alike.values()]
-    # Rounded: of two that tell the same, the last digits of the solver's say nothing.
-    return sorted(found, key=lambda one: (-round(one[1].capacity.upper, 9), one[0]))
+    return sorted(found, key=lambda one: (-round(one[1].capacity.upper, _ALIKE), one[0]))
 
 
 def worst_cell(method: CellMethod) -> CellRisk:

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from leakcap.attack.tables.published_files import published_count, published_lines
+from leakcap.disclosure.published_files import published_count, published_lines
 from leakcap.errors import InvalidInput
 
 __all__ = ["PublishedNumber", "PublishedTables", "read_published_tables"]

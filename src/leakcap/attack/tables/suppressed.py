@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leakcap.attack.tables.published_files import published_count, published_lines
 from leakcap.attack.value import Finding
 from leakcap.disclosure.known_sums import KnownSum, KnownSums
+from leakcap.disclosure.published_files import published_count, published_lines
 from leakcap.errors import InvalidInput, require
 
 __all__ = [
