@@ -20,7 +20,20 @@ from leakcap.ledger import Ledger
 OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy", "tables"}
 """Options of all commands that name a file to be written."""
 
-READ = {"backup", "correlation", "file", "files", "first", "known", "old", "pedigree", "policy", "source"}
+READ = {
+    "counts",
+    "method",
+    "backup",
+    "correlation",
+    "file",
+    "files",
+    "first",
+    "known",
+    "old",
+    "pedigree",
+    "policy",
+    "source",
+}
 """Options and arguments of all commands that name a file to be read."""
 
 POLICY = """dataset = "ward"
