@@ -21,7 +21,7 @@ OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy", "tables"}
 """Options of all commands that name a file to be written."""
 
 READ = {
-    "counts",
+    "published",
     "method",
     "backup",
     "correlation",
