@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 from command_line import leakcap
+from responses import best_guess
 
 HOSPITAL = Path(__file__).parents[2] / "examples" / "hospital"
 POLICY = """
@@ -76,7 +77,9 @@ def test_the_hospital_end_to_end(tmp_path: Path) -> None:
     total = math.fsum(release["price"]["epsilon"] for release in result["releases"])
     so_far = {line["key"]: line for line in result["so_far"]["lines"]}
     assert so_far["epsilon"]["upper"] == pytest.approx(total, abs=1e-9)
-    assert so_far["coin_flip"]["upper"] == pytest.approx(1 / (1 + math.exp(-total)), rel=1e-9)
+    pure = result["so_far"]["exposure"]["composed"]["neighbours"]["pure"]
+    assert math.fsum(epsilon * times for epsilon, times in pure) == pytest.approx(total, abs=1e-9)
+    assert so_far["coin_flip"]["upper"] == pytest.approx(best_guess(pure), rel=1e-9)
     assert so_far["information_own"]["upper"] < so_far["information_published"]["upper"]
     budget = json.loads(leakcap("budget", folder / "release.toml", "--json", cwd=tmp_path).stdout)
     assert {entry["state"] for entry in budget["entries"]} == {"released"}

@@ -22,6 +22,7 @@ from scipy.stats import binom
 from leakcap.release.numbers.exact_integers import ExactIntegers
 from leakcap.release.plan import Plan
 from leakcap.release.statistics import statistic_of, statistics
+from release.grouped import of_groups
 from release.world import answers, planned, policy_of, table
 from seeded import ALARM, SeededSource
 
@@ -237,6 +238,7 @@ def drawn(plan: Plan, case: Case, setting: Setting, runs: int, shrink: float = 1
     """So many answers about the same rows, drawn on their exact integers as if they were groups."""
     source = SeededSource(7)
     exact = [np.array(one) for one in answers(plan, arrow(setting))]
+    plan = of_groups(plan, runs) if case.told else plan
     noisy: list[ExactIntegers] = [
         part.draw(np.tile(one, runs), source) for part, one in zip(plan.parts, exact, strict=True)
     ]

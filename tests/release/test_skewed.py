@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import binom
 
 from leakcap.release.statistics import statistic_of, statistics
+from release.grouped import of_groups
 from release.test_coverage import CASES, Case, Columns
 from release.world import answers, planned, policy_of, table
 from seeded import ALARM, SeededSource
@@ -70,6 +71,7 @@ def held(name: str, shrink: float = 1.0) -> list[int]:
     assert name not in OF_PEOPLE or plan.coverage.covers == "table"
     source, statistic = SeededSource(8), statistic_of(plan.query)
     exact = [np.array(one) for one in answers(plan, rows())]
+    plan = of_groups(plan, RUNS) if case.told else plan
     noisy = [part.draw(np.tile(one, RUNS), source) for part, one in zip(plan.parts, exact, strict=True)]
     found, truth = statistic.answers(plan, noisy), case.truth(columns())
     low, high = (np.asarray(one, dtype=float).reshape(RUNS, -1) for one in (found.lower, found.upper))

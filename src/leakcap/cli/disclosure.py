@@ -42,7 +42,7 @@ def disclosure(
 
     Example: leakcap disclosure examples/disclosure/rounding.toml
     """
-    if published is not None and published.suffix.lower() == ".csv":
+    if published is not None and (show or published.suffix.lower() == ".csv"):
         from leakcap.cli.disclosure_counts import weigh_counts
 
         weigh_counts(file, published, json_=json_, show=show)

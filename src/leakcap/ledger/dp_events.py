@@ -20,9 +20,22 @@ from leakcap.numeric import float_up, up
 if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss
 
-__all__ = ["KINDS", "Event", "Guarantee", "checked", "fraction", "guaranteed", "read_event", "rho", "summed"]
+__all__ = [
+    "KINDS",
+    "LARGEST",
+    "Event",
+    "Guarantee",
+    "checked",
+    "fraction",
+    "guaranteed",
+    "read_event",
+    "rho",
+    "summed",
+]
 
-_LARGEST, _FARTHEST = Fraction(10**6), Fraction(10**60)
+LARGEST = Fraction(10**6)
+"""The largest ε that an event may have."""
+_FARTHEST = Fraction(10**60)
 _QUIETEST = Fraction(10**12)
 _DEEPEST = 4
 _STEEPEST = 700
@@ -102,7 +115,7 @@ def fraction(event: Event, field: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         found = Fraction(-1)
     apart = field in ("variance", "squared_sensitivity")
-    largest = _FARTHEST if apart else _QUIETEST if field == "noise_multiplier" else _LARGEST
+    largest = _FARTHEST if apart else _QUIETEST if field == "noise_multiplier" else LARGEST
     if not 0 <= found <= largest:
         name = event["name"]
         raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(largest):,}.")

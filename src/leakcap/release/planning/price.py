@@ -12,6 +12,7 @@ from typing import Any
 from leakcap.bound import Bound
 from leakcap.ledger import Spend
 from leakcap.ledger.curve import curve_of_pure
+from leakcap.ledger.dp_events import LARGEST
 from leakcap.ledger.implied import renyi_of_pure, rho_of_pure, tight_mutual_information
 from leakcap.ledger.measured import composed, event_text, pure_event
 from leakcap.ledger.ticks import countable
@@ -256,6 +257,8 @@ def _event_contents(plan: Plan) -> str:
     if len(known) < len(events):
         return ""
     together = sum((part.loss_contents or Fraction(0) for part in noisy), Fraction(0))
+    if together > LARGEST:
+        return ""  # two steps of what is just small enough for an event
     alone = [
         part.noise.loss(steps=part.contents, squared=part.contents_squared, most=part.contents_most)
         for part in noisy

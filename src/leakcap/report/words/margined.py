@@ -54,6 +54,7 @@ def table_name(columns: Sequence[str]) -> str:
 def name_of(table: TableRecord) -> str:
     """The same of a table of a record: what is added up along columns says so.
 
+    >>> from leakcap.report.records.tables import TableRecord
     >>> name_of(TableRecord(columns=("week",), asked=True, standard_deviation=1.0, up_to=("week",), cells=()))
     'week, cumulative'
     """
@@ -71,6 +72,7 @@ def asked_words(record: WorkloadRecord) -> str:
 def between_words(record: BetweenRecord) -> str:
     """Which keys a count of several is of.
 
+    >>> from leakcap.report.records.tables import BetweenRecord
     >>> between_words(BetweenRecord(keys={"week": (3, 10), "sex": ("f",)}, value=1.0, lower=0.0, upper=2.0))
     'week 3 to 10, sex f'
     """
