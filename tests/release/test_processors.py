@@ -36,13 +36,15 @@ from leakcap.statement.record import StatementRecord
 from leakcap.statement.restated import restated
 from release.session import POLICIES, day
 
+# OpenBLAS takes the kernels that it is told to, also those that the processor cannot run: it would be killed.
+_WIDEST = "SkylakeX" if np._core._multiarray_umath.__cpu_features__.get("AVX512F") else "Haswell"
 # What numpy, OpenBLAS and the C library can be told to leave alone, on the machines that have it.
 _X86 = [
     {},
     {"NPY_DISABLE_CPU_FEATURES": "AVX512_SPR AVX512_ICL X86_V4"},
     {"NPY_DISABLE_CPU_FEATURES": "AVX512_SPR AVX512_ICL X86_V4 X86_V3"},
     {"OPENBLAS_CORETYPE": "Prescott"},
-    {"OPENBLAS_CORETYPE": "SkylakeX"},
+    {"OPENBLAS_CORETYPE": _WIDEST},
     {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-AVX2_Usable,-FMA_Usable,-FMA4"},
 ]
 _MATH = (
