@@ -271,7 +271,7 @@ def more(e: Exposure, more: int) -> Reading:
         "probability",
         f"After {more:,} more releases like this one a fifty-fifty guess could be right with probability "
         f"{percent(value)} at most, and the average information {about} be at most {nats_and_bits(nats)}.",
-        _least(e, "losses add up: (1 + m)·ε, (1 + m)·δ and (1 + m)·MI-DP"),
+        e.least_of("losses add up: (1 + m)·ε, (1 + m)·δ and (1 + m)·MI-DP"),
         "McSherry 2009; Cuff & Yu 2016, Corollary 6",
         more=more,
         epsilon=later.epsilon_contents,
@@ -295,7 +295,3 @@ def _weight(e: Exposure) -> tuple[float, float]:
         return least_odds(e.pairs_contents, e.delta or _SELDOM)
     moved = e.epsilon_contents * (2 if e.delta_contents > 0.0 else 1)
     return moved, exception(e.epsilon_contents, e.delta_contents)
-
-
-def _least(e: Exposure, formula: str) -> str:
-    return formula if e.composed is None else f"{formula}, least over the composed curve's (ε, δ)"

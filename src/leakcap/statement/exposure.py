@@ -59,6 +59,10 @@ class Exposure:
         ok = self.epsilon <= self.epsilon_contents <= 2 * self.epsilon * (1 + 1e-9)
         require(ok, "epsilon_contents", "Exposure", "lie between ε and 2ε", self.epsilon_contents)
 
+    def least_of(self, formula: str) -> str:
+        """The formula of a line, and that it is taken where it says least, if there is a composed curve."""
+        return formula if self.composed is None else f"{formula}, least over the composed curve's (ε, δ)"
+
     @cached_property
     def pairs(self) -> Proven:
         """Pairs of an ε and a δ between neighbours, each of which holds; the first as it is said."""

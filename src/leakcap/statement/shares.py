@@ -38,7 +38,7 @@ def coin_flip(e: Exposure) -> Reading:
         "probability",
         f"Somebody who knows everybody else's data and would guess a yes/no fact about one person by tossing "
         f"a coin (50 %) {sure}",
-        _least(e, "(A+δ)/(1+A), A = e^ε"),
+        e.least_of("(A+δ)/(1+A), A = e^ε"),
         "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015",
     )
 
@@ -53,7 +53,7 @@ def one_in_k(e: Exposure, k: int) -> Reading:
         "probability",
         f"A guess among {k:,} equally likely possibilities about one person (1 in {k:,} by chance) becomes "
         f"right with probability {percent(value)} at most.",
-        _least(e, "(A+(k−1)δ)/(A+k−1), A = e^ε"),
+        e.least_of("(A+(k−1)δ)/(A+k−1), A = e^ε"),
         "Alvim et al. 2011; Tu 2013, sharpened",
         k=k,
     )
@@ -69,7 +69,7 @@ def presence(e: Exposure) -> Reading:
         "probability",
         "A fifty-fifty guess about whether a given person is in the table at all becomes right with "
         f"probability {percent(value)} at most.",
-        _least(e, "(A+δ)/(1+A), A = e^ε under add/remove-one"),
+        e.least_of("(A+δ)/(1+A), A = e^ε under add/remove-one"),
         "Tu 2013, guessing game, sharpened",
     )
 
@@ -117,7 +117,7 @@ def advantage(e: Exposure) -> Reading:
         "probability",
         f"Any conclusion about one person drawn from this is at most {percent(value).removesuffix(' %')} "
         "percentage points more likely to be drawn when it is true than when it is false.",
-        _least(e, "(A−1+2δ)/(A+1), A = e^ε; tanh(ε/2) at δ = 0"),
+        e.least_of("(A−1+2δ)/(A+1), A = e^ε; tanh(ε/2) at δ = 0"),
         "Cuff & Yu 2016, Property 3; Kairouz, Oh & Viswanath 2015",
     )
 
@@ -131,7 +131,7 @@ def power_of_tests(e: Exposure) -> Reading:
         value,
         "probability",
         power_said(value),
-        _least(e, "min(Aa + δ, 1 − (1−a−δ)/A), A = e^ε, a = 1 %"),
+        e.least_of("min(Aa + δ, 1 − (1−a−δ)/A), A = e^ε, a = 1 %"),
         "Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015; Dong, Roth & Su 2022",
         false_alarms=_FALSE_ALARMS,
     )
@@ -147,7 +147,7 @@ def family(e: Exposure, k: int) -> Reading:
         "probability",
         f"If the records of up to {k:,} people move together (a household, say), a fifty-fifty guess about "
         f"what they share becomes right with probability {percent(value)} at most.",
-        _least(e, "e^{kε}/(1+e^{kε}), with δ the slack of the group beside it"),
+        e.least_of("e^{kε}/(1+e^{kε}), with δ the slack of the group beside it"),
         "Wu, Xia & He 2017, Theorem 1; group privacy",
         k=k,
         epsilon=k * e.epsilon_contents,
@@ -165,12 +165,8 @@ def everybody(e: Exposure, n: int) -> Reading:
         "probability",
         f"If all {n:,} records moved together (one shared fact, such as a common exposure), the guess could "
         f"become right with probability {percent(value)} at most.{tail}",
-        _least(e, "e^{nε}/(1+e^{nε}), with δ the slack of the group beside it"),
+        e.least_of("e^{nε}/(1+e^{nε}), with δ the slack of the group beside it"),
         "Cuff & Yu 2016, Example 4.1",
         n=n,
         epsilon=n * e.epsilon_contents,
     )
-
-
-def _least(e: Exposure, formula: str) -> str:
-    return formula if e.composed is None else f"{formula}, least over the composed curve's (ε, δ)"
