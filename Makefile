@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 # Memory that arrays gave back is kept for the next ones: the system took a twentieth of the time to clear it.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
   MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TOP_PAD_=16777216 $(BIN)/pytest
+TESTED := $(PYTEST) -n 2 --dist worksteal --durations=15
 
 .DEFAULT_GOAL := help
 .PHONY: help demo explore docs style test check test-slow slowest bench peers attack-peers chromium postgresql flights wheel clean
@@ -68,17 +69,18 @@ style: $(VENV)/.dev
 check: style ## style, types
 	$(BIN)/mypy
 
-# Types are checked beside the tests: one after the other, a processor waited for a minute.
+# Types are checked beside the tests: one after the other, a processor waited for a minute. The slow suites come
+# last, and only where the others pass: what is broken is known in a third of the time.
 test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights) chromium postgresql style ## everything that must hold (with CI set, the slow suites too)
 	@mkdir -p build
 	@echo "$(BIN)/mypy, beside the tests"
 	@$(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
 	trap 'kill $$types 2>/dev/null; exit 130' INT TERM; \
-	$(PYTEST) -n 2 --dist worksteal --durations=15 $(if $(CI),,-m "not slow"); tests=$$?; \
+	$(TESTED) -m "not slow" $(if $(CI),&& $(TESTED) -m slow); tests=$$?; \
 	wait $$types; typed=$$?; cat build/types.txt; exit $$((tests ? tests : typed))
 
 test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql flights ## the slow suites alone
-	$(PYTEST) -n 2 --dist worksteal -m slow
+	$(TESTED) -m slow
 
 slowest: $(VENV)/.dev ## what each file of the tests takes of the processors (IN=tests/ledger: of these)
 	PYTHONPATH=tests $(PYTEST) -p slowest -m "not slow" $(IN)
