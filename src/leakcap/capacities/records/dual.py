@@ -24,8 +24,7 @@ __all__ = ["KnowledgeLimits", "Multipliers", "RecordDual"]
 
 _UNIT = 2.0**-53
 _TINY = 1e-300
-_SECTIONS = 14
-_PARTS = 16
+_STEPS = 80
 
 
 @dataclass(frozen=True)
@@ -164,38 +163,44 @@ class _Inner:
         inner = np.exp((push - tops) / slope)
         rest = tops + slope * np.log(inner.sum(axis=0))
         inner /= inner.sum(axis=0)
-        # One number is added to every pull so that P(x_i = v) = a, which rises with it.
+        # One number is added to every pull so that P(x_i = v) = a, which rises with it: Newton's method, and
+        # halves of the bracket where it would leave it.
         if self.bottom == 0.0 and self.top == 1.0:
-            mean = _soft(rest, slope) - _soft(plain, slope) + slope * self.odds
-            low = high = mean
+            low = high = _soft(rest, slope) - _soft(plain, slope) + slope * self.odds
         else:
             needed = rest - plain + slope * self.odds
             low, high = float(needed.min()), float(needed.max())
-        for _ in range(_SECTIONS):
-            if high - low <= 4.0 * _UNIT * max(abs(low), abs(high)):
-                break
-            pushes = np.linspace(low, high, _PARTS + 1)
-            reached = np.array([part.sum() for part in self._split(pushes, plain, rest, slope)[1]])
-            place = min(max(int(np.searchsorted(reached, self.share)), 1), _PARTS)
-            low, high = float(pushes[place - 1]), float(pushes[place])
         mass = 0.5 * (low + high)
-        value, inside, outside, held = (part[0] for part in self._split(np.array([mass]), plain, rest, slope))
+        value, inside, outside, held = self._split(mass, plain, rest, slope)
+        resolved = 4.0 * _UNIT * max(abs(low), abs(high))
+        for _ in range(_STEPS):
+            if high - low <= resolved:
+                break
+            reached = float(inside.sum())
+            low, high = (mass, high) if reached < self.share else (low, mass)
+            free = (held > self.bottom) & (held < self.top)
+            bend = float(np.where(free, inside, inside * held).sum()) - reached * reached
+            step = slope * (self.share - reached) / bend if bend > 0.0 else math.inf
+            if abs(step) <= resolved:
+                break
+            mass = mass + step if low < mass + step < high else 0.5 * (low + high)
+            value, inside, outside, held = self._split(mass, plain, rest, slope)
         value -= mass * self.share + slope * dual.limits.floor + float(weights.sum()) * dual.limits.least
-        return float(value), np.vstack([inside, outside * inner]), plain + mass - rest, held
+        return value, np.vstack([inside, outside * inner]), plain + mass - rest, held
 
     def _split(
-        self, pushes: Floats, plain: Floats, rest: Floats, slope: float
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """For every push: λ ln Σ, what each r has of the belief with the value and without, and w."""
-        pull = plain + pushes[:, None]
+        self, push: float, plain: Floats, rest: Floats, slope: float
+    ) -> tuple[float, Floats, Floats, Floats]:
+        """λ ln Σ, what each r has of the belief with the value and without, and w."""
+        pull = plain + push
         odds = np.clip((pull - rest) / slope, -700.0, 700.0)
         held = np.clip(1.0 / (1.0 + np.exp(-odds)), self.bottom, self.top)
         level = held * pull + (1.0 - held) * rest + slope * binary_entropies(held)
-        top = level.max(axis=1)
-        outer = np.exp((level - top[:, None]) / slope)
-        total = outer.sum(axis=1)
-        outer /= total[:, None]
-        return top + slope * np.log(total), outer * held, outer * (1.0 - held), held
+        top = float(level.max())
+        outer = np.exp((level - top) / slope)
+        total = float(outer.sum())
+        outer /= total
+        return top + slope * math.log(total), outer * held, outer * (1.0 - held), held
 
     def _value(self, z: Floats) -> tuple[float, Floats]:
         dual = self.dual
