@@ -156,8 +156,10 @@ def test_of_which_ids_the_bound_hangs_on_their_hash(
     plan = planned(people("add-remove-one", 1, 1), statistic="count", by=("d",))
     rows = [{"x": float(n % 3), "d": "abc"[n % 3]} for n in range(14)]
     monkeypatch.setattr(Integers, "hashed", dice)
-    kept_ = [sum(totals(plan, rows, "5eed", ids)[0]) - len(OTHERS) for _ in range(20)]
-    assert (max(kept_) <= 1) == holds
+    # DuckDB's dice have no seed. One throw in four breaks the bound (72 and 56 of 200 did): 100 in a row
+    # fail to but once in 10¹².
+    kept_ = (sum(totals(plan, rows, "5eed", ids)[0]) - len(OTHERS) for _ in range(20 if holds else 100))
+    assert all(kept <= 1 for kept in kept_) == holds
 
 
 def shares(size: int, quota: int) -> list[set[int]]:
