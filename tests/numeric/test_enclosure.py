@@ -136,6 +136,25 @@ def test_integers_of_any_length_are_enclosed() -> None:
         assert (found.low == found.high) == (len(str(abs(value)).rstrip("0")) <= 28)
 
 
+@pytest.mark.parametrize("count", [28, 56, 224])
+@pytest.mark.parametrize("width", [0.0, 1e-20, 1e-11, 1e-7, 0.5])
+def test_erfc_of_an_interval_holds_those_of_its_ends_and_hardly_more(count: int, width: float) -> None:
+    """Before any digits are added: on both sides of where series, fraction and slope take over."""
+    chance, digits = random.Random(count), Digits(count)
+    ends = [0.0, 1e-30, 5.0, math.nextafter(5.0, 0.0), 4.999999, -1e-12, -1e-8]
+    with flint.ctx.workprec(2000):
+        for low in [*ends, *(chance.uniform(-6.0, 9.0) for _ in range(40))]:
+            start = digits.of(low).low
+            x = Interval(start, digits.up.add(start, digits.of(width).high), digits)
+            found, hair = erfc(x), arb(10) ** (3 - count)
+            least, most = (arb(str(end)).erfc() for end in (x.high, x.low))
+            assert arb(str(found.low)) <= least, low
+            assert most <= arb(str(found.high)), low
+            slope = 2 * abs(low) + 3 if width < 1e-10 else 0.0
+            assert arb(str(found.low)) > least * (1 - arb(width) * slope - hair), low
+            assert arb(str(found.high)) < most * (1 + hair), low
+
+
 def test_pi_and_fractions() -> None:
     with flint.ctx.workprec(400):
         low, high = enclose(pi)

@@ -18,7 +18,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_E
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["INFINITE", "Digits", "Interval", "Number", "enclose", "outward"]
+__all__ = ["INFINITE", "Digits", "Interval", "Number", "enclose", "more_digits", "outward"]
 
 Number = float | int | Fraction
 """What a formula starts from: exact numbers. A double is the number that it is."""
@@ -77,9 +77,18 @@ class Digits:
         return self.sum((term - shift).exp() for term in terms).log() + shift
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _digits(count: int) -> Digits:
     return Digits(count)
+
+
+def more_digits(digits: Digits, count: int) -> Digits:
+    """So many digits more.
+
+    >>> more_digits(Digits(28), 4).count
+    32
+    """
+    return _digits(digits.count + count)
 
 
 class Interval:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import lru_cache
 
-from leakcap.numeric.enclosure import Digits, Interval
+from leakcap.numeric.enclosure import Digits, Interval, more_digits
 
 __all__ = ["cosine", "erf", "erfc", "normal_tail", "pi"]
 
-_FRACTION_FROM = Decimal(2)
+_FRACTION_FROM = Decimal(5)
 """From here on erfc is a continued fraction, before it a series."""
+_SHORT = Decimal("1e-9")
 
 
 def pi(digits: Digits) -> Interval:
@@ -24,7 +25,7 @@ def pi(digits: Digits) -> Interval:
     return digits.of(16) * _inverse_tangent(5, digits) - digits.of(4) * _inverse_tangent(239, digits)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _inverse_tangent(denominator: int, digits: Digits) -> Interval:
     """arctan(1/n) by its alternating series (Machin 1706)."""
     total, power, k = digits.of(0), digits.of(1) / denominator, 0
@@ -50,11 +51,19 @@ def erf(x: Interval) -> Interval:
 def erfc(x: Interval) -> Interval:
     """1 − erf x, relatively precise far out.
 
+    Of a short interval one end is computed: −erfc′(t) ≤ erfc(t)·(t + √(t² + 2)) for t ≥ 0
+    (Abramowitz & Stegun 1964, 7.1.13), where erfc is convex, and −erfc′ ≤ 2/√π ≤ 2·erfc(t) for t ≤ 0.
+
     >>> low, high = erfc(Digits(28).of(20)).ends()
     >>> 5.39586561e-176 < low < high < 5.39586562e-176
     True
     """
-    return Interval(_erfc(x.high, x.digits).low, _erfc(x.low, x.digits).high, x.digits)
+    d, found = x.digits, _erfc(x.low, x.digits)
+    steep = d.up.fma(max(x.low, Decimal(0)), 2, 2)
+    fall = d.up.multiply(d.up.subtract(x.high, x.low), steep)
+    if fall > _SHORT:
+        return Interval(_erfc(x.high, d).low, found.high, d)
+    return Interval(d.down.multiply(found.low, d.down.subtract(1, fall)), found.high, d)
 
 
 def normal_tail(x: Interval) -> Interval:
@@ -74,7 +83,14 @@ def _erf(x: Decimal, digits: Digits) -> Interval:
 
 @lru_cache(maxsize=4096)
 def _erfc(x: Decimal, digits: Digits) -> Interval:
-    return _fraction(x, digits) if x >= _FRACTION_FROM else digits.of(1) - _erf(x, digits)
+    if x >= _FRACTION_FROM:
+        return _fraction(x, digits)
+    if x <= 0:
+        return digits.of(1) - _erf(x, digits)
+    # erfc x is about 10^(−x²/2.3): so many digits are lost where it is taken from 1.
+    wider = more_digits(digits, 2 + int(x * x / 2))
+    found = wider.of(1) - _series(x, wider)
+    return Interval(digits.down.plus(found.low), digits.up.plus(found.high), digits)
 
 
 def _point(x: Decimal, digits: Digits) -> Interval:
@@ -82,33 +98,42 @@ def _point(x: Decimal, digits: Digits) -> Interval:
 
 
 def _series(x: Decimal, digits: Digits) -> Interval:
-    """erf x = (2/√π) e^(−x²) Σ 2ⁿ x^(2n+1)/(2n+1)!! for 0 ≤ x < 2: terms of one sign."""
+    """erf x = (2/√π) x e^(−x²) Σ (2x²)ⁿ/(2n+1)!! for 0 ≤ x < 5: terms of one sign.
+
+    They are added up as whole numbers of units u = 2^(−bits), each rounded down, with a q that is less than
+    2x² by 2u at most. Of N terms, whose sum is S and the largest of which is M ≥ 1, one is short by less than
+    2u for its own roundings and (2/3)·M·u for q's, 3S·u in all. What it is short of is handed on: the terms
+    from it on are together at most S times as large as it where it is 1 or more, else N times, for they fall.
+    So all are short by less than 3N(N + S)S·u. The last is no more than that, since it was rounded to zero,
+    and those after it are together no more than the last, for each is at most half of the one before.
+    """
     if not x:
         return digits.of(0)
-    point = _point(x, digits)
-    square = point * point
-    twice, down, up, n = square * 2, digits.down, digits.up, 0
-    low, high, term_low, term_high = point.low, point.high, point.low, point.high
-    # All is positive, so that each end is a sum of its own.
-    while term_high > down.scaleb(low, -digits.count - 2) or n < 8:
+    bits = 10 * digits.count // 3 + 128
+    down = more_digits(digits, 48).down
+    twice = int(down.multiply(down.multiply(x, x), Decimal(2 << bits)))
+    term = total = 1 << bits
+    n, least = 0, (twice >> bits) + 1
+    while term or n < least:
         n += 1
-        odd = Decimal(2 * n + 1)
-        term_low = down.divide(down.multiply(term_low, twice.low), odd)
-        term_high = up.divide(up.multiply(term_high, twice.high), odd)
-        low, high = down.add(low, term_low), up.add(high, term_high)
-    # From here on each term is at most half of the one before: x² < 4 and n ≥ 8.
-    total = Interval(low, up.add(high, up.multiply(term_high, Decimal(2))), digits)
-    return (-square).exp() * total * 2 / _root_of_pi(digits)
+        term = (term * twice >> bits) // (2 * n + 1)
+        total += term
+    size = (total >> bits) + 2
+    unit = Decimal(1 << bits)
+    low = digits.down.divide(Decimal(total), unit)
+    high = digits.up.divide(Decimal(total + 6 * n * (n + size) * size), unit)
+    point = _point(x, digits)
+    return (-(point * point)).exp() * Interval(low, high, digits) * point * 2 / _root_of_pi(digits)
 
 
 def _fraction(x: Decimal, digits: Digits) -> Interval:
-    """e^(−x²)/√π · 1/(x + (1/2)/(x + (2/2)/(x + (3/2)/(x + …)))) for x ≥ 2.
+    """e^(−x²)/√π · 1/(x + (1/2)/(x + (2/2)/(x + (3/2)/(x + …)))) for x ≥ 5.
 
     All its elements are positive, so that its value lies between any convergent and the next.
     Source: Abramowitz & Stegun 1964, 7.1.14.
     """
     point = _point(x, digits)
-    near, guard = Digits(digits.count + 8).near, Decimal((0, (1,), -digits.count - 3))
+    near, guard = more_digits(digits, 8).near, Decimal((0, (1,), -digits.count - 3))
     top, bottom, next_top, next_bottom = Decimal(0), Decimal(1), Decimal(1), x
     k, last, here = 0, Decimal(0), near.divide(1, x)
     while near.subtract(here, last).copy_abs() > near.multiply(here, guard):
@@ -124,7 +149,7 @@ def _fraction(x: Decimal, digits: Digits) -> Interval:
     return (-(point * point)).exp() / _root_of_pi(digits) * Interval(low, high, digits)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _root_of_pi(digits: Digits) -> Interval:
     return pi(digits).sqrt()
 
