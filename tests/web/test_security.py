@@ -281,16 +281,17 @@ def dense(rows: int, columns: int, seed: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("shape", [(128, 16), (16, 128), (2, 128), (45, 45), (20, 20)])
-def test_no_matrix_keeps_the_page_busy(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_matrix_keeps_the_page_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is asked, by whoever needs no token: the answer is there, or a refusal is, in bounded time."""
-    bounded.bounded(bool)
-    monkeypatch.setattr(bounded, "SECONDS", 0.25)
-    started = time.perf_counter()
-    answer = client().get("/mechanism", params={"a": dense(*shape, 1), "b": dense(*shape, 2)})
-    assert time.perf_counter() - started < 0.25 + 3.0  # drawing the page on a busy machine
-    assert answer.status_code in (200, 422)
-    assert answer.status_code == 200 or "takes more than 0.25 seconds" in answer.text
+    for shape in ((128, 16), (16, 128), (2, 128), (45, 45), (20, 20)):
+        bounded.bounded(bool)
+        with monkeypatch.context() as brief:
+            brief.setattr(bounded, "SECONDS", 0.25)
+            started = time.perf_counter()
+            answer = client().get("/mechanism", params={"a": dense(*shape, 1), "b": dense(*shape, 2)})
+        assert time.perf_counter() - started < 0.25 + 3.0, shape  # drawing the page on a busy machine
+        assert answer.status_code in (200, 422), shape
+        assert answer.status_code == 200 or "takes more than 0.25 seconds" in answer.text, shape
     monkeypatch.setattr(bounded, "SECONDS", 30.0)
     assert client().get("/mechanism").status_code == 200
 
