@@ -169,6 +169,6 @@ def test_chosen_tables_are_one_charge_and_stand_in_the_record(place: Path) -> No
     assert told == again["so_far"]["exposure"]["nats_person"]["upper"] == pytest.approx(price, abs=1e-11)
     text = " ".join(leakcap("synthesize", FILE, "--output", "a.csv", cwd=place).stdout.split())
     assert "2 tables of 3 chosen by a private score, in this order: " in text
-    assert "The bounds hold for all 3 at once." in text
+    assert "Intervals and bounds hold for all 3 at once." in text
     leakcap("synthesize", FILE, "--output", "a.csv", "--report", "a.html", cwd=place)
     assert "2 tables of 3 chosen by a private score" in " ".join((place / "a.html").read_text().split())

@@ -18,16 +18,26 @@ from command_line import ROOT, leakcap
 from leakcap.cli.serve import _from_files
 from leakcap.errors import InvalidQuery
 from leakcap.ledger import Ledger
-from leakcap.release import load_policy
+from leakcap.release import PrivateTable, load_policy
 from leakcap.report.pages import workload
 from leakcap.report.words.wording import to_its_noise
+from leakcap.synthesis import ChosenTables, release_chosen_tables
+from leakcap.synthesis.files import load_synthesis
 from leakcap.tables.release import remembered_tables
-from leakcap.web import Settings, create_app
+from leakcap.web import Settings, app, create_app
 from leakcap.web.releasing import drawn
+from leakcap.web.serving import bounded
 from leakcap.web.serving.guard import Keys
 from running_explorer import running
+from seeded import SeededSource
 
 HOME = "http://127.0.0.1:8421"
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test plants in this process is heard where pages are drawn, too."""
+    monkeypatch.setattr(app, "bounded", lambda action, *given: action(*given))
 
 
 @pytest.fixture(scope="module")
@@ -135,12 +145,14 @@ def test_a_withdrawn_answer_is_said_to_be_no_valid_one(place: Path, tmp_path: Pa
     assert "no valid answer any more" not in page(place, ["running/visits.toml"], 1)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_what_is_too_large_for_a_page_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawn, "_MOST_NUMBERS", 5)
     for files, number in ((["tables/tables.toml"], 1), (["running/visits.toml"], 1)):
         assert "more numbers than a page waits for" in page(place, files, number)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_table_too_large_for_a_page_is_listed_with_its_error(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +171,58 @@ def test_a_table_too_large_for_a_page_is_listed_with_its_error(
         name = " by ".join(table["columns"]) + " (margin)" * (not table["asked"])
         assert f"| {len(table['cells']):,} |" in shown
         assert name in shown or not table["columns"], name
+
+
+def test_what_takes_too_long_to_draw_is_ended_and_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of the page is there, and the next answer is drawn again."""
+    bounded.bounded(bool)
+    with monkeypatch.context() as patch:
+        patch.setattr(bounded, "SECONDS", 0.0)
+        shown = page(place, ["tables/hierarchy.toml"], 2)
+    assert "more numbers than a page waits for" in shown
+    assert "What it alone lets an attacker do" in shown
+    assert "more numbers" not in page(place, ["tables/hierarchy.toml"], 2)
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ChosenTables]:
+    """A folder whose ledger knows tables that were chosen, without the data; and these tables."""
+    folder = tmp_path_factory.mktemp("chosen")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("*.db*"))
+    file = folder / "examples/tables/microdata.toml"
+    file.write_text(file.read_text().replace("rows = 500", "choose = 2"))
+    asked = load_synthesis(file)
+    assert asked.choose == 2
+    with PrivateTable(asked.tables.data, policy=asked.tables.policy, ledger=asked.tables.ledger) as table:
+        found = release_chosen_tables(table, asked.tables.question, 2, source=SeededSource(1))
+    (folder / "examples/hospital/patients.parquet").unlink()
+    return folder, found
+
+
+def test_chosen_tables_are_shown_with_the_choice(chosen: tuple[Path, ChosenTables]) -> None:
+    folder, found = chosen
+    shown = page(folder, ["tables/microdata.toml"], 1)
+    first, second = (" × ".join(columns) for columns in found.chosen)
+    assert f"2 tables of 3 chosen by a private score, in this order: {first}, {second}." in shown
+    assert "Intervals and bounds hold for all 3 at once." in shown
+    assert "was paid for choosing and for all of them, entry 1" in shown
+    assert "of any linear mechanism" not in shown
+    for columns in (*found.chosen, *((name,) for name in found.plan.workload.columns)):
+        table = found.table(*columns)
+        for (_, cell), unreliable in zip(table.cells, table.drowned.tolist(), strict=True):
+            value, low, high = to_its_noise(cell.value, cell.low, cell.high)
+            assert f"{value}{' u' * unreliable} ({low} to {high}) |" in shown
+    settings = Settings(**_from_files([folder / "examples/tables/microdata.toml"]))
+    web = TestClient(create_app(settings, keys=Keys(None, "c")), base_url=HOME)
+    assert ">chosen tables<" in web.get("/release").text
+
+
+def test_another_choice_or_all_tables_are_not_what_was_chosen(chosen: tuple[Path, ChosenTables]) -> None:
+    folder, _ = chosen
+    file = folder / "examples/tables/microdata.toml"
+    for line in ("choose = 1", ""):
+        (folder / "examples/tables/other.toml").write_text(file.read_text().replace("choose = 2", line))
+        assert "not which cell each belongs to" in page(folder, ["tables/other.toml"], 1)
 
 
 def test_what_nobody_repeated_is_not_called_repeated(place: Path) -> None:

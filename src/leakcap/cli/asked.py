@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leakcap.ledger import Edition
     from leakcap.release.asking.owner import OwnerAnswers
     from leakcap.running.question import RunningQuestion
+    from leakcap.synthesis.choice import ChoiceQuestion
     from leakcap.tables.hierarchies.question import HierarchyQuestion
     from leakcap.tables.question import TablesQuestion
 
@@ -33,7 +34,7 @@ class AskedFile:
     files: tuple[Path | str, ...] = field(repr=False)
     tables: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
     edition: Edition | None = None
-    questions: tuple[TablesQuestion | HierarchyQuestion | RunningQuestion, ...] = ()
+    questions: tuple[TablesQuestion | ChoiceQuestion | HierarchyQuestion | RunningQuestion, ...] = ()
     annex: OwnerAnswers | None = None
 
 
@@ -65,8 +66,8 @@ def load_asked(path: str | Path) -> AskedFile:
         # A file that asks for tables is one that asks for microdata, too.
         from leakcap.synthesis.files import load_synthesis
 
-        tables = load_synthesis(path).tables
-        return _asked(tables, (tables.question,))
+        rows = load_synthesis(path)
+        return _asked(rows.tables, (rows.question,))
     from leakcap.release import load_queries
 
     queries = load_queries(path)

@@ -29,7 +29,7 @@ from leakcap.tables.plan import reach_squared, root_up
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.workload import Places
 
-__all__ = ["TableChoice"]
+__all__ = ["ChoiceQuestion", "TableChoice"]
 
 _FIRST, _SCORES = Fraction(3, 20), Fraction(1, 10)
 """The share of ρ for the total and single columns, and of each round's share that for the choice."""
@@ -38,6 +38,18 @@ _MOST_WORK = 10**8
 """Rounds times the square of all keys, which the time of a fit grows with: about an hour of one core."""
 _MEAN = Fraction(4, 5)
 """Of Σ|noise| to the standard deviation, about √(2/π): no promise rests on it."""
+
+
+@dataclass(frozen=True)
+class ChoiceQuestion:
+    """The question for `rounds` of the tables of `tables`, chosen by a private score."""
+
+    tables: TablesQuestion
+    rounds: int
+
+    def planned(self, policy: Policy) -> TableChoice:
+        """Planned and priced. Raises `InvalidQuery`; touches no data."""
+        return TableChoice.of(self.tables, policy, self.rounds)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.ledger import Paid, Spend
+from leakcap.ledger import Ledger, Paid, Spend
 from leakcap.mechanism import Exponential
 from leakcap.release import PrivateTable
 from leakcap.release.asking.beside import Beside
@@ -18,10 +18,11 @@ from leakcap.synthesis.choice import TableChoice
 from leakcap.synthesis.mixture import MixtureOfProducts, fit_generator
 from leakcap.tables import ReleasedTables, TablesQuestion
 from leakcap.tables.reading import check_columns, counts_of, statements_of_tables
+from leakcap.tables.remembered import remembered_values
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
-__all__ = ["ChosenTables", "release_chosen_tables"]
+__all__ = ["ChosenTables", "release_chosen_tables", "remembered_choices"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class ChosenTables(ReleasedTables):
     """
 
     chosen: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The question in words: which tables there were to choose from, and how many were chosen."""
+        planned = self.planned.question.planned(self.planned.policy)
+        return TableChoice(planned, len(self.chosen)).text
 
 
 def release_chosen_tables(
@@ -62,7 +69,32 @@ def release_chosen_tables(
     return beside.released(paid)
 
 
+def remembered_choices(
+    ledger: Ledger, choice: TableChoice, entry: int | None = None
+) -> dict[int, ChosenTables]:
+    """What a ledger remembers of the tables of a choice, by entry, oldest first; or of one `entry` alone.
+    Touches no data: what it returns is as it was released, not repeated."""
+    charge = choice.charge()
+    return {
+        number: _released(choice, *_shaped(choice, values), charge.spend, number, repeated=False)
+        for number, values in remembered_values(ledger, charge, choice.planned.policy.dataset, entry)
+    }
+
+
 _Answer = tuple[tuple[Places, ...], dict[Places, Integers]]
+
+
+def _released(
+    choice: TableChoice,
+    chosen: tuple[Places, ...],
+    noisy: Mapping[Places, Integers],
+    spend: Spend,
+    entry: int,
+    *,
+    repeated: bool,
+) -> ChosenTables:
+    named = tuple(map(choice.planned.plan.workload.named, chosen))
+    return ChosenTables(choice.made(chosen), noisy, spend, entry, repeated, len(choice.candidates), named)
 
 
 class _Choice(Beside[_Answer]):
@@ -92,17 +124,9 @@ class _Choice(Beside[_Answer]):
     def released(self, paid: Paid[_Answer]) -> ChosenTables:
         """What was computed now, or is remembered."""
         choice, values = self._choice, paid.answer.values
-        chosen, noisy = _shaped(choice, values) if paid.computed is None else paid.computed
-        named = tuple(map(choice.planned.plan.workload.named, chosen))
-        return ChosenTables(
-            choice.made(chosen),
-            noisy,
-            self.charge.spend,
-            paid.answer.entry,
-            paid.computed is None,
-            len(choice.candidates),
-            named,
-        )
+        repeated = paid.computed is None
+        found = _shaped(choice, values) if paid.computed is None else paid.computed
+        return _released(choice, *found, self.charge.spend, paid.answer.entry, repeated=repeated)
 
 
 def chosen_tables(choice: TableChoice, counts: Mapping[Places, Integers], source: ByteSource) -> _Answer:

@@ -26,7 +26,9 @@ from pydantic import Field
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.policy.validation import read_checked
+from leakcap.synthesis.choice import ChoiceQuestion
 from leakcap.synthesis.microdata import MOST_ROWS
+from leakcap.tables import TablesQuestion
 from leakcap.tables.files import TablesContents, TablesFile, file_of_contents
 
 __all__ = ["SynthesisFile", "load_synthesis"]
@@ -49,6 +51,12 @@ class SynthesisFile:
     weights: bool
     impossible: tuple[Mapping[str, Key | tuple[Key, ...]], ...]
     choose: int | None
+
+    @property
+    def question(self) -> TablesQuestion | ChoiceQuestion:
+        """What is asked of the data: all tables, or so many of them."""
+        asked = self.tables.question
+        return asked if self.choose is None else ChoiceQuestion(asked, self.choose)
 
 
 def load_synthesis(path: str | Path) -> SynthesisFile:

@@ -130,6 +130,11 @@ class ReleasedTables:
         return self.planned.plan
 
     @property
+    def text(self) -> str:
+        """The question in words."""
+        return self.planned.text
+
+    @property
     def excess(self) -> float:
         """How many times the least possible the weighted squared error is, rounded up."""
         return float_up(self.plan.excess)

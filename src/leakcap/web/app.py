@@ -29,7 +29,7 @@ from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import not_shown
 from leakcap.web.releasing.asking import FIELDS, OneTimeTokens, asked_query, previewed, released
-from leakcap.web.releasing.drawn import DrawnAnswer, drawn_answer
+from leakcap.web.releasing.drawn import TOO_LARGE, DrawnAnswer, drawn_answer
 from leakcap.web.releasing.ledger_view import (
     answer_of,
     entry_statement,
@@ -40,7 +40,7 @@ from leakcap.web.releasing.ledger_view import (
     shown_entry,
 )
 from leakcap.web.releasing.questions import columns, condition, offered
-from leakcap.web.serving.bounded import bounded
+from leakcap.web.serving.bounded import OutOfTime, bounded
 from leakcap.web.serving.guard import Guard, Keys
 from leakcap.web.serving.settings import Settings
 
@@ -303,7 +303,9 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
             return DrawnAnswer()
         try:
             with _turn():
-                return drawn_answer(settings, entry)
+                return bounded(drawn_answer, settings, entry)
+        except OutOfTime:
+            return DrawnAnswer(note=TOO_LARGE)
         except LeakcapError as error:
             return DrawnAnswer(note=f"This answer is not drawn here: {error}")
 

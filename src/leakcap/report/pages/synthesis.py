@@ -36,8 +36,8 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.words.files import ERRORS, chosen_told, file_rows, paid_for_file
-from leakcap.report.words.margined import table_name
+from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
+from leakcap.report.words.margined import chosen_told, table_name
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import headings
 from leakcap.report.words.wording import sum_text

@@ -22,7 +22,14 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.sections import PERSON, RHO
-from leakcap.report.words.margined import MarginedTable, asked_words, margined_tables, name_of, table_name
+from leakcap.report.words.margined import (
+    MarginedTable,
+    asked_words,
+    chosen_told,
+    margined_tables,
+    name_of,
+    table_name,
+)
 from leakcap.report.words.publication import ROUNDED, off_by
 from leakcap.report.words.wording import sum_text, to_its_noise
 
@@ -44,6 +51,8 @@ def workload_blocks(record: WorkloadRecord, audience: Audience) -> Iterator[Bloc
     small = _small(asked, audience)
     if audience == "reviewer":
         yield _paid(record)
+    if record.choice is not None:
+        yield Paragraph(chosen_told(record.choice))
     for one in margined_tables(record, small, _ACROSS):
         yield Paragraph(f"{table_name(one.table.columns)}, with margins and 95 % intervals")
         yield _laid_out(one)
@@ -81,18 +90,21 @@ def _paid(record: WorkloadRecord) -> Cards:
     rho = "no bound" if record.rho is None else f"ρ = {sum_text(record.rho)}"
     nats = "no bound" if record.nats_person is None else f"{sum_text(record.nats_person)} nats"
     again = ", some time ago: they were repeated from the ledger for free" if record.repeated else ""
-    return Cards(
-        (
-            Card(NotedNumber(rho, RHO), f"was paid for all of them, entry {record.entry}{again}"),
-            Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
-            Card(
-                NotedNumber(f"± {sum_text(record.root_mean_square, 3)}", _CELL),
-                f"is the error of a {asked_words(record)} (root mean square), whose square is "
-                f"{sum_text(record.excess)} "
-                "times the least of any linear mechanism with Gaussian noise",
-            ),
-        )
+    looked = "" if record.choice is None else "choosing and for "
+    cards = (
+        Card(NotedNumber(rho, RHO), f"was paid for {looked}all of them, entry {record.entry}{again}"),
+        Card(NotedNumber(nats, PERSON), "are told about one person on average by them, at most"),
     )
+    if record.choice is not None:
+        # Noise that had a part in the choice has no such mean.
+        return Cards(cards)
+    error = Card(
+        NotedNumber(f"± {sum_text(record.root_mean_square, 3)}", _CELL),
+        f"is the error of a {asked_words(record)} (root mean square), whose square is "
+        f"{sum_text(record.excess)} "
+        "times the least of any linear mechanism with Gaussian noise",
+    )
+    return Cards((*cards, error))
 
 
 def _laid_out(one: MarginedTable) -> TextTable:

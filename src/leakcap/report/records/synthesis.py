@@ -13,13 +13,14 @@ from leakcap.release.results.exposure import proven_of_spend
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.tables import ChoiceRecord, choice_told
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
 from leakcap.statement.risks import GameRecord, ProvenRecord, games_of_one
-from leakcap.synthesis import ChosenTables, Microdata, ask_file, table_errors
+from leakcap.synthesis import Microdata, ask_file, table_errors
 
-__all__ = ["ChoiceRecord", "FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
+__all__ = ["FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
 
 
 class FileCountRecord(Part):
@@ -56,16 +57,6 @@ class FileTableRecord(Part):
     inside: Annotated[float, Field(description="the share of the cells that lie in their released interval")]
     cramers_v: Annotated[
         float | None, Field(description="association of two columns in the file; null for other tables")
-    ]
-
-
-class ChoiceRecord(Part):
-    """How the tables of the file were chosen."""
-
-    among: Annotated[int, Field(description="how many tables there were to choose from")]
-    chosen: Annotated[
-        tuple[tuple[str, ...], ...],
-        Field(description="the chosen tables, in order; single columns are always released"),
     ]
 
 
@@ -193,11 +184,7 @@ class SynthesisRecord(Record):
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": same_as}),
             **({"weights": True} if weights else {}),
-            **(
-                {"choice": ChoiceRecord(among=found.among, chosen=found.chosen)}
-                if isinstance(found, ChosenTables)
-                else {}
-            ),
+            **choice_told(found),
             **({"from_record": from_record} if from_record else {}),
         )
 

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BetweenRecord",
     "CellRecord",
+    "ChoiceRecord",
     "TableRecord",
     "TablesRecord",
     "WorkloadRecord",
+    "choice_told",
 ]
 
 
@@ -48,13 +50,23 @@ class TableRecord(Part):
     """A table, or a margin of one, or the total, which has no columns."""
 
     columns: tuple[str, ...]
-    asked: Annotated[bool, Field(description="whether it was asked for; else it is a margin")]
+    asked: Annotated[bool, Field(description="whether it was asked for, or chosen; else it is a margin")]
     standard_deviation: Annotated[float, Field(description="of each cell, at most")]
     up_to: Annotated[
         tuple[str, ...],
         Field(description="columns of which a cell stands for all keys from the first one to its own"),
     ] = ()
     cells: tuple[CellRecord, ...]
+
+
+class ChoiceRecord(Part):
+    """How tables were chosen by a private score."""
+
+    among: Annotated[int, Field(description="how many tables there were to choose from")]
+    chosen: Annotated[
+        tuple[tuple[str, ...], ...],
+        Field(description="the chosen tables, in order; single columns are always released"),
+    ]
 
 
 class BetweenRecord(Part):
@@ -77,7 +89,10 @@ class WorkloadRecord(Part):
     root_mean_square: Annotated[float, Field(description="the error of a cell, weighted, at most")]
     excess: Annotated[
         float,
-        Field(description="the squared error over the least of any linear mechanism with Gaussian noise"),
+        Field(
+            description="the squared error over the least of any linear mechanism with Gaussian noise of the "
+            "same ρ; where tables were chosen, of the ρ of their noise alone"
+        ),
     ]
     covers: Annotated[Covers, Field(description="whose figure the intervals hold")]
     about: Annotated[
@@ -87,6 +102,13 @@ class WorkloadRecord(Part):
     question: Annotated[
         dict[str, Any] | None,
         Field(description="the question as `TablesQuestion` reads it; null in records of before"),
+    ] = None
+    choice: Annotated[
+        ChoiceRecord | None,
+        Field(
+            description="how the tables were chosen by a private score among those of `question`; absent "
+            "where all were released. Intervals hold for all tables to choose from at once"
+        ),
     ] = None
     tables: tuple[TableRecord, ...]
     cumulative: Annotated[
@@ -132,11 +154,22 @@ def _facts(found: ReleasedTables) -> dict[str, Any]:
         "excess": found.excess,
         "covers": found.planned.counted.coverage.covers,
         "about": found.planned.about,
-        "query": found.planned.text,
+        "query": found.text,
         "question": found.planned.question.model_dump(mode="json", exclude_none=True),
+        **choice_told(found),
         "tables": tuple(tables),
         **({"cumulative": tuple(cumulative)} if cumulative else {}),
     }
+
+
+def choice_told(found: ReleasedTables) -> dict[str, ChoiceRecord]:
+    """The field `choice` of a record, where the tables were chosen; nothing where all were asked for."""
+    if found.among == 1:
+        return {}
+    from leakcap.synthesis.choosing import ChosenTables
+
+    assert isinstance(found, ChosenTables)
+    return {"choice": ChoiceRecord(among=found.among, chosen=found.chosen)}
 
 
 def _told(one: ReleasedTable, asked: bool) -> TableRecord:

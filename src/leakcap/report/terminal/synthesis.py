@@ -13,7 +13,8 @@ from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
-from leakcap.report.words.files import ERRORS, chosen_told, file_rows, paid_for_file
+from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
+from leakcap.report.words.margined import chosen_told
 from leakcap.report.words.promises import protects
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated

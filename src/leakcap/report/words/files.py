@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from leakcap.plain import counted
-from leakcap.report.records.synthesis import ChoiceRecord, SynthesisRecord
+from leakcap.report.records.synthesis import SynthesisRecord
 from leakcap.report.words.wording import sum_text
 
-__all__ = ["ERRORS", "chosen_told", "file_rows", "paid_for_file"]
+__all__ = ["ERRORS", "file_rows", "paid_for_file"]
 
 ERRORS = (
     "Differences are added up over the cells, in rows of the data; the bound on that from the exact table "
     "holds with probability 95 %, for each table by itself."
 )
-
-
-_MOST = 30
-
-
-def chosen_told(choice: ChoiceRecord) -> str:
-    """Which tables were chosen, and what that means for the bounds."""
-    named = ", ".join(" × ".join(columns) for columns in choice.chosen[:_MOST])
-    more = len(choice.chosen) - _MOST
-    told = f"{named}{f' and {more:,} more, in --json' if more > 0 else ''}"
-    return (
-        f"{counted(len(choice.chosen), 'table')} of {choice.among:,} chosen by a private score, in this "
-        f"order: {told}. The bounds hold for all {choice.among:,} at once."
-    )
 
 
 def file_rows(record: SynthesisRecord) -> str:

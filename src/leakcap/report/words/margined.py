@@ -6,14 +6,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-if TYPE_CHECKING:
-    from leakcap.report.records.tables import BetweenRecord, CellRecord, TableRecord, WorkloadRecord
+from leakcap.plain import counted
 
-__all__ = ["MarginedTable", "asked_words", "between_words", "margined_tables", "name_of", "table_name"]
+if TYPE_CHECKING:
+    from leakcap.report.records.tables import (
+        BetweenRecord,
+        CellRecord,
+        ChoiceRecord,
+        TableRecord,
+        WorkloadRecord,
+    )
+
+__all__ = [
+    "MarginedTable",
+    "asked_words",
+    "between_words",
+    "chosen_told",
+    "margined_tables",
+    "name_of",
+    "table_name",
+]
 
 _Line: TypeAlias = frozenset[tuple[str, str, str]]
 """Keys by column, each with its kind: 1, true and "1" are told apart."""
 _NOWHERE = ""
+_MOST = 30
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,17 @@ class MarginedTable:
             tints = [round(9 * max(0.0, cell.value) / most) if most > 0 else 0 for cell in own]
             found.append((*(0 for _ in keys), *tints, *(0 for _ in cells[len(own) :])))
         return tuple(found)
+
+
+def chosen_told(choice: ChoiceRecord) -> str:
+    """Which tables were chosen, and what that means for intervals and bounds."""
+    named = ", ".join(" × ".join(columns) for columns in choice.chosen[:_MOST])
+    more = len(choice.chosen) - _MOST
+    told = f"{named}{f' and {more:,} more, in --json' if more > 0 else ''}"
+    return (
+        f"{counted(len(choice.chosen), 'table')} of {choice.among:,} chosen by a private score, in this "
+        f"order: {told}. Intervals and bounds hold for all {choice.among:,} at once."
+    )
 
 
 def table_name(columns: Sequence[str]) -> str:

@@ -18,6 +18,9 @@ from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.render.document import Block, Paragraph, Plot
 from leakcap.running.release import remembered_running
 from leakcap.statement import statement_of
+from leakcap.synthesis.choice import ChoiceQuestion
+from leakcap.synthesis.choosing import remembered_choices
+from leakcap.tables import ReleasedTables
 from leakcap.tables.hierarchies.question import HierarchyQuestion
 from leakcap.tables.hierarchies.release import remembered_hierarchies
 from leakcap.tables.question import TablesQuestion
@@ -26,7 +29,7 @@ from leakcap.web.figures import Figure, named_colours
 from leakcap.web.releasing.ledger_view import policy_of, require_this_policy
 from leakcap.web.serving.settings import Settings
 
-__all__ = ["DrawnAnswer", "drawn_answer"]
+__all__ = ["TOO_LARGE", "DrawnAnswer", "drawn_answer"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def drawn_answer(settings: Settings, entry: Entry) -> DrawnAnswer:
         return DrawnAnswer()
     steps, series = int(entry.details.get(STREAM, 0)), int(entry.details.get("series", 0))
     if max(int(entry.details.get("cells", 0)), steps * series) > _MOST_NUMBERS:
-        return DrawnAnswer(note=_TOO_LARGE)
+        return DrawnAnswer(note=TOO_LARGE)
     with Ledger.read(settings.ledger) as book:
         require_this_policy(book, policy)
         for question in settings.questions:
@@ -59,11 +62,14 @@ def drawn_answer(settings: Settings, entry: Entry) -> DrawnAnswer:
 
 
 _MOST_NUMBERS = 20_000
-_TOO_LARGE = (
-    "This answer has more numbers than a page waits for. `--report` of the command that asked draws it, for "
-    "free."
+TOO_LARGE = (
+    "This answer has more numbers than a page waits for. `--report` of the command that asked draws it, and "
+    "`--tables` of `leakcap synthesize` writes tables that were chosen; both are free."
 )
 _IN_JSON = "Every cell of every table, with its interval, is in `--json` of the command that asked, for free."
+_IN_TABLES = (
+    "Every cell of every table, with its interval, is in `--tables` of `leakcap synthesize`, for free."
+)
 _NO_QUESTION = (
     "The ledger keeps the numbers of this answer, and not which cell each belongs to. Start the explorer "
     "with the file that asked, too: `leakcap serve FILE FILE`. It must ask the same at the same price."
@@ -79,14 +85,9 @@ def _blocks(book: Ledger, question: Any, policy: Policy, entry: Entry) -> list[B
         # Under an amended policy an old question may have no meaning; other files may ask this one.
         return None
     if isinstance(question, TablesQuestion):
-        tables = remembered_tables(book, planned, number).get(number)
-        if tables is None:
-            return None
-        workload = WorkloadRecord.of_released(tables)
-        blocks = list(workload_blocks(workload, "reviewer"))
-        if not_all_shown(workload, "reviewer"):
-            blocks += [*table_by_table(workload), Paragraph(_IN_JSON, soft=True)]
-        return blocks
+        return _of_tables(remembered_tables(book, planned, number).get(number), _IN_JSON)
+    if isinstance(question, ChoiceQuestion):
+        return _of_tables(remembered_choices(book, planned, number).get(number), _IN_TABLES)
     told = statement_of(exposure_so_far([entry], policy))
     if isinstance(question, HierarchyQuestion):
         tree = remembered_hierarchies(book, planned, number).get(number)
@@ -99,6 +100,19 @@ def _blocks(book: Ledger, question: Any, policy: Policy, entry: Entry) -> list[B
     if stream is None:
         return None
     return list(running_blocks(RunningRecord.of(stream, told, book.balances()), "reviewer"))
+
+
+def _of_tables(tables: ReleasedTables | None, where: str) -> list[Block] | None:
+    """Small tables with their margins; where there are large ones the errors of all, and `where` they are."""
+    if tables is None:
+        return None
+    if tables.plan.workload.cells > _MOST_NUMBERS:
+        return [Paragraph(TOO_LARGE)]
+    workload = WorkloadRecord.of_released(tables)
+    blocks = list(workload_blocks(workload, "reviewer"))
+    if not_all_shown(workload, "reviewer"):
+        blocks += [*table_by_table(workload), Paragraph(where, soft=True)]
+    return blocks
 
 
 def _shown(block: Block) -> Block | Figure:

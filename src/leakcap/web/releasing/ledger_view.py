@@ -33,7 +33,7 @@ __all__ = [
     "shown_entry",
 ]
 
-_LAYOUTS = {"tables": "tables", "levels": "tree"}
+_LAYOUTS = {("tables", "cells"): "tables", ("tables", "among"): "chosen tables", ("levels", "cells"): "tree"}
 _MOST_ENTRIES = 200
 _MOST_NUMBERS = 200
 _MOST_ANSWERS = 40
@@ -212,8 +212,8 @@ def require_this_policy(book: Ledger, policy: Policy) -> None:
 
 
 def layout_of(settings: Settings, entry: Entry) -> str:
-    """What an entry is to be drawn as: tables, a tree or a running count; empty for all else, and where it is
-    another analyst's and analysts have caps of their own."""
+    """What an entry is to be drawn as: tables, chosen ones, a tree or a running count; empty for all else,
+    and where it is another analyst's and analysts have caps of their own."""
     return _layout(entry, _mine(settings, entry, _read(settings).separate))
 
 
@@ -222,7 +222,7 @@ def _layout(entry: Entry, mine: bool) -> str:
         return ""
     if STREAM in entry.details:
         return "running count"
-    return next((words for name, words in _LAYOUTS.items() if {name, "cells"} <= entry.details.keys()), "")
+    return next((words for names, words in _LAYOUTS.items() if entry.details.keys() >= set(names)), "")
 
 
 def _mine(settings: Settings, entry: Entry, separate: bool) -> bool:

@@ -20,10 +20,15 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from leakcap.errors import InvalidParameter, LeakcapError
 
-__all__ = ["SECONDS", "bounded", "take_work"]
+__all__ = ["SECONDS", "OutOfTime", "bounded", "take_work"]
 
 SECONDS = 5.0
 """Of one piece of work, before it is ended."""
+
+
+class OutOfTime(InvalidParameter):
+    """The time of a piece of work is up."""
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,7 +38,7 @@ _idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
 
 
 def bounded(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a function of a module returns, or raises. Raises `InvalidParameter` when its time is up.
+    """What a function of a module returns, or raises. Raises `OutOfTime` when its time is up.
 
     >>> from leakcap.web.channels.matrices import read_prior
     >>> bounded(read_prior, "uniform", 2)
@@ -54,7 +59,7 @@ def bounded(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         worker.kill()
         worker.communicate()
         if ended.is_set():
-            raise InvalidParameter(
+            raise OutOfTime(
                 f"this takes more than {SECONDS:g} seconds, and a page waits no longer. Give less, or use "
                 "the command line: `leakcap channel`, `leakcap preview`."
             ) from None
