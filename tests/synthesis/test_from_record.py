@@ -6,6 +6,7 @@ import copy
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ import numpy as np
 import pytest
 
 from command_line import leakcap, tables_example
+from leakcap.bound import Bound
 from leakcap.errors import InvalidParameter
-from leakcap.release import PrivateTable
+from leakcap.release import PrivateTable, exposure_so_far
+from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
 from leakcap.report.records.recovered import released_of
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.sources import record_of
-from leakcap.statement import statement_of
+from leakcap.statement import Exposure, statement_of
+from leakcap.statement.restated import restated
 from leakcap.synthesis import synthesize
 from leakcap.tables import ReleasedTables, TablesQuestion, release_tables
 from leakcap.tables.recovery import recovered_tables
@@ -117,11 +121,9 @@ def test_what_is_recovered_tells_what_was_released(ways: int, policy: dict[str, 
 
 def recorded(found: ReleasedTables) -> TablesRecord:
     """The record of tables, as it is read from a file."""
-    from leakcap.release.results.exposure import exposure_of_plan
-    from leakcap.tables.charge import charge_of_tables
-
-    own = exposure_of_plan((), (), found.planned.policy, [charge_of_tables(found.planned)])
-    record = TablesRecord.of(found, statement_of(own), [])
+    own = exposure_of_plan((), (), found.planned.policy, [found.charge])
+    balances = balances_of_plan((), found.planned.policy, [found.charge])
+    record = TablesRecord.of(found, statement_of(own), balances)
     again = record_of(json.loads(json.dumps(record.to_dict())))
     assert isinstance(again, TablesRecord)
     return again
@@ -164,6 +166,12 @@ EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "the words": lambda one: one.update(about="About everybody."),
     "the statement's figure": lambda one: one["so_far"]["exposure"]["nats_person"].update(upper=1e-9),
     "the statement's sentence": lambda one: one["so_far"]["lines"][0].update(sentence="Nothing."),
+    "what was spent": lambda one: one["caps"][2].update(spent=0.0, left=one["caps"][2]["limit"]),
+    "what is left": lambda one: one["caps"][0].update(left=one["caps"][0]["left"] + 0.5),
+    "a cap that is larger": lambda one: one["caps"][0].update(limit=one["caps"][0]["limit"] + 1.0),
+    "a cap less": lambda one: one["caps"].pop(0),
+    "a cap twice": lambda one: one["caps"].append(one["caps"][0]),
+    "no caps": lambda one: one.update(caps=[]),
     "the name": lambda one: one.update(name="others"),
     "the schema": lambda one: one.update(schema="leakcap/running/1"),
     "a field": lambda one: one.update(more=1),
@@ -193,6 +201,91 @@ def test_a_statement_that_was_made_smaller_is_refused(
     assert isinstance(record, TablesRecord)
     with pytest.raises(InvalidParameter, match="says less than the tables alone"):
         released_of(record)
+
+
+SMALLER: dict[str, Callable[[Exposure], Exposure]] = {
+    "epsilon": lambda one: replace(
+        one, epsilon=one.epsilon / 2, epsilon_contents=one.epsilon_contents / 2, composed=None
+    ),
+    "epsilon_contents": lambda one: replace(one, epsilon_contents=one.epsilon, composed=None),
+    "delta": lambda one: replace(one, delta=0.0, delta_contents=0.0),
+    "delta_contents": lambda one: replace(one, delta_contents=one.delta),
+    "nats_person": lambda one: replace(one, nats=Bound(0.0, one.nats.upper / 2, method="ledger")),
+    "units": lambda one: replace(one, units=1_000_000),
+    "unit": lambda one: replace(one, unit="household"),
+    "composed.neighbours": lambda one: smaller(one, gaussian=0.0),
+    "composed.contents": lambda one: replace(
+        one, composed=replace(one.composed, contents=one.composed.neighbours)
+    ),
+}
+
+
+def smaller(one: Exposure, **fields: Any) -> Exposure:
+    """With other sums between neighbours."""
+    assert one.composed is not None
+    return replace(one, composed=replace(one.composed, neighbours=replace(one.composed.neighbours, **fields)))
+
+
+def restated_as(record: TablesRecord, edit: Callable[[Exposure], Exposure]) -> TablesRecord:
+    """The record with other numbers about everything so far, and the sentences that follow from them."""
+    told = statement_of(edit(restated(record.so_far).exposure)).record()
+    again = record_of({**record.to_dict(), "so_far": told.to_dict()})
+    assert isinstance(again, TablesRecord)
+    return again
+
+
+@pytest.mark.parametrize("number", SMALLER)
+def test_each_number_of_everything_so_far_is_no_less_than_the_tables_own(number: str) -> None:
+    """Numbers and sentences agree, and all but one of the numbers are as they were: the nats, too."""
+    record = recorded(released(0.01))
+    with pytest.raises(InvalidParameter, match=f"`so_far` says less .* in `{number}`"):
+        released_of(restated_as(record, SMALLER[number]))
+
+
+def test_between_contents_the_table_is_compared_too() -> None:
+    policy = {**POLICY, "neighbours": "replace-one", "rows": 4_000}
+    record = recorded(released(0.01, policy=policy))
+    assert released_of(record).entry == 1
+    with pytest.raises(InvalidParameter, match="in `table_nats`"):
+        released_of(restated_as(record, lambda one: replace(one, table_nats=one.table_nats / 2)))
+    with pytest.raises(InvalidParameter, match=r"in `composed\.neighbours`"):
+        released_of(restated_as(record, lambda one: smaller(one, curve=(1e-9,) * 31)))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"caps": {"epsilon": 9.0, "delta": 1e-6}},
+        {"caps": {"rho": 9.0, "nats_per_person": 9.0}},
+        {"caps": {"epsilon": 30.0, "delta": 1e-5, "alpha": 2, "nats_level": 10.0, "queries": 9}},
+        {"caps": {"epsilon": 9.0, "delta": 1e-6}, "neighbours": "replace-one", "rows": 1_000},
+    ],
+)
+def test_what_came_before_and_after_the_tables_only_adds_to_the_account(policy: dict[str, Any]) -> None:
+    """The account of an honest ledger, whatever else it paid for, is never refused."""
+    question = TablesQuestion(columns=("sex", "ward"), ways=2, rho=0.01)
+    other = TablesQuestion(columns=("old", "rooms"), ways=2, rho=0.003)
+    with PrivateTable(people(1_000), policy={**POLICY, **policy}, ledger="sqlite://") as table:
+        for _ in range(2):
+            table.count(epsilon=0.2)
+            found = release_tables(table, question, source=SeededSource(1))
+            total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
+            record = record_of(TablesRecord.of(found, total, table.budget()).to_dict())
+            assert isinstance(record, TablesRecord)
+            assert released_of(record).entry == found.entry
+            release_tables(table, other, source=SeededSource(2))
+
+
+def test_what_was_spent_is_no_more_than_everything_tells(
+    told: tuple[dict[str, Any], bytes, dict[str, Any]],
+) -> None:
+    record = copy.deepcopy(told[0])
+    (nats,) = (cap for cap in record["caps"] if cap["cap"] == "nats_person")
+    nats["spent"] *= 3
+    parsed = record_of(record)
+    assert isinstance(parsed, TablesRecord)
+    with pytest.raises(InvalidParameter, match="more was spent of `nats_person` than `so_far` tells"):
+        released_of(parsed)
 
 
 def test_estimates_without_the_digits_are_refused() -> None:

@@ -179,7 +179,6 @@ def _from_record(
     from leakcap.statement import statement_of
     from leakcap.statement.restated import restated
     from leakcap.synthesis import synthesize as drawn_from
-    from leakcap.tables.charge import charge_of_tables
 
     told = read_record(source)
     if not isinstance(told, TablesRecord):
@@ -193,7 +192,7 @@ def _from_record(
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
     _write_tables(found, tables)
-    own = exposure_of_plan((), (), policy, [charge_of_tables(found.planned)])
+    own = exposure_of_plan((), (), policy, [found.charge])
     return SynthesisRecord.of(
         made,
         output.name,

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidParameter, require
-from leakcap.ledger import Spend
+from leakcap.ledger import Charge, Spend
 from leakcap.numeric.rounding import float_down, float_up
 from leakcap.policy.declared import Key
 from leakcap.release.numbers.answers import Row, Rows
 from leakcap.release.results.tables import arrow_of, pandas_of, polars_of
+from leakcap.tables.charge import charge_of_tables
 from leakcap.tables.plan import ResidualPlan, root_up
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, covariance, margin_of
@@ -133,6 +134,11 @@ class ReleasedTables:
     def text(self) -> str:
         """The question in words."""
         return self.planned.text
+
+    @property
+    def charge(self) -> Charge:
+        """What the tables cost, as it is asked of a ledger: without who asked, and of which data."""
+        return charge_of_tables(self.planned)
 
     @property
     def excess(self) -> float:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from leakcap.errors import InvalidParameter, LeakcapError
+from leakcap.report.records.stated_account import account_fault
 from leakcap.report.records.tables import TablesRecord, WorkloadRecord
-from leakcap.statement.restated import restated
 
 if TYPE_CHECKING:
     from leakcap.tables.answer import ReleasedTables
@@ -21,8 +21,9 @@ def released_of(record: TablesRecord) -> ReleasedTables:
 
     The noise and its price are planned anew from the record's policy and question, the noisy integers found
     from its estimates, and everything that the record says of the tables made from these: one that says
-    something else anywhere is refused with `InvalidParameter`. So its numbers agree with each other. That a
-    ledger paid for them is the word of whoever hands the record over.
+    something else anywhere is refused with `InvalidParameter`. So its numbers agree with each other, and its
+    account, of everything so far and of the caps, can hold the tables. That a ledger paid for them, and what
+    else it paid for, is the word of whoever hands the record over.
     """
     from leakcap.tables.question import TablesQuestion
     from leakcap.tables.recovery import recovered_tables
@@ -52,8 +53,8 @@ def released_of(record: TablesRecord) -> ReleasedTables:
     for name in WorkloadRecord.model_fields:
         if name != "repeated" and getattr(made, name) != getattr(record, name):
             raise _edited(record, f"`{name}` does not follow from the rest")
-    if restated(record.so_far).exposure.nats.upper < found.spend.nats_person * (1.0 - 1e-9):
-        raise _edited(record, "`so_far` says less than the tables alone tell")
+    if fault := account_fault(record.so_far, record.caps, record.policy, found.charge):
+        raise _edited(record, fault)
     return found
 
 

@@ -1,0 +1,64 @@
+"""Whether the account that a record states, what was spent and what that tells, can hold its own answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from leakcap.ledger import Charge
+from leakcap.policy.document import Policy
+from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
+from leakcap.report.records.base import CapRecord
+from leakcap.statement.covering import shortfall
+from leakcap.statement.record import StatementRecord
+from leakcap.statement.restated import restated
+
+__all__ = ["account_fault"]
+
+_ROUNDED = 1e-9
+_PROVED_TOGETHER = {"epsilon", "delta"}
+"""What is spent of these hangs on the caps, where all answers are proved together."""
+
+
+def account_fault(so_far: StatementRecord, caps: Sequence[CapRecord], policy: Policy, charge: Charge) -> str:
+    """What is wrong with an account on which `charge` was booked; empty where nothing is.
+
+    Everything so far tells at least what the answer tells alone, in each number that is stated. Of each cap
+    at least the answer's price was spent, what is left is the rest, and no more was spent than everything
+    so far tells. What else was booked, and what the caps are, is the word of whoever hands the record over.
+    Raises `InvalidParameter` where the sentences of `so_far` do not follow from its numbers.
+    """
+    whole = restated(so_far).exposure
+    if name := shortfall(whole, exposure_of_plan((), (), policy, [charge])):
+        return f"`so_far` says less than the tables alone tell, in `{name}`"
+    told = {one.cap: one for one in caps}
+    own = {one.name: one for one in balances_of_plan((), policy, [charge])}
+    if len(told) < len(caps) or any(name not in told for name in own):
+        return "`caps` are not those of a ledger under its policy"
+    alike = all(told[name].limit == own[name].cap for name in _PROVED_TOGETHER)
+    for name, one in told.items():
+        if _left(one) != one.left and not _near(_left(one), one.left):
+            return f"`caps` do not add up in `{name}`"
+        mine = own.get(name)
+        compared = mine is not None and (alike or name not in _PROVED_TOGETHER)
+        if mine is not None and compared and _number(one.spent) < mine.spent * (1.0 - _ROUNDED):
+            return f"`caps` say that less was spent of `{name}` than the tables cost"
+    stated = {"nats_person": whole.nats.upper, "nats_table": whole.table_nats}
+    for name, nats in stated.items():
+        if _number(told[name].spent) > nats * (1.0 + _ROUNDED):
+            return f"`caps` say that more was spent of `{name}` than `so_far` tells"
+    return ""
+
+
+def _left(one: CapRecord) -> float | None:
+    """What is left of a cap when so much was spent; null where nothing is capped, or no bound is known."""
+    return None if one.limit is None or one.spent is None else max(0.0, one.limit - one.spent)
+
+
+def _near(one: float | None, other: float | None) -> bool:
+    """But for the rounding of doubles to a tick, 10⁻¹²."""
+    return one is not None and other is not None and abs(one - other) <= 4e-12 + 1e-15 * abs(one)
+
+
+def _number(spent: float | None) -> float:
+    return math.inf if spent is None else spent
