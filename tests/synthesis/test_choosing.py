@@ -14,14 +14,18 @@ import pyarrow
 import pytest
 from flint import arb
 
-from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidQuery
+from leakcap.errors import BudgetExceeded, InvalidQuery
 from leakcap.ledger.measured import guarantee
 from leakcap.mechanism import Exponential, PermuteAndFlip
 from leakcap.policy.document import Policy
-from leakcap.release import PrivateTable, exposure_so_far
-from leakcap.report.records.tables import TablesRecord
-from leakcap.statement import statement_of
-from leakcap.synthesis import ask_file, choosing, release_chosen_tables, synthesize, table_errors
+from leakcap.release import PrivateTable
+from leakcap.synthesis import (
+    ask_file,
+    choosing,
+    release_chosen_tables,
+    synthesize,
+    table_errors,
+)
 from leakcap.synthesis.choice import TableChoice
 from leakcap.synthesis.choosing import chosen_tables
 from leakcap.synthesis.mixture import MixtureOfProducts
@@ -436,16 +440,3 @@ def test_tables_of_one_key_are_never_chosen() -> None:
     assert found.among == 3
     assert not any("a" in one for one in found.chosen)
     assert len(synthesize(found, rows=10, seed=1)) == 10
-
-
-def test_chosen_tables_have_no_record_of_tables_that_were_asked_for() -> None:
-    """It would say that all were, and to make it anew would cost a second charge; the ledger repeats them."""
-    with PrivateTable(people(), policy=POLICY, ledger="sqlite://") as table:
-        found = release_chosen_tables(table, asked(0.3), 1, source=SeededSource(1))
-        spent = table.budget()[0].spent
-        total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
-        with pytest.raises(InvalidParameter, match="which it repeats for free"):
-            TablesRecord.of(found, total, [])
-        again = release_chosen_tables(table, asked(0.3), 1, source=SeededSource(2))
-        assert (again.table("sex", "ward").values == found.table("sex", "ward").values).all()
-        assert table.budget()[0].spent == spent

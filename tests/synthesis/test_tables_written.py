@@ -67,6 +67,29 @@ def test_chosen_tables_are_written_as_python_has_them_for_one_charge(place: Path
     assert not cells(place / "t.csv", (*sorted(unknown), chosen[0]))
 
 
+def test_a_record_of_chosen_tables_makes_files_elsewhere(place: Path, tmp_path: Path) -> None:
+    """Nothing else is in the folder: no data, no policy, no ledger; and the report draws it."""
+    words = ("--rows", "300", "--seed", "5")
+    done = leakcap(
+        "synthesize", "chosen.toml", "--output", "c.csv", "--tables", "kept.json", *words, cwd=place
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "kept.json").write_bytes((place / "kept.json").read_bytes())
+    done = leakcap(
+        "synthesize", "--from", "kept.json", "--output", "d.csv", "--tables", "again.json", *words, "--json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told, kept = json.loads(done.stdout), json.loads((place / "kept.json").read_text())
+    assert (tmp_path / "d.csv").read_bytes() == (place / "c.csv").read_bytes()
+    assert told["choice"] == kept["choice"]
+    assert told["rho"] == kept["rho"] == pytest.approx(0.05, abs=1e-11)
+    assert json.loads((tmp_path / "again.json").read_text()) == kept
+    done = leakcap("report", "kept.json", "-o", "kept.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 table of 3 chosen by a private score" in (tmp_path / "kept.html").read_text()
+
+
 def test_tables_of_a_record_are_those_of_its_own_command(place: Path) -> None:
     plain = CHOSEN.replace("choose = 1", "").replace("chosen.db", "plain.db")
     (place / "plain.toml").write_text(plain)

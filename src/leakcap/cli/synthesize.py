@@ -18,8 +18,8 @@ from leakcap.cli.values import require_values
 
 if TYPE_CHECKING:
     from leakcap.report.records.synthesis import SynthesisRecord
+    from leakcap.report.records.tables import TablesRecord
     from leakcap.synthesis.files import SynthesisFile
-    from leakcap.tables.answer import ReleasedTables
     from leakcap.tables.question import PlannedTables
 
 __all__ = ["synthesize"]
@@ -39,8 +39,8 @@ def synthesize(
         Path | None,
         typer.Option(
             "--from",
-            help="A record that `leakcap tables --json` printed: the file is made from it alone, without "
-            "data and ledger.",
+            help="A record that `leakcap tables --json` printed, or `--tables` wrote: the file is made from "
+            "it alone, without data and ledger.",
             show_default=False,
         ),
     ] = None,
@@ -70,8 +70,9 @@ def synthesize(
         Path | None,
         typer.Option(
             "--tables",
-            help="Where the released tables go as CSV, with intervals and margins, for free: a file, or a "
-            "new folder that gets one file per table. Also chosen ones.",
+            help="Where the released tables go, with intervals and margins, for free, also chosen ones: a "
+            "CSV file, a new folder that gets one per table, or a record (.json), which --from and "
+            "`leakcap report` read.",
             show_default=False,
         ),
     ] = None,
@@ -81,9 +82,9 @@ def synthesize(
 
     The tables are paid by one charge, or known to the ledger; the file is computed from them alone, and any
     number of further files is free. A file for `leakcap tables` will do; with `choose` in it only so many of
-    its tables are released, chosen by a private score. With --from the tables come from a
-    record of `leakcap tables`: whoever has it needs neither data nor ledger, and its word is taken that the
-    tables were paid for.
+    its tables are released, chosen by a private score. With --from the tables come from a record of
+    `leakcap tables`, or one that --tables wrote: whoever has it needs neither data nor ledger, and its word
+    is taken that the tables were paid for.
 
     Example: leakcap synthesize examples/tables/microdata.toml --output patients.csv
     """
@@ -120,7 +121,8 @@ def synthesize(
     if report is not None:
         require_target(report, "`--report`", (".html", ".htm"), [*kept, output])
     if tables is not None:
-        require_values(tables, None, [*kept, output, *([report] if report else [])], "`--tables`")
+        written = [*kept, output, *([report] if report else [])]
+        require_values(tables, None, written, "`--tables`", (".csv", ".json"))
     if output.suffix.lower() == ".parquet":
         require_library("pyarrow", "`--output` to a Parquet file")
     if wanted is not None and rows is None:
@@ -183,15 +185,15 @@ def _from_record(
     told = read_record(source)
     if not isinstance(told, TablesRecord):
         raise InvalidParameter(
-            "`--from` must be a record of `leakcap tables --json`, leakcap/tables/1. "
-            f"Got {told.schema_name()}."
+            "`--from` must be a record of tables, leakcap/tables/1, as `leakcap tables --json` prints it and "
+            f"`leakcap synthesize --tables tables.json` writes it. Got {told.schema_name()}."
         )
     found = released_of(told)
     policy = found.planned.policy
     _check(found.planned, drawn, weights)
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
-    _write_tables(found, tables)
+    _write_tables(told, tables)
     own = exposure_of_plan((), (), policy, [found.charge])
     return SynthesisRecord.of(
         made,
@@ -225,6 +227,7 @@ def _from_ledger(
     from leakcap.release import exposure_so_far, load_policy
     from leakcap.report.records.base import CapRecord
     from leakcap.report.records.synthesis import SynthesisRecord
+    from leakcap.report.records.tables import TablesRecord
     from leakcap.report.records.versions import SameAsRecord
     from leakcap.statement import statement_of
     from leakcap.synthesis import release_chosen_tables
@@ -249,15 +252,21 @@ def _from_ledger(
         else:
             found = release_chosen_tables(table, asked.question, choose, fresh=fresh)
         entries, balances = table.ledger.entries(), table.budget()
+        total = statement_of(exposure_so_far(entries, policy))
+        kept = None
+        if tables is not None:
+            kept = TablesRecord.of(
+                found, total, balances, asked.publication, source=table.named, same_as=table.same_as
+            )
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
-    _write_tables(found, tables)
+    _write_tables(kept, tables)
     of_file = exposure_so_far([entry for entry in entries if entry.id == found.entry], policy)
     record = SynthesisRecord.of(
         made,
         output.name,
         statement_of(replace(of_file, title=f"this file of `{policy.dataset}`")),
-        statement_of(exposure_so_far(entries, policy)),
+        total,
         tuple(map(CapRecord.of, balances)),
         asked.publication,
         source=table.named,
@@ -267,14 +276,18 @@ def _from_ledger(
     return record, table.ledger.url if unused else None
 
 
-def _write_tables(found: ReleasedTables, target: Path | None) -> None:
+def _write_tables(record: TablesRecord | None, target: Path | None) -> None:
     """The tables that the file is made of, where they are asked for."""
-    if target is None:
+    if target is None or record is None:
         return
-    from leakcap.report.records.tables import WorkloadRecord
+    from leakcap.plain import json_text
     from leakcap.report.render.margins import write_cells, write_each_table
 
-    (write_cells if target.suffix else write_each_table)(WorkloadRecord.of_released(found), target)
+    if target.suffix.lower() == ".json":
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json_text(record.to_dict(), indent=2) + "\n", encoding="utf-8")
+        return
+    (write_cells if target.suffix else write_each_table)(record, target)
 
 
 def _check(planned: PlannedTables, drawn: Mapping[str, Any], weights: bool) -> None:

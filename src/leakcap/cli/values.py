@@ -49,15 +49,19 @@ ExcelTarget = Annotated[
 
 
 def require_values(
-    csv: Path | None, excel: Path | None, kept: Sequence[Path | str], option: str = "`--csv`"
+    csv: Path | None,
+    excel: Path | None,
+    kept: Sequence[Path | str],
+    option: str = "`--csv`",
+    endings: Sequence[str] = (".csv",),
 ) -> None:
     """Refuse what cannot be written, or would replace what the command rests on; `option` asks for `csv`."""
     if csv is not None:
-        require_target(csv, option, (".csv",) if csv.suffix else (), kept)
+        require_target(csv, option, endings if csv.suffix else (), kept)
         if not csv.suffix and (csv.exists() or csv.is_symlink()):
             raise InvalidQuery(
-                f"{option} must be a new folder, or a file that ends in .csv. `{csv}` is there already. "
-                "Nothing was spent or written."
+                f"{option} must be a new folder, or a file that ends in {' or '.join(endings)}. `{csv}` is "
+                "there already. Nothing was spent or written."
             )
     if excel is not None:
         from leakcap.release.results.workbook import new_workbook

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from leakcap.ledger import Ledger, Paid, Spend
+from leakcap.ledger import Charge, Ledger, Paid, Spend
 from leakcap.mechanism import Exponential
 from leakcap.release import PrivateTable
 from leakcap.release.asking.beside import Beside
@@ -22,7 +23,7 @@ from leakcap.tables.remembered import remembered_values
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
-__all__ = ["ChosenTables", "release_chosen_tables", "remembered_choices"]
+__all__ = ["ChosenTables", "release_chosen_tables", "remembered_choices", "tables_of_choice"]
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,20 @@ class ChosenTables(ReleasedTables):
 
     chosen: tuple[tuple[str, ...], ...] = ()
 
+    @cached_property
+    def choice(self) -> TableChoice:
+        """What was asked: which tables there were to choose from, and how many."""
+        return TableChoice(self.planned.question.planned(self.planned.policy), len(self.chosen))
+
     @property
     def text(self) -> str:
-        """The question in words: which tables there were to choose from, and how many were chosen."""
-        planned = self.planned.question.planned(self.planned.policy)
-        return TableChoice(planned, len(self.chosen)).text
+        """The question in words."""
+        return self.choice.text
+
+    @property
+    def charge(self) -> Charge:
+        """What choosing and the tables cost together, as it is asked of a ledger."""
+        return self.choice.charge()
 
 
 def release_chosen_tables(
@@ -76,7 +86,7 @@ def remembered_choices(
     Touches no data: what it returns is as it was released, not repeated."""
     charge = choice.charge()
     return {
-        number: _released(choice, *_shaped(choice, values), charge.spend, number, repeated=False)
+        number: tables_of_choice(choice, *_shaped(choice, values), charge.spend, number, repeated=False)
         for number, values in remembered_values(ledger, charge, choice.planned.policy.dataset, entry)
     }
 
@@ -84,7 +94,7 @@ def remembered_choices(
 _Answer = tuple[tuple[Places, ...], dict[Places, Integers]]
 
 
-def _released(
+def tables_of_choice(
     choice: TableChoice,
     chosen: tuple[Places, ...],
     noisy: Mapping[Places, Integers],
@@ -93,6 +103,7 @@ def _released(
     *,
     repeated: bool,
 ) -> ChosenTables:
+    """The tables of a choice with their noisy integers."""
     named = tuple(map(choice.planned.plan.workload.named, chosen))
     return ChosenTables(choice.made(chosen), noisy, spend, entry, repeated, len(choice.candidates), named)
 
@@ -126,7 +137,7 @@ class _Choice(Beside[_Answer]):
         choice, values = self._choice, paid.answer.values
         repeated = paid.computed is None
         found = _shaped(choice, values) if paid.computed is None else paid.computed
-        return _released(choice, *found, self.charge.spend, paid.answer.entry, repeated=repeated)
+        return tables_of_choice(choice, *found, self.charge.spend, paid.answer.entry, repeated=repeated)
 
 
 def chosen_tables(choice: TableChoice, counts: Mapping[Places, Integers], source: ByteSource) -> _Answer:

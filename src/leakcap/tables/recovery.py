@@ -71,5 +71,5 @@ def recovered_tables(
 def _unsound() -> InvalidParameter:
     return InvalidParameter(
         "The tables of a record must be estimates that whole noisy numbers have, each times its cells of "
-        "fewer than 2⁵⁰. Those given are not: the record was edited. Make it anew with `leakcap tables`."
+        "fewer than 2⁵⁰. Those given are not: the record was edited. The command that wrote it makes it anew."
     )

@@ -8,10 +8,14 @@ from pydantic import ValidationError
 
 from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.report.records.stated_account import account_fault
-from leakcap.report.records.tables import TablesRecord, WorkloadRecord
+from leakcap.report.records.tables import ChoiceRecord, TablesRecord, WorkloadRecord
 
 if TYPE_CHECKING:
+    from leakcap.policy.document import Policy
+    from leakcap.synthesis.choice import TableChoice
     from leakcap.tables.answer import ReleasedTables
+    from leakcap.tables.question import PlannedTables
+    from leakcap.tables.workload import Places
 
 __all__ = ["released_of"]
 
@@ -25,7 +29,6 @@ def released_of(record: TablesRecord) -> ReleasedTables:
     account, of everything so far and of the caps, can hold the tables. That a ledger paid for them, and what
     else it paid for, is the word of whoever hands the record over.
     """
-    from leakcap.tables.question import TablesQuestion
     from leakcap.tables.recovery import recovered_tables
 
     if record.policy is None or record.question is None:
@@ -34,7 +37,7 @@ def released_of(record: TablesRecord) -> ReleasedTables:
             "earlier versions lack. Make it anew: `leakcap tables FILE --json` repeats it for free."
         )
     try:
-        planned = TablesQuestion.model_validate(record.question).planned(record.policy)
+        planned, choice = _planned(record, record.policy)
     except ValidationError:
         raise _edited(record, "its `question` is none") from None
     except LeakcapError as error:
@@ -49,6 +52,8 @@ def released_of(record: TablesRecord) -> ReleasedTables:
         for table, one in zip(workload.closure, record.tables, strict=True)
     }
     found = recovered_tables(planned, values, record.entry)
+    if choice is not None and record.choice is not None:
+        found = _of_choice(choice, record.choice, found)
     made = WorkloadRecord.of_released(found)
     for name in WorkloadRecord.model_fields:
         if name != "repeated" and getattr(made, name) != getattr(record, name):
@@ -58,8 +63,43 @@ def released_of(record: TablesRecord) -> ReleasedTables:
     return found
 
 
+def _planned(record: TablesRecord, policy: Policy) -> tuple[PlannedTables, TableChoice | None]:
+    """The tables and their noise; where they were chosen those of the choice, with what it was made among."""
+    from leakcap.tables.question import TablesQuestion
+
+    question = TablesQuestion.model_validate(record.question)
+    if record.choice is None:
+        return question.planned(policy), None
+    from leakcap.synthesis.choice import TableChoice
+
+    choice = TableChoice.of(question, policy, len(record.choice.chosen))
+    return choice.made(_places(choice, record.choice)), choice
+
+
+def _places(choice: TableChoice, told: ChoiceRecord) -> tuple[Places, ...]:
+    """The chosen tables. Raises `InvalidParameter` where one could not be chosen, or was twice."""
+    named = {choice.planned.plan.workload.named(table): table for table in choice.candidates}
+    found = tuple(named[columns] for columns in told.chosen if columns in named)
+    if len(set(found)) < len(told.chosen):
+        raise InvalidParameter("`chosen` of a record must be tables to choose from, each once.")
+    return found
+
+
+def _of_choice(choice: TableChoice, told: ChoiceRecord, found: ReleasedTables) -> ReleasedTables:
+    """The tables as chosen ones, with the price of choosing and intervals that hold for all candidates."""
+    from leakcap.synthesis.choosing import tables_of_choice
+
+    spend = choice.charge().spend
+    return tables_of_choice(
+        choice, _places(choice, told), found.integers, spend, found.entry, repeated=found.repeated
+    )
+
+
 def _edited(record: TablesRecord, why: str) -> InvalidParameter:
+    again = "`leakcap tables FILE --json` repeats it"
+    if record.choice is not None:
+        again = "`leakcap synthesize FILE --output rows.csv --tables tables.json` repeats it"
     return InvalidParameter(
         f"The record of tables `{record.name}` does not agree with itself: {why}. It was edited, or another "
-        "version of leakcap wrote it. Make it anew: `leakcap tables FILE --json` repeats it for free."
+        f"version of leakcap wrote it. Make it anew: {again} for free."
     )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from leakcap.errors import InvalidParameter
 from leakcap.ledger import Balance, DataVersion
 from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
@@ -193,7 +192,9 @@ def _told(one: ReleasedTable, asked: bool) -> TableRecord:
 
 
 class TablesRecord(WorkloadRecord, Record):
-    """Tables that share one budget, what everything so far tells, and what is left."""
+    """Tables that share one budget, what everything so far tells, and what is left.
+
+    `leakcap tables` prints it; of tables that were chosen `leakcap synthesize --tables` writes it."""
 
     commands: ClassVar = ("tables",)
 
@@ -221,17 +222,7 @@ class TablesRecord(WorkloadRecord, Record):
         same_as: DataVersion | None = None,
         between: Sequence[tuple[Mapping[str, Key | tuple[Key, Key]], Estimate]] = (),
     ) -> Self:
-        """What was released; `total` is about everything in the ledger. Raises `InvalidParameter` for tables
-        that a private score chose, of which such a record would say that all were asked for.
-        """
-        from leakcap.synthesis.choosing import ChosenTables
-
-        if isinstance(found, ChosenTables):
-            raise InvalidParameter(
-                "`found` of `TablesRecord` must be tables that were asked for. Got tables that a private "
-                "score chose: their numbers are in what `release_chosen_tables` returned, which it repeats "
-                "for free, and the record of `leakcap synthesize` says which were chosen."
-            )
+        """What was released, chosen tables too; `total` is about everything in the ledger."""
         return cls.made(
             dataset=found.planned.policy.dataset,
             **_facts(found),
