@@ -326,7 +326,7 @@ def test_a_composed_statement_comes_back_from_its_record_and_an_edited_one_does_
 
 def test_each_way_of_asking_says_what_its_shares_hold_for() -> None:
     tally = Tally(gaussian=0.05, curve=tuple(0.025 * o for o in ORDERS))
-    for at_once, words in ((True, "fixed before any was seen"), (False, "one thing after another")):
+    for at_once, words in ((True, "fixed before any was seen"), (False, "asked one after another")):
         told = statement_of(exposure(Composed(tally, None, at_once), queries=2))["epsilon"].sentence
         assert words in told
         assert "have a probability of" in told

@@ -7,7 +7,9 @@ import math
 from leakcap.definition import MIDP, ApproxDP, PureDP, convert
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.guessing import exception
+from leakcap.statement.holding import held, rarely
 from leakcap.statement.least import least_beyond, least_guess, least_odds, yes_no_nats
+from leakcap.statement.proving import Proven
 from leakcap.statement.reading import Reading, exact_line, nats_and_bits
 from leakcap.statement.wording import at_most, percent, times
 
@@ -49,7 +51,7 @@ def epsilon(e: Exposure) -> Reading:
         rare = at_most(least_beyond(e.pairs, e.epsilon))
         weight = (
             f"at δ = {at_most(e.delta)}: {answer.removeprefix('no ')}s that weigh more than that for or "
-            f"against {about} have a probability of {rare} at most"
+            f"against {about} have a probability of {rare} at most{_to_this(e)}"
         )
     return exact_line(
         "epsilon",
@@ -74,21 +76,26 @@ def _how(e: Exposure) -> str:
             "seen."
         )
     return (
-        " The shares below hold for whoever asks one thing after another, as they like, and stays within "
-        "what is added up here: in the mean over the noise, not for the answers at which somebody likes to "
-        "stop."
+        " The answers were asked one after another: lines that hold only for whoever keeps to what was spent "
+        "say so."
     )
+
+
+def _to_this(e: Exposure) -> str:
+    """For whom a part of a line holds that comes from the sums of answers asked one after another."""
+    adaptive = e.composed is not None and e.queries > 1 and not e.composed.at_once
+    return ", for whoever keeps to what was spent" if adaptive else ""
 
 
 def odds(e: Exposure) -> Reading:
     """How far odds move."""
     moved, rare = _weight(e)
     factor = math.exp(moved) if moved < 700 else math.inf
-    tail = f", except with probability {at_most(rare)} at most" if rare > 0.0 else ""
+    tail = rarely(rare)
     rule = "posterior odds / prior odds ≤ e^ε; with δ > 0 ≤ e^{2ε} but for δ(1+e^{−2ε})/(1−e^{−ε})"
     if e.composed is not None:
         rule = "posterior odds / prior odds ≤ e^x but for δ(ε)(1+e^{−x})/(1−e^{ε−x}), least over ε < x"
-    return exact_line(
+    line = exact_line(
         "odds",
         "how far odds can move",
         factor,
@@ -101,6 +108,12 @@ def odds(e: Exposure) -> Reading:
         "Bayes' rule; Dwork et al. 2006; Kasiviswanathan & Smith 2014",
         exception=rare,
     )
+    return held(line, e, _factor, lambda most: f"a factor of {times(most)}", run=True)
+
+
+def _factor(pairs: Proven) -> tuple[float, float]:
+    moved, rare = least_odds(pairs, _SELDOM)
+    return (math.exp(moved) if moved < 700 else math.inf), rare
 
 
 def own_information(e: Exposure) -> Reading:
@@ -158,7 +171,7 @@ def _yes_no_information(e: Exposure) -> Reading:
 
 def _yes_no_told(e: Exposure) -> Reading:
     value = min(yes_no_nats(e.pairs_contents), e.nats.upper)
-    return exact_line(
+    line = exact_line(
         "information_tight",
         "information about a yes/no fact",
         value,
@@ -168,6 +181,9 @@ def _yes_no_told(e: Exposure) -> Reading:
         "∫ δ(ε)/(1+e^ε) dε over ε > 0, or the information about one person if that is less",
         "Polyanskiy, Poor & Verdú 2010; Sason & Verdú 2016",
     )
+    if value == e.nats.upper:
+        return line  # what is told on average adds up, whenever somebody stops
+    return held(line, e, lambda pairs: (yes_no_nats(pairs), 0.0), nats_and_bits, run=False)
 
 
 def published_information(e: Exposure) -> Reading:
@@ -231,7 +247,7 @@ def _average_and_seldom(e: Exposure) -> Reading:
         worst if rare == 0.0 else math.inf,
         "nats",
         f"On average an attacker learns at most {nats_and_bits(average)} {about}; with the unluckiest noise"
-        f"{luck} {most}.{tail}",
+        f"{luck} {most}{'' if e.delta_contents == 0.0 == rare else _to_this(e)}.{tail}",
         "Shannon capacity (α = 1) against max-divergence (α = ∞)",
         "Cuff & Yu 2016; Fernandes, McIver & Sadeghi 2022, Theorem 1",
     )

@@ -11,6 +11,7 @@ from typing import Any
 from leakcap.bound import Bound
 from leakcap.errors import require
 from leakcap.numeric.rounding import sum_up, up
+from leakcap.statement.capped import Capped
 from leakcap.statement.proving import Proven, proven_pairs, two_steps_of
 from leakcap.statement.record import ExposureRecord, Information
 from leakcap.statement.tally import Composed, Tally
@@ -30,7 +31,8 @@ class Exposure:
     `delta` and `delta_contents` are the slacks that go with the two ε. `exact_totals` says that totals were
     published exactly beside the noise: all numbers here are then those of the noise alone.
     `composed` is what the answers' composed curves are computed from, where it is known; every line takes the
-    least of what they prove and of what `epsilon` with `delta` says.
+    least of what they prove and of what `epsilon` with `delta` says. `capped` are the caps under
+    which answers are asked one after another.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Exposure:
     delta_contents: float = 0.0
     exact_totals: bool = False
     composed: Composed | None = None
+    capped: Capped | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "epsilon_contents"):
@@ -81,6 +84,16 @@ class Exposure:
         by_absence = two_steps_of(self._of(self.composed.neighbours))
         return (*told, *by_absence, *(() if contents is None else self._of(contents)))
 
+    @property
+    def capped_pairs(self) -> Proven:
+        """Pairs between neighbours that hold of all that the caps allow; empty where none does."""
+        return () if self.capped is None else self.capped.pairs
+
+    @property
+    def capped_contents(self) -> Proven:
+        """The same between two contents of one unit's data."""
+        return () if self.capped is None else self.capped.contents(self.relation)
+
     def _of(self, tally: Tally) -> Proven:
         assert self.composed is not None
         return proven_pairs(tally, self.composed.at_once)
@@ -90,6 +103,7 @@ class Exposure:
         is such."""
         known: dict[str, Any] = {} if self.composed is None else {"composed": self.composed.record()}
         known |= {"exact_totals": True} if self.exact_totals else {}
+        known |= {} if self.capped is None else {"capped": self.capped.record()}
         return ExposureRecord(
             **known,
             epsilon=self.epsilon,

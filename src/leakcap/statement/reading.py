@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from leakcap.statement.record import Ends, LineRecord
+from leakcap.statement.record import Ends, Holds, LineRecord
 from leakcap.statement.wording import at_most
 
 __all__ = ["BITS", "Reading", "exact_line", "nats_and_bits"]
@@ -19,7 +19,10 @@ class Reading:
     """A quantity of a leakage statement, with the sentence that a board member reads.
 
     `lower` equals `upper` for closed forms. `unit` is `nats`, `probability` or `ratio`. `key` is stable: it
-    is the name in JSON.
+    is the name in JSON. `holds` says whom a line of several answers is about: all of them were fixed
+    `beforehand`; whoever keeps to what was `spent`; or `always`, whenever somebody stops. `stopping` is what
+    holds of whoever stops when it suits them, None where nothing is known to; `under_caps` says that it needs
+    caps that were fixed beforehand.
     """
 
     key: str
@@ -31,6 +34,9 @@ class Reading:
     formula: str
     source: str
     detail: dict[str, float | int] = field(default_factory=dict)
+    holds: Holds | None = None
+    stopping: float | None = None
+    under_caps: bool = False
 
     @property
     def bits(self) -> tuple[float, float] | None:
@@ -42,7 +48,9 @@ class Reading:
         known = {name: getattr(self, name) for name in _FIELDS}
         if self.bits is not None:
             known["bits"] = Ends(lower=self.bits[0], upper=self.bits[1])
-        return LineRecord(**known | ({"detail": self.detail} if self.detail else {}))
+        rest = {"detail": self.detail or None, "holds": self.holds, "stopping": self.stopping}
+        rest |= {"under_caps": True} if self.under_caps else {}
+        return LineRecord(**known | {name: value for name, value in rest.items() if value is not None})
 
 
 def exact_line(

@@ -13,11 +13,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from leakcap.uncollected import uncollected
 
 __all__ = [
+    "CappedRecord",
     "ComposedRecord",
     "Delta",
     "Ends",
     "Epsilon",
     "ExposureRecord",
+    "Holds",
     "Information",
     "LineRecord",
     "Nats",
@@ -43,6 +45,8 @@ Rho: TypeAlias = Annotated[
     Unbounded, Field(description="ρ of zero-concentrated privacy; null stands for no bound")
 ]
 Epsilon: TypeAlias = Annotated[float, Field(ge=0.0, description="ε of differential privacy, in nats")]
+Holds: TypeAlias = Literal["beforehand", "spent", "always"]
+"""Whom a line of several answers is about."""
 Delta: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0, description="δ, a probability")]
 
 
@@ -81,6 +85,19 @@ class LineRecord(Part):
     source: str
     bits: Ends | None = None
     detail: dict[str, Number] = Field(default_factory=dict)
+    holds: Annotated[
+        Holds | None,
+        Field(
+            description="of several answers: all were fixed beforehand; who keeps to what was spent; or "
+            "always, whenever somebody stops"
+        ),
+    ] = None
+    stopping: Annotated[
+        Unbounded, Field(description="what holds of whoever stops when it suits them; null: nothing known")
+    ] = None
+    under_caps: Annotated[
+        bool, Field(description="whether `stopping` needs caps that were fixed beforehand")
+    ] = False
 
 
 class Information(Ends):
@@ -128,6 +145,15 @@ class ComposedRecord(Part):
     ]
 
 
+class CappedRecord(Part):
+    """Caps on everything; null: not capped."""
+
+    epsilon: Epsilon | None
+    delta: Annotated[Delta, Field(description="the most that all answers' δ come to")]
+    rho: Rho
+    nats: Annotated[Nats, Field(description="nats about one person; null: not capped")]
+
+
 class ExposureRecord(Part):
     """What was spent, from which every line of the statement follows."""
 
@@ -143,6 +169,10 @@ class ExposureRecord(Part):
     ] = False
     composed: Annotated[
         ComposedRecord | None, Field(description="what the answers' composed curves are computed from")
+    ] = None
+    capped: Annotated[
+        CappedRecord | None,
+        Field(description="caps that hold, of whoever stops when it suits them too, if fixed beforehand"),
     ] = None
 
 

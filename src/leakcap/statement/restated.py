@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from leakcap.bound import Bound
 from leakcap.errors import InvalidParameter
+from leakcap.statement.capped import Capped
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.record import StatementRecord
 from leakcap.statement.statement import Statement, statement_of
@@ -51,6 +52,7 @@ def restated(record: StatementRecord) -> Statement:
         delta_contents=e.delta_contents,
         exact_totals=e.exact_totals,
         composed=None if e.composed is None else Composed.read(e.composed),
+        capped=None if e.capped is None else Capped.read(e.capped),
     )
     made = statement_of(exposure, **asked_for(record))
     told, keys = [line.sentence for line in record.lines], {line.key for line in record.lines}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from leakcap.statement.exposure import Exposure
 from leakcap.statement.guessing import joining
+from leakcap.statement.holding import held, rarely
 from leakcap.statement.least import least_advantage, least_guess, least_joining, least_power, least_shared
 from leakcap.statement.reading import Reading, exact_line
-from leakcap.statement.wording import at_most, percent
+from leakcap.statement.wording import percent
 
 __all__ = [
     "advantage",
@@ -23,6 +24,10 @@ __all__ = [
 _FALSE_ALARMS = 0.01
 
 
+def _points(value: float) -> str:
+    return f"{percent(value).removesuffix(' %')} percentage points"
+
+
 def coin_flip(e: Exposure) -> Reading:
     """A fifty-fifty guess."""
     value = least_guess(e.pairs_contents)
@@ -31,7 +36,7 @@ def coin_flip(e: Exposure) -> Reading:
         if value == least_guess(e.pairs_contents[:1]) and e.delta_contents == 0.0
         else f"is right with probability {percent(value)} at most after seeing this."
     )
-    return exact_line(
+    line = exact_line(
         "coin_flip",
         "a fifty-fifty guess",
         value,
@@ -41,12 +46,13 @@ def coin_flip(e: Exposure) -> Reading:
         e.least_of("(A+δ)/(1+A), A = e^ε"),
         "Tu 2013, guessing game, sharpened; Kairouz, Oh & Viswanath 2015",
     )
+    return held(line, e, lambda pairs: (least_guess(pairs), 0.0), percent, run=True)
 
 
 def one_in_k(e: Exposure, k: int) -> Reading:
     """A guess among k."""
     value = least_guess(e.pairs_contents, k)
-    return exact_line(
+    line = exact_line(
         "one_in_k",
         f"a one-in-{k} guess",
         value,
@@ -57,12 +63,13 @@ def one_in_k(e: Exposure, k: int) -> Reading:
         "Alvim et al. 2011; Tu 2013, sharpened",
         k=k,
     )
+    return held(line, e, lambda pairs: (least_guess(pairs, k), 0.0), percent, run=True)
 
 
 def presence(e: Exposure) -> Reading:
     """Whether somebody is in the table."""
     value = least_guess(e.pairs)
-    return exact_line(
+    line = exact_line(
         "presence",
         "whether a person is in the table",
         value,
@@ -72,14 +79,15 @@ def presence(e: Exposure) -> Reading:
         e.least_of("(A+δ)/(1+A), A = e^ε under add/remove-one"),
         "Tu 2013, guessing game, sharpened",
     )
+    return held(line, e, lambda pairs: (least_guess(pairs), 0.0), percent, run=True, contents=False)
 
 
 def joining_line(e: Exposure) -> Reading:
     """How far joining moves a belief."""
     value, rare = joining(e.epsilon, e.delta) if e.composed is None else least_joining(e.pairs)
     without = "without it" if e.relation == "add-remove-one" else "with another in its place"
-    tail = f", except with probability {at_most(rare)} at most" if rare > 0.0 and value < 1.0 else ""
-    return exact_line(
+    tail = rarely(rare) if value < 1.0 else ""
+    line = exact_line(
         "joining",
         "how far joining changes a belief",
         value,
@@ -93,6 +101,7 @@ def joining_line(e: Exposure) -> Reading:
         "Ganta, Kasiviswanathan & Smith 2008; Tu 2013, theorem 3, sharpened; Kasiviswanathan & Smith 2014",
         exception=rare,
     )
+    return held(line, e, least_joining, _points, run=True, contents=False)
 
 
 def power_said(value: float) -> str:
@@ -110,7 +119,7 @@ def power_said(value: float) -> str:
 def advantage(e: Exposure) -> Reading:
     """The largest advantage."""
     value = least_advantage(e.pairs_contents)
-    return exact_line(
+    line = exact_line(
         "total_variation",
         "total variation",
         value,
@@ -120,12 +129,13 @@ def advantage(e: Exposure) -> Reading:
         e.least_of("(A−1+2δ)/(A+1), A = e^ε; tanh(ε/2) at δ = 0"),
         "Cuff & Yu 2016, Property 3; Kairouz, Oh & Viswanath 2015",
     )
+    return held(line, e, lambda pairs: (least_advantage(pairs), 0.0), _points, run=True)
 
 
 def power_of_tests(e: Exposure) -> Reading:
     """What a test of anything about one person finds at few false alarms."""
     value = least_power(e.pairs_contents, _FALSE_ALARMS)
-    return exact_line(
+    line = exact_line(
         "test_power",
         "what a test finds",
         value,
@@ -135,12 +145,13 @@ def power_of_tests(e: Exposure) -> Reading:
         "Wasserman & Zhou 2010; Kairouz, Oh & Viswanath 2015; Dong, Roth & Su 2022",
         false_alarms=_FALSE_ALARMS,
     )
+    return held(line, e, lambda pairs: (least_power(pairs, _FALSE_ALARMS), 0.0), percent, run=False)
 
 
 def family(e: Exposure, k: int) -> Reading:
     """k people who move together."""
     value = least_shared(e.pairs_contents, k)
-    return exact_line(
+    line = exact_line(
         "family",
         f"{k} people whose records move together",
         value,
@@ -152,13 +163,14 @@ def family(e: Exposure, k: int) -> Reading:
         k=k,
         epsilon=k * e.epsilon_contents,
     )
+    return held(line, e, lambda pairs: (least_shared(pairs, k), 0.0), percent, run=True)
 
 
 def everybody(e: Exposure, n: int) -> Reading:
     """All who move together."""
     value = least_shared(e.pairs_contents, n)
     tail = " That is next to no protection." if value > 0.999 else ""
-    return exact_line(
+    line = exact_line(
         "everybody",
         f"all {n:,} records move together",
         value,
@@ -170,3 +182,4 @@ def everybody(e: Exposure, n: int) -> Reading:
         n=n,
         epsilon=n * e.epsilon_contents,
     )
+    return held(line, e, lambda pairs: (least_shared(pairs, n), 0.0), percent, run=True)

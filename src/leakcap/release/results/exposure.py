@@ -11,7 +11,7 @@ from typing import Any
 from leakcap.bound import Bound
 from leakcap.ledger import Balance, Charge, Entry, OdometerReading, Spend
 from leakcap.ledger.details import EXACT_TOTALS
-from leakcap.ledger.limits import balances
+from leakcap.ledger.limits import balances, excess
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import NOTHING, total
@@ -21,6 +21,7 @@ from leakcap.release.measurements.offer import epsilon_of_rho
 from leakcap.release.planning.price import EVENT_CONTENTS, SAID_DELTA, Price
 from leakcap.release.results.tallies import composed_of
 from leakcap.statement import Exposure, compose
+from leakcap.statement.capped import Capped
 from leakcap.statement.risks import ProvenRecord
 
 __all__ = [
@@ -90,7 +91,19 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     """
     each = [_of_entry(entry, policy) for entry in entries]
     title = f"everything from `{policy.dataset}` so far"
-    return _together(each, [entry.spend for entry in entries], policy, title, at_once=_asked_at_once(entries))
+    spends = [entry.spend for entry in entries]
+    together = _together(each, spends, policy, title, at_once=_asked_at_once(entries))
+    return replace(together, capped=_capped(spends, policy))
+
+
+def _capped(spends: Sequence[Spend], policy: Policy) -> Capped | None:
+    """The policy's caps on everything; None where what was spent is above them, so that they came later."""
+    caps = policy.caps.ledger_caps()
+    spent = total(spend.ticks(caps.alpha) for spend in spends)
+    limits = rules_of(caps).whole._replace(nats_table=None, nats_level=None, queries=None)
+    if excess(NOTHING, spent, limits, "everything"):
+        return None
+    return Capped(caps.epsilon, caps.delta or 0.0, caps.rho, caps.nats_person)
 
 
 def _asked_at_once(entries: Sequence[Entry]) -> bool:

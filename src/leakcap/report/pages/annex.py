@@ -70,9 +70,17 @@ def _risks(record: AnnexRecord) -> Section:
         title,
         "with all that is published, at most",
         "Each is a game that is defined to the last detail. Its bound holds whatever the attacker computes, "
-        "and for everything in the ledger together; no attack on this data was run.",
+        f"and for everything in the ledger together{_for_whom(record)}; no attack on this data was run.",
         OF_THE_NOISE if _exact_totals(record) else "",
     )
+
+
+def _for_whom(record: AnnexRecord) -> str:
+    """Answers asked one after another are weighed by the sums that they came to."""
+    composed = None if record.so_far is None else record.so_far.exposure.composed
+    if composed is None or composed.at_once or record.spends < 2:
+        return ""
+    return ", for whoever keeps to what was spent and does not stop when an answer suits them"
 
 
 def _layer(layer: LayerRecord) -> Section:

@@ -149,7 +149,7 @@ def shared_text(line: Reading) -> Text:
     shared = f"What up to {line.detail['k']:,} people share whose records move together (a household, say)"
     if is_sure(line.upper):
         return f"{shared} has next to no protection."
-    before, _, after = line.sentence.rpartition(told)
+    before, _, after = line.sentence.partition(told)
     return before, NotedNumber(told, Note(line.formula, line.source)), after
 
 
@@ -195,6 +195,18 @@ def in_short(statement: Statement) -> list[str]:
         if math.isfinite(own)
         else "What is learned on average about one person has no bound: what δ allows may tell everything."
     )
+    if (guess_line := statement["coin_flip"]).holds == "spent":
+        more = guess_line.stopping
+        caps = " if the caps were fixed beforehand" if guess_line.under_caps else ""
+        told.append(
+            "This holds for whoever keeps to what was spent"
+            + (
+                ", and not for whoever stops when it suits them."
+                if more is None or more > _SURE
+                else "; whoever stops when it suits them guesses right at most "
+                f"{percent(more)} of the time{caps}."
+            )
+        )
     return told
 
 
