@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,8 +30,21 @@ _MOST_SIBLINGS = 12
 _MOST_CELLS = 256
 """Cells of which a rank is computed."""
 _NEAR, _MANY_KEYS = 8, 1024
-"""How many of the worst places are looked at with their siblings; half as many where keys are many."""
+"""How many of the worst places are looked at with all their siblings; half as many where keys are many."""
+_COMMON = 48
+"""How many margins that are unlike each other are weighed for all other places: of those that most have."""
 _ALL = 64
+
+Name: TypeAlias = tuple[object, ...]
+
+
+class _Beside(NamedTuple):
+    """A cell and its margin, which tell more with the cell's siblings; margins of one name tell the same."""
+
+    cell: CellOf
+    margin: CellOf
+    siblings: tuple[int, ...]
+    name: Name
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +70,9 @@ class WholeSet:
     _single: dict[int, int] = field(default_factory=dict, repr=False)
     _joint: dict[tuple[int, ...], JointEvidence] = field(default_factory=dict, repr=False)
     _known: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
-    _margins: dict[tuple[object, ...], JointEvidence] = field(default_factory=dict, repr=False)
+    _margins: dict[Name, JointEvidence] = field(default_factory=dict, repr=False)
+    _together: dict[Name, JointEvidence] = field(default_factory=dict, repr=False)
+    _alike: dict[bytes, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         whole = isinstance(self.size, int) and not isinstance(self.size, bool)
@@ -88,25 +105,49 @@ class WholeSet:
                 [JointEvidence.of([1.0], [1.0]), *(JointEvidence.of(*both) for both in told_apart)]
             )
             return PlaceRisk(kind, tuple(cells), (told,), (told,), _epsilon(laws, True))
-        return self._keyed(kind, cells, self.rows, near)
+        chosen = self._chosen(kind, cells, self.rows) if near else []
+        return self._keyed(kind, cells, self.rows, chosen)
 
     def worst(self, most: int = 20) -> list[PlaceRisk]:
-        """The places of which most is told, the worst first; all are weighed, these with their siblings.
+        """The places of which most is told, the worst first; all are weighed, with their siblings.
 
-        The order is that of how often the best guess is right, from one half: its lower end.
+        Of many places the siblings count where their margin is like that of many others, and at the worst
+        places. The order is that of how often the best guess is right, from one half: its lower end.
         """
         tables, count = self.tables.cells.shape
         rule = "be few enough to weigh all: 2^32 kinds × kinds × tables. `at` weighs one place"
         require(tables * count * count <= 1 << 32, "tables", "worst", rule, f"{count:,} kinds of people")
-        risks = [self.at(kind, near=count <= _ALL) for kind in range(count)]
-        risks.sort(key=lambda risk: (-risk.success().lower, -risk.success().upper, risk.kind))
+        if count <= _ALL or self.rows is None:
+            risks = [self.at(kind) for kind in range(count)]
+        else:
+            risks = self._many(self.rows)
+        risks.sort(key=_worst_first)
         if count > _ALL and self.rows is not None:
             looks = _NEAR if self.rows.keys <= _MANY_KEYS else _NEAR // 2
-            risks[:looks] = [self.at(risk.kind) for risk in risks[:looks]]
-            risks[:looks] = sorted(risks[:looks], key=lambda risk: (-risk.success().lower, risk.kind))
+            risks[:looks] = sorted((self.at(risk.kind) for risk in risks[:looks]), key=_worst_first)
         return risks[:most]
 
-    def _keyed(self, kind: int, cells: list[CellOf], rows: RowsByKey, near: bool) -> PlaceRisk:
+    def _many(self, rows: RowsByKey) -> list[PlaceRisk]:
+        """All places; of their margins those are weighed that are like most others."""
+        cells = [self.tables.counting(kind) for kind in range(len(self.tables.counts))]
+        chosen = [self._chosen(kind, own, rows) for kind, own in enumerate(cells)]
+        found = Counter(one.name for beside in chosen for one in beside)
+        looks = _COMMON if rows.keys <= _MANY_KEYS else _COMMON // 2
+        common = {name for name, _ in sorted(found.items(), key=lambda one: (-one[1], one[0]))[:looks]}
+        return [
+            self._keyed(kind, own, rows, beside, common) if own else self.at(kind)
+            for kind, (own, beside) in enumerate(zip(cells, chosen, strict=True))
+        ]
+
+    def _keyed(
+        self,
+        kind: int,
+        cells: list[CellOf],
+        rows: RowsByKey,
+        chosen: Sequence[_Beside],
+        weighed: Container[Name] | None = None,
+    ) -> PlaceRisk:
+        """What is told where there are cell keys; of the margins chosen those `weighed`, or all."""
         laws = [_law_pair(self._pair(cell.others)) for cell in cells]
         if few_enough(self.tables, rows.keys):
             told = by_every_key(self.tables, kind, rows.row, rows.keys, self.size)
@@ -119,11 +160,11 @@ class WholeSet:
         if self._all_independent:
             return PlaceRisk(kind, tuple(cells), (alone,), (alone,), _epsilon(laws, True))
         less, more = [alone], [alone.at_most(self._with_known_keys(cells))]
-        if near:
-            beside, everything = self._beside(kind, cells, rows)
-            if beside is not None:
-                less.append(beside)
-                more += [beside] * everything
+        pairs = [one for one in chosen if weighed is None or one.name in weighed]
+        if pairs:
+            less.append(self._beside(cells, rows, pairs))
+            if len(pairs) == len(chosen) and self._nothing_else(kind, cells, pairs, rows.keys):
+                more.append(less[-1])
         return PlaceRisk(kind, tuple(cells), tuple(less), tuple(more), _epsilon(laws, False))
 
     def _independent(self, cells: Sequence[CellOf], keys: int) -> list[CellOf]:
@@ -142,54 +183,78 @@ class WholeSet:
             return False
         return keys_are_independent(self.tables.different, self.keys)
 
-    def _beside(self, kind: int, cells: list[CellOf], rows: RowsByKey) -> tuple[JointEvidence | None, bool]:
-        """Cells in pairs of cell and margin, each with the cell's siblings; is that all that is told?"""
+    def _chosen(self, kind: int, cells: list[CellOf], rows: RowsByKey) -> list[_Beside]:
+        """Pairs of a cell and its margin whose keys, and those of the cell's siblings, are independent."""
+        own = [cell for cell in cells if cell.others]
+        if len(cells) < 2 or not keys_are_independent([cell.people for cell in own], rows.keys):
+            return []
         found = []
         for cell in cells:
             for margin in cells:
                 siblings = self.tables.siblings(kind, cell, margin)
                 if siblings is not None:
-                    counts = self.tables.counted(cell.table, siblings)
+                    counts = tuple(self.tables.counted(cell.table, siblings))
                     full = sum(map(bool, counts))
                     if 1 <= full <= _MOST_SIBLINGS:
-                        found.append((full, cell, margin, siblings, counts))
-        found.sort(key=lambda one: (one[0], one[1].others))
-        people = [cell.people for cell in cells if cell.others]
-        used: list[CellOf] = []
-        parts: list[JointEvidence] = []
-        for _, cell, margin, siblings, counts in found:
-            if any(one is other for one in (cell, margin) for other in used):
+                        name = (self._number(cell.others), self._number(margin.others), self._like(counts))
+                        found.append((full, _Beside(cell, margin, counts, name)))
+        found.sort(key=lambda one: (one[0], one[1].cell.others))
+        people = [cell.people for cell in own]
+        chosen: list[_Beside] = []
+        for _, one in found:
+            used = [cell for other in chosen for cell in (other.cell, other.margin)]
+            if any(mine is cell for mine in (one.cell, one.margin) for cell in used):
                 continue
-            masks = [
-                (self.tables.cells[cell.table] == number) & (self.tables.counts > 0)
-                for number, count in zip(siblings, counts, strict=True)
-                if count
-            ]
             # The margin's key is the sum of the others: it is told by them, and counts no further.
-            kept = [one for one in people if one is not margin.people]
-            if keys_are_independent([*kept, *masks], rows.keys):
-                people = [*kept, *masks]
-                used += [cell, margin]
-                parts.append(self._margin(rows, cell.others, tuple(sorted(counts))))
-        if not parts:
-            return None, False
-        rest = [one for one in cells if all(one is not other for other in used)]
-        parts += [self._all_of([self._number(one.others)]) for one in rest]
-        return told_by_all(parts), self._nothing_else(people, cells, rows.keys)
+            more = [mask for mask in people if mask is not one.margin.people] + self._masks(kind, one)
+            if keys_are_independent(more, rows.keys):
+                people = more
+                chosen.append(one)
+        return chosen
 
-    def _nothing_else(self, people: list[Mask], cells: list[CellOf], keys: int) -> bool:
+    def _masks(self, kind: int, pair: _Beside) -> list[Mask]:
+        """Who is in the siblings of a pair's cell, of those that are not empty."""
+        siblings = self.tables.siblings(kind, pair.cell, pair.margin)
+        assert siblings is not None
+        table, full = self.tables.cells[pair.cell.table], self.tables.counts > 0
+        return [
+            (table == number) & full for number, count in zip(siblings, pair.siblings, strict=True) if count
+        ]
+
+    def _beside(self, cells: list[CellOf], rows: RowsByKey, pairs: Sequence[_Beside]) -> JointEvidence:
+        """What pairs tell, each with its cell's siblings, together with the person's other cells."""
+        used = [cell for one in pairs for cell in (one.cell, one.margin)]
+        rest = [one for one in cells if all(one is not other for other in used)]
+        names = [one.name for one in pairs]
+        key = (*sorted(names, key=repr), *sorted(self._number(one.others) for one in rest))
+        if key not in self._together:
+            parts = [self._margin(rows, one) for one in pairs]
+            parts += [self._all_of([self._number(one.others)]) for one in rest]
+            self._together[key] = told_by_all(parts)
+        return self._together[key]
+
+    def _nothing_else(self, kind: int, cells: list[CellOf], pairs: Sequence[_Beside], keys: int) -> bool:
         """Whether all other published cells have keys that are independent of these."""
         if self.tables.cells_counted > _MOST_CELLS:
             return False
+        margins = [one.margin.people for one in pairs]
+        people = [one.people for one in cells if one.others and all(one.people is not m for m in margins)]
+        people += [mask for one in pairs for mask in self._masks(kind, one)]
         known = {np.packbits(one).tobytes() for one in (*people, *(cell.people for cell in cells))}
         others = [one for one in self.tables.different if np.packbits(one).tobytes() not in known]
         return keys_are_independent([*people, *others], keys)
 
-    def _margin(self, rows: RowsByKey, cell: int, siblings: tuple[int, ...]) -> JointEvidence:
-        key = (cell, siblings)
-        if key not in self._margins:
-            self._margins[key] = margin_evidence(rows, cell, siblings, self.size)
-        return self._margins[key]
+    def _margin(self, rows: RowsByKey, pair: _Beside) -> JointEvidence:
+        if pair.name not in self._margins:
+            self._margins[pair.name] = margin_evidence(rows, pair.cell.others, pair.siblings, self.size)
+        return self._margins[pair.name]
+
+    def _like(self, counts: Sequence[int]) -> tuple[int, ...]:
+        """Which keys show the same of each sibling that is not empty: those alike have one number."""
+        rows = self.rows
+        assert rows is not None
+        shown = (np.unique(rows.row(count), return_inverse=True)[1].tobytes() for count in counts if count)
+        return tuple(sorted(self._alike.setdefault(one, len(self._alike)) for one in shown))
 
     def _with_known_keys(self, cells: list[CellOf]) -> float:
         numbers = tuple(sorted(self._number(cell.others) for cell in cells))
@@ -230,6 +295,11 @@ class WholeSet:
         shown = list(laws[0] | laws[1])
         absent, present = ([float(law.get(one, Fraction(0))) for one in shown] for law in laws)
         return np.array(absent), np.array(present)
+
+
+def _worst_first(risk: PlaceRisk) -> tuple[float, float, int]:
+    found = risk.success()
+    return -found.lower, -found.upper, risk.kind
 
 
 def _law_pair(pair: Pair) -> tuple[Floats, Floats]:
