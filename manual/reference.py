@@ -34,6 +34,8 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
                   ("leakcap.ledger", "leakcap.ledger.curve")),
     "attacks.md": ("Attacks and audits", "What an adversary gets, and what samples prove.",
                    ("leakcap.attack", "leakcap.audit")),
+    "disclosure.md": ("Methods of offices", "What is published today, as channels, and what it tells.",
+                      ("leakcap.disclosure",)),
 }  # fmt: skip
 IN_FULL = {"release.md", "models.md", "ledger.md"}
 """Pages of objects that are worked with: their methods stand there too."""

@@ -106,7 +106,17 @@ def test_scipy_is_installed_with_leakcap_and_loaded_where_a_linear_program_is(
     assert loaded(f"import leakcap as lc\nfrom leakcap.refinement import refines\n{noise}\n{asked}") == wanted
 
 
-ROOMS = ("", ".capacities", ".definition", ".ledger", ".mechanism", ".release", ".release.engine", ".report")
+ROOMS = (
+    "",
+    ".capacities",
+    ".definition",
+    ".disclosure",
+    ".ledger",
+    ".mechanism",
+    ".release",
+    ".release.engine",
+    ".report",
+)
 
 
 @pytest.mark.parametrize("room", [f"leakcap{room}" for room in ROOMS])

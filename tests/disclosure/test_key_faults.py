@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from leakcap.disclosure.key_faults import key_faults
+from leakcap.disclosure import key_faults
 from leakcap.errors import InvalidInput, InvalidParameter, LeakcapError
 
 IDS = [10_000_019 * number + 4_711 for number in range(400)]
@@ -41,6 +43,73 @@ def test_keys_from_a_known_seed(seed: int, size: int) -> None:
         (found,) = key_faults(keys)
         assert name in found
         assert f"the seed {seed}:" in found
+
+
+def r_words(seed: int, many: int) -> list[int]:
+    """What R draws after `set.seed`: its scrambling word by word, then NumPy's own Mersenne Twister."""
+    filled = []
+    for _ in range(50 + 625):
+        seed = (69069 * seed + 1) % 2**32
+        filled.append(seed)
+    twister = np.random.MT19937(0)
+    twister.state = {
+        "bit_generator": "MT19937",
+        "state": {"key": np.array(filled[51:], dtype=np.uint32), "pos": 624},
+    }
+    return [int(word) for word in twister.random_raw(many)]
+
+
+def r_index(words: Iterator[int], size: int) -> int:
+    """R's `R_unif_index` from version 3.6 on: sixteen bits at a time, rejected where they are too large."""
+    bits = math.ceil(math.log2(size))
+    while True:
+        value = 0
+        for _ in range(0, bits + 1, 16):
+            value = 65536 * value + math.floor(next(words) * 2.0**-32 * 65536)
+        value %= 2**bits
+        if value < size:
+            return value
+
+
+def r_permutation(seed: int, size: int) -> list[int]:
+    """`set.seed(seed); sample(size)`."""
+    words, left, found = iter(r_words(seed, 400)), list(range(1, size + 1)), []
+    for many in range(size, 0, -1):
+        place = r_index(words, many) if many > 1 else 0
+        found.append(left[place])
+        left[place] = left[many - 1]
+    return found
+
+
+def test_the_second_route_is_what_r_prints() -> None:
+    """Printed by R 3.6 and later in its manuals' examples and in countless pages."""
+    printed = {1: [0.2655087, 0.3721239, 0.5728534], 42: [0.9148060, 0.9370754, 0.2861395]}
+    for seed, numbers in printed.items():
+        assert [round(word * 2.0**-32, 7) for word in r_words(seed, 3)] == numbers
+    assert r_permutation(1, 10) == [9, 4, 7, 1, 2, 5, 3, 10, 6, 8]
+    assert r_permutation(42, 10) == [1, 5, 10, 8, 2, 4, 6, 9, 7, 3]
+    assert r_permutation(123, 10) == [3, 10, 2, 8, 6, 9, 1, 7, 5, 4]
+
+
+@pytest.mark.parametrize("seed", [1, 2999])
+@pytest.mark.parametrize("size", [256, 1000, 65536, 100_000])
+def test_keys_from_r(seed: int, size: int) -> None:
+    words = r_words(seed, 400)
+    drawn = iter(words)
+    made = {
+        "R's `runif`": [math.floor(word * 2.0**-32 * size) for word in words[:59]],
+        "R's `sample`": [r_index(drawn, size) for _ in range(59)],
+    }
+    for name, keys in made.items():
+        # The largest key is there, so that the number of keys is known.
+        assert key_faults([*keys, size - 1]) == [
+            f"The keys are what {name} gives from the seed {seed}: whoever has the program has the keys."
+        ]
+
+
+def test_keys_from_r_with_a_seed_beyond_those_tried_pass() -> None:
+    words = r_words(20_000, 400)
+    assert key_faults([math.floor(word * 2.0**-32 * 256) for word in words]) == []
 
 
 def test_keys_that_are_a_secret_pass() -> None:

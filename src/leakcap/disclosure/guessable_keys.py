@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,8 @@ from leakcap.errors import InvalidInput, require
 __all__ = ["key_faults"]
 
 _LEAST, _SEEDS, _FIRST = 16, 3000, 16
+_TWISTED = 227
+"""Words of the Mersenne Twister that follow from the first state alone."""
 _UNLIKELY = 1e-9
 _OWNER = "key_faults"
 
@@ -28,8 +31,8 @@ def key_faults(keys: ArrayLike, *, ids: ArrayLike | None = None) -> list[str]:
 
     `keys` are whole numbers from 0, one a record, in the order of the file, 16 or more; `ids` the numbers
     that tell records apart. Found are keys that are the id or the row's number modulo something, keys that
-    NumPy's or Python's generators give from a seed below 3,000, and keys that are not uniform (false alarm:
-    10⁻⁹).
+    NumPy's, Python's or R's generators give from a seed below 3,000, and keys that are not uniform (false
+    alarm: 10⁻⁹).
     Keys without a fault may still be no secret: who made them, how, and who has seen them is not in them.
 
     >>> ids = [number * 7919 for number in range(100)]
@@ -79,18 +82,21 @@ def _from_a_seed(keys: list[int]) -> list[str]:
     least = max(keys) + 1
     sizes = sorted({least, 1 << (least - 1).bit_length()})
     makers: dict[str, Callable[[int], Iterator[list[int]]]] = {
+        "R's `runif`": _of_r_uniform,
+        "R's `sample`": _of_r_sample,
         "NumPy's `default_rng`": _of_generators,
         "NumPy's `RandomState`": _of_states,
         "Python's `random`": _of_python,
     }
-    return [
+    found = (
         f"The keys are what {name} gives from the seed {seed}: whoever has the program has the keys."
         for name, made in makers.items()
         for size in sizes
         if size >= 2
-        for seed, keys in enumerate(made(size))
-        if keys == first
-    ][:1]
+        for seed, given in enumerate(made(size))
+        if given == first
+    )
+    return list(islice(found, 1))
 
 
 def _of_generators(size: int) -> Iterator[list[int]]:
@@ -110,6 +116,47 @@ def _of_python(size: int) -> Iterator[list[int]]:
     for seed in range(_SEEDS):
         source = random.Random(seed)
         yield [source.randrange(size) for _ in range(_FIRST)]
+
+
+def _of_r_uniform(size: int) -> Iterator[list[int]]:
+    """`floor(size * runif(n))`, which is `sample` of R before 3.6, too."""
+    found = (_words_of_r(_FIRST).astype(np.float64) * 2.0**-32 * size).astype(np.int64)
+    yield from found.tolist()
+
+
+def _of_r_sample(size: int) -> Iterator[list[int]]:
+    """`sample(0:(size - 1), n, replace = TRUE)`: words of 16 bits, those beyond the range left out."""
+    bits = (size - 1).bit_length()
+    if bits > 31:
+        return
+    parts = (_words_of_r(_TWISTED) >> np.uint32(16)).astype(np.int64)
+    words = bits // 16 + 1
+    drawn = parts[:, : _TWISTED // words * words].reshape(_SEEDS, -1, words)
+    values = drawn @ (1 << 16 * np.arange(words - 1, -1, -1)) & ((1 << bits) - 1)
+    for row in values:
+        yield row[row < size][:_FIRST].tolist()
+
+
+def _words_of_r(many: int) -> NDArray[np.uint32]:
+    """What the Mersenne Twister gives first after R's `set.seed(0)`, `set.seed(1)`, …: a row a seed.
+
+    R fills the state by a congruential generator, fifty steps after the seed; its first number stands for the
+    place in the state and is overwritten. Source: R's RNG.c; Matsumoto & Nishimura 1998.
+    """
+    state = np.empty((625, _SEEDS), dtype=np.uint32)
+    seed = np.arange(_SEEDS, dtype=np.uint32)
+    for step in range(-50, len(state)):
+        seed = seed * np.uint32(69069) + np.uint32(1)
+        if step >= 0:
+            state[step] = seed
+    old = state[1:]
+    joined = (old[:many] & np.uint32(0x80000000)) | (old[1 : many + 1] & np.uint32(0x7FFFFFFF))
+    words = old[397 : 397 + many] ^ (joined >> np.uint32(1)) ^ (joined & np.uint32(1)) * np.uint32(0x9908B0DF)
+    words ^= words >> np.uint32(11)
+    words ^= (words << np.uint32(7)) & np.uint32(0x9D2C5680)
+    words ^= (words << np.uint32(15)) & np.uint32(0xEFC60000)
+    words ^= words >> np.uint32(18)
+    return np.asarray(words.T)
 
 
 def _uneven(keys: list[int]) -> list[str]:
