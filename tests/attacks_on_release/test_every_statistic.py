@@ -16,6 +16,7 @@ import pytest
 from sqlglot import exp
 
 import leakcap.release.columns.joins as joins_room
+import leakcap.release.planning.bounding as bounding_room
 import leakcap.release.planning.statements as statements_room
 import leakcap.release.statistics.cumulative as cumulative_room
 import leakcap.release.statistics.matrices as matrices_room
@@ -45,7 +46,7 @@ from leakcap.release.planning.price import price_of
 from leakcap.release.statistics import statistics
 
 
-def _unbounded(plan: Plan, read: Any, condition: Any, seed: str) -> Any:
+def _unbounded(plan: Plan, read: Any, met_of: Any, seed: str) -> Any:
     return joins_room.joined_tree(plan.policy, plan.query.join, read)
 
 
@@ -161,12 +162,12 @@ def without_levels(contribution: Contribution, bins: int, branching: int, offer:
 BUGS: dict[str, tuple[str, World, dict[str, Any], tuple[Any, str, Any]]] = {
     "rows": ("count", World("replace-one", 2), {"by": ("k",)}, _halved(Contribution, "sensitivity")),
     "people": ("distinct", World("replace-one", 2), {"by": ("k",)}, _halved(Presence, "sensitivity")),
-    "unbounded": ("sum", World("add-remove-one", 2), {}, (statements_room, "_bounded", _unbounded)),
+    "unbounded": ("sum", World("add-remove-one", 2), {}, (statements_room, "chosen_rows", _unbounded)),
     "groups": (
         "distinct",
         World("add-remove-one", 2, 1),
         {"by": ("k",)},
-        (statements_room, "_groups", lambda plan: []),
+        (bounding_room, "_groups", lambda plan: []),
     ),
     "levels": ("cumulative", World("add-remove-one", 1), {}, (cumulative_room, "tree_of", without_levels)),
     "rounds": ("top", World("add-remove-one", 1), {}, _same_noise(TopMeasurement)),

@@ -20,7 +20,7 @@ from leakcap.release.columns.typed import SOURCE, column
 from leakcap.release.engine import Integers
 from leakcap.release.engine.lowering import cast
 from leakcap.release.plan import Plan
-from leakcap.release.planning import statements
+from leakcap.release.planning import bounding
 from leakcap.release.planning.plan import in_order, read_totals
 from leakcap.release.planning.statements import select_of
 from release.world import _engine, planned, policy_of, table
@@ -125,7 +125,7 @@ def test_a_hash_in_which_all_rows_meet_changes_nothing_but_the_choice(
     """Whoever can make rows collide gains nothing: the contents decide then. Without them order would."""
     monkeypatch.setattr(Integers, "hashed", one_number)
     assert same_whatever_the_order()
-    monkeypatch.setattr(statements, "_content", lambda name, policy: exp.Null())
+    monkeypatch.setattr(bounding, "_content", lambda name, policy: exp.Null())
     assert not same_whatever_the_order()
 
 
@@ -168,7 +168,7 @@ def shares(size: int, quota: int) -> list[set[int]]:
     number = exp.Literal.number
     found = []
     for start in (*range(size), 2**62 - 1):
-        kept_ = statements._spread(column("p"), number(size), number(quota), number(start)).sql("duckdb")
+        kept_ = bounding._spread(column("p"), number(size), number(quota), number(start)).sql("duckdb")
         rows = duckdb.sql(f"SELECT p FROM (VALUES {places}) AS t (p) WHERE {kept_}").fetchall()
         found.append({place for (place,) in rows})
     return found

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 from scipy.stats import binom
 
-import leakcap.release.planning.statements as statements_room
+import leakcap.release.planning.bounding as bounding_room
 import leakcap.release.results.covering as covering_room
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, Release, attach, covering
@@ -82,8 +82,8 @@ def test_nobody_moves_it_further_than_is_priced(unit: dict[str, int], by: Any, r
 
 def test_rows_without_a_bound_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: all rows that are cut, however many a person has."""
-    right = statements_room._beyond
-    monkeypatch.setattr(statements_room, "_beyond", lambda most, *rest: right(10**6, *rest))
+    right = bounding_room._beyond
+    monkeypatch.setattr(bounding_room, "_beyond", lambda most, *rest: right(10**6, *rest))
     with pytest.raises(AssertionError):
         test_nobody_moves_it_further_than_is_priced({"max_rows": 3}, (), "add-remove-one")
 

@@ -217,6 +217,6 @@ def test_garbage_raises_nothing_else_and_never_reaches_the_engine(words: list[st
         return
     for query in queries:
         written = Integers({}).lower(select_of([plan_query(query, POLICY)])).sql("duckdb")
-        assert written.count("JOIN") == len(query.join)
+        assert written.count("JOIN") - written.count("JOIN leakcap_too_many") == len(query.join)
         assert ";" not in written
         assert "--" not in written

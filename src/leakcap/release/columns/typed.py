@@ -23,10 +23,12 @@ from leakcap.policy.zones import Offsets
 
 __all__ = [
     "COMPARISONS",
+    "CROWDED",
     "PERSONS_ROWS",
     "SOURCE",
     "Bin",
     "Calculated",
+    "Chosen",
     "Constant",
     "DatePart",
     "ExactSum",
@@ -69,6 +71,9 @@ SOURCE = "leakcap_source"
 
 # How many rows a person has, where people are counted by it.
 PERSONS_ROWS = "leakcap_rows"
+
+CROWDED = "leakcap_crowded"
+"""The name under which `Chosen` speaks of rows of units that have more rows than count."""
 
 
 def joined_source(name: str) -> str:
@@ -179,6 +184,20 @@ class OfUnit(exp.Expression):
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "hashed": True, "unit": True}
+
+
+class Chosen(exp.Expression):
+    """The query `this`, which chooses at most `most` rows of each unit, as a source of rows.
+
+    It reads the query `rows`, whose rows' id is `unit`, as a table called `CROWDED`, in which the second of
+    the `names` is how many rows a unit has there. It keeps all rows of a unit with no more than `most`, so
+    that an engine need not show it those: it may add them itself with `others`, and leave them out without.
+    The first of the `names` is one that no column of `rows` has.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True, "rows": True, "unit": True, "most": True, "names": True, "others": True,
+    }  # fmt: skip
 
 
 class Constant(exp.Expression):

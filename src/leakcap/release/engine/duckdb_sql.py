@@ -12,9 +12,10 @@ import sqlglot.dialects.duckdb  # noqa: F401 - else the first release waits for 
 from sqlglot import exp
 
 from leakcap.release.columns.decimals import decimal_grid
-from leakcap.release.columns.typed import Bin, ExactSum, OfUnit, Together, column, data_type
+from leakcap.release.columns.typed import Bin, Chosen, ExactSum, OfUnit, Together, column, data_type
 from leakcap.release.engine import moments, objects
 from leakcap.release.engine.bins import Even, Powers, even, powers_of_two
+from leakcap.release.engine.crowded import ordered_where_crowded
 from leakcap.release.engine.doubles import ROUNDED, DoubleSums, LongSums, few_rows, long_limit
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, in_rows, null, signed_double
 
@@ -213,6 +214,10 @@ class Integers(Lowering):
         edge = exp.Add(this=self.number(found.low), expression=reach)
         less = cast(exp.Paren(this=exp.LT(this=value.copy(), expression=edge)), "INTEGER")
         return exp.Paren(this=exp.Sub(this=cast(index, "INTEGER"), expression=less))
+
+    def chosen(self, node: Chosen) -> exp.Expression:
+        """The rows of crowded units alone, since what a WITH names twice is computed once."""
+        return ordered_where_crowded(node)
 
     def in_text(
         self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str

@@ -18,6 +18,7 @@ from leakcap.release.columns.decimals import decimal_grid
 from leakcap.release.columns.typed import (
     Bin,
     Calculated,
+    Chosen,
     Constant,
     DatePart,
     ExactSum,
@@ -34,6 +35,7 @@ from leakcap.release.columns.typed import (
     literal,
     tree_nodes,
 )
+from leakcap.release.engine.crowded import ordered_at_once
 from leakcap.release.engine.within import ball
 
 __all__ = ["FLOATS", "INTEGERS", "Lowering", "cast", "fitting", "in_rows", "null", "seed_in", "signed_double"]
@@ -50,7 +52,7 @@ _BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
 _WRITTEN = {"text": "TEXT", "integer": "BIGINT"}
 _OWN = (
     ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, OfUnit, PopCount, Constant, OneOf, KeyFilter,
-    Calculated, Together, exp.Table,
+    Calculated, Chosen, Together, exp.Table,
 )  # fmt: skip
 
 
@@ -110,6 +112,8 @@ class Lowering(ABC):
             return self.of_unit(node)
         if isinstance(node, Together):
             return self.together(node)
+        if isinstance(node, Chosen):
+            return self.chosen(node)
         if isinstance(node, Calculated):
             found: exp.Expression = node.this
             return found
@@ -334,6 +338,10 @@ class Lowering(ABC):
         missing = [exp.Paren(this=exp.Is(this=one.copy(), expression=null())) for one in node.expressions]
         known = exp.and_(*(exp.Not(this=one) for one in missing), copy=False)
         return exp.Case(ifs=[exp.If(this=known, true=node.this)], default=null())
+
+    def chosen(self, node: Chosen) -> exp.Expression:
+        """The rows of all units put in order, each read once."""
+        return ordered_at_once(node)
 
     def kept(self, test: exp.Expression) -> exp.Expression:
         """A test of a group's keys. An engine that moves it in front of the addition may."""

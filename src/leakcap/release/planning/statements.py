@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -18,24 +19,19 @@ from leakcap.release.columns.typed import (
     Bin,
     ExactSum,
     KeyFilter,
-    OfUnit,
     Quantize,
     ReadColumn,
     Together,
     aliased,
-    cast,
     column,
-    data_type,
-    free_name,
     source_table,
-    stored_column,
     tree_nodes,
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
+from leakcap.release.planning.bounding import chosen_rows, start_of
 from leakcap.release.planning.by_day import by_day, coded, rows_added_up
-from leakcap.release.planning.row_keys import KeyedRows, placed_by_key
-from leakcap.release.planning.windows import GROUPS, ROWS, keyed, window
+from leakcap.release.planning.windows import window
 
 if TYPE_CHECKING:
     from leakcap.release.columns.cells import Cells
@@ -137,7 +133,8 @@ def rows_of(plan: Plan, values: Sequence[exp.Expression], seed: str = "") -> exp
     rows = exp.Select(expressions=list(values))
     condition = None if plan.condition is None else to_tree(plan.condition, plan.policy)
     if plan.policy.id_column is not None and plan.bounded:
-        source = _bounded(plan, columns_in([rows], plan.policy), condition, seed)
+        met = partial(_met, plan, condition=condition)
+        source = chosen_rows(plan, columns_in([rows], plan.policy), met, seed)
     else:
         if condition is not None:
             rows = rows.where(condition, copy=False)
@@ -156,7 +153,7 @@ def _people_of(plan: Plan, values: Sequence[exp.Expression], seed: str) -> exp.S
 
     The rows that meet the condition are counted for each id; those without an id are nobody's. All of a
     person's rows count, since a person is one number here, however many rows there are. In many groups a
-    person would be many: then the groups are taken in the order of a hash, the one of `_bounded`.
+    person would be many: then the groups are taken in the order of a hash, the one of `chosen_rows`.
     """
     unit = ReadColumn(this=column(plan.policy.id_column or ""), kind="id")
     groups = [axis.tree for axis in plan.cells.axes[:-1]]
@@ -168,7 +165,7 @@ def _people_of(plan: Plan, values: Sequence[exp.Expression], seed: str) -> exp.S
         expressions=[
             aliased(unit, "person"),
             *(aliased(group.copy(), key) for group, key in zip(groups, keys, strict=True)),
-            *([aliased(_start(unit, groups, seed), "start")] if limited else []),
+            *([aliased(start_of(unit, groups, seed), "start")] if limited else []),
         ]
     ).where(known, *condition, copy=False)
     rows = rows.from_(_source(plan, columns_in([rows], plan.policy)), copy=False)
@@ -190,6 +187,16 @@ def _people_of(plan: Plan, values: Sequence[exp.Expression], seed: str) -> exp.S
     shown = [aliased(column(one), one) for one in keys] + list(values[len(keys) :])
     people = exp.Select(expressions=shown).from_(counted.subquery("people", copy=False), copy=False)
     return _plain(people, plan.policy)
+
+
+def _met(plan: Plan, carried: Sequence[str], condition: exp.Expression | None) -> exp.Select:
+    """These columns, the id first, of the rows that meet the condition and have an id."""
+    unit = ReadColumn(this=column(carried[0]), kind="id")
+    known = exp.Not(this=exp.Is(this=unit, expression=exp.Null()))
+    asked = columns_in([] if condition is None else [condition], plan.policy)
+    source = _source(plan, tuple(dict.fromkeys((*carried[1:], *asked))))
+    rows = exp.Select(expressions=list(map(column, carried))).from_(source, copy=False)
+    return rows.where(known, *([] if condition is None else [condition]), copy=False)
 
 
 def _source(plan: Plan, read: Sequence[str]) -> exp.Expression:
@@ -218,139 +225,6 @@ def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ..
     """The policy's columns that are read, in the policy's order."""
     read = {node.this.name for tree in trees for node in tree_nodes(tree, ReadColumn, Quantize, Bin)}
     return tuple(name for name in policy.columns if name in read)
-
-
-def _bounded(plan: Plan, read: Sequence[str], condition: exp.Expression | None, seed: str) -> exp.Expression:
-    """Of the rows that meet the condition at most `max_rows` of each id, and none without an id.
-
-    The condition comes first: rows that a query does not ask about take no place of those that it does. Any
-    choice of `max_rows` of a unit's rows that depends on these rows and the seed alone has the same price.
-    Rows without an id are left out because strangers would share one quota.
-
-    Where groups are bounded too, a unit's groups are taken whole in the order of a hash, until `max_groups`
-    or `max_rows` is reached; of the last group only as many rows are chosen as are still allowed. With a row
-    key the rows are taken in the order of its hash: see `row_keys.py`.
-    """
-    policy = plan.policy
-    unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
-    groups = _groups(plan)
-    # Cells come first: how many rows of each are kept is the same then whatever else a statement reads.
-    cells = [axis.tree for axis in plan.cells.axes if axis.tree not in groups]
-    contents = (_content(name, policy) for name in read)
-    seen = [*cells, *(one for one in contents if one not in groups and one not in cells)]
-    key = policy.row_key
-    carried = tuple(dict.fromkeys((policy.id_column or "", *([] if key is None else [key]), *read)))
-    asked = columns_in([] if condition is None else [condition], policy)
-    source = _source(plan, tuple(dict.fromkeys((*carried[1:], *asked))))
-    # By name: under a star, a column of the table could bear the name of a number and replace it.
-    start, place, size, first, rank = (
-        free_name(f"leakcap_{name}", carried) for name in ("start", "place", "size", "first", "rank")
-    )
-    known = exp.Not(this=exp.Is(this=unit.copy(), expression=exp.Null()))
-    started = [] if key is not None and not groups else [aliased(_start(unit, groups, seed), start)]
-    rows = exp.Select(expressions=[*map(column, carried), *started]).from_(source, copy=False)
-    rows = rows.where(known, *([] if condition is None else [condition]), copy=False)
-    by_group = _hashed_order(column(start), groups)
-    most = exp.Literal.number(policy.rows_per_unit)
-    few = exp.LTE(this=column(rank), expression=exp.Literal.number(policy.groups_per_unit))
-    kept: list[exp.Expression] = [few] if groups else []
-    ranked: exp.Query
-    if key is not None:
-        given = KeyedRows(rows, carried, unit, key, by_group, [start] if groups else [], seen, seed)
-        ranked = placed_by_key(given, place, rank)
-        kept.append(exp.LTE(this=column(place), expression=most))
-    else:
-        # Rows that tie are alike in all that is read: it does not matter which of them has which number.
-        chosen = [
-            *map(column, carried),
-            aliased(window(exp.RowNumber(), [unit], [*by_group, *seen] or [unit]), place),
-            aliased(window(exp.Count(this=exp.Star()), [unit], by_group, alike=True), size),
-        ]
-        if groups:
-            chosen += [
-                column(start),
-                aliased(window(exp.Anonymous(this="RANK"), [unit], by_group), first),
-                aliased(window(exp.Anonymous(this="DENSE_RANK"), [unit], by_group), rank),
-            ]
-            before = exp.Paren(this=exp.Sub(this=column(first), expression=exp.Literal.number(1)))
-            own = exp.Paren(this=exp.Sub(this=column(place), expression=before))
-            quota = exp.Paren(this=exp.Sub(this=most.copy(), expression=before.copy()))
-            kept.append(exp.LTE(this=column(first), expression=most))
-            kept.append(_spread(own, column(size), quota, column(start)))
-        else:
-            chosen.append(aliased(window(exp.Min(this=column(start)), [unit], []), start))
-            one = OfUnit(this=column(start), hashed=_start(unit, [], seed), unit=policy.id_column)
-            kept.append(_spread(column(place), column(size), most, one))
-        ranked = exp.Select(expressions=chosen).from_(rows.subquery("asked", copy=False), copy=False)
-    if plan.beyond is not None:
-        return _beyond(plan.beyond, ranked, kept, [*map(column, carried)], [unit, *groups, *seen], place)
-    units = exp.Select(expressions=[exp.Star()]).from_(ranked.subquery("ranked", copy=False), copy=False)
-    return units.where(*kept, copy=False).subquery("units", copy=False)
-
-
-def _beyond(
-    most: int,
-    ranked: exp.Query,
-    kept: Sequence[exp.Expression],
-    carried: Sequence[exp.Expression],
-    order: Sequence[exp.Expression],
-    place: str,
-) -> exp.Expression:
-    """At most `most` of the rows left out of each unit, in an order that depends on its own rows alone.
-
-    Rows that tie are alike in all that is read.
-    """
-    numbered = aliased(window(exp.RowNumber(), order[:1], order), place)
-    source = ranked.subquery("ranked", copy=False)
-    left = exp.Select(expressions=[*carried, numbered]).from_(source, copy=False)
-    left = left.where(exp.Not(this=exp.Paren(this=exp.and_(*kept, copy=False))), copy=False)
-    few = exp.LTE(this=column(place), expression=exp.Literal.number(most))
-    units = exp.Select(expressions=[exp.Star()]).from_(left.subquery("left_out", copy=False), copy=False)
-    return units.where(few, copy=False).subquery("units", copy=False)
-
-
-def _spread(
-    place: exp.Expression, size: exp.Expression, quota: exp.Expression, start: exp.Expression
-) -> exp.Expression:
-    """Whether a row is among `quota` of `size` rows, spread evenly over their numbers `place` from 1 on.
-
-    Row p is taken where (start + p·r) mod n < r. For r < n that is where ⌊(start + p·r)/n⌋ has grown by one
-    since p − 1, and over n rows it grows by r: so min(r, n) rows are taken, whatever the start. Over n starts
-    each row is taken r times. Of k rows in a row, as equal ones are, k·r/n are taken, rounded up or down.
-
-    With `max_rows` of 10⁶ at most and fewer than 2⁴² rows nothing is beyond 64 bits. Spark numbers rows in 32
-    bits: the product of two such numbers would be beyond them.
-    """
-    reached = exp.Add(this=start, expression=exp.Mul(this=cast(place, "BIGINT"), expression=quota))
-    return exp.LT(this=exp.Mod(this=exp.Paren(this=reached), expression=size), expression=quota.copy())
-
-
-def _start(unit: exp.Expression, groups: Sequence[exp.Expression], seed: str) -> exp.Expression:
-    """A keyed hash of the unit, and of the group where groups are bounded. It has 62 bits, so that numbers of
-    rows can be added to it.
-    """
-    hashed = keyed(unit, groups, GROUPS if groups else ROWS, seed)
-    low = exp.BitwiseAnd(this=hashed, expression=exp.Literal.number(2**62 - 1))
-    return exp.Cast(this=exp.Paren(this=low), to=data_type("BIGINT"))
-
-
-def _content(name: str, policy: Policy) -> exp.Expression:
-    """A column to be ordered by; every engine has a place for NaN in its order."""
-    if policy.columns[name].bounds is not None or policy.columns[name].kind == "number":
-        return ReadColumn(this=column(name), kind="double")
-    return stored_column(name, policy.columns[name])
-
-
-def _groups(plan: Plan) -> list[exp.Expression]:
-    """The expressions that define the groups whose number per unit is limited; none where it is not."""
-    if plan.policy.groups_per_unit >= plan.policy.rows_per_unit:
-        return []
-    return [axis.tree for axis in plan.cells.axes[: len(plan.query.by)]]
-
-
-def _hashed_order(start: exp.Expression, groups: Sequence[exp.Expression]) -> list[exp.Expression]:
-    """Groups by their hash, then, where two hashes meet, by what they are called."""
-    return [start, *groups] if groups else []
 
 
 def units_statement(policy: Policy) -> exp.Select:
