@@ -73,19 +73,29 @@ class Brute:
         held = np.take(p, value, axis=record)
         return math.log((held * np.take(f, value, axis=record)).sum() / held.sum() / (p * f).sum())
 
+    def ceiling(self, record, value, output):
+        """No belief at all is told more: the value's largest likelihood over the least of all."""
+        f = self.tensor[..., output]
+        return math.log(np.take(f, value, axis=record).max() / f.min())
+
     def best(self, starts):
         n, best = len(self.sizes), 0.0
         k = min(self.knowledge.dependents or n, n)
-        for group in itertools.combinations(range(n), k):
+        cases = itertools.product(
+            itertools.combinations(range(n), k),
+            itertools.combinations(range(n), self.knowledge.unknown),
+            [(i, v) for i in range(n) for v in range(self.sizes[i])],
+            range(self.tensor.shape[-1]),
+        )
+        for group, unsure, (record, value), output in sorted(
+            cases, key=lambda case: -self.ceiling(*case[2], case[3])
+        ):
+            if self.ceiling(record, value, output) <= best:
+                break
             size = math.prod(self.sizes[j] for j in group) + sum(
                 self.sizes[j] for j in range(n) if j not in group
             )
-            for record in range(n):
-                for unsure in itertools.combinations(range(n), self.knowledge.unknown):
-                    for value, output in itertools.product(
-                        range(self.sizes[record]), range(self.tensor.shape[-1])
-                    ):
-                        best = max(best, self.climb(group, record, unsure, value, output, size, starts))
+            best = max(best, self.climb(group, record, unsure, value, output, size, starts))
         return best
 
     def climb(self, group, record, unsure, value, output, size, starts):
@@ -175,16 +185,16 @@ def test_another_optimiser_comes_as_far_and_no_further(limits):
     ids=repr,
 )
 def test_three_records_of_several_values(limits):
+    """One of them has three values, but where there is an extent, which the other optimiser finds hard."""
     few = limits.dependents is not None
-    for sizes, seed in (((2, 2, 2), 3), ((3, 2, 2), 4))[: 1 if math.isfinite(limits.extent) else 2]:
-        channel = any_channel(sizes, 2, seed)
-        told = capacity(channel, WIDEST, limits)
-        brute = Brute(channel, limits).best(starts=1)
-        assert brute <= told.upper + 2e-7
-        # Of the law of independent others only a few are tried.
-        assert told.lower >= brute - (0.05 if few else 2e-6 if limits.floor else 2e-4)
-        assert told.width <= (0.9 if few else 2e-4 if limits.floor == 0.0 else 1.1e-6)
-        assert abs(kept(channel, limits, told.witness) - told.lower) < 1e-9
+    channel = any_channel(*(((2, 2, 2), 2, 3) if math.isfinite(limits.extent) else ((3, 2, 2), 2, 4)))
+    told = capacity(channel, WIDEST, limits)
+    brute = Brute(channel, limits).best(starts=1)
+    assert brute <= told.upper + 2e-7
+    # Of the law of independent others only a few are tried.
+    assert told.lower >= brute - (0.05 if few else 2e-6 if limits.floor else 2e-4)
+    assert told.width <= (0.9 if few else 2e-4 if limits.floor == 0.0 else 1.1e-6)
+    assert abs(kept(channel, limits, told.witness) - told.lower) < 1e-9
 
 
 def test_no_belief_of_enough_entropy_is_told_more():
