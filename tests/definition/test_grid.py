@@ -119,10 +119,12 @@ def test_a_sample_of_the_grid() -> None:
 
 
 @pytest.mark.slow
-def test_the_whole_grid() -> None:
-    answered, faults = walk(jobs())
+def test_a_quarter_of_the_grid() -> None:
+    """A fault that sixteen of the twelve thousand jobs show is missed with probability (3/4)¹⁶ = 0.01."""
+    chosen = random.Random(6).sample(jobs(), len(jobs()) // 4)
+    answered, faults = walk(chosen)
     assert faults == []
-    assert answered > 5_000
+    assert answered > 2_000
 
 
 def test_a_fall_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
