@@ -12,7 +12,6 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 ALARM = 1e-6
 """Tests of fit fail below this p-value: the chance of a false alarm per test over the choice of its seed."""
@@ -98,5 +97,7 @@ def _chi_square(samples: Samples, edges: list[int], cdf: Callable[[int], mpmath.
             below = upto
     assert kept, "too few samples for a chi-square test"
     expected = np.array([float(cell) for cell in [*cells, 1 - below]]) * samples.size
+    from scipy.stats import chi2  # takes a second; every run loads this module, few need it
+
     counts = np.bincount(np.searchsorted(np.array(kept), samples, side="left"), minlength=len(kept) + 1)
     return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), len(kept)))

@@ -40,14 +40,20 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 
+@cache
+def imports_in(text: str) -> tuple[ast.AST, ...]:
+    """The nodes that import something. Read once: two tests ask, and to parse all files takes a second."""
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def rooms_of(path: Path) -> str:
     part = path.relative_to(SOURCE).parts[0]
     return part.removesuffix(".py")
 
 
-def imported_rooms(tree: ast.AST) -> set[str]:
+def imported_rooms(nodes: Iterable[ast.AST]) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("leakcap"):
             rest = node.module.split(".")[1:]
             names |= {rest[0]} if rest else {alias.name for alias in node.names if alias.name in FLOOR}
@@ -60,7 +66,7 @@ def upward(path: Path, text: str) -> list[str]:
     here = rooms_of(path)
     return [
         f"{path.name} of `{here}` imports `{other}`"
-        for other in sorted(imported_rooms(ast.parse(text)))
+        for other in sorted(imported_rooms(imports_in(text)))
         if other != here and FLOOR.get(other, 99) >= FLOOR[here]
     ]
 
@@ -131,8 +137,8 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
 
 @cache
 def imported_by(text: str) -> frozenset[str]:
-    """Read once: two tests ask, and to parse all files takes a second."""
-    return frozenset(imported(ast.walk(ast.parse(text))))
+    """The modules of leakcap that a file imports, wherever in it."""
+    return frozenset(imported(imports_in(text)))
 
 
 def loop(graph: Mapping[str, Collection[str]]) -> list[str]:

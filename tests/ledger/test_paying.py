@@ -123,6 +123,9 @@ def test_nothing_else_in_the_package_reserves() -> None:
             for node in ast.walk(ast.parse(text))
         )
 
+    def may(text: str) -> bool:
+        return "reserve" in text  # to read all of the package takes a second
+
     assert calls("entries = table.ledger.reserve(charges)") == 1
-    files = [path for path in SOURCE.rglob("*.py") if calls(path.read_text())]
+    files = [path for path in SOURCE.rglob("*.py") if may(text := path.read_text()) and calls(text)]
     assert [path.relative_to(SOURCE).as_posix() for path in files] == ["ledger/paying.py"]
