@@ -11,6 +11,7 @@ import pytest
 
 from leakcap.release import Policy
 from leakcap.release.conditions.where import parse_where
+from leakcap.release.planning import attainability
 from leakcap.release.planning.attainability import every_content_occurs, possible, truth_of
 from leakcap.release.planning.price import price_of
 from release.world import planned, policy_of
@@ -96,3 +97,14 @@ def test_a_sum_tells_no_more_than_which_whole_number_it_is(most: int, kind: dict
     # Other numbers fill the grid.
     real = price_of(planned(policy, statistic="sum", column="x", epsilon=300.0)).nats_person
     assert real.lower > math.log(most + 1)
+
+
+def test_no_case_is_tried_once_all_truth_values_occur(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition of hundreds of numbers has thousands of cases; there are three truth values."""
+    columns = {"age": {"bounds": [0.0, 255.0]}, "person": {"keys": list(range(20))}}
+    policy = policy_of(columns=columns)
+    condition = parse_where(f"person = 3 AND age IN ({', '.join(map(str, range(0, 256, 2)))})", policy)
+    tried = []
+    monkeypatch.setattr(attainability, "truth_of", lambda *asked: tried.append(asked) or truth_of(*asked))
+    assert possible(condition, policy) == {True, False, None}
+    assert len(tried) < 100

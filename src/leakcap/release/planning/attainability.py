@@ -158,7 +158,12 @@ def possible(condition: Condition, policy: Policy) -> set[Truth]:
     cases = [_cases(name, condition, policy) for name in names]
     if math.prod(map(len, cases)) > _MOST_CASES:
         return set()
-    return {truth_of(condition, dict(zip(names, row, strict=True))) for row in itertools.product(*cases)}
+    found: set[Truth] = set()
+    for row in itertools.product(*cases):
+        found.add(truth_of(condition, dict(zip(names, row, strict=True))))
+        if len(found) == 3:  # there are no more
+            break
+    return found
 
 
 def _cases(name: str, condition: Condition, policy: Policy) -> list[Scalar | None]:
