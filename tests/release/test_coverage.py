@@ -231,11 +231,29 @@ class Found:
     held: NDArray[np.int64]
     width: Floats
     least: Floats
-    values: Floats
 
 
-def drawn(plan: Plan, case: Case, setting: Setting, runs: int, shrink: float = 1.0) -> Found:
-    """So many answers about the same rows, drawn on their exact integers as if they were groups."""
+STRETCHED = (1.0, 0.5, 2.0)
+"""The intervals as they are, and the planted mistakes: half and twice as wide."""
+
+
+@functools.cache
+def drawn(
+    name: str, place: int, where: str, runs: int, noise: str = "laplace"
+) -> tuple[Plan, dict[float, Found]]:
+    """So many answers about the same rows, drawn on their exact integers as if they were groups.
+
+    What is found of their intervals, and of the stretched ones.
+    """
+    case, setting = CASES[name][place], SETTINGS[where]
+    caps = {} if noise == "laplace" else {"caps": {"epsilon": 50.0, "delta": 1e-6}}
+    asked = planned(
+        policy_of(**case.policy | caps), statistic=name, epsilon=setting.epsilon, noise=noise, **case.query
+    )
+    return asked, _found(asked, case, setting, runs)
+
+
+def _found(plan: Plan, case: Case, setting: Setting, runs: int) -> dict[float, Found]:
     source = SeededSource(7)
     exact = [np.array(one) for one in answers(plan, arrow(setting))]
     plan = of_groups(plan, runs) if case.told else plan
@@ -255,17 +273,20 @@ def drawn(plan: Plan, case: Case, setting: Setting, runs: int, shrink: float = 1
     )
     assert values.shape == truths.shape
     assert ((low <= values) & (values <= high)).all()
-    middle, half = (low + high) / 2, (high - low) / 2 * shrink
+    middle, half = (low + high) / 2, (high - low) / 2
     # As many are left out as 5 % of the draws may be with that probability: the least width by chance.
     off = np.sort(np.abs(values - truths), axis=0)
     beyond = int(binom.ppf(ALARM, runs, 0.05))
     slack = 1e-9 * np.abs(truths)
-    return Found(
-        (np.abs(truths - middle) <= half + slack).sum(axis=0),
-        2 * half.mean(axis=0),
-        2 * off[runs - 1 - beyond],
-        values,
-    )
+    least = 2 * off[runs - 1 - beyond]
+    return {
+        stretch: Found(
+            (np.abs(truths - middle) <= half * stretch + slack).sum(axis=0),
+            2 * (half * stretch).mean(axis=0),
+            least,
+        )
+        for stretch in STRETCHED
+    }
 
 
 def attained(scale: Any, noises: int, within: int) -> float:
@@ -280,9 +301,9 @@ def attained(scale: Any, noises: int, within: int) -> float:
 
 def faults(name: str, place: int, where: str, runs: int, shrink: float = 1.0) -> list[str]:
     """What is wrong with the intervals of one case: too few hold, too many, or too wide."""
-    case, setting = CASES[name][place], SETTINGS[where]
-    plan = planned(policy_of(**case.policy), statistic=name, epsilon=setting.epsilon, **case.query)
-    found = drawn(plan, case, setting, runs, shrink)
+    case = CASES[name][place]
+    plan, stretched = drawn(name, place, where, runs)
+    found = stretched[shrink]
     limits = WIDER.get((name, place, where)) or WIDER.get((name, place, None)) or Wider(MOST, WIDTH, "")
     said = []
     for place, (held, width, least) in enumerate(

@@ -72,20 +72,14 @@ def test_every_statistic_is_charged_the_curve_of_its_gaussian_noise(
 WIDTH = {"variance": 1.2, "standard_deviation": 1.2, "covariance": 1.2, "correlation": 1.3}
 
 
-def covered(name: str, place: int, where: str, shrink: float = 1.0) -> tuple[Any, Any]:
-    case, setting = CASES[name][place], SETTINGS[where]
-    policy = policy_of(**(case.policy | {"caps": {"epsilon": 50.0, "delta": 1e-6}}))
-    plan = planned(policy, statistic=name, epsilon=setting.epsilon, noise="gaussian", **case.query)
-    return plan, drawn(plan, case, setting, RUNS, shrink)
-
-
 @pytest.mark.parametrize(("name", "place"), NOISY)
 @pytest.mark.parametrize("where", sorted(SETTINGS))
 def test_intervals_of_gaussian_noise_cover_and_are_hardly_wider_than_they_must_be(
     name: str, place: int, where: str
 ) -> None:
     """False alarms: 10⁻⁶ a comparison, over the choice of the seed."""
-    plan, found = covered(name, place, where)
+    plan, stretched = drawn(name, place, where, RUNS, "gaussian")
+    found = stretched[1.0]
     noises = CASES[name][place].noises
     for row, held in enumerate(found.held.tolist()):
         assert binom.cdf(held, RUNS, 0.95) >= ALARM, f"row {row}: {held / RUNS} hold"
@@ -101,8 +95,8 @@ def test_intervals_of_gaussian_noise_cover_and_are_hardly_wider_than_they_must_b
 
 @pytest.mark.parametrize("name", ["count", "contingency", "cumulative", "mean", "ratio", "variance"])
 def test_gaussian_intervals_half_as_wide_are_caught(name: str) -> None:
-    _, found = covered(name, 0, "many rows", shrink=0.5)
-    assert min(binom.cdf(held, RUNS, 0.95) for held in found.held.tolist()) < ALARM
+    _, stretched = drawn(name, 0, "many rows", RUNS, "gaussian")
+    assert min(binom.cdf(held, RUNS, 0.95) for held in stretched[0.5].held.tolist()) < ALARM
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.0])
