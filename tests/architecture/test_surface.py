@@ -121,8 +121,8 @@ ROOMS: dict[str, str] = {
         Exposure Reading Statement compose statement_of
     """,
     "leakcap.synthesis": """
-        ChosenTables FileTable Microdata MixtureOfProducts TableError ask_file fit_generator
-        release_chosen_tables synthesize table_errors
+        ChosenTables FileRegression FileTable Microdata MixtureOfProducts RegressionAsked TableError ask_file
+        compare_regression fit_generator release_chosen_tables synthesize table_errors
     """,
     "leakcap.tables": """
         Estimate ExactTotals Hierarchy HierarchyPlan HierarchyQuestion LevelCounts ReleasedHierarchy

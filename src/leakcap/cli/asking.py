@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from leakcap.cli.consent import ask_to_pay
@@ -26,6 +26,7 @@ def table_to_ask(
     charge: Charge,
     counted: PlannedTables,
     *,
+    beside: Sequence[Charge] = (),
     same_as: int | None,
     fresh: bool,
     yes: bool,
@@ -33,8 +34,8 @@ def table_to_ask(
 ) -> Iterator[tuple[PrivateTable, bool]]:
     """The table, for as long as it is asked, and whether its ledger is unused so far.
 
-    A ledger that is yet to begin is held to `charge`, and the data to the columns of `counted`, before it
-    does; with `fresh` somebody has to agree before anything is paid.
+    A ledger that is yet to begin is held to `charge` and those `beside` it, and the data to the columns of
+    `counted`, before it does; with `fresh` somebody has to agree before anything is paid.
     """
     from leakcap.release import PrivateTable, attach
     from leakcap.release.opening import begun_by, unbegun
@@ -43,7 +44,9 @@ def table_to_ask(
     if first := begun_by(url):
         # What is refused leaves no empty ledger behind.
         ledger_to_be = unbegun(url, policy)
-        ledger_to_be.check([charge])
+        # What is asked twice is paid for once.
+        once = {(one.text, one.asked): one for one in (charge, *beside)}.values()
+        ledger_to_be.check([charge, *beside] if fresh else list(once))
         check_columns(counted, attach(asked.data, table=asked.table))
         if fresh:
             ask_to_pay(None, ledger_to_be.balances(), yes=yes, json_=json_)

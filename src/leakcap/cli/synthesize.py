@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leakcap.report.records.synthesis import SynthesisRecord
     from leakcap.report.records.tables import TablesRecord
     from leakcap.synthesis.files import SynthesisFile
+    from leakcap.synthesis.regression_terms import RegressionAsked
     from leakcap.tables.question import PlannedTables
 
 __all__ = ["synthesize"]
@@ -110,6 +111,12 @@ def synthesize(
             f"`choose` of `{file}` asks for tables that are chosen from the data, and with `--from` they are "
             "those of the record. Leave out one of them. Nothing was spent or written."
         )
+    regression = None if wanted is None else wanted.regression
+    if source is not None and regression is not None and regression.priced:
+        raise InvalidQuery(
+            f"`[regression]` of `{file}` has a price, and with `--from` nothing is asked of a ledger. Leave "
+            "out its `rho` or `epsilon`: the tables of the record are asked. Nothing was spent or written."
+        )
     asked = None if wanted is None else wanted.tables
     url = None if asked is None else asked.ledger if ledger is None else ledger
     if url is not None and source is None:
@@ -131,7 +138,7 @@ def synthesize(
     weights = weights or (wanted is not None and wanted.weights)
     drawn = {"rows": rows, "seed": seed, "impossible": impossible}
     if source is not None:
-        record, unused = _from_record(source, output, drawn, weights, tables), None
+        record, unused = _from_record(source, output, drawn, weights, tables, regression), None
     else:
         assert wanted is not None
         assert url is not None
@@ -169,7 +176,12 @@ def synthesize(
 
 
 def _from_record(
-    source: Path, output: Path, drawn: Mapping[str, Any], weights: bool, tables: Path | None
+    source: Path,
+    output: Path,
+    drawn: Mapping[str, Any],
+    weights: bool,
+    tables: Path | None,
+    regression: RegressionAsked | None,
 ) -> SynthesisRecord:
     """The file of a record's tables, and what it is made of; nothing else is read."""
     from leakcap.errors import InvalidParameter
@@ -180,6 +192,7 @@ def _from_record(
     from leakcap.report.sources import read_record
     from leakcap.statement import statement_of
     from leakcap.statement.restated import restated
+    from leakcap.synthesis import compare_regression
     from leakcap.synthesis import synthesize as drawn_from
 
     told = read_record(source)
@@ -190,7 +203,7 @@ def _from_record(
         )
     found = released_of(told)
     policy = found.planned.policy
-    _check(found.planned, drawn, weights)
+    _check(found.planned, drawn, weights, regression)
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
     _write_tables(told, tables)
@@ -206,6 +219,7 @@ def _from_record(
         same_as=told.same_as,
         from_record=source.name,
         weights=weights,
+        regression=None if regression is None else compare_regression(made, regression),
     )
 
 
@@ -230,27 +244,27 @@ def _from_ledger(
     from leakcap.report.records.tables import TablesRecord
     from leakcap.report.records.versions import SameAsRecord
     from leakcap.statement import statement_of
-    from leakcap.synthesis import release_chosen_tables
+    from leakcap.synthesis import compare_regression
     from leakcap.synthesis import synthesize as drawn_from
     from leakcap.synthesis.choice import TableChoice
-    from leakcap.tables import release_tables
+    from leakcap.synthesis.releasing import release_for_file
     from leakcap.tables.charge import charge_of_tables
 
-    asked, choose = wanted.tables, wanted.choose
+    asked, choose, regression = wanted.tables, wanted.choose, wanted.regression
     policy = load_policy(asked.policy)
     planned = asked.question.planned(policy)
-    _check(planned, drawn, weights)
+    _check(planned, drawn, weights, regression, chosen=choose is not None)
+    who: dict[str, Any] = {"analyst": analyst, "edition": asked.edition}
     if choose is None:
-        charge = charge_of_tables(planned, analyst=analyst, edition=asked.edition)
+        charge = charge_of_tables(planned, **who)
     else:
-        charge = TableChoice.of(asked.question, policy, choose).charge(analyst=analyst, edition=asked.edition)
+        charge = TableChoice.of(asked.question, policy, choose).charge(**who)
+    own = None if regression is None else regression.question(asked.question)
+    beside = [] if own is None else [charge_of_tables(own.planned(policy), **who)]
     with table_to_ask(
-        asked, policy, url, charge, planned, same_as=same_as, fresh=fresh, yes=yes, json_=json_
+        asked, policy, url, charge, planned, beside=beside, same_as=same_as, fresh=fresh, yes=yes, json_=json_
     ) as (table, unused):
-        if choose is None:
-            found = release_tables(table, asked.question, fresh=fresh)
-        else:
-            found = release_chosen_tables(table, asked.question, choose, fresh=fresh)
+        found, compared = release_for_file(table, wanted.question, own, fresh=fresh)
         entries, balances = table.ledger.entries(), table.budget()
         total = statement_of(exposure_so_far(entries, policy))
         kept = None
@@ -272,6 +286,7 @@ def _from_ledger(
         source=table.named,
         same_as=None if table.same_as is None else SameAsRecord.of(table.same_as),
         weights=weights,
+        regression=None if regression is None else compare_regression(made, regression, compared),
     )
     return record, table.ledger.url if unused else None
 
@@ -290,14 +305,33 @@ def _write_tables(record: TablesRecord | None, target: Path | None) -> None:
     (write_cells if target.suffix else write_each_table)(record, target)
 
 
-def _check(planned: PlannedTables, drawn: Mapping[str, Any], weights: bool) -> None:
-    """Refuse what cannot be fitted or drawn, before anything is paid."""
+def _check(
+    planned: PlannedTables,
+    drawn: Mapping[str, Any],
+    weights: bool,
+    regression: RegressionAsked | None,
+    *,
+    chosen: bool = False,
+) -> None:
+    """Refuse what cannot be fitted, drawn or compared, before anything is paid; with `chosen` nobody knows
+    yet which tables there will be."""
+    from leakcap.errors import InvalidQuery
     from leakcap.synthesis.impossible import Impossible
     from leakcap.synthesis.microdata import check_draw, check_weights
+    from leakcap.synthesis.regression_terms import RegressionTerms
     from leakcap.synthesis.targets import check_fits
 
     check_fits(planned)
     if weights:
         check_weights(planned)
+    if regression is not None:
+        terms = RegressionTerms.of(regression, planned)
+        if not regression.priced and chosen:
+            raise InvalidQuery(
+                "`[regression]` beside `choose` needs a `rho` or an `epsilon` of its own: which tables are "
+                "chosen is not known before they are paid for. Nothing was spent or written."
+            )
+        if not regression.priced:
+            terms.require_released()
     named = Impossible.of(planned, drawn["impossible"]).named
     check_draw(drawn["rows"], drawn["seed"], len(planned.axes), named)

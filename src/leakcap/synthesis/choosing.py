@@ -23,7 +23,7 @@ from leakcap.tables.remembered import remembered_values
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
-__all__ = ["ChosenTables", "release_chosen_tables", "remembered_choices", "tables_of_choice"]
+__all__ = ["ChoiceBeside", "ChosenTables", "release_chosen_tables", "remembered_choices", "tables_of_choice"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def release_chosen_tables(
     >>> found.chosen
     (('a', 'b'),)
     """
-    beside = _Choice(table, TableChoice.of(question, table.policy, rounds), source)
+    beside = ChoiceBeside(table, TableChoice.of(question, table.policy, rounds), source)
     (paid,) = table.release_with([], [beside], fresh=fresh)[1]
     return beside.released(paid)
 
@@ -108,8 +108,8 @@ def tables_of_choice(
     return ChosenTables(choice.made(chosen), noisy, spend, entry, repeated, len(choice.candidates), named)
 
 
-class _Choice(Beside[_Answer]):
-    """The rounds of one choice about a table of rows."""
+class ChoiceBeside(Beside[_Answer]):
+    """The rounds of one choice about a table of rows, to be paid for beside others."""
 
     def __init__(self, table: PrivateTable, choice: TableChoice, source: ByteSource) -> None:
         check_columns(choice.planned, table.engine)
@@ -120,6 +120,7 @@ class _Choice(Beside[_Answer]):
         )
 
     def prepare(self) -> Callable[[], dict[Places, Integers]]:
+        """What reads the counts, written out before the commit."""
         planned, engine, ledger = self._choice.planned, self._table.engine, self._table.ledger
         statements = statements_of_tables(planned, engine, ledger.seed)
         if planned.plan.replace:

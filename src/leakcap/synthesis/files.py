@@ -9,6 +9,11 @@ weights = true                   a column `weight`: how many rows of the data a 
 impossible = [{ sex = "m", ward = ["maternity"] }]
 choose = 8                       left out, all tables are released; else so many, chosen by a private score
 
+[regression]                     a regression of the file beside that of released tables
+target = "age"
+features = ["sex", "ward"]
+rho = 0.005                      or epsilon, a price of its own; left out, the file's own tables are asked
+
 [[tables]]
 columns = ["sex", "age", "ward"]
 ways = 2
@@ -28,6 +33,7 @@ from leakcap.policy.declared import Key
 from leakcap.policy.validation import read_checked
 from leakcap.synthesis.choice import ChoiceQuestion
 from leakcap.synthesis.microdata import MOST_ROWS
+from leakcap.synthesis.regression_terms import RegressionAsked
 from leakcap.tables import TablesQuestion
 from leakcap.tables.files import TablesContents, TablesFile, file_of_contents
 
@@ -40,17 +46,20 @@ class _Contents(TablesContents):
     # What a key may be is said by `Impossible`, which knows the public ones.
     impossible: tuple[dict[str, Any], ...] = ()
     choose: Annotated[int, Field(strict=True, ge=1)] | None = None
+    regression: RegressionAsked | None = None
 
 
 @dataclass(frozen=True)
 class SynthesisFile:
-    """Such a file: the tables that it asks for, what no row may be, and how many tables are to be chosen."""
+    """Such a file: the tables that it asks for, what no row may be, how many tables are to be chosen, and the
+    regression that its report has."""
 
     tables: TablesFile
     rows: int | None
     weights: bool
     impossible: tuple[Mapping[str, Key | tuple[Key, ...]], ...]
     choose: int | None
+    regression: RegressionAsked | None = None
 
     @property
     def question(self) -> TablesQuestion | ChoiceQuestion:
@@ -69,4 +78,5 @@ def load_synthesis(path: str | Path) -> SynthesisFile:
         contents.weights,
         contents.impossible,
         contents.choose,
+        contents.regression,
     )

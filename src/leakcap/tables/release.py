@@ -19,7 +19,7 @@ from leakcap.tables.remembered import remembered_values
 from leakcap.tables.residuals import Integers, noisy_residuals
 from leakcap.tables.workload import Places
 
-__all__ = ["release_tables", "release_workloads", "remembered_tables"]
+__all__ = ["TablesBeside", "release_tables", "release_workloads", "remembered_tables"]
 
 
 def release_tables(
@@ -59,7 +59,7 @@ def release_workloads(
 
     Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent.
     """
-    beside = [_Workload(table, question.planned(table.policy), source) for question in questions]
+    beside = [TablesBeside(table, question.planned(table.policy), source) for question in questions]
     releases, paid = table.release_with(queries, beside, fresh=fresh)
     return releases, [one.released(own) for one, own in zip(beside, paid, strict=True)]
 
@@ -88,8 +88,8 @@ def remembered_tables(
     }
 
 
-class _Workload(Beside[dict[Places, Integers]]):
-    """The tables of one question about a table of rows."""
+class TablesBeside(Beside[dict[Places, Integers]]):
+    """The tables of one question about a table of rows, to be paid for beside others."""
 
     def __init__(self, table: PrivateTable, planned: PlannedTables, source: ByteSource) -> None:
         check_columns(planned, table.engine)
@@ -100,7 +100,8 @@ class _Workload(Beside[dict[Places, Integers]]):
         )
 
     def prepare(self) -> Callable[[], dict[Places, Integers]]:
-        # Written out before the commit, so that nothing after it can fail because of the question.
+        """What reads the counts, written out before the commit: nothing after it fails because of the
+        question."""
         planned, engine, ledger = self._planned, self._table.engine, self._table.ledger
         statements = statements_of_tables(planned, engine, ledger.seed)
         if planned.plan.replace:

@@ -9,7 +9,7 @@ from leakcap.plain import counted
 from leakcap.release.results.record import KeyValue, figure_held
 from leakcap.report.pages.games import games_section, require_sound_games
 from leakcap.report.plots.synthesis import column_chart, distances_chart
-from leakcap.report.records.synthesis import FileTableRecord, SynthesisRecord
+from leakcap.report.records.synthesis import FileTableRecord, RegressionRecord, SynthesisRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.render.document import (
     Audience,
@@ -36,7 +36,14 @@ from leakcap.report.sections import (
     protection_section,
     statement_section,
 )
-from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
+from leakcap.report.words.files import (
+    ERRORS,
+    coefficient_cells,
+    coefficient_name,
+    file_rows,
+    paid_for_file,
+    regression_told,
+)
 from leakcap.report.words.margined import chosen_told, table_name
 from leakcap.report.words.promises import not_counted
 from leakcap.report.words.publication import headings
@@ -55,6 +62,10 @@ _BOUND = Note(
     "covariance; where tables were chosen among K, √(2 ln 20K)",
     "Tsirelson, Ibragimov & Sudakov 1976; docs/theory/tables.md",
 )
+_LEAST_SQUARES = Note(
+    "(Σuu')⁻¹Σu·y with noisy sums; the interval encloses what solves any sums within their own intervals",
+    "Neumaier 1990, section 4.1; Vu & Slavkovic 2009",
+)
 _ASSOCIATION = Note("Cramér's V: √(χ²/(n(k − 1))), from 0 to 1, of the file's rows", "Cramér 1946")
 
 
@@ -69,6 +80,8 @@ def synthesis_page(record: SynthesisRecord, audience: Audience) -> Document:
         Section("The file", tuple(_file(record, full))),
         Section("How far its tables are off", tuple(_errors(record, full))),
     ]
+    if record.regression is not None:
+        sections.append(Section("A regression in the file", tuple(_regression(record.regression))))
     if drawn := list(_columns(record, audience)):
         sections.append(Section("Its columns, one by one", tuple(drawn)))
     if not full:
@@ -182,6 +195,18 @@ def _line(name: str, one: FileTableRecord) -> tuple[Text, ...]:
         NotedNumber(sum_text(one.bound, 3), _BOUND),
         association,
     )
+
+
+def _regression(record: RegressionRecord) -> Iterator[Block]:
+    heads = ("coefficient of", "in the file", "in the released tables", "of the exact rows")
+    rows = []
+    for one in record.coefficients:
+        file, value, interval = coefficient_cells(one)
+        rows.append(
+            (coefficient_name(one) or "the constant", file, NotedNumber(value, _LEAST_SQUARES), interval)
+        )
+    yield TextTable(heads, tuple(rows), (1, 2, 3))
+    yield Paragraph(regression_told(record), soft=True)
 
 
 def _columns(record: SynthesisRecord, audience: Audience) -> Iterator[Block]:

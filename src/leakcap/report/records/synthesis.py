@@ -18,9 +18,16 @@ from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
 from leakcap.statement.risks import GameRecord, ProvenRecord, games_of_one
-from leakcap.synthesis import Microdata, ask_file, table_errors
+from leakcap.synthesis import FileRegression, Microdata, ask_file, table_errors
 
-__all__ = ["FileColumnRecord", "FileCountRecord", "FileTableRecord", "SynthesisRecord"]
+__all__ = [
+    "ComparedCoefficientRecord",
+    "FileColumnRecord",
+    "FileCountRecord",
+    "FileTableRecord",
+    "RegressionRecord",
+    "SynthesisRecord",
+]
 
 
 class FileCountRecord(Part):
@@ -60,6 +67,77 @@ class FileTableRecord(Part):
     ]
 
 
+class ComparedCoefficientRecord(Part):
+    """A coefficient of the file's regression beside that of released tables."""
+
+    column: Annotated[str, Field(description="empty for the constant")]
+    key: Annotated[
+        KeyValue | None, Field(description="of a column of text, whose other keys count as 0; else null")
+    ] = None
+    file: Annotated[
+        float | None, Field(description="null where the file's columns do not tell coefficients apart")
+    ]
+    released: Annotated[float | None, Field(description="null where the noise hides it")]
+    lower: Annotated[
+        float | None,
+        Field(
+            description="that of the exact rows lies from here to `upper`: all coefficients at once, with "
+            "probability 95 % or more over the noise"
+        ),
+    ]
+    upper: float | None
+
+
+class RegressionRecord(Part):
+    """Least squares on the file's rows beside the regression that released tables hold."""
+
+    target: str
+    target_key: Annotated[
+        KeyValue | None,
+        Field(description="of a target of two keys of text that which counts as 1; else null"),
+    ] = None
+    coefficients: tuple[ComparedCoefficientRecord, ...]
+    inside: Annotated[
+        int | None, Field(description="how many of the file's coefficients lie in their intervals")
+    ]
+    priced: Annotated[
+        bool, Field(description="whether tables were released for it; else they are those of the file")
+    ]
+    rho: Annotated[Rho, Field(description="of its own price; 0 where it has none")]
+    nats_person: Annotated[Nats, Field(description="of its own price; 0 where it has none")]
+    entry: Annotated[int, Field(description="the charge of the tables that it is compared with")]
+    repeated: bool
+    about: Annotated[str, Field(description="which rows these tables are about")]
+
+    @classmethod
+    def of(cls, found: FileRegression, file: Microdata) -> Self:
+        """What was compared."""
+        tables = found.released
+        priced = tables is not file.generator.released
+        return cls(
+            target=found.target,
+            target_key=found.target_key,
+            coefficients=tuple(
+                ComparedCoefficientRecord(
+                    column=one.column,
+                    key=one.key,
+                    file=one.file,
+                    released=one.released,
+                    lower=one.lower,
+                    upper=one.upper,
+                )
+                for one in found.coefficients
+            ),
+            inside=found.inside,
+            priced=priced,
+            rho=tables.spend.rho if priced else 0.0,
+            nats_person=tables.spend.nats_person if priced else 0.0,
+            entry=tables.entry,
+            repeated=tables.repeated,
+            about=tables.planned.about,
+        )
+
+
 class SynthesisRecord(Record):
     """Microdata that agree with released tables: rows about nobody, which tell what the tables tell."""
 
@@ -86,6 +164,10 @@ class SynthesisRecord(Record):
     ]
     freedom: Annotated[int, Field(description="what that distance is on average for the exact tables")]
     tables: Annotated[tuple[FileTableRecord, ...], Field(description="those that were asked for")]
+    regression: Annotated[
+        RegressionRecord | None,
+        Field(description="a regression of the file beside that of released tables, where one was asked for"),
+    ] = None
     covers: Annotated[Covers, Field(description="whose table the bounds are about")]
     about: Annotated[
         str, Field(description="which rows the tables are about, and what a reader has to know of `covers`")
@@ -136,6 +218,7 @@ class SynthesisRecord(Record):
         same_as: SameAsRecord | None = None,
         from_record: str = "",
         weights: bool = False,
+        regression: FileRegression | None = None,
     ) -> Self:
         """What was made; `own` is about the file, `total` about everything in the ledger."""
         generator, found = file.generator, file.generator.released
@@ -172,6 +255,7 @@ class SynthesisRecord(Record):
                 )
                 for one in table_errors(file)
             ),
+            **({} if regression is None else {"regression": RegressionRecord.of(regression, file)}),
             covers=planned.counted.coverage.covers,
             about=planned.about,
             statement=own.record(),

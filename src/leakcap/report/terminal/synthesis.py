@@ -8,12 +8,19 @@ from rich.text import Text
 
 from leakcap.plain import counted, plain
 from leakcap.release.results.record import figure_held
-from leakcap.report.records.synthesis import SynthesisRecord
+from leakcap.report.records.synthesis import RegressionRecord, SynthesisRecord
 from leakcap.report.records.versions import same_as_line
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
-from leakcap.report.words.files import ERRORS, file_rows, paid_for_file
+from leakcap.report.words.files import (
+    ERRORS,
+    coefficient_cells,
+    coefficient_name,
+    file_rows,
+    paid_for_file,
+    regression_told,
+)
 from leakcap.report.words.margined import chosen_told
 from leakcap.report.words.promises import protects
 from leakcap.report.words.wording import sum_text
@@ -40,6 +47,10 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     if len(record.tables) > _MOST:
         console.print(Text(f"… and {len(record.tables) - _MOST:,} more tables, in --json.", style=_SOFT))
     console.print(Text(ERRORS, style=_SOFT))
+    if record.regression is not None:
+        console.print()
+        console.print(_regression(record.regression))
+        console.print(Text(plain(regression_told(record.regression)), style=_SOFT))
     held = f"The bounds are about the figure that {figure_held(record.covers)}. "
     told = f"{'' if record.covers == 'table' else held}{record.about}"
     if told:
@@ -58,6 +69,16 @@ def _paid(record: SynthesisRecord) -> str:
     again = f"The same command with --rows {record.rows} --seed {record.seed} makes this one again"
     until = "" if record.from_record else ", until --fresh buys the tables anew"
     return f"{plain(paid_for_file(record))} {again}{until}."
+
+
+def _regression(record: RegressionRecord) -> Table:
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style=_SOFT)
+    shown.add_column("coefficient of")
+    for head in ("in the file", "in the released tables", "of the exact rows"):
+        shown.add_column(head, justify="right")
+    for one in record.coefficients:
+        shown.add_row(Text(plain(coefficient_name(one) or "the constant")), *coefficient_cells(one))
+    return shown
 
 
 def _errors(record: SynthesisRecord) -> Table:
